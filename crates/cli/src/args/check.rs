@@ -1,0 +1,351 @@
+//! `proof check`: options as typed, and what they mean.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use net::client::{Address, Command, HttpAddress, Limits};
+use rules::Level;
+use wire::{Revision, Transport};
+use workbench::check::hints::Hints;
+use workbench::check::{Calls, Options, Selection};
+
+use crate::exit::{Exit, usage};
+
+/// How many cases run side by side: they mostly wait, so more than there are cores. A child counts for three.
+const JOBS: usize = 72;
+
+/// How long one answer may take.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// How long the first answer of a command may take: it starts, and some install themselves first.
+const START: Duration = Duration::from_secs(30);
+
+/// Arguments of `check`.
+#[derive(Args)]
+#[command(after_help = "\
+Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage;
+3 no MCP answer in any era; 4 our own bug.
+
+Only tools that their server marks with readOnlyHint are called, unless
+--call all or --allow-tool says otherwise.")]
+pub(crate) struct CheckArgs {
+    /// The server's address: http(s):// or ws(s):// [default: our own server]
+    #[arg(value_name = "URL", conflicts_with_all = ["command", "trace"])]
+    pub(crate) url: Option<String>,
+    /// The server's command and its arguments, after `--`
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "trace")]
+    pub(crate) command: Vec<String>,
+
+    /// Revisions to judge at [default: all that the server speaks]
+    #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "What to judge")]
+    pub(crate) revision: Vec<String>,
+    /// How to reach a URL [default: found out]
+    #[arg(long, value_name = "stdio|http|sse|ws", help_heading = "What to judge")]
+    pub(crate) transport: Option<Transport>,
+    /// Judge by these rules only: ids or globs
+    #[arg(long, value_name = "ID|GLOB", value_delimiter = ',', help_heading = "What to judge")]
+    pub(crate) only: Vec<String>,
+    /// Leave these rules out: ids or globs
+    #[arg(long, value_name = "ID|GLOB", value_delimiter = ',', help_heading = "What to judge")]
+    pub(crate) skip: Vec<String>,
+    /// The weakest level to judge [default: may]
+    #[arg(long, value_enum, help_heading = "What to judge")]
+    pub(crate) level: Option<LevelArg>,
+    /// Judge by the safety rules too (reported apart, never scored)
+    #[arg(long, help_heading = "What to judge")]
+    pub(crate) safety: bool,
+    /// Judge a recorded trace instead of a server
+    #[arg(long, value_name = "FILE", help_heading = "What to judge")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// A header for every HTTP request (again for more)
+    #[arg(long, value_name = "K: V", help_heading = "Reaching the server")]
+    pub(crate) header: Vec<String>,
+    /// The environment variable that holds a bearer token
+    #[arg(long, value_name = "VAR", help_heading = "Reaching the server")]
+    pub(crate) bearer_env: Option<String>,
+    /// A variable for the command's environment (again for more)
+    #[arg(long, value_name = "K=V", help_heading = "Reaching the server")]
+    pub(crate) env: Vec<String>,
+    /// The command's working directory
+    #[arg(long, value_name = "DIR", help_heading = "Reaching the server")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Seconds for one answer [default: 10; for a command's first answer 30]
+    #[arg(long, value_name = "S", value_parser = seconds, help_heading = "Reaching the server")]
+    pub(crate) timeout: Option<Duration>,
+    /// Certificates (PEM) to trust beside the system's
+    #[arg(long, value_name = "FILE", help_heading = "Reaching the server")]
+    pub(crate) ca_file: Option<PathBuf>,
+
+    /// Which tools may be called
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", help_heading = "What may be done")]
+    pub(crate) call: CallArg,
+    /// A tool that may be called although it does not say that it only reads
+    #[arg(long, value_name = "NAME", help_heading = "What may be done")]
+    pub(crate) allow_tool: Vec<String>,
+    /// How to provoke progress, sampling, changed lists (JSON; docs/check.md)
+    #[arg(long, value_name = "FILE", help_heading = "What may be done")]
+    pub(crate) hints: Option<PathBuf>,
+    /// Strain the server even where it is neither our child nor on loopback
+    #[arg(long, help_heading = "What may be done")]
+    pub(crate) intrusive: bool,
+    /// How many cases run side by side [default: 72]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "What may be done")]
+    pub(crate) jobs: Option<u16>,
+    /// The seed of everything that is drawn
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What may be done")]
+    pub(crate) seed: u64,
+
+    /// The weakest broken level that fails the check
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "must", help_heading = "What comes out")]
+    pub(crate) fail_on: FailOn,
+    /// Known findings: new ones fail, and so do entries that no longer occur
+    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write today's findings as a baseline
+    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    pub(crate) write_baseline: Option<PathBuf>,
+    /// The report's format
+    #[arg(long, value_enum, default_value = "human", help_heading = "What comes out")]
+    pub(crate) format: Format,
+    /// Write the report to a file instead of stdout
+    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    pub(crate) output: Option<PathBuf>,
+    /// Keep every case's trace, secrets redacted
+    #[arg(long, value_name = "DIR", help_heading = "What comes out")]
+    pub(crate) save_trace: Option<PathBuf>,
+    /// List every rule, kept and not exercised ones too (human format)
+    #[arg(long, short, help_heading = "What comes out")]
+    pub(crate) verbose: bool,
+}
+
+/// A level as typed.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum LevelArg {
+    /// MUST and MUST NOT
+    Must,
+    /// SHOULD too
+    Should,
+    /// MAY too
+    May,
+}
+
+/// What fails a check.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// A broken MUST
+    Must,
+    /// A broken MUST or SHOULD
+    Should,
+}
+
+/// Which tools may be called.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum CallArg {
+    /// Those that say they only read
+    Safe,
+    /// None
+    None,
+    /// All
+    All,
+}
+
+/// The report's format.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Human,
+    /// One JSON document: proof.report/1
+    Json,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    if !(0.05..=3600.0).contains(&seconds) {
+        return Err("between 0.05 and 3600 seconds".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+impl CheckArgs {
+    /// How the user named the target: `-- COMMAND…` or the URL.
+    pub(crate) fn target(&self) -> String {
+        match &self.url {
+            Some(url) => url.clone(),
+            None if self.command.is_empty() => String::new(),
+            None => {
+                let words: Vec<_> = self.command.iter().map(|word| quoted(word)).collect();
+                format!("-- {}", words.join(" "))
+            }
+        }
+    }
+
+    /// What the options mean, or the exit code after saying what is wrong with them.
+    pub(crate) fn meaning(&self, targets: Vec<Address>) -> Result<Options, Exit> {
+        let selection = self.selection()?;
+        Ok(Options {
+            targets,
+            target: self.target(),
+            revisions: self.revisions()?,
+            selection,
+            calls: self.calls(),
+            hints: self.hints()?,
+            intrusive: self.intrusive,
+            jobs: self.jobs.map_or(JOBS, usize::from),
+            seed: self.seed,
+            limits: self.limits(),
+        })
+    }
+
+    /// What is given holds for every answer; else a command may take longer to start than to answer.
+    fn limits(&self) -> Limits {
+        let request = self.timeout.unwrap_or(ANSWER);
+        Limits { request, connect: request, start: self.timeout.unwrap_or(START), ..Limits::default() }
+    }
+
+    pub(crate) fn selection(&self) -> Result<Selection, Exit> {
+        let level = self.level.map(|level| match level {
+            LevelArg::Must => Level::Must,
+            LevelArg::Should => Level::Should,
+            LevelArg::May => Level::May,
+        });
+        let selection = Selection {
+            only: self.only.clone(),
+            skip: self.skip.clone(),
+            level,
+            safety: self.safety,
+            keep_traces: self.save_trace.is_some(),
+        };
+        if let Some(stranger) = selection.strangers().next() {
+            return Err(super::unknown_rule(stranger));
+        }
+        Ok(selection)
+    }
+
+    pub(crate) fn revisions(&self) -> Result<Vec<Revision>, Exit> {
+        if self.revision.iter().any(|r| r == "all") {
+            return Ok(Vec::new());
+        }
+        let parse = |text: &String| {
+            text.parse().map_err(|e: wire::revision::UnknownRevision| {
+                usage(&e.to_string(), "name one of those, several with commas between, or `all`")
+            })
+        };
+        self.revision.iter().map(parse).collect()
+    }
+
+    fn calls(&self) -> Calls {
+        match self.call {
+            CallArg::None => Calls::None,
+            CallArg::All => Calls::All,
+            CallArg::Safe => Calls::Safe(self.allow_tool.iter().cloned().collect::<BTreeSet<_>>()),
+        }
+    }
+
+    fn hints(&self) -> Result<Hints, Exit> {
+        let Some(path) = &self.hints else {
+            // What makes the reference server do everything it can.
+            let own = include_str!("reference-hints.json");
+            let is_own = self.url.is_none() && self.command.is_empty();
+            return if is_own { Hints::parse(own).map_err(|_| Exit::Bug) } else { Ok(Hints::default()) };
+        };
+        let text = read(path)?;
+        Hints::parse(&text).map_err(|why| {
+            usage(&format!("{} is no hints file: {why}", path.display()), "docs/check.md describes its members")
+        })
+    }
+
+    /// The address that the user named, if any.
+    pub(crate) fn address(&self) -> Result<Option<Address>, Exit> {
+        if let Some(url) = &self.url {
+            return self.http_address(url).map(Some);
+        }
+        let Some((program, arguments)) = self.command.split_first() else { return Ok(None) };
+        if let Some(transport) = self.transport.filter(|&transport| transport != Transport::Stdio) {
+            return Err(unreachable(program, transport));
+        }
+        let pair = |text: &String| match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+            _ => Err(usage(&format!("`--env {text}` is not K=V"), "--env NAME=value")),
+        };
+        Ok(Some(Address::Stdio(Command {
+            program: program.clone(),
+            args: arguments.to_vec(),
+            env: self.env.iter().map(pair).collect::<Result<_, _>>()?,
+            cwd: self.cwd.clone(),
+        })))
+    }
+
+    fn http_address(&self, text: &str) -> Result<Address, Exit> {
+        let shown = wire::escape::line(text);
+        let url = url::Url::parse(text).ok().filter(|u| matches!(u.scheme(), "http" | "https" | "ws" | "wss"));
+        let Some(url) = url.filter(|u| u.has_host()) else {
+            let what = format!("`{shown}` is not an http(s):// or ws(s):// address");
+            return Err(usage(
+                &what,
+                "a command goes after `--`: proof check -- COMMAND; an address begins with http://",
+            ));
+        };
+        let socket = matches!(url.scheme(), "ws" | "wss");
+        let address = HttpAddress { url, headers: self.headers()?, ca: self.ca_file.clone() };
+        match (self.transport, socket) {
+            (Some(Transport::WebSocket) | None, true) => Ok(Address::WebSocket(address)),
+            (Some(Transport::HttpSse), false) => Ok(Address::Sse(address)),
+            (Some(Transport::StreamableHttp) | None, false) => Ok(Address::Http(address)),
+            (Some(transport), _) => Err(unreachable(text, transport)),
+        }
+    }
+
+    fn headers(&self) -> Result<Vec<(String, String)>, Exit> {
+        let mut headers = Vec::new();
+        for text in &self.header {
+            match text.split_once(':') {
+                Some((name, value)) if is_header(name.trim(), value.trim()) => {
+                    headers.push((name.trim().to_owned(), value.trim().to_owned()));
+                }
+                _ => return Err(usage("what --header names is not `Name: value`", "--header 'X-Api-Key: …'")),
+            }
+        }
+        if let Some(variable) = &self.bearer_env {
+            let Ok(token) = std::env::var(variable) else {
+                return Err(usage(&format!("the environment has no variable {variable}"), "export it, then run again"));
+            };
+            if !is_header("Authorization", &token) {
+                let what = format!("what {variable} holds cannot stand in a header");
+                return Err(usage(&what, "a token is one line of plain characters"));
+            }
+            headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
+        }
+        Ok(headers)
+    }
+}
+
+/// Whether HTTP can carry it: a token, and a value without control characters.
+fn is_header(name: &str, value: &str) -> bool {
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !name.is_empty() && name.chars().all(token) && !value.chars().any(|c| c.is_control() && c != '\t')
+}
+
+/// Says that a transport does not lead to a target.
+pub(crate) fn unreachable(target: &str, transport: Transport) -> Exit {
+    let what = format!("`{}` cannot be reached over {transport}", wire::escape::line(target));
+    usage(&what, "http:// goes with http and sse, ws:// with ws, a command with stdio")
+}
+
+/// Reads a file that the command line names.
+pub(crate) fn read(path: &std::path::Path) -> Result<String, Exit> {
+    std::fs::read_to_string(path)
+        .map_err(|e| usage(&format!("{} cannot be read: {e}", path.display()), "check the path and its permissions"))
+}
+
+/// A word as a shell wants it.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}

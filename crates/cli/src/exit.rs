@@ -1,0 +1,70 @@
+//! How the process ends, and what it says on stderr before. The exit codes are public, documented in `docs/check.md`,
+//! tested. Does not know what leads to which.
+
+use std::fmt;
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+/// What the process ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Nothing new at or above `--fail-on`.
+    Clean,
+    /// A new finding at or above `--fail-on`.
+    Finding,
+    /// The command line, or a file it names, is wrong.
+    Usage,
+    /// No MCP answer in any era: not started, not reached, not MCP.
+    NoAnswer,
+    /// Our own mistake.
+    Bug,
+    /// A signal of this number ended it: 128 more, as shells have it.
+    Interrupted(u8),
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Clean => 0,
+            Exit::Finding => 1,
+            Exit::Usage => 2,
+            Exit::NoAnswer => 3,
+            Exit::Bug => 4,
+            Exit::Interrupted(signal) => 128 + signal,
+        })
+    }
+}
+
+/// Says a line on stderr. Whether anybody listens there is not our business.
+pub(crate) fn tell(line: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Says on stderr what is wrong with the command line, and gives the exit code.
+pub(crate) fn usage(what: &str, remedy: &str) -> Exit {
+    tell(format_args!("error: {what}\n  try: {remedy}"));
+    Exit::Usage
+}
+
+/// Runs a verb. A panic is a bug of ours: it is told as one, and no child outlives it.
+pub(crate) fn guarded(verb: impl FnOnce() -> Exit) -> Exit {
+    std::panic::set_hook(Box::new(|panic| {
+        tell(format_args!("error: a bug in proof: {panic}\n  try: report it, with the command line and these lines"));
+    }));
+    catch_unwind(AssertUnwindSafe(verb)).unwrap_or_else(|_| {
+        net::process::kill_all();
+        Exit::Bug
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Exit, guarded};
+
+    #[test]
+    fn a_panic_is_our_own_bug() {
+        assert_eq!(guarded(|| panic!("on purpose")), Exit::Bug);
+        assert_eq!(guarded(|| Exit::Finding), Exit::Finding);
+    }
+}

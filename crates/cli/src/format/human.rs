@@ -1,0 +1,206 @@
+//! The report for people: plain words, 80 columns, readable without colour, ending with the one line a person needs.
+
+use std::fmt::Write as _;
+
+use rules::Level;
+use workbench::report::{Evidence, Finding, Outcome, Report, Run, Tally};
+
+use super::text::{Paint, WIDTH, count, marked, wrap};
+
+/// What to show beside the findings.
+#[derive(Clone, Copy)]
+pub(crate) struct Style {
+    pub(crate) paint: Paint,
+    /// List every rule, not the broken ones only.
+    pub(crate) verbose: bool,
+}
+
+/// The report as text.
+pub(crate) fn render(report: &Report, known: &dyn Fn(&Finding) -> bool, style: Style) -> String {
+    let mut out = String::new();
+    subject(&mut out, report, style.paint);
+    if style.verbose {
+        quiet_rules(&mut out, report, style.paint);
+    }
+    for outcome in [Outcome::Warn, Outcome::Fail] {
+        for group in groups(report, outcome) {
+            finding(&mut out, &group, known, style.paint);
+        }
+    }
+    table(&mut out, report, style.paint);
+    verdict(&mut out, report, known, style.paint);
+    out
+}
+
+fn subject(out: &mut String, report: &Report, paint: Paint) {
+    let subject = &report.subject;
+    let name = subject.name.as_deref().unwrap_or("a server without a name");
+    let version = subject.version.as_deref().unwrap_or_default();
+    let title = wire::escape::line(&format!("{name} {version}")).trim().to_owned();
+    let _ = writeln!(out, "{}", paint.bold(&title));
+    if !subject.target.is_empty() {
+        wrap(out, 0, &wire::escape::line(&subject.target));
+    }
+    out.push('\n');
+}
+
+/// Findings of one rule that say the same, from several runs.
+struct Group<'r> {
+    first: &'r Finding,
+    all: Vec<&'r Finding>,
+}
+
+fn groups(report: &Report, outcome: Outcome) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for finding in report.results.iter().filter(|f| f.outcome == outcome) {
+        let same = |g: &&mut Group<'_>| g.first.rule == finding.rule && g.first.message == finding.message;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.all.push(finding),
+            None => groups.push(Group { first: finding, all: vec![finding] }),
+        }
+    }
+    groups
+}
+
+fn finding(out: &mut String, group: &Group<'_>, known: &dyn Fn(&Finding) -> bool, paint: Paint) {
+    let first = group.first;
+    let word = match first.outcome {
+        Outcome::Fail => paint.red("FAIL"),
+        _ => paint.yellow("WARN"),
+    };
+    let all_known = if group.all.iter().all(|f| known(f)) { "  (known)" } else { "" };
+    let _ = writeln!(out, "{word}  {}  {}{all_known}", paint.bold(first.rule), first.level.as_str());
+    wrap(out, 6, &places(&group.all));
+    wrap(out, 6, &wire::escape::line(&first.message));
+    if let Some(evidence) = first.evidence.first() {
+        quote(out, evidence, paint);
+    }
+    let _ = writeln!(out, "      {}", paint.dim(&first.url));
+    if let Some(repro) = &first.repro {
+        let _ = writeln!(out, "      again: {}", wire::escape::line(repro));
+    }
+    out.push('\n');
+}
+
+/// `stdio 2025-06-18, 2025-11-25; http 2025-11-25`
+fn places(findings: &[&Finding]) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    for finding in findings {
+        match last {
+            None => _ = write!(text, "{} {}", finding.transport, finding.revision),
+            Some(transport) if transport == finding.transport => _ = write!(text, ", {}", finding.revision),
+            Some(_) => _ = write!(text, "; {} {}", finding.transport, finding.revision),
+        }
+        last = Some(finding.transport);
+    }
+    text
+}
+
+/// The excerpt with a caret line under its offending part, folded to the width of the page.
+fn quote(out: &mut String, evidence: &Evidence, paint: Paint) {
+    const INDENT: usize = 8;
+    for (line, marks) in marked(&evidence.excerpt, evidence.caret.clone(), WIDTH - INDENT) {
+        let _ = writeln!(out, "      {} {line}", paint.dim(">"));
+        if !marks.is_empty() {
+            let _ = writeln!(out, "        {}", paint.red(&marks));
+        }
+    }
+    let _ = writeln!(out, "      {}", paint.dim(&format!("event {} of case {}", evidence.event, evidence.case)));
+}
+
+/// Rules that were kept, not exercised or do not apply, one line each.
+fn quiet_rules(out: &mut String, report: &Report, paint: Paint) {
+    let before = out.len();
+    for outcome in [Outcome::NotApplicable, Outcome::NotExercised, Outcome::Pass] {
+        for group in groups(report, outcome) {
+            let word = match outcome {
+                Outcome::Pass => paint.green("pass"),
+                Outcome::NotExercised => "n/e ".to_owned(),
+                _ => paint.dim("n/a "),
+            };
+            let _ = writeln!(out, "{word}  {}  {}", group.first.rule, group.first.level.as_str());
+            wrap(out, 6, &places(&group.all));
+            wrap(out, 6, &wire::escape::line(&group.first.message));
+        }
+    }
+    if out.len() > before {
+        out.push('\n');
+    }
+}
+
+/// One line per run: how many rules of each level came out how.
+fn table(out: &mut String, report: &Report, paint: Paint) {
+    let _ = writeln!(out, "                    MUST                 SHOULD               SAFETY");
+    let _ = writeln!(out, "                    pass  fail  not ex.  pass  warn  not ex.  pass  fail   time");
+    for run in &report.runs {
+        let tally = |level: Level| {
+            let mut tally = Tally::default();
+            let here = |f: &&Finding| f.transport == run.transport && f.revision == run.revision && f.level == level;
+            report.results.iter().filter(here).for_each(|f| tally.count(f.outcome));
+            tally
+        };
+        let (must, should, safety) = (tally(Level::Must), tally(Level::Should), tally(Level::Safety));
+        let _ = writeln!(
+            out,
+            "  {:<6}{:<10}  {:>4}  {:>4}  {:>7}  {:>4}  {:>4}  {:>7}  {:>4}  {:>4}  {:>4.1}s",
+            run.transport,
+            run.revision,
+            must.pass,
+            must.fail,
+            must.not_exercised,
+            should.pass,
+            should.warn,
+            should.not_exercised,
+            safety.pass,
+            safety.fail,
+            run.elapsed_ms as f64 / 1000.0
+        );
+    }
+    let _ =
+        writeln!(out, "{}", paint.dim("  not ex. = binds this server, but nothing exercised it; --verbose says why"));
+    out.push('\n');
+}
+
+fn verdict(out: &mut String, report: &Report, known: &dyn Fn(&Finding) -> bool, paint: Paint) {
+    let must = report.summary.must;
+    match report.summary.score {
+        Some(score) => wrap(
+            out,
+            0,
+            &format!(
+                "Score {score:.1} %: {} of {} judged MUST rules kept; coverage {} of {} that bind.",
+                must.pass,
+                must.pass + must.fail,
+                must.judged(),
+                must.binding()
+            ),
+        ),
+        None => wrap(out, 0, "No score: no MUST rule was judged."),
+    }
+    let broken = |outcome| groups(report, outcome).into_iter().filter(|g| !g.all.iter().all(|f| known(f))).count();
+    let (fail, warn) = (broken(Outcome::Fail), broken(Outcome::Warn));
+    for (run, why) in cut_short(report) {
+        wrap(out, 0, &wire::escape::line(&format!("Cut short at {} {}: {why}.", run.transport, run.revision)));
+    }
+    let judged = report.summary.judged();
+    let all = groups(report, Outcome::Fail).len() + groups(report, Outcome::Warn).len();
+    let old = all - fail - warn;
+    let line = match (fail, warn) {
+        (0, 0) if judged == 0 => paint.red("Nothing was judged: this says nothing about the server."),
+        (0, 0) if cut_short(report).next().is_some() => paint.red("Not clean: the server did not last."),
+        (0, 0) if old > 0 => paint.green(&format!("Clean: nothing new broken, {old} known.")),
+        (0, 0) => paint.green("Clean: nothing broken."),
+        (0, warn) => paint.yellow(&format!("No MUST broken; {} to mend: see WARN above.", count(warn, "SHOULD"))),
+        (fail, 0) => paint.red(&format!("{} broken: see FAIL above.", count(fail, "rule"))),
+        (fail, warn) => {
+            paint.red(&format!("{} broken (FAIL above), {} to mend (WARN above).", count(fail, "rule"), warn))
+        }
+    };
+    let _ = writeln!(out, "{line}");
+}
+
+/// The runs that ended early, and why.
+fn cut_short(report: &Report) -> impl Iterator<Item = (&Run, &str)> {
+    report.runs.iter().filter_map(|run| Some((run, run.cut_short.as_deref()?)))
+}

@@ -1,0 +1,5 @@
+//! Reporters: each turns a report into text and does nothing else.
+
+pub(crate) mod human;
+pub(crate) mod json;
+pub(crate) mod text;

@@ -1,0 +1,21 @@
+//! The `proof` binary: arguments → verb → reporter → exit code.
+//!
+//! Only this crate prints and exits. Answers and reports go to stdout, everything else to stderr.
+
+mod args;
+mod exit;
+mod format;
+mod progress;
+mod verb;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let verb = || match args::read() {
+        Ok(args::Verb::Check(args)) => verb::check::run(*args),
+        Ok(args::Verb::Explain(args)) => verb::explain::run(&args),
+        Ok(args::Verb::Serve(args)) => verb::serve::run(&args),
+        Err(code) => code,
+    };
+    exit::guarded(verb).into()
+}

@@ -1,0 +1,179 @@
+//! `proof check`.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use net::client::{Address, Command, OpenError};
+use workbench::check::{CheckError, Checked, check, recorded};
+use workbench::report::baseline::Baseline;
+use workbench::report::{Finding, Outcome, Report};
+
+use crate::args::check::{CheckArgs, FailOn, Format, quoted, read, unreachable};
+use crate::exit::{Exit, tell, usage};
+use crate::format::text::Paint;
+use crate::format::{human, json};
+use crate::progress::Ticker;
+use crate::verb::output;
+
+/// Judges a server, a recording, or (without a target) the reference server over stdio and HTTP.
+pub(crate) fn run(args: CheckArgs) -> Exit {
+    let outcome = prepared(&args).and_then(|baseline| conclude(&args, baseline.as_ref(), &judged(&args)?));
+    match outcome {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn judged(args: &CheckArgs) -> Result<Checked, Exit> {
+    if let Some(path) = &args.trace {
+        let text = read(path)?;
+        let target = format!("--trace {}", quoted(&path.to_string_lossy()));
+        return recorded(&text, &target, &args.selection()?, &args.revisions()?).map_err(|why| {
+            usage(
+                &format!("{} is no trace that can be judged: {why}", path.display()),
+                "docs/trace.md describes the format",
+            )
+        });
+    }
+    let address = args.address()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+        tell(format_args!("error: the runtime did not start: {error}"));
+        Exit::Bug
+    })?;
+    let checked = runtime.block_on(async {
+        tokio::select! {
+            checked = live(args, address) => checked,
+            signal = interrupted() => {
+                tell("interrupted");
+                Err(Exit::Interrupted(signal))
+            }
+        }
+    });
+    // Whatever is still running is ours to end, on every way out.
+    net::process::kill_all();
+    runtime.shutdown_background();
+    checked
+}
+
+async fn live(args: &CheckArgs, address: Option<Address>) -> Result<Checked, Exit> {
+    let ticker = Ticker::start("reaching the server");
+    let checked = match address {
+        Some(address) => check(args.meaning(vec![address])?, ticker.watch()).await,
+        None => judge_ourselves(args, &ticker).await?,
+    };
+    ticker.stop();
+    checked.map_err(|error| {
+        tell(format_args!("error: {error}"));
+        match error {
+            CheckError::NoSuchRevision(..) | CheckError::Unreachable(OpenError::BadAddress { .. }) => Exit::Usage,
+            CheckError::Unreachable(_) => Exit::NoAnswer,
+        }
+    })
+}
+
+/// Judges the reference server: as a child over stdio, and in this process over HTTP.
+async fn judge_ourselves(args: &CheckArgs, ticker: &Ticker) -> Result<Result<Checked, CheckError>, Exit> {
+    let server = reference::serve_http(([127, 0, 0, 1], 0).into(), reference::Options::default()).await;
+    let server = server.map_err(|error| {
+        tell(format_args!("error: the reference server did not start: {error}"));
+        Exit::Bug
+    })?;
+    let mut targets = vec![own_stdio()?, own_http(server.local_addr())?];
+    targets.retain(|target| args.transport.is_none_or(|transport| transport == target.transport()));
+    if let (true, Some(transport)) = (targets.is_empty(), args.transport) {
+        return Err(unreachable("the reference server", transport));
+    }
+    Ok(check(args.meaning(targets)?, ticker.watch()).await)
+}
+
+fn own_stdio() -> Result<Address, Exit> {
+    let program = std::env::current_exe().map_err(|error| {
+        tell(format_args!("error: this program does not find itself: {error}"));
+        Exit::Bug
+    })?;
+    let args = vec!["serve".to_owned(), "--stdio".to_owned()];
+    Ok(Address::Stdio(Command { program: program.to_string_lossy().into_owned(), args, env: Vec::new(), cwd: None }))
+}
+
+fn own_http(address: std::net::SocketAddr) -> Result<Address, Exit> {
+    let url = url::Url::parse(&format!("http://{address}/mcp")).map_err(|_| Exit::Bug)?;
+    Ok(Address::Http(net::client::HttpAddress { url, headers: Vec::new(), ca: None }))
+}
+
+/// The number of the signal that asks us to end. A closed terminal must not leave children behind either.
+async fn interrupted() -> u8 {
+    use tokio::signal::unix::{SignalKind, signal};
+    let came = |kind: SignalKind| async move {
+        match signal(kind) {
+            Ok(mut signals) => _ = signals.recv().await,
+            Err(_) => std::future::pending().await,
+        }
+        kind.as_raw_value() as u8
+    };
+    tokio::select! {
+        number = came(SignalKind::interrupt()) => number,
+        number = came(SignalKind::terminate()) => number,
+        number = came(SignalKind::hangup()) => number,
+    }
+}
+
+/// What a check needs from files, read before it begins, and whether its files can be written.
+fn prepared(args: &CheckArgs) -> Result<Option<Baseline>, Exit> {
+    for path in args.output.iter().chain(&args.write_baseline) {
+        output::writable(path)?;
+    }
+    if let Some(directory) = &args.save_trace {
+        output::folder(directory)?;
+    }
+    let Some(path) = &args.baseline else { return Ok(None) };
+    let baseline = Baseline::parse(&read(path)?).map_err(|why| {
+        usage(&format!("{} is no baseline: {why}", path.display()), "write a new one with --write-baseline")
+    })?;
+    Ok(Some(baseline))
+}
+
+fn conclude(args: &CheckArgs, baseline: Option<&Baseline>, checked: &Checked) -> Result<Exit, Exit> {
+    let report = &checked.report;
+    if let Some(directory) = &args.save_trace {
+        save(directory, checked)?;
+    }
+    if let Some(path) = &args.write_baseline {
+        output::write(path, &Baseline::of(report).text())?;
+    }
+    let known = |finding: &Finding| baseline.is_some_and(|b| b.knows(finding));
+    print(args, report, &known)?;
+    let mut stale = false;
+    for entry in baseline.into_iter().flat_map(|b| b.stale(report)) {
+        stale = true;
+        let (rule, at, over) = (&entry.rule, &entry.revision, &entry.transport);
+        tell(format_args!("stale: {rule} at {at} over {over} no longer occurs; take it out of the baseline"));
+    }
+    let fails = |f: &&Finding| match f.outcome {
+        Outcome::Fail => true,
+        Outcome::Warn => args.fail_on == FailOn::Should && f.level == rules::Level::Should,
+        _ => false,
+    };
+    let new = args.write_baseline.is_none() && report.results.iter().filter(fails).any(|f| !known(f));
+    let vacuous = report.summary.judged() == 0 || report.runs.iter().any(|run| run.cut_short.is_some());
+    Ok(if new || stale || vacuous { Exit::Finding } else { Exit::Clean })
+}
+
+fn print(args: &CheckArgs, report: &Report, known: &dyn Fn(&Finding) -> bool) -> Result<(), Exit> {
+    let colour = args.output.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let text = match args.format {
+        Format::Human => human::render(report, known, human::Style { paint: Paint { colour }, verbose: args.verbose }),
+        Format::Json => json::render(report),
+    };
+    if let Some(path) = &args.output {
+        return output::write(path, &text);
+    }
+    output::print(&text)
+}
+
+/// Writes every case's trace: `TRANSPORT-REVISION-CASE.jsonl`, secrets redacted.
+fn save(directory: &Path, checked: &Checked) -> Result<(), Exit> {
+    for (number, (place, case, trace)) in checked.traces.iter().enumerate() {
+        let name = format!("{}-{}-{number:03}-{case}.jsonl", place.transport, place.revision);
+        output::write(&directory.join(name), &wire::trace::file::write(&checked.redactor.redact_trace(trace)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! `proof explain RULE`: what it says, where the specification says it, how it is judged, how to mend it.
+
+use std::fmt::Write as _;
+
+use rules::rule::Judging;
+use rules::{Role, Rule};
+use wire::Revision;
+use workbench::check::options::matches;
+
+use crate::args::{ExplainArgs, unknown_rule};
+use crate::exit::Exit;
+use crate::format::text::{count, wrap};
+use crate::verb::output;
+
+/// Prints one rule in full, or a line for each that a glob names.
+pub(crate) fn run(args: &ExplainArgs) -> Exit {
+    let text = if let Some(rule) = rules::find(&args.rule) {
+        one(rule)
+    } else {
+        let found: Vec<_> = rules::book().filter(|rule| matches(&args.rule, rule.id)).collect();
+        if found.is_empty() {
+            return unknown_rule(&args.rule);
+        }
+        many(&found)
+    };
+    match output::print(&text) {
+        Ok(()) => Exit::Clean,
+        Err(exit) => exit,
+    }
+}
+
+fn many(found: &[&Rule]) -> String {
+    let mut out = String::new();
+    for rule in found {
+        let Some((_, sentence)) = rule.newest() else { continue };
+        let _ = writeln!(out, "{}  {}", rule.id, sentence.level.as_str());
+        wrap(&mut out, 6, sentence.text);
+    }
+    let _ = writeln!(out, "\n{}. `proof explain ID` tells all of one.", count(found.len(), "rule"));
+    out
+}
+
+fn one(rule: &Rule) -> String {
+    let mut out = String::new();
+    let who = match rule.role {
+        Role::Server => "binds the server",
+        Role::Client => "binds the client",
+        Role::Both => "binds both parties",
+    };
+    let _ = writeln!(out, "{}  ({who})\n", rule.id);
+    says(&mut out, rule);
+    if !rule.transports.is_empty() || rule.needs.is_some() {
+        out.push('\n');
+    }
+    if !rule.transports.is_empty() {
+        let names: Vec<_> = rule.transports.iter().map(|t| t.as_str()).collect();
+        wrap(&mut out, 0, &format!("Applies over {}.", names.join(", ")));
+    }
+    if let Some(capability) = rule.needs {
+        wrap(&mut out, 0, &format!("Applies to servers that declare `{capability}`."));
+    }
+    match rule.judging() {
+        Judging::Judge(_) => {
+            section(&mut out, "How it is judged", rule.how);
+            if rule.timed {
+                wrap(
+                    &mut out,
+                    2,
+                    "A finding may be owed to timing: it is tried once more, alone, before it is reported.",
+                );
+            }
+            section(&mut out, "How to mend it", rule.mend);
+            out.push_str(&example(rule));
+        }
+        Judging::Unobservable(why) => section(&mut out, "Not judged", why),
+    }
+    out
+}
+
+/// The width of the column of levels.
+const LEVEL: usize = 8;
+
+/// Every wording with the revisions that have it.
+fn says(out: &mut String, rule: &Rule) {
+    let mut last = None;
+    for revision in Revision::ALL {
+        let Some(sentence) = rule.sentence_at(revision) else { continue };
+        if last != Some(sentence.text) {
+            let mut text = String::new();
+            wrap(&mut text, LEVEL, sentence.text);
+            let _ = writeln!(out, "{:<LEVEL$}{}", sentence.level.as_str(), text.trim());
+            last = Some(sentence.text);
+        }
+        let _ = writeln!(out, "  {revision}  {}", sentence.url(revision));
+    }
+}
+
+fn section(out: &mut String, title: &str, text: &str) {
+    let _ = writeln!(out, "\n{title}");
+    wrap(out, 2, text);
+}
+
+/// The rule's broken fixture, judged here and now.
+fn example(rule: &Rule) -> String {
+    let mut out = String::new();
+    let Some(trace) = rules::example::broken(rule) else { return out };
+    out.push_str("\nA broken example\n");
+    out.push_str(&workbench::report::dialogue(rule, &trace));
+    out
+}

@@ -1,0 +1,6 @@
+//! One module per verb: from its arguments to its exit code.
+
+pub(crate) mod check;
+pub(crate) mod explain;
+mod output;
+pub(crate) mod serve;

@@ -1,0 +1,86 @@
+//! Servers that answer the greeting and then misbehave: the check goes on, ends in time, and tells what it found.
+
+use std::io::Write as _;
+
+use crate::children::{greeting, server};
+use crate::harness::{Ran, check, check_script};
+
+/// Ends with code 1, and the report says that it was cut short, and why.
+#[track_caller]
+fn was_cut_short(ran: &Ran, why: &str) {
+    ran.ends_with(1).within(30);
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("Cut short at") && text.contains(why), "{}", ran.told());
+    assert!(!ran.last_line().starts_with("Clean"), "{}", ran.told());
+}
+
+#[test]
+fn hangs_after_the_greeting() {
+    let script = greeting(r#""tools":{}"#, "tools/list) exec sleep 100 ;;");
+    let ran = check(&["--timeout", "1", "--", "sh", "-c", &script]).run();
+    was_cut_short(&ran, "stopped answering");
+}
+
+#[test]
+fn answers_nothing_but_the_greeting() {
+    let script = server(r#"initialize) welcome '"tools":{}' ;; *) continue ;;"#);
+    let ran = check(&["--timeout", "1", "--", "sh", "-c", &script]).run();
+    was_cut_short(&ran, "stopped answering");
+}
+
+#[test]
+fn dies_after_the_greeting() {
+    let ran = check_script(&greeting(r#""tools":{}"#, "tools/list) exit 9 ;;")).run();
+    was_cut_short(&ran, "the command ended (exit status: 9)");
+}
+
+#[test]
+fn floods_after_the_greeting() {
+    let flood = r#"yes '{"jsonrpc":"2.0","method":"notifications/message"}'"#;
+    let ran = check_script(&greeting(r#""tools":{}"#, &format!("tools/list) {flood} ;;"))).run();
+    was_cut_short(&ran, "sends without end");
+}
+
+#[test]
+fn lists_ten_megabytes_of_tools() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    let words = "x".repeat(1000);
+    let tools: Vec<_> = (0..9500)
+        .map(|n| format!(r#"{{"name":"tool-{n}","description":"{words}","inputSchema":{{"type":"object"}}}}"#))
+        .collect();
+    writeln!(file, r#"{{"tools":[{}]}}}}"#, tools.join(",")).expect("it can be written");
+    let path = file.path().display();
+    let list = format!(r#"tools/list) printf '{{"jsonrpc":"2.0","id":%s,"result":' "$id"; cat {path} ;;"#);
+    let ran = check_script(&greeting(r#""tools":{}"#, &list)).run();
+    assert!(ran.stdout.contains("fake 1") && !ran.stdout.contains("Cut short"), "{}", ran.told());
+    // Several cases hold the list at once, each as bytes, as text and as parsed.
+    ran.ends_with_at_most(700 << 10, 1).within(35);
+}
+
+#[test]
+fn nests_ten_thousand_deep() {
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let ran = check_script(&greeting(r#""tools":{}"#, &format!(r#"tools/list) result '{{"tools":{deep}}}' ;;"#))).run();
+    ran.ends_with(1).within(30);
+}
+
+#[test]
+fn greets_ten_thousand_deep() {
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let ran = check_script(&server(&format!("initialize) result '{deep}' ;;"))).run();
+    ran.ends_with(3).within(30);
+}
+
+#[test]
+fn answers_in_invalid_utf_8() {
+    let list = r#"tools/list) result "$(printf '{"tools":[{"name":"\377\376","inputSchema":{"type":"object"}}]}')" ;;"#;
+    let ran = check_script(&greeting(r#""tools":{}"#, list)).run();
+    ran.ends_with(1).within(30);
+}
+
+#[test]
+fn declares_nothing() {
+    let ran = check(&["--only", "caching.hints-present", "--timeout", "2", "--", "sh", "-c", &greeting("", "")]).run();
+    ran.ends_with(1).within(20);
+    assert!(ran.last_line().starts_with("Nothing was judged"), "{}", ran.told());
+}

@@ -1,0 +1,124 @@
+//! Files that the command line names and that are not there, or are not what they should be. Each is noticed before a
+//! server is started.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::harness::{Ran, check};
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, content).expect("it can be written");
+        shown(&path)
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_str().expect("a path of characters").to_owned()
+}
+
+/// With a command that would leave a file behind if it were started.
+#[track_caller]
+fn misused(arguments: &[&str], parts: &[&str]) -> Ran {
+    let folder = Folder::new();
+    let trace = shown(&folder.path("started"));
+    let ran = check(arguments).and(&["--", "touch", &trace]).run();
+    ran.was_misused(parts);
+    assert!(!folder.path("started").exists(), "the server was started\n{}", ran.told());
+    ran
+}
+
+#[track_caller]
+fn no_trace(content: impl AsRef<[u8]>, parts: &[&str]) {
+    let file = Folder::new();
+    let path = file.file("case.jsonl", content);
+    check(&["--trace", &path]).run().was_misused(parts).was_misused(&[&path]);
+}
+
+#[test]
+fn hints_that_are_not_there() {
+    misused(&["--hints", "/no/such/hints.json"], &["/no/such/hints.json", "cannot be read"]);
+    misused(&["--hints", "/"], &["cannot be read"]);
+}
+
+#[test]
+fn hints_that_are_none() {
+    let folder = Folder::new();
+    for (name, content) in
+        [("a", "not json"), ("b", ""), ("c", "[]"), ("d", r#"{"sampel":{}}"#), ("e", r#"{"slow":1}"#)]
+    {
+        let path = folder.file(name, content);
+        misused(&["--hints", &path], &[&path, "is no hints file", "docs/check.md"]);
+    }
+    let path = folder.file("binary", [0xff, 0xfe, 0x00]);
+    misused(&["--hints", &path], &[&path, "cannot be read"]);
+}
+
+#[test]
+fn a_recording_that_is_not_there() {
+    check(&["--trace", "/no/such/case.jsonl"]).run().was_misused(&["/no/such/case.jsonl", "cannot be read"]);
+}
+
+#[test]
+fn recordings_that_are_none() {
+    no_trace("", &["is no trace", "docs/trace.md"]);
+    no_trace("\n\n", &["is no trace"]);
+    no_trace("Dear diary,\n", &["is no trace", "line 1"]);
+    no_trace("{}\n", &["is no trace", "line 1"]);
+    no_trace(r#"{"trace":"proof.trace/99"}"#, &["is no trace"]);
+    no_trace([0xff, 0xfe, 0x0a], &["cannot be read"]);
+}
+
+#[test]
+fn a_recording_cut_off() {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../rules/fixtures");
+    let whole = std::fs::read_dir(fixtures).expect("the fixtures").flatten();
+    let whole = whole.map(|entry| entry.path().join("holds.jsonl")).find(|path| path.exists()).expect("a fixture");
+    let whole = std::fs::read_to_string(whole).expect("it can be read");
+    let whole = whole.trim_end();
+    no_trace(&whole[..whole.len() - 7], &["is no trace", &format!("line {}", whole.lines().count())]);
+}
+
+#[test]
+fn baselines_that_are_none() {
+    let folder = Folder::new();
+    misused(&["--baseline", "/no/such/baseline.json"], &["cannot be read"]);
+    let path = folder.file("a", "{}");
+    misused(&["--baseline", &path], &[&path, "is no baseline", "--write-baseline"]);
+    let known = r#"{"rule":"x","revision":"2025-11-25","transport":"stdio","reason":" "}"#;
+    let path = folder.file("b", format!(r#"{{"schema":"proof.baseline/1","known":[{known}]}}"#));
+    misused(&["--baseline", &path], &["the entry for x has no reason"]);
+    let path = folder.file("c", r#"{"schema":"proof.baseline/2","known":[]}"#);
+    misused(&["--baseline", &path], &["`schema` is `proof.baseline/2`"]);
+}
+
+#[test]
+fn nowhere_to_write() {
+    misused(&["--output", "/no/such/folder/report.txt"], &["/no/such/folder/report.txt", "cannot be written"]);
+    misused(&["--output", "/"], &["cannot be written"]);
+    misused(&["--write-baseline", "/no/such/folder/b.json"], &["cannot be written"]);
+    let folder = Folder::new();
+    let file = folder.file("file", "");
+    misused(&["--save-trace", &format!("{file}/traces")], &["cannot be made"]);
+}
+
+#[test]
+fn certificates_that_are_none() {
+    let folder = Folder::new();
+    let path = folder.file("ca.pem", "no certificate at all");
+    for path in ["/no/such/ca.pem", &path] {
+        check(&["--ca-file", path, "https://127.0.0.1:1/"]).run().was_misused(&["CA file", path]);
+    }
+}

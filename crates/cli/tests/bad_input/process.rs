@@ -1,0 +1,164 @@
+//! Commands that never give an MCP answer.
+
+use std::io::Write as _;
+
+use crate::harness::{check, check_script};
+
+#[test]
+fn a_command_that_does_not_exist() {
+    let ran = check(&["--", "no-such-command-anywhere", "--flag"]).run();
+    ran.found_no_answer(&[]).within(5);
+    assert_eq!(
+        ran.stderr,
+        "error: the command could not be started: `no-such-command-anywhere` was not found\n  \
+         at no-such-command-anywhere --flag\n  \
+         try: check that it is installed and spelled right\n"
+    );
+}
+
+#[test]
+fn a_command_that_is_not_executable() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(b"#!/bin/sh\n").expect("it can be written");
+    let path = file.path().to_str().expect("a path");
+    check(&["--", path]).run().found_no_answer(&["may not be executed", path]).within(5);
+}
+
+#[test]
+fn a_command_that_is_a_directory() {
+    check(&["--", "/"]).run().found_no_answer(&["may not be executed"]).within(5);
+}
+
+#[test]
+fn a_file_that_is_no_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("server");
+    std::fs::write(&path, b"\x7fELF and then nothing").expect("it can be written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("it can be made executable");
+    check(&["--", path.to_str().expect("a path")]).run().found_no_answer(&["could not be started"]).within(5);
+}
+
+#[test]
+fn a_working_directory_that_does_not_exist() {
+    let ran = check(&["--cwd", "/no/such/directory", "--", "sh"]).run();
+    ran.found_no_answer(&["no directory /no/such/directory"]).within(5);
+}
+
+#[test]
+fn exits_at_once_with_success() {
+    check(&["--timeout", "2", "--", "true"]).run().found_no_answer(&["ended with code 0", "at true"]).within(8);
+}
+
+#[test]
+fn exits_at_once_with_an_error() {
+    let ran = check(&["--timeout", "2", "--", "sh", "-c", "echo starting >&2; echo no key given >&2; exit 7"]).run();
+    ran.found_no_answer(&[]).within(8);
+    assert_eq!(
+        ran.stderr,
+        "error: the command ended with code 7 before it answered: no key given\n  \
+         at sh -c \"echo starting >&2; echo no key given >&2; exit 7\"\n  \
+         try: run the command by itself and see why it ends\n"
+    );
+}
+
+#[test]
+fn is_killed_by_a_signal() {
+    check_script("kill -SEGV $$").run().found_no_answer(&["by signal 11"]).within(8);
+}
+
+#[test]
+fn prints_garbage() {
+    let ran = check_script("echo Welcome to my server!; exec sleep 100").run();
+    ran.found_no_answer(&["this is not MCP: Welcome to my server!"]).within(12);
+}
+
+#[test]
+fn prints_binary_garbage() {
+    let ran = check_script("head -c 65536 /dev/urandom; exec sleep 100").run();
+    ran.found_no_answer(&["this is not MCP"]).within(12);
+}
+
+#[test]
+fn hangs_silently() {
+    let ran = check(&["--timeout", "1", "--", "sleep", "100"]).run();
+    ran.found_no_answer(&[]).within(12);
+    assert_eq!(
+        ran.stderr,
+        "error: no answer within 1.0 s\n  \
+         at sleep 100\n  \
+         try: is it an MCP server? If it is slow to start, raise --timeout\n"
+    );
+}
+
+#[test]
+fn hangs_and_ignores_term() {
+    let ran = check(&["--timeout", "1", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"]).run();
+    ran.found_no_answer(&["no answer within 1.0 s"]).within(12);
+}
+
+#[test]
+fn floods_stdout_with_lines() {
+    let ran = check_script("yes 'a line of no use to anyone' | head -c 100000000; exec sleep 100").run();
+    ran.found_no_answer(&["this is not MCP: a line of no use"]).within(15);
+}
+
+#[test]
+fn floods_stdout_with_one_endless_line() {
+    let ran = check_script("head -c 100000000 /dev/zero | tr '\\0' x; exec sleep 100").run();
+    ran.found_no_answer(&["this is not MCP: xxx"]).within(15);
+}
+
+#[test]
+fn floods_stdout_with_messages() {
+    let ran = check_script(r#"yes '{"jsonrpc":"2.0","method":"notifications/message"}'"#).run();
+    ran.found_no_answer(&[]).within(15);
+}
+
+#[test]
+fn floods_stderr() {
+    let ran = check_script("yes 'a log line' | head -c 100000000 >&2; exec sleep 100").run();
+    ran.found_no_answer(&["no answer within"]).within(15);
+}
+
+#[test]
+fn floods_stderr_and_exits() {
+    let ran = check_script("yes 'a log line' | head -c 20000000 >&2; echo the last word >&2; exit 3").run();
+    ran.found_no_answer(&["ended with code 3", "the last word"]).within(15);
+}
+
+#[test]
+fn closes_stdout_and_lives_on() {
+    let ran = check_script("exec >&-; exec sleep 100").run();
+    ran.found_no_answer(&["closed its stdout"]).within(12);
+}
+
+#[test]
+fn closes_every_pipe_and_lives_on() {
+    check_script("exec <&- >&- 2>&-; exec sleep 100").run().found_no_answer(&["closed its stdout"]).within(12);
+}
+
+#[test]
+fn leaves_a_grandchild_that_holds_the_pipes() {
+    let ran = check_script("sleep 100 & exit 5").run();
+    ran.found_no_answer(&["ended with code 5"]).within(12);
+}
+
+#[test]
+fn leaves_a_stubborn_grandchild() {
+    let ran = check_script("(trap '' TERM HUP INT; while :; do sleep 0.2; done) & exit 0").run();
+    ran.found_no_answer(&["ended with code 0"]).within(12);
+}
+
+#[test]
+fn answers_with_wrong_ids_for_ever() {
+    let answer = r#"'{"jsonrpc":"2.0","id":4711,"result":{}}'"#;
+    let ran = check_script(&format!("while sleep 0.05; do echo {answer}; done")).run();
+    ran.found_no_answer(&["no answer within"]).within(12);
+}
+
+#[test]
+fn answers_every_opening_with_an_error() {
+    let script = crate::children::server("nothing) ;;");
+    check_script(&script).run().found_no_answer(&["declined: Method not found"]).within(12);
+}

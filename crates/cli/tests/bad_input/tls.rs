@@ -1,0 +1,99 @@
+//! Addresses whose TLS cannot be trusted, or is none.
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use crate::fake_http::{listen, read, response};
+use crate::harness::{Ran, check};
+
+/// An https server with a certificate of its own making for `name`; its URL and the certificate.
+fn server(name: &str) -> (String, String) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .expect("a configuration");
+    let config = Arc::new(config);
+    let url = listen(move |stream: TcpStream| {
+        let session = ServerConnection::new(config.clone()).expect("a session");
+        let mut stream = StreamOwned::new(session, stream);
+        if read(&mut stream).is_some() {
+            // The client may have gone away.
+            let _ = stream.write_all(response("404 Not Found", "", "over TLS").as_bytes());
+        }
+    });
+    (url.replace("http://", "https://"), made.cert.pem())
+}
+
+fn judged(url: &str) -> Ran {
+    check(&["--timeout", "2", url]).run()
+}
+
+#[test]
+fn a_certificate_that_nobody_signed() {
+    let (url, _) = server("127.0.0.1");
+    let ran = judged(&url);
+    ran.found_no_answer(&[]).within(10);
+    assert_eq!(
+        ran.stderr,
+        format!(
+            "error: no trusted TLS connection: the certificate is signed by nobody we trust\n  at {url}\n  \
+             try: mend the certificate, or name its issuer with --ca-file\n"
+        )
+    );
+}
+
+#[test]
+fn a_certificate_that_we_are_told_to_trust() {
+    let (url, pem) = server("127.0.0.1");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("ca.pem");
+    std::fs::write(&file, pem).expect("it can be written");
+    let ran = check(&["--timeout", "2", "--ca-file", file.to_str().expect("a path"), &url]).run();
+    ran.found_no_answer(&["HTTP 404", "over TLS"]).within(10);
+}
+
+#[test]
+fn a_certificate_for_another_host() {
+    let (url, pem) = server("elsewhere.example");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("ca.pem");
+    std::fs::write(&file, pem).expect("it can be written");
+    let ran = check(&["--timeout", "2", "--ca-file", file.to_str().expect("a path"), &url]).run();
+    ran.found_no_answer(&["the certificate is for another host"]).within(10);
+}
+
+#[test]
+fn tls_where_http_was_meant() {
+    let (url, _) = server("127.0.0.1");
+    judged(&url.replace("https://", "http://")).found_no_answer(&["https"]).within(10);
+}
+
+#[test]
+fn http_where_tls_was_meant() {
+    let url = listen(|mut stream| {
+        // What comes is no request, and is answered as servers answer that.
+        if matches!(std::io::Read::read(&mut stream, &mut [0; 4096]), Ok(1..)) {
+            let _ = stream.write_all(response("400 Bad Request", "", "").as_bytes());
+        }
+    });
+    judged(&url.replace("http://", "https://")).found_no_answer(&["no trusted TLS connection"]).within(10);
+}
+
+#[test]
+fn a_handshake_that_never_ends() {
+    let url = listen(|stream| {
+        // Takes the first bytes and says nothing until the client gives up.
+        let mut stream = stream;
+        while matches!(std::io::Read::read(&mut stream, &mut [0; 4096]), Ok(1..)) {}
+    });
+    judged(&url.replace("http://", "https://")).found_no_answer(&["within 2.0 s"]).within(10);
+}

@@ -1,0 +1,165 @@
+//! Command lines that make no sense, and output that nobody reads.
+
+use std::process::{Command, Stdio};
+
+use crate::children::greeting;
+use crate::harness::{check, proof};
+
+#[test]
+fn no_verb() {
+    let ran = proof(&[]).run();
+    ran.ends_with(2);
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("Usage: proof"), "{}", ran.told());
+}
+
+#[test]
+fn an_unknown_verb() {
+    proof(&["chekc"]).run().was_misused(&["chekc", "check"]);
+}
+
+#[test]
+fn an_unknown_flag() {
+    check(&["--bogus"]).run().was_misused(&["--bogus"]);
+}
+
+#[test]
+fn a_rule_spelled_wrong() {
+    let ran = check(&["--only", "caching.hint-present", "--", "true"]).run();
+    ran.was_misused(&[]);
+    assert_eq!(
+        ran.stderr,
+        "error: no rule is called `caching.hint-present`\n  \
+         try: `caching.hints-present`; `proof explain '*'` lists every rule\n"
+    );
+}
+
+#[test]
+fn a_rule_that_is_nothing_like_ours() {
+    check(&["--skip", "\u{1b}[31mxyzzy", "--", "true"]).run().was_misused(&[r"`\u{1b}[31mxyzzy`", "proof explain"]);
+}
+
+#[test]
+fn an_unknown_rule_to_explain() {
+    proof(&["explain", "caching.hint-present"]).run().was_misused(&["no rule is called", "`caching.hints-present`"]);
+}
+
+#[test]
+fn an_unknown_revision() {
+    let ran = check(&["--revision", "2025-11-26", "--", "true"]).run();
+    ran.was_misused(&["unknown revision `2025-11-26`", "2025-11-25"]);
+}
+
+#[test]
+fn a_revision_that_it_does_not_serve() {
+    let ran = check(&["--revision", "2024-11-05", "--timeout", "2", "--", "sh", "-c", &greeting("", "")]).run();
+    ran.was_misused(&["does not speak 2024-11-05", "2025-11-25"]);
+}
+
+#[test]
+fn an_unknown_transport() {
+    check(&["--transport", "carrier-pigeon", "http://127.0.0.1:1/"]).run().was_misused(&["carrier-pigeon", "http"]);
+}
+
+#[test]
+fn a_transport_that_does_not_go_with_the_target() {
+    check(&["--transport", "stdio", "http://127.0.0.1:1/"]).run().was_misused(&["cannot be reached over stdio"]);
+    check(&["--transport", "http", "--", "true"]).run().was_misused(&["cannot be reached over http"]);
+    check(&["--transport", "ws"]).run().was_misused(&["cannot be reached over ws"]);
+}
+
+#[test]
+fn addresses_that_are_none() {
+    for text in ["localhost:3000", "my-server", "http://", "http://[", "ftp://host/", "file:///etc/passwd", ""] {
+        check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// address", "proof check --"]);
+    }
+}
+
+#[test]
+fn an_address_and_a_command() {
+    check(&["http://127.0.0.1:1/", "--", "true"]).run().was_misused(&["cannot be used with"]);
+}
+
+#[test]
+fn an_address_and_a_recording() {
+    check(&["--trace", "x.jsonl", "http://127.0.0.1:1/"]).run().was_misused(&["cannot be used with"]);
+}
+
+#[test]
+fn variables_without_a_value() {
+    check(&["--env", "TOKEN", "--", "true"]).run().was_misused(&["`--env TOKEN` is not K=V"]);
+    check(&["--env", "=x", "--", "true"]).run().was_misused(&["is not K=V"]);
+}
+
+#[test]
+fn headers_that_are_none() {
+    for text in ["Authorization", ": x", "X Y: z", "X: a\nEvil: b", "X: \u{1b}"] {
+        check(&["--header", text, "http://127.0.0.1:1/"]).run().was_misused(&["--header"]);
+    }
+}
+
+#[test]
+fn a_secret_that_is_not_there() {
+    let ran = check(&["--bearer-env", "NO_SUCH_VARIABLE_HERE", "http://127.0.0.1:1/"]).run();
+    ran.was_misused(&["NO_SUCH_VARIABLE_HERE", "export it"]);
+}
+
+#[test]
+fn a_secret_that_is_no_header() {
+    let run = check(&["--bearer-env", "ODD_TOKEN", "http://127.0.0.1:1/"]).variable("ODD_TOKEN", "two\nlines");
+    let ran = run.run();
+    ran.was_misused(&["ODD_TOKEN"]);
+    assert!(!ran.stderr.contains("lines"), "{}", ran.told());
+}
+
+#[test]
+fn times_and_numbers_out_of_range() {
+    for arguments in [["--timeout", "0"], ["--timeout=-1", "--safety"], ["--timeout", "NaN"], ["--timeout", "1e9"]] {
+        check(&arguments).and(&["--", "true"]).run().was_misused(&["--timeout"]);
+    }
+    check(&["--jobs", "0", "--", "true"]).run().was_misused(&["--jobs"]);
+    check(&["--seed", "x", "--", "true"]).run().was_misused(&["--seed"]);
+}
+
+/// Reads one line of what the binary prints and closes the pipe.
+fn head(arguments: &[&str]) -> (Option<i32>, String) {
+    let quoted: Vec<_> = arguments.iter().map(|a| format!("'{}'", a.replace('\'', "'\\''"))).collect();
+    let binary = env!("CARGO_BIN_EXE_proof");
+    let script = format!("{{ '{binary}' {}; echo \"code $?\" >&2; }} | head -1 >/dev/null", quoted.join(" "));
+    let out = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().expect("sh runs");
+    let told = String::from_utf8_lossy(&out.stderr).into_owned();
+    let code = told.lines().find_map(|line| line.strip_prefix("code ")).and_then(|code| code.parse().ok());
+    (code, told)
+}
+
+#[test]
+fn a_reader_that_goes_away() {
+    // The help and the list of rules are longer than one line; the report comes in one piece.
+    for (arguments, expected) in [(&["explain", "*"][..], 0), (&["--help"], 0), (&["check", "--help"], 0)] {
+        let (code, told) = head(arguments);
+        assert_eq!(code, Some(expected), "{arguments:?}: {told}");
+        assert!(!told.contains("panicked"), "{told}");
+    }
+    let (code, told) = head(&["check", "--verbose", "--timeout", "2", "--", "sh", "-c", &greeting("", "")]);
+    assert!(!told.contains("panicked"), "{told}");
+    assert!(matches!(code, Some(0 | 1)), "{told}");
+}
+
+#[test]
+fn a_full_disk() {
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
+        println!("skipped: there is no /dev/full here");
+        return;
+    };
+    let out = Command::new(env!("CARGO_BIN_EXE_proof")).args(["explain", "*"]).stdout(full).output().expect("it runs");
+    assert_eq!(out.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&out.stderr).starts_with("error: stdout cannot be written: "));
+}
+
+#[test]
+fn nowhere_to_complain() {
+    let binary = env!("CARGO_BIN_EXE_proof");
+    let script = format!("('{binary}' check --only nothing-like-it -- true; echo $? >&3) 2>&1 >/dev/null 3>&4 | true");
+    let script = format!("exec 4>&1; {script}");
+    let out = Command::new("sh").args(["-c", &script]).output().expect("sh runs");
+    assert_eq!(String::from_utf8_lossy(&out.stdout).trim(), "2");
+}

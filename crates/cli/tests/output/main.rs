@@ -1,0 +1,12 @@
+//! What the binary prints, as a person and as a program read it: help, explanations, and reports on small recordings that
+//! lie beside this folder. Snapshots show the words; the rest holds what must be true of any report.
+//!
+//! Snapshots name the rules they judge by, so that a new rule does not change them.
+
+mod baseline;
+mod harness;
+mod human;
+mod json;
+mod options;
+mod secrets;
+mod words;

@@ -1,0 +1,94 @@
+//! What every transport shares: the connection's number, the pen, the inbox, and how bytes that carry messages are taken in.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+use wire::message::{self, Malformed, Packet};
+use wire::trace::{Closed, Content, mark};
+use wire::{Message, Party, Revision, Transport};
+
+use super::Limits;
+use super::inbox::Inbox;
+use crate::tap::{Tap, Written};
+
+/// One connection's pen and inbox.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) tap: Tap,
+    pub(crate) number: u32,
+    pub(crate) transport: Transport,
+    pub(crate) revision: Revision,
+    pub(crate) limits: Limits,
+    pub(crate) inbox: Inbox,
+    stopped: AtomicBool,
+}
+
+impl Channel {
+    pub(crate) fn new(tap: &Tap, transport: Transport, revision: Revision, limits: &Limits) -> Arc<Self> {
+        tap.limit(limits.trace_bytes);
+        let inbox = Inbox::new(limits.trace_bytes);
+        let number = tap.next_connection();
+        Arc::new(Self {
+            tap: tap.clone(),
+            number,
+            transport,
+            revision,
+            limits: limits.clone(),
+            inbox,
+            stopped: AtomicBool::new(false),
+        })
+    }
+
+    /// Writes down what `from` did now, in `exchange`.
+    pub(crate) fn write(&self, from: Party, exchange: u32, content: Content, cause: Written) -> Written {
+        self.tap.write(self.tap.frame(from, self.number, exchange, content), cause)
+    }
+
+    /// Writes down what began at `at` and is complete now.
+    pub(crate) fn write_since(&self, at: u64, from: Party, exchange: u32, content: Content, cause: Written) -> Written {
+        let mut frame = self.tap.frame(from, self.number, exchange, content);
+        frame.at = at.min(frame.done);
+        self.tap.write(frame, cause)
+    }
+
+    pub(crate) fn closed(&self, from: Party, exchange: u32, how: Closed) {
+        self.write(from, exchange, Content::Closed(how), Written::NONE);
+    }
+
+    /// A fact about the whole connection.
+    pub(crate) fn mark(&self, name: &str, value: impl Into<Value>) {
+        self.tap.mark(self.number, name, value.into());
+    }
+
+    /// We stop taking in; `what` names the limit.
+    pub(crate) fn limit(&self, what: &str) {
+        self.stop();
+        self.mark(mark::LIMIT, what);
+    }
+
+    /// We listen no more: what does not come is not the peer's fault from now on.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// Reads what should be messages and puts them into the inbox; `seen` looks at each first. Whether there is room for
+    /// more.
+    pub(crate) fn take_in(&self, bytes: &[u8], mut seen: impl FnMut(&Message)) -> Result<bool, Malformed> {
+        let packet = message::parse(bytes)?;
+        let messages = match packet {
+            Packet::Message(message) => vec![Ok(message)],
+            Packet::Batch(parts) => parts,
+        };
+        let mut room = true;
+        for message in messages.into_iter().flatten() {
+            seen(&message);
+            room = self.inbox.put(message);
+        }
+        Ok(room && !self.tap.is_full())
+    }
+}

@@ -1,0 +1,87 @@
+//! TCP and TLS connections to one origin. Knows nothing of HTTP.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use super::HttpAddress;
+use super::error::OpenError;
+use crate::tls;
+
+/// A byte stream, encrypted or not.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
+
+/// Dials one origin.
+pub(crate) struct Dialer {
+    at: String,
+    host: String,
+    port: u16,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+    limit: Duration,
+}
+
+impl Dialer {
+    pub(crate) fn new(address: &HttpAddress, limit: Duration) -> Result<Self, OpenError> {
+        let at = address.url.to_string();
+        let bad = |why: String| OpenError::BadAddress { at: at.clone(), why };
+        let secure = match address.url.scheme() {
+            "http" | "ws" => false,
+            "https" | "wss" => true,
+            other => return Err(bad(format!("scheme `{other}` is none of http, https, ws, wss"))),
+        };
+        let host = address.url.host_str().ok_or_else(|| bad("the URL has no host".to_owned()))?;
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = address.url.port().unwrap_or(if secure { 443 } else { 80 });
+        let tls = if secure {
+            let name = ServerName::try_from(host.clone()).map_err(|e| bad(e.to_string()))?;
+            Some((tls::connector(address.ca.as_deref()).map_err(bad)?, name))
+        } else {
+            None
+        };
+        Ok(Self { at, host, port, tls, limit })
+    }
+
+    pub(crate) async fn dial(&self) -> Result<Box<dyn Io>, OpenError> {
+        match timeout(self.limit, self.connect()).await {
+            Ok(result) => result,
+            Err(_) => Err(self.timed_out("connection")),
+        }
+    }
+
+    pub(crate) fn timed_out(&self, waited_for: &'static str) -> OpenError {
+        OpenError::Timeout { at: self.at.clone(), waited_for, after: self.limit }
+    }
+
+    async fn connect(&self) -> Result<Box<dyn Io>, OpenError> {
+        let at = || self.at.clone();
+        let addresses = tokio::net::lookup_host((self.host.as_str(), self.port)).await;
+        let addresses: Vec<_> = addresses.map_err(|_| self.unknown_host())?.collect();
+        if addresses.is_empty() {
+            return Err(self.unknown_host());
+        }
+        let stream = TcpStream::connect(addresses.as_slice()).await.map_err(|error| match error.kind() {
+            ErrorKind::ConnectionRefused => OpenError::Refused { at: at() },
+            ErrorKind::TimedOut => self.timed_out("connection"),
+            _ => OpenError::Reset { at: at(), why: error.to_string() },
+        })?;
+        // Small messages must not wait for each other; where that cannot be set, it is only slower.
+        let _ = stream.set_nodelay(true);
+        match &self.tls {
+            None => Ok(Box::new(stream)),
+            Some((connector, name)) => match connector.connect(name.clone(), stream).await {
+                Ok(stream) => Ok(Box::new(stream)),
+                Err(error) => Err(OpenError::Tls { at: at(), why: tls::explain(&error) }),
+            },
+        }
+    }
+
+    fn unknown_host(&self) -> OpenError {
+        OpenError::Dns { at: self.at.clone(), host: self.host.clone() }
+    }
+}

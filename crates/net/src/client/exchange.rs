@@ -1,0 +1,184 @@
+//! One HTTP request with its whole response as it stands so far; on transports without exchanges, an empty one that is
+//! finished. A value that others fill: no I/O here.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+use wire::framing::sse::Block;
+use wire::trace::{Closed, Headers, header};
+
+use super::error::OpenError;
+
+/// One exchange. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct Exchange(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    number: u32,
+    asks: bool,
+    state: Mutex<State>,
+    changed: Notify,
+    stop: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    head: Option<(u16, Headers)>,
+    body: Option<Vec<u8>>,
+    events: Vec<Block>,
+    closed: Option<Closed>,
+    /// What the HTTP library had to say about a failure.
+    why: Option<String>,
+    /// What came in place of a response.
+    seen: Vec<u8>,
+}
+
+impl Exchange {
+    /// An exchange whose request carries a message that `asks` for an answer, or does not.
+    pub(crate) fn new(number: u32, asks: bool) -> Self {
+        let inner = Inner { number, asks, state: Mutex::default(), changed: Notify::new(), stop: Notify::new() };
+        Self(Arc::new(inner))
+    }
+
+    /// What a transport without exchanges gives: number 0, over already.
+    pub(crate) fn none() -> Self {
+        let exchange = Self::new(0, false);
+        exchange.end(Closed::End);
+        exchange
+    }
+
+    /// The exchange's number in the trace; 0 on transports that have none.
+    pub fn number(&self) -> u32 {
+        self.0.number
+    }
+
+    /// Status and headers of the response, now or within `patience`.
+    pub async fn head(&self, patience: Duration) -> Option<(u16, Headers)> {
+        self.until(patience, |state| state.head.is_some() || state.closed.is_some()).await;
+        self.state().head.clone()
+    }
+
+    /// The status, if the head is there.
+    pub fn status(&self) -> Option<u16> {
+        self.state().head.as_ref().map(|(status, _)| *status)
+    }
+
+    /// Whether the exchange is over, now or within `patience`.
+    pub async fn finished(&self, patience: Duration) -> bool {
+        self.until(patience, |state| state.closed.is_some()).await
+    }
+
+    /// How the exchange ended, if it has.
+    pub fn closed(&self) -> Option<Closed> {
+        self.state().closed.clone()
+    }
+
+    /// The body so far as it is complete; `None` for an event stream.
+    pub fn body(&self) -> Option<Vec<u8>> {
+        self.state().body.clone()
+    }
+
+    /// The blocks of the event stream so far.
+    pub fn events(&self) -> Vec<Block> {
+        self.state().events.clone()
+    }
+
+    /// The first block that is `wanted`, now or within `patience`.
+    pub async fn event(&self, wanted: impl Fn(&Block) -> bool, patience: Duration) -> Option<Block> {
+        self.until(patience, |state| state.closed.is_some() || state.events.iter().any(&wanted)).await;
+        self.state().events.iter().find(|block| wanted(block)).cloned()
+    }
+
+    /// Whether the response is an event stream.
+    pub fn is_stream(&self) -> bool {
+        self.state().head.as_ref().is_some_and(|(_, headers)| is_event_stream(headers))
+    }
+
+    /// Cuts the exchange off: the socket is closed, and the trace says that we did it.
+    pub fn abort(&self) {
+        self.0.stop.notify_one();
+    }
+
+    /// Resolves when someone called [`Exchange::abort`].
+    pub(crate) async fn aborted(&self) {
+        self.0.stop.notified().await;
+    }
+
+    /// Whether the request carried a message that wants an answer.
+    pub(crate) fn asks(&self) -> bool {
+        self.0.asks
+    }
+
+    /// Keeps what is known about a failure.
+    pub(crate) fn fail(&self, why: String, seen: Vec<u8>) {
+        let mut state = self.state();
+        state.why = Some(why);
+        state.seen = seen;
+    }
+
+    /// An exchange that brought no answer, as an error: it timed out, or was cut, or what came is no HTTP.
+    pub(crate) fn failure(&self, at: String, after: Duration, waited_for: &'static str) -> OpenError {
+        let state = self.state();
+        let why = state.why.clone().unwrap_or_else(|| "in the middle of the answer".to_owned());
+        match &state.closed {
+            Some(Closed::Reset) if state.seen.starts_with(b"\x15\x03") => {
+                OpenError::Tls { at, why: "the peer speaks TLS there; the URL should begin with https".to_owned() }
+            }
+            Some(Closed::Reset) if !state.seen.is_empty() && !state.seen.starts_with(b"HTTP/") => {
+                OpenError::NotMcp { at, came: format!("not even HTTP: {}", String::from_utf8_lossy(&state.seen)) }
+            }
+            Some(Closed::Reset | Closed::Failed | Closed::End) => OpenError::Reset { at, why },
+            Some(Closed::Aborted) => {
+                OpenError::NotMcp { at, came: "more than we read, and no answer in it".to_owned() }
+            }
+            _ => OpenError::Timeout { at, waited_for, after },
+        }
+    }
+
+    pub(crate) fn set_head(&self, status: u16, headers: Headers) {
+        self.state().head = Some((status, headers));
+        self.0.changed.notify_waiters();
+    }
+
+    pub(crate) fn set_body(&self, body: Vec<u8>) {
+        self.state().body = Some(body);
+    }
+
+    pub(crate) fn add_event(&self, block: Block) {
+        self.state().events.push(block);
+        self.0.changed.notify_waiters();
+    }
+
+    pub(crate) fn end(&self, how: Closed) {
+        self.state().closed.get_or_insert(how);
+        self.0.changed.notify_waiters();
+    }
+
+    async fn until(&self, patience: Duration, is_so: impl Fn(&State) -> bool) -> bool {
+        let end = Instant::now() + patience;
+        loop {
+            let changed = self.0.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if is_so(&self.state()) {
+                return true;
+            }
+            if timeout_at(end, changed).await.is_err() {
+                return is_so(&self.state());
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the content type says event stream, its parameters aside.
+pub(crate) fn is_event_stream(headers: &[(String, String)]) -> bool {
+    let media = header(headers, "content-type").and_then(|value| value.split(';').next());
+    media.is_some_and(|media| media.trim().eq_ignore_ascii_case("text/event-stream"))
+}

@@ -1,0 +1,110 @@
+//! What the peer sent and who waits for it. Messages only: frames are the tap's. Bounded in bytes; whoever fills it stops
+//! reading then, and the peer feels that.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+use wire::Message;
+
+/// How waiting ended.
+#[derive(Debug)]
+pub(crate) enum Waited {
+    /// The message.
+    Came(Message),
+    /// Patience ran out.
+    TimedOut,
+    /// Nothing can come any more.
+    Ended,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    limit: usize,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    messages: Vec<(Message, bool)>,
+    /// Everything before is taken.
+    first: usize,
+    bytes: usize,
+    ended: bool,
+}
+
+/// What a message costs beside its text, as parsed as it may get.
+const MESSAGE_COST: usize = 512;
+
+impl Inbox {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, state: Mutex::default(), changed: Notify::new() }
+    }
+
+    /// Takes a message in. Whether there is room for more.
+    pub(crate) fn put(&self, message: Message) -> bool {
+        let mut state = self.state();
+        state.bytes += message.text().len() + MESSAGE_COST;
+        state.messages.push((message, false));
+        let room = state.bytes < self.limit;
+        drop(state);
+        self.changed.notify_waiters();
+        room
+    }
+
+    /// Nothing will come any more.
+    pub(crate) fn end(&self) {
+        self.state().ended = true;
+        self.changed.notify_waiters();
+    }
+
+    /// Whether nothing will come any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().ended
+    }
+
+    /// Everything that came.
+    pub(crate) fn all(&self) -> Vec<Message> {
+        self.state().messages.iter().map(|(message, _)| message.clone()).collect()
+    }
+
+    /// Takes the first message that is `wanted`, now or within `patience`.
+    pub(crate) async fn wait(&self, wanted: impl Fn(&Message) -> bool, patience: Duration) -> Waited {
+        let end = Instant::now() + patience;
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            match self.take(&wanted) {
+                (Some(message), _) => return Waited::Came(message),
+                (None, true) => return Waited::Ended,
+                (None, false) => {}
+            }
+            if timeout_at(end, changed).await.is_err() {
+                return self.take(&wanted).0.map_or(Waited::TimedOut, Waited::Came);
+            }
+        }
+    }
+
+    /// The first message that is `wanted`, if it is there; and whether nothing will come any more.
+    pub(crate) fn take(&self, wanted: &impl Fn(&Message) -> bool) -> (Option<Message>, bool) {
+        let mut state = self.state();
+        let first = state.first;
+        let found = state.messages[first..].iter().position(|(message, taken)| !taken && wanted(message));
+        let message = found.map(|offset| {
+            let (message, taken) = &mut state.messages[first + offset];
+            *taken = true;
+            message.clone()
+        });
+        if found == Some(0) {
+            state.first += state.messages[first..].iter().take_while(|(_, taken)| *taken).count();
+        }
+        (message, state.ended)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,98 @@
+//! What a caller wants sent, with every deviation from good manners that HTTP lets one express. A value; the transports
+//! decide what to make of it.
+
+/// One message, or any HTTP request in its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outgoing {
+    pub(crate) method: Option<String>,
+    pub(crate) target: Option<String>,
+    pub(crate) session: Session,
+    pub(crate) edits: Vec<Edit>,
+    pub(crate) body: Option<Vec<u8>>,
+}
+
+/// Which session id goes along.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Session {
+    /// The connection's own, if it has one.
+    #[default]
+    Own,
+    /// None.
+    None,
+    /// Another.
+    Other(String),
+}
+
+/// One change to the headers, applied after our own and the user's were made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Edit {
+    Set(String, String),
+    Add(String, String),
+    Remove(String),
+}
+
+impl Outgoing {
+    /// `body`, sent as a message is. It need not be one.
+    pub fn message(body: impl Into<Vec<u8>>) -> Self {
+        Self { body: Some(body.into()), ..Self::default() }
+    }
+
+    /// A request of `method` without a body.
+    pub fn bare(method: impl Into<String>) -> Self {
+        Self { method: Some(method.into()), ..Self::default() }
+    }
+
+    /// Another HTTP method.
+    #[must_use]
+    pub fn method(mut self, method: impl Into<String>) -> Self {
+        self.method = Some(method.into());
+        self
+    }
+
+    /// Another request target: path and query.
+    #[must_use]
+    pub fn target(mut self, target: impl Into<String>) -> Self {
+        self.target = Some(target.into());
+        self
+    }
+
+    /// Sets header `name`, whatever it was.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.edits.push(Edit::Set(name.into(), value.into()));
+        self
+    }
+
+    /// One more header `name`, beside those that are there.
+    #[must_use]
+    pub fn another_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.edits.push(Edit::Add(name.into(), value.into()));
+        self
+    }
+
+    /// No header `name`.
+    #[must_use]
+    pub fn without(mut self, name: impl Into<String>) -> Self {
+        self.edits.push(Edit::Remove(name.into()));
+        self
+    }
+
+    /// Another session id.
+    #[must_use]
+    pub fn session(mut self, id: impl Into<String>) -> Self {
+        self.session = Session::Other(id.into());
+        self
+    }
+
+    /// No session id.
+    #[must_use]
+    pub fn without_session(mut self) -> Self {
+        self.session = Session::None;
+        self
+    }
+
+    /// Whether anything is asked for that only HTTP has.
+    pub(crate) fn is_http_only(&self) -> bool {
+        *self != Self { body: self.body.clone(), ..Self::default() } || self.body.is_none()
+    }
+}

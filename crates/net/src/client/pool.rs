@@ -1,0 +1,150 @@
+//! HTTP/1.1 connections to one origin, kept while they are idle. Knows nothing of MCP.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::dial::{Dialer, Io};
+use super::error::OpenError;
+
+/// An idle connection older than this is not used again: servers close theirs after 5 s at the soonest, and a request
+/// must never meet the closing.
+const IDLE: Duration = Duration::from_secs(2);
+/// How many connections are kept.
+const KEPT: usize = 16;
+/// How much of what came is remembered, to show it where it is no HTTP.
+const SEEN: usize = 2 << 10;
+
+pub(crate) struct Pool {
+    dialer: Dialer,
+    idle: Mutex<Vec<(Link, Instant)>>,
+}
+
+/// One HTTP connection. Dropped, its socket is closed.
+pub(crate) struct Link {
+    sender: SendRequest<Full<Bytes>>,
+    driver: AbortHandle,
+    seen: Arc<Mutex<Vec<u8>>>,
+    /// It lay idle.
+    reused: bool,
+}
+
+impl Pool {
+    pub(crate) fn new(dialer: Dialer) -> Self {
+        Self { dialer, idle: Mutex::default() }
+    }
+
+    pub(crate) fn dialer(&self) -> &Dialer {
+        &self.dialer
+    }
+
+    /// A connection that is ready for a request: an idle one, or a new one.
+    pub(crate) async fn take(&self) -> Result<Link, OpenError> {
+        while let Some(mut link) = self.pop() {
+            if timeout(Duration::from_millis(50), link.sender.ready()).await.is_ok_and(|ready| ready.is_ok()) {
+                return Ok(link);
+            }
+        }
+        self.fresh().await
+    }
+
+    pub(crate) async fn fresh(&self) -> Result<Link, OpenError> {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let io = Watched { io: self.dialer.dial().await?, seen: seen.clone() };
+        let handshake = http1::Builder::new().handshake(TokioIo::new(io)).await;
+        let (sender, connection) = handshake.map_err(|_| self.dialer.timed_out("connection"))?;
+        let driver = tokio::spawn(async move {
+            // What goes wrong here is told to whoever waits for the response.
+            let _ = connection.await;
+        });
+        Ok(Link { sender, driver: driver.abort_handle(), seen, reused: false })
+    }
+
+    /// Keeps a connection whose last response was read to its end.
+    pub(crate) fn give_back(&self, mut link: Link) {
+        link.reused = true;
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < KEPT && !link.sender.is_closed() {
+            idle.push((link, Instant::now()));
+        }
+    }
+
+    pub(crate) fn clear(&self) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn pop(&self) -> Option<Link> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|(link, since)| since.elapsed() < IDLE && !link.sender.is_closed());
+        idle.pop().map(|(link, _)| link)
+    }
+}
+
+impl Link {
+    pub(crate) fn sender(&mut self) -> &mut SendRequest<Full<Bytes>> {
+        // What comes before the first request is no answer to one before it: a peer of another protocol says hello.
+        if self.reused {
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+        &mut self.sender
+    }
+
+    /// Whether it lay idle, so that the peer may have closed it without our knowing.
+    pub(crate) const fn is_reused(&self) -> bool {
+        self.reused
+    }
+
+    /// The first bytes that came since the last request went out.
+    pub(crate) fn seen(&self) -> Vec<u8> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// A stream that remembers the beginning of what is read.
+struct Watched {
+    io: Box<dyn Io>,
+    seen: Arc<Mutex<Vec<u8>>>,
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<std::io::Result<()>> {
+        let before = buf.filled().len();
+        let polled = Pin::new(&mut self.io).poll_read(cx, buf);
+        let came = &buf.filled()[before..];
+        if !came.is_empty() {
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let room = SEEN.saturating_sub(seen.len()).min(came.len());
+            seen.extend_from_slice(&came[..room]);
+        }
+        polled
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}

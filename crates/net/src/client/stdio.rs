@@ -1,0 +1,450 @@
+//! Lines over the standard streams of a child process, and its end as the specification has it: close stdin, wait, TERM,
+//! wait, KILL (2026-07-28 basic/transports/stdio#shutdown). Does not know what the messages are about.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinHandle};
+use tokio::time::{Instant, sleep, timeout};
+use wire::Party;
+use wire::framing::Piece;
+use wire::framing::lines::Lines;
+use wire::trace::{Closed, Content, mark};
+
+use super::channel::Channel;
+use super::error::{OpenError, SendError};
+use crate::process::{self, Command, Group, Signal};
+use crate::tap::Written;
+
+/// Bytes on stdout that are no messages before we stop reading: more is a flood, not a slip.
+const GARBAGE: usize = 4 << 20;
+/// What each such line counts beside its bytes.
+const GARBAGE_LINE: usize = 64;
+/// How much of an overlong line is kept.
+const OVERLONG_KEPT: usize = 64 << 10;
+/// The longest piece of stderr that is kept as one line.
+const STDERR_LINE: usize = 16 << 10;
+/// How much of the end of stderr an error may quote.
+const STDERR_TAIL: usize = 2 << 10;
+/// What is left of a group may take this long to follow its leader before it counts as surviving.
+const FOLLOW: Duration = Duration::from_millis(500);
+/// How much longer a slow child gets to end, at most.
+const SLOWEST: f64 = 4.0;
+/// How long a whole message waits for a line that was begun before it.
+const OPEN_LINE: Duration = Duration::from_secs(1);
+const OPEN_LINE_POLL: Duration = Duration::from_millis(5);
+/// How long the pipes may take to run dry after the end.
+const DRAIN: Duration = Duration::from_millis(200);
+
+/// What the supervisor tells, in this order.
+struct Told {
+    gone: watch::Sender<bool>,
+    exit: watch::Sender<Option<ExitStatus>>,
+}
+
+/// The way into the child.
+#[derive(Debug)]
+struct Input {
+    pipe: ChildStdin,
+    /// What was written of a line whose end was not: it becomes a frame when that comes, or when the input ends.
+    begun: Vec<u8>,
+}
+
+/// A child process as a connection. Dropped, its group is killed.
+#[derive(Debug)]
+pub(crate) struct Stdio {
+    channel: Arc<Channel>,
+    group: Arc<Group>,
+    stdin: tokio::sync::Mutex<Option<Input>>,
+    /// Ends a write that the child does not take.
+    closing: watch::Sender<bool>,
+    /// The child has ended.
+    gone: watch::Receiver<bool>,
+    /// The same, and its exit is written down.
+    exit: watch::Receiver<Option<ExitStatus>>,
+    readers: [AbortHandle; 2],
+    stderr_tail: Arc<Mutex<Vec<u8>>>,
+    closed: tokio::sync::Mutex<bool>,
+    started: Started,
+}
+
+/// When the child was started, and how long its first line took.
+#[derive(Clone, Debug)]
+struct Started {
+    at: Instant,
+    spoke: Arc<OnceLock<Duration>>,
+}
+
+impl Started {
+    fn now() -> Self {
+        Self { at: Instant::now(), spoke: Arc::default() }
+    }
+
+    fn spoke(&self) {
+        self.spoke.get_or_init(|| self.at.elapsed());
+    }
+
+    /// What a child gets to end that gets `shutdown` on an idle machine. Where it took seconds to start, the machine is
+    /// busy or the runtime heavy, and its end takes longer too.
+    fn grace(&self, shutdown: Duration) -> Duration {
+        let start = self.spoke.get().map_or(0.0, Duration::as_secs_f64);
+        shutdown.mul_f64(start.clamp(1.0, SLOWEST))
+    }
+}
+
+impl Stdio {
+    pub(crate) fn open(command: &Command, channel: Arc<Channel>) -> Result<Self, OpenError> {
+        let (mut child, group) = process::spawn(command).map_err(|error| not_started(command, &error))?;
+        channel.write(Party::Client, 0, Content::Opened, Written::NONE);
+        let stdin = child.stdin.take().map(|pipe| Input { pipe, begun: Vec::new() });
+        let stderr_tail = Arc::new(Mutex::new(Vec::new()));
+        let started = Started::now();
+        let stdout = child.stdout.take().map(|pipe| tokio::spawn(read_stdout(pipe, channel.clone(), started.clone())));
+        let stderr =
+            child.stderr.take().map(|pipe| tokio::spawn(read_stderr(pipe, channel.clone(), stderr_tail.clone())));
+        let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
+            return Err(not_started(command, &std::io::Error::other("no pipes")));
+        };
+        let readers = [stdout.abort_handle(), stderr.abort_handle()];
+        let told = Told { gone: watch::Sender::new(false), exit: watch::Sender::new(None) };
+        let (gone, exit) = (told.gone.subscribe(), told.exit.subscribe());
+        tokio::spawn(supervise(child, group.clone(), channel.clone(), [stdout, stderr], told));
+        let stdin = tokio::sync::Mutex::new(stdin);
+        let closed = tokio::sync::Mutex::new(false);
+        let closing = watch::Sender::new(false);
+        Ok(Self { channel, group, stdin, closing, gone, exit, readers, stderr_tail, closed, started })
+    }
+
+    /// Writes `text` and a line feed. Text with line feeds is several lines, and is written down as such. While a line
+    /// is begun and not ended, by [`Self::write_raw`], this waits a while: an answer to the server's own request must
+    /// not land in the middle of it.
+    pub(crate) async fn send(&self, text: &[u8]) -> Result<(), SendError> {
+        let mut bytes = Vec::with_capacity(text.len() + 1);
+        bytes.extend_from_slice(text);
+        bytes.push(b'\n');
+        let end = Instant::now() + OPEN_LINE;
+        loop {
+            let mut guard = self.stdin.lock().await;
+            let open = guard.as_ref().is_some_and(|input| !input.begun.is_empty());
+            if !open || Instant::now() >= end {
+                return self.write(&mut guard, &bytes).await;
+            }
+            drop(guard);
+            sleep(OPEN_LINE_POLL).await;
+        }
+    }
+
+    /// Writes `bytes` as they are. Each line is a frame, however many writes it came in.
+    ///
+    /// The frames are written down before the bytes go out, or an answer could stand before its question.
+    pub(crate) async fn write_raw(&self, bytes: &[u8]) -> Result<(), SendError> {
+        self.write(&mut *self.stdin.lock().await, bytes).await
+    }
+
+    async fn write(&self, guard: &mut Option<Input>, bytes: &[u8]) -> Result<(), SendError> {
+        let Input { pipe: stdin, begun } = guard.as_mut().filter(|_| !*self.gone.borrow()).ok_or(SendError::Closed)?;
+        begun.extend_from_slice(bytes);
+        let end = begun.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let lines: Vec<u8> = begun.drain(..end).collect();
+        let line = |part: &[u8]| Content::Line { bytes: part.to_vec(), terminated: true };
+        let frames: Vec<Written> = lines
+            .strip_suffix(b"\n")
+            .into_iter()
+            .flat_map(|lines| lines.split(|&byte| byte == b'\n'))
+            .map(|part| self.channel.write(Party::Client, 0, line(part), Written::NONE))
+            .collect();
+        let patience = self.channel.limits.request;
+        let mut closing = self.closing.subscribe();
+        let result = tokio::select! {
+            biased;
+            _ = closing.wait_for(|closing| *closing) => Err(SendError::Closed),
+            result = timeout(patience, stdin.write_all(bytes)) => match result {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(_)) => Err(SendError::Closed),
+                Err(_) => Err(SendError::Timeout { after: patience }),
+            },
+        };
+        match result {
+            Ok(()) => frames.into_iter().for_each(|frame| self.channel.tap.complete(frame)),
+            // Half a message may be in the pipe: nothing that follows could be understood.
+            Err(_) => self.drop_input(guard),
+        }
+        result
+    }
+
+    /// Closes the child's standard input. The mark is written down before that, or the child's end could stand before
+    /// what caused it.
+    pub(crate) async fn close_stdin(&self) {
+        self.closing.send_replace(true);
+        let mut input = self.stdin.lock().await;
+        if self.tell_begun(&mut input) {
+            self.channel.mark(mark::STDIN_CLOSED, ());
+        }
+        *input = None;
+    }
+
+    /// Lets the input go after a write that failed: no end that the peer was meant to see.
+    fn drop_input(&self, input: &mut Option<Input>) {
+        self.tell_begun(input);
+        *input = None;
+    }
+
+    /// Writes down what was begun and never ended. Whether there is an input.
+    fn tell_begun(&self, input: &mut Option<Input>) -> bool {
+        let Some(Input { begun, .. }) = input else { return false };
+        if !begun.is_empty() {
+            let content = Content::Line { bytes: std::mem::take(begun), terminated: false };
+            self.channel.write(Party::Client, 0, content, Written::NONE);
+        }
+        true
+    }
+
+    /// Signals the group, if anyone is left in it. The mark is written down first, as in [`Self::close_stdin`].
+    pub(crate) fn signal(&self, signal: Signal) {
+        if !self.group.is_over() {
+            self.channel.mark(mark::SIGNAL, signal.as_str());
+            self.group.signal(signal);
+        }
+    }
+
+    pub(crate) async fn exited(&self, patience: Duration) -> Option<ExitStatus> {
+        let mut exit = self.exit.clone();
+        let status = timeout(patience, exit.wait_for(Option::is_some)).await.ok()?.ok()?;
+        *status
+    }
+
+    /// The end of what the child wrote to stderr.
+    pub(crate) fn stderr_tail(&self) -> String {
+        let tail = self.stderr_tail.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&tail).into_owned()
+    }
+
+    pub(crate) fn process_number(&self) -> i32 {
+        self.group.leader()
+    }
+
+    /// Writes down how much memory the child's group holds, where the system tells.
+    pub(crate) fn sample_memory(&self) {
+        if let Some(bytes) = self.group.resident() {
+            self.channel.mark(mark::MEMORY, bytes);
+        }
+    }
+
+    /// The shutdown that the specification describes; the second caller waits for the first.
+    pub(crate) async fn close(&self) {
+        let mut closed = self.closed.lock().await;
+        if std::mem::replace(&mut *closed, true) {
+            return;
+        }
+        self.channel.stop();
+        if !*self.gone.borrow() {
+            self.close_stdin().await;
+            self.escalate().await;
+        }
+        self.settle().await;
+    }
+
+    async fn is_gone(&self, patience: Duration) -> bool {
+        let mut gone = self.gone.clone();
+        timeout(patience, gone.wait_for(|gone| *gone)).await.is_ok_and(|told| told.is_ok())
+    }
+
+    async fn escalate(&self) {
+        let grace = self.started.grace(self.channel.limits.shutdown);
+        for signal in [Signal::Term, Signal::Kill] {
+            if self.is_gone(grace).await {
+                return;
+            }
+            self.signal(signal);
+        }
+        self.is_gone(grace.max(Duration::from_secs(1))).await;
+    }
+
+    /// After the leader's end: who is left in its group is counted and killed, and the pipes are let go of.
+    async fn settle(&self) {
+        self.exited(DRAIN * 2).await;
+        self.group.emptied(FOLLOW).await;
+        let left = self.group.members().unwrap_or_else(|| usize::from(!self.group.is_empty()));
+        self.channel.mark(mark::SURVIVORS, left);
+        if left > 0 {
+            self.signal(Signal::Kill);
+            self.group.emptied(FOLLOW).await;
+        }
+        self.let_go().await;
+    }
+
+    pub(crate) async fn kill(&self) {
+        self.channel.stop();
+        self.signal(Signal::Kill);
+        let mut closed = self.closed.lock().await;
+        if std::mem::replace(&mut *closed, true) {
+            return;
+        }
+        self.closing.send_replace(true);
+        self.exited(Duration::from_secs(1)).await;
+        self.group.emptied(FOLLOW).await;
+        self.let_go().await;
+    }
+
+    /// Someone outside the group may still hold the pipes; we do not wait for them.
+    async fn let_go(&self) {
+        self.closing.send_replace(true);
+        self.drop_input(&mut *self.stdin.lock().await);
+        self.stop_reading();
+    }
+
+    fn stop_reading(&self) {
+        self.readers.iter().for_each(AbortHandle::abort);
+        self.channel.inbox.end();
+    }
+}
+
+impl Drop for Stdio {
+    fn drop(&mut self) {
+        self.signal(Signal::Kill);
+        self.stop_reading();
+    }
+}
+
+fn not_started(command: &Command, error: &std::io::Error) -> OpenError {
+    let why = match (error.kind(), &command.cwd) {
+        (std::io::ErrorKind::NotFound, Some(cwd)) if !cwd.is_dir() => format!("no directory {}", cwd.display()),
+        (std::io::ErrorKind::NotFound, _) => format!("`{}` was not found", command.program),
+        (std::io::ErrorKind::PermissionDenied, _) => format!("`{}` may not be executed", command.program),
+        _ => error.to_string(),
+    };
+    OpenError::NotStarted { at: command.to_string(), why }
+}
+
+/// Waits for the child's end, lets the pipes run dry so that the last words stand before the exit, and tells.
+async fn supervise(
+    mut child: Child,
+    group: Arc<Group>,
+    channel: Arc<Channel>,
+    readers: [JoinHandle<()>; 2],
+    told: Told,
+) {
+    let Ok(status) = child.wait().await else { return };
+    let ended = channel.tap.now();
+    told.gone.send_replace(true);
+    let drained = async {
+        for reader in readers {
+            // A reader can only end; that it was aborted is as good.
+            let _ = reader.await;
+        }
+    };
+    let drained = timeout(DRAIN, drained).await.is_ok();
+    let mut exit = channel.tap.frame(Party::Server, channel.number, 0, exit_content(status));
+    if !drained {
+        // Someone else holds the pipes; what comes from now on is not the child's.
+        exit.at = ended;
+    }
+    channel.tap.write(exit, Written::NONE);
+    channel.inbox.end();
+    told.exit.send_replace(Some(status));
+    drop(group);
+}
+
+fn exit_content(status: ExitStatus) -> Content {
+    Content::Exit { code: status.code(), signal: status.signal() }
+}
+
+async fn read_stdout(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, started: Started) {
+    let mut lines = Lines::new(channel.limits.message_bytes);
+    let mut chunk = vec![0; 64 << 10];
+    let mut begun = None;
+    let mut garbage = 0;
+    loop {
+        let count = match pipe.read(&mut chunk).await {
+            Ok(count) if count > 0 => count,
+            _ => break,
+        };
+        started.spoke();
+        begun.get_or_insert_with(|| channel.tap.now());
+        lines.push(&chunk[..count]);
+        while let Some(piece) = lines.next_line() {
+            let at = begun.unwrap_or_default();
+            if let Err(limit) = take_line(&channel, piece, at, &mut garbage) {
+                channel.limit(limit);
+                channel.inbox.end();
+                // The pipe is kept, full: closing it would be one more stimulus.
+                return hold(pipe).await;
+            }
+            begun = Some(channel.tap.now());
+        }
+        if chunk[..count].ends_with(b"\n") {
+            begun = None;
+        }
+    }
+    if let Some(Piece::Rest(bytes)) = lines.finish() {
+        let rest = Content::Line { bytes: bytes.to_vec(), terminated: false };
+        channel.write_since(begun.unwrap_or_default(), Party::Server, 0, rest, Written::NONE);
+    }
+    channel.closed(Party::Server, 0, Closed::End);
+    channel.inbox.end();
+}
+
+/// Takes one line in, or tells which limit it breaks.
+fn take_line(channel: &Channel, piece: Piece<'_>, at: u64, garbage: &mut usize) -> Result<(), &'static str> {
+    let (bytes, whole) = match piece {
+        Piece::Whole(bytes) => (bytes, true),
+        Piece::TooLong(bytes) | Piece::Rest(bytes) => (&bytes[..bytes.len().min(OVERLONG_KEPT)], false),
+    };
+    let line = Content::Line { bytes: bytes.to_vec(), terminated: whole };
+    channel.write_since(at, Party::Server, 0, line, Written::NONE);
+    if !whole {
+        return Err("message");
+    }
+    match channel.take_in(bytes, |_| {}) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err("connection"),
+        Err(malformed) if malformed.fault.is_ours() => Ok(()),
+        Err(_) => {
+            *garbage += bytes.len() + GARBAGE_LINE;
+            if *garbage > GARBAGE { Err("garbage") } else { Ok(()) }
+        }
+    }
+}
+
+async fn hold<P>(pipe: P) {
+    let _pipe = pipe;
+    std::future::pending::<()>().await;
+}
+
+/// Keeps stderr up to the limit and drains the rest: a child must never stand still because of its log.
+async fn read_stderr(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, tail: Arc<Mutex<Vec<u8>>>) {
+    let mut lines = Lines::new(STDERR_LINE);
+    let mut chunk = vec![0; 16 << 10];
+    let mut room = channel.limits.stderr_bytes;
+    while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
+        keep_tail(&tail, &chunk[..count]);
+        if room == 0 {
+            continue;
+        }
+        lines.push(&chunk[..count]);
+        while let Some(Piece::Whole(line) | Piece::TooLong(line) | Piece::Rest(line)) = lines.next_line() {
+            room = room.saturating_sub(line.len() + 1);
+            channel.write(Party::Server, 0, Content::Stderr(line.to_vec()), Written::NONE);
+        }
+        if room == 0 {
+            channel.mark(mark::LIMIT, "stderr");
+        }
+    }
+    if let Some(Piece::Rest(line)) = lines.finish()
+        && room > 0
+    {
+        channel.write(Party::Server, 0, Content::Stderr(line.to_vec()), Written::NONE);
+    }
+}
+
+fn keep_tail(tail: &Mutex<Vec<u8>>, bytes: &[u8]) {
+    let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+    tail.extend_from_slice(bytes);
+    let excess = tail.len().saturating_sub(STDERR_TAIL);
+    tail.drain(..excess);
+}

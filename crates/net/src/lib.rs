@@ -1,0 +1,15 @@
+//! The four transports, both ends, and child processes: the only crate that opens sockets or starts programs. Every frame
+//! that crosses is written down by a [`tap::Tap`] as it crosses. This crate must not know what the specification demands of
+//! a peer: it reports what happened and judges nothing.
+
+pub mod client;
+pub mod process;
+pub mod server;
+pub mod service;
+pub mod tap;
+mod tls;
+
+pub use client::{
+    Address, Connection, Detected, Exchange, HttpAddress, Limits, OpenError, Outgoing, SendError, detect,
+};
+pub use tap::Tap;

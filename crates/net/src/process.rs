@@ -1,0 +1,225 @@
+//! Child processes: each leads a process group of its own, which is signalled as a whole and outlives neither its owner nor
+//! us. Knows nothing of what is said on the pipes.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, kill_process_group, test_kill_process_group};
+use tokio::process::Child;
+use tokio::time::{Instant, sleep};
+
+/// A program to start: found on the path unless it has a slash; `env` is added to our own environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables added to our own environment.
+    pub env: Vec<(String, String)>,
+    /// Where it runs; here, if not told.
+    pub cwd: Option<PathBuf>,
+}
+
+impl Command {
+    /// `program` with `args`, in our own environment.
+    pub fn new<A: Into<String>>(program: impl Into<String>, args: impl IntoIterator<Item = A>) -> Self {
+        Self { program: program.into(), args: args.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+}
+
+impl fmt::Display for Command {
+    /// As one would type it, roughly: words with blanks are quoted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.program)?;
+        self.args.iter().try_for_each(|arg| {
+            let plain = !arg.is_empty() && !arg.contains(|c: char| c.is_whitespace() || c == '"' || c == '\'');
+            if plain { write!(f, " {arg}") } else { write!(f, " {arg:?}") }
+        })
+    }
+}
+
+/// A signal we send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// SIGINT, as a terminal's Ctrl-C.
+    Int,
+    /// SIGTERM: please end.
+    Term,
+    /// SIGKILL: no choice.
+    Kill,
+}
+
+impl Signal {
+    /// The name in a SIGNAL mark.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Int => "INT",
+            Self::Term => "TERM",
+            Self::Kill => "KILL",
+        }
+    }
+
+    const fn raw(self) -> rustix::process::Signal {
+        match self {
+            Self::Int => rustix::process::Signal::INT,
+            Self::Term => rustix::process::Signal::TERM,
+            Self::Kill => rustix::process::Signal::KILL,
+        }
+    }
+}
+
+/// The groups that may still have members.
+static LIVE: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn live() -> MutexGuard<'static, BTreeSet<i32>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills every process group that this process started and has not seen empty: the last thing to do before an abrupt end
+/// (SIGINT, SIGTERM, a panic).
+pub fn kill_all() {
+    for group in std::mem::take(&mut *live()) {
+        if let Some(pid) = Pid::from_raw(group) {
+            // Only "no such group" can fail here, and that is what we want.
+            let _ = kill_process_group(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+/// A process group that we started. Dropped, it is killed.
+#[derive(Debug)]
+pub(crate) struct Group {
+    leader: Pid,
+    /// Seen empty: the number may belong to others by now.
+    empty: AtomicBool,
+}
+
+impl Group {
+    /// Signals every member. Whether there was anyone to signal.
+    pub(crate) fn signal(&self, signal: Signal) -> bool {
+        !self.empty.load(Ordering::Acquire) && kill_process_group(self.leader, signal.raw()).is_ok()
+    }
+
+    /// Whether it is known that no member is left.
+    pub(crate) fn is_over(&self) -> bool {
+        self.empty.load(Ordering::Acquire)
+    }
+
+    /// Whether no member is left. To be asked only after the leader was waited for: until then it counts itself.
+    pub(crate) fn is_empty(&self) -> bool {
+        if !self.empty.load(Ordering::Acquire) && test_kill_process_group(self.leader).is_err() {
+            self.empty.store(true, Ordering::Release);
+            live().remove(&self.leader.as_raw_nonzero().get());
+        }
+        self.empty.load(Ordering::Acquire)
+    }
+
+    /// Waits until no member is left, at most `patience`.
+    pub(crate) async fn emptied(&self, patience: Duration) -> bool {
+        let end = Instant::now() + patience;
+        let mut pause = Duration::from_millis(1);
+        while !self.is_empty() && self.members() != Some(0) {
+            if Instant::now() >= end {
+                return false;
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+        true
+    }
+
+    /// The members that run, zombies not counted; `None` where the system does not tell.
+    pub(crate) fn members(&self) -> Option<usize> {
+        self.running().map(|members| members.len())
+    }
+
+    /// The resident memory of all members together, in bytes; `None` where the system does not tell, or nobody is left.
+    pub(crate) fn resident(&self) -> Option<u64> {
+        let status = |member: &PathBuf| std::fs::read_to_string(member.join("status")).ok();
+        let sizes: Vec<u64> = self.running()?.iter().filter_map(|m| resident_in(&status(m)?)).collect();
+        (!sizes.is_empty()).then(|| sizes.iter().sum())
+    }
+
+    /// The members' directories in the process file system.
+    fn running(&self) -> Option<Vec<PathBuf>> {
+        let entries = std::fs::read_dir("/proc").ok()?;
+        let group = self.leader();
+        let processes = entries.flatten().filter(|e| e.file_name().as_encoded_bytes()[0].is_ascii_digit());
+        let stats = processes.filter_map(|e| Some((e.path(), std::fs::read_to_string(e.path().join("stat")).ok()?)));
+        let mut seen = false;
+        let members = stats.inspect(|_| seen = true).filter(|(_, stat)| runs_in(stat, group));
+        let members = members.map(|(path, _)| path).collect();
+        seen.then_some(members)
+    }
+
+    /// The leader's process number.
+    pub(crate) fn leader(&self) -> i32 {
+        self.leader.as_raw_nonzero().get()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.is_empty() {
+            self.signal(Signal::Kill);
+            live().remove(&self.leader());
+        }
+    }
+}
+
+/// Reads `pid (name) state ppid pgrp …`; the name may hold anything, so what follows its last parenthesis counts.
+fn runs_in(stat: &str, group: i32) -> bool {
+    let Some((_, rest)) = stat.rsplit_once(')') else { return false };
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next();
+    let pgrp = fields.nth(1).and_then(|p| p.parse::<i32>().ok());
+    !matches!(state, Some("Z" | "X")) && pgrp == Some(group)
+}
+
+/// Reads the line `VmRSS: … kB` of a process's status; bytes.
+fn resident_in(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim_end().parse::<u64>().ok()? << 10)
+}
+
+/// Starts `command` with three pipes, in a process group of its own.
+pub(crate) fn spawn(command: &Command) -> std::io::Result<(Child, Arc<Group>)> {
+    let mut builder = tokio::process::Command::new(&command.program);
+    builder.args(&command.args).envs(command.env.iter().map(|(name, value)| (name, value)));
+    if let Some(cwd) = &command.cwd {
+        builder.current_dir(cwd);
+    }
+    builder.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    builder.process_group(0).kill_on_drop(true);
+    // The lock is held over the start, so that `kill_all` cannot miss a child that is just being born.
+    let mut live = live();
+    let child = builder.spawn()?;
+    let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    let leader = leader.ok_or_else(|| std::io::Error::other("the child has no process number"))?;
+    live.insert(leader.as_raw_nonzero().get());
+    Ok((child, Arc::new(Group { leader, empty: AtomicBool::new(false) })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{resident_in, runs_in};
+
+    #[test]
+    fn a_process_name_cannot_deceive() {
+        assert!(runs_in("12 (a) S 1) R 1 77 77 0", 77));
+        assert!(!runs_in("12 (sh) Z 1 77 77 0", 77));
+        assert!(!runs_in("12 (sh) S 1 78 77 0", 77));
+    }
+
+    #[test]
+    fn memory_is_read_in_bytes() {
+        assert_eq!(resident_in("Name:\tx\nVmHWM:\t  9 kB\nVmRSS:\t    1234 kB\nVmData: 1 kB\n"), Some(1234 * 1024));
+        assert_eq!(resident_in("Name:\tkernel thread\n"), None);
+    }
+}

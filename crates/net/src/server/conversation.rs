@@ -1,0 +1,317 @@
+//! A conversation over one two-way channel of messages (stdio; later WebSocket): both eras side by side, requests
+//! answered concurrently, cancellation, batches. Knows frames, not how they are framed.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::{Notify, watch};
+use wire::message::{Fault, Malformed, Packet, parse};
+use wire::revision::R2025_03_26;
+use wire::{Era, Kind, Message, RequestId, Revision, Transport};
+
+use super::Flights;
+use super::batch::Batch;
+use super::gate::Gate;
+use super::link::{Closing, Gone, Link, Outlet, Session};
+use crate::service::{Answer, Call, Context, Pending, Reply, RpcError, Service, code};
+
+/// What waits to be written.
+#[derive(Default)]
+struct Queue {
+    frames: Vec<Vec<u8>>,
+    bytes: usize,
+    dead: bool,
+}
+
+/// The way out of a conversation: complete messages, in order.
+pub(crate) struct Outgoing {
+    queue: Mutex<Queue>,
+    filled: Notify,
+    limit: usize,
+}
+
+impl Outgoing {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, frame: Vec<u8>) -> Result<(), Gone> {
+        let mut queue = self.queue();
+        queue.dead |= queue.bytes > self.limit;
+        if queue.dead {
+            return Err(Gone);
+        }
+        queue.bytes += frame.len();
+        queue.frames.push(frame);
+        drop(queue);
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// Everything that waits; `Err` where the peer let the queue fill.
+    pub(crate) fn take(&self) -> Result<Vec<Vec<u8>>, Gone> {
+        let mut queue = self.queue();
+        queue.bytes = 0;
+        if queue.dead { Err(Gone) } else { Ok(std::mem::take(&mut queue.frames)) }
+    }
+
+    /// Waits until something may wait to be written.
+    pub(crate) async fn filled(&self) {
+        self.filled.notified().await;
+    }
+}
+
+impl Outlet for Outgoing {
+    fn send(&self, text: String) -> Result<(), Gone> {
+        self.push(text.into_bytes())
+    }
+}
+
+/// The way out for one request, which its cancellation closes.
+struct Lane {
+    outgoing: Arc<Outgoing>,
+    closed: AtomicBool,
+}
+
+impl Outlet for Lane {
+    fn send(&self, text: String) -> Result<(), Gone> {
+        if self.closed.load(Ordering::Acquire) { Err(Gone) } else { self.outgoing.send(text) }
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+}
+
+/// One conversation.
+pub(crate) struct Conversation {
+    service: Arc<dyn Service>,
+    transport: Transport,
+    session: Arc<Session>,
+    outgoing: Arc<Outgoing>,
+    flights: Flights,
+    landed: Arc<Notify>,
+    batches: AtomicU64,
+    ending: watch::Sender<bool>,
+    closing: Closing,
+}
+
+impl Conversation {
+    /// A conversation that queues at most about `limit` bytes for a peer which does not read.
+    pub(crate) fn new(service: Arc<dyn Service>, transport: Transport, limit: usize) -> Self {
+        let outgoing = Arc::new(Outgoing { queue: Mutex::default(), filled: Notify::new(), limit });
+        let session = Arc::new(Session::new(None, Arc::clone(&outgoing) as Arc<dyn Outlet>));
+        let (ending, closing) = Closing::new();
+        Self {
+            service,
+            transport,
+            session,
+            outgoing,
+            flights: Flights::default(),
+            landed: Arc::default(),
+            batches: AtomicU64::new(0),
+            ending,
+            closing,
+        }
+    }
+
+    pub(crate) fn outgoing(&self) -> Arc<Outgoing> {
+        Arc::clone(&self.outgoing)
+    }
+
+    /// Takes one frame in.
+    pub(crate) fn receive(&self, frame: &[u8]) {
+        match parse(frame) {
+            Ok(Packet::Message(message)) => self.message(message),
+            Ok(Packet::Batch(parts)) if self.session.revision() == Some(R2025_03_26) => self.batch(parts),
+            Ok(Packet::Batch(_)) => self.refuse(None, &RpcError::invalid_request("Invalid request: no batches here")),
+            Err(malformed) => self.malformed(&malformed),
+        }
+    }
+
+    /// Refuses what was no message at all.
+    pub(crate) fn refuse(&self, id: Option<&RequestId>, error: &RpcError) {
+        // JSON-RPC wants a null id where none could be read; from 2025-11-25 on the schema wants none at all.
+        let old = self.session.revision().is_some_and(|revision| !revision.at_least(Revision::NEWEST_LEGACY));
+        self.put(if id.is_none() && old { Answer::error_with_null_id(error) } else { Answer::error(id, error) });
+    }
+
+    fn put(&self, answer: Answer) {
+        let _ = self.outgoing.push(answer.into_text());
+    }
+
+    fn malformed(&self, malformed: &Malformed) {
+        match &malformed.fault {
+            Fault::Empty => {}
+            // A broken answer to us: answering an answer could go on for ever.
+            Fault::ResultAndError
+            | Fault::ResultWithoutId
+            | Fault::ErrorType
+            | Fault::ErrorCode
+            | Fault::ErrorMessage => {
+                tracing::debug!(fault = %malformed.fault, "ignored a malformed response");
+            }
+            fault => {
+                let kind = if fault.code() == code::PARSE_ERROR { "Parse error" } else { "Invalid request" };
+                self.refuse(malformed.id.as_ref(), &RpcError::new(fault.code(), format!("{kind}: {fault}")));
+            }
+        }
+    }
+
+    fn message(&self, message: Message) {
+        match message.kind() {
+            Kind::Request => self.request(message),
+            Kind::Notification => self.notification(&message),
+            Kind::Result | Kind::Error => self.session.answer(message),
+        }
+    }
+
+    fn request(&self, message: Message) {
+        let Some(id) = message.id().cloned() else { return };
+        if self.flights.has(&id) {
+            return self.refuse(Some(&id), &RpcError::invalid_request("Invalid request: this id is in use"));
+        }
+        let lane = self.lane();
+        match self.reply(message, &lane) {
+            Reply::Now(answer) => self.put(answer),
+            Reply::Later(pending) => self.launch(id, lane, pending),
+        }
+    }
+
+    fn lane(&self) -> Arc<Lane> {
+        Arc::new(Lane { outgoing: Arc::clone(&self.outgoing), closed: AtomicBool::new(false) })
+    }
+
+    fn launch(&self, id: RequestId, lane: Arc<Lane>, pending: Pending) {
+        let landing = Landing {
+            id: id.clone(),
+            flights: self.flights.clone(),
+            outgoing: Arc::clone(&self.outgoing),
+            landed: Arc::clone(&self.landed),
+        };
+        self.flights
+            .launch(&id, lane, || tokio::spawn(async move { landing.touch_down(pending.await) }).abort_handle());
+    }
+
+    /// What the service says to a request, or what the era says before the service is asked.
+    fn reply(&self, message: Message, lane: &Arc<Lane>) -> Reply {
+        let gate = Gate::new(&message, None);
+        let admitted = match gate.era() {
+            Era::Modern => gate.admit(self.service.revisions()).map(|revision| (revision, None)),
+            Era::Legacy => self.legacy(&message).map(|revision| (revision, Some(Arc::clone(&self.session)))),
+        };
+        match admitted {
+            Ok((revision, session)) => {
+                let link = Link::new(Arc::clone(lane) as _, session.clone(), self.closing.clone());
+                let context = Context { revision, transport: self.transport, session, headers: None };
+                self.service.call(Call { message, context, link })
+            }
+            Err(error) => Reply::Now(Answer::error(message.id(), &error)),
+        }
+    }
+
+    /// The revision of the session; only `initialize` and `ping` may come before there is one.
+    fn legacy(&self, message: &Message) -> Result<Revision, RpcError> {
+        match (self.session.revision(), message.method()) {
+            (Some(revision), _) => Ok(revision),
+            (None, Some("initialize" | "ping")) => Ok(Revision::NEWEST_LEGACY),
+            (None, _) => Err(RpcError::invalid_request(
+                "Invalid request: neither `initialize` came first nor does `_meta` name a protocol version",
+            )),
+        }
+    }
+
+    fn notification(&self, message: &Message) {
+        match message.method() {
+            Some("notifications/cancelled") => {
+                let id = message.params().and_then(|params| params.get("requestId")).and_then(request_id);
+                if id.is_some_and(|id| self.flights.cancel(&id)) {
+                    self.landed.notify_one();
+                }
+            }
+            method => {
+                if method == Some("notifications/initialized") {
+                    self.session.set_ready();
+                }
+                let revision = self.session.revision().unwrap_or(Revision::NEWEST);
+                let session = self.session.opening().map(|_| Arc::clone(&self.session));
+                self.service.notice(message, &Context { revision, transport: self.transport, session, headers: None });
+            }
+        }
+    }
+
+    fn batch(&self, parts: Vec<Result<Message, Malformed>>) {
+        let mut batch = Batch::default();
+        let lane = self.lane();
+        for part in parts {
+            match part {
+                Ok(message) if message.kind() != Kind::Request => self.message(message),
+                Ok(message) if message.method() == Some("initialize") => batch.add(Reply::Now(Answer::error(
+                    message.id(),
+                    &RpcError::invalid_request("Invalid request: `initialize` may not stand in a batch"),
+                ))),
+                Ok(message) => batch.add(self.reply(message, &lane)),
+                Err(malformed) => batch.add_malformed(&malformed),
+            }
+        }
+        if batch.is_empty() {
+            return;
+        }
+        match batch.reply() {
+            Reply::Now(answer) => self.put(answer),
+            Reply::Later(pending) => {
+                // The parts have ids of their own; the batch as a whole has none that a client could name.
+                let number = self.batches.fetch_add(1, Ordering::Relaxed);
+                let id = RequestId::String(format!("\u{0}batch {number}"));
+                self.launch(id, lane, pending);
+            }
+        }
+    }
+
+    /// Tells long-lived requests to answer, and waits until nothing is in flight.
+    pub(crate) async fn finish(&self) {
+        let _ = self.ending.send(true);
+        self.session.abandon();
+        while !self.flights.is_empty() {
+            self.landed.notified().await;
+        }
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        self.flights.cancel_all();
+        self.session.abandon();
+    }
+}
+
+/// Reads the id a cancellation names.
+pub(crate) fn request_id(value: &Value) -> Option<RequestId> {
+    RequestId::from_value(value)
+}
+
+/// The end of a task that answers one request, however it comes.
+struct Landing {
+    id: RequestId,
+    flights: Flights,
+    outgoing: Arc<Outgoing>,
+    landed: Arc<Notify>,
+}
+
+impl Landing {
+    fn touch_down(&self, answer: Answer) {
+        if self.flights.land(&self.id) {
+            let _ = self.outgoing.push(answer.into_text());
+        }
+    }
+}
+
+impl Drop for Landing {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.touch_down(Answer::error(Some(&self.id), &RpcError::internal("Internal error")));
+        }
+        self.landed.notify_one();
+    }
+}

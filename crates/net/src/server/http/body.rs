@@ -1,0 +1,167 @@
+//! The body of a response: one text, a modern stream that carries its request's future along, or a legacy event stream.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep};
+use wire::framing::sse::Block;
+
+use super::events::{Cursor, EventStream, Next};
+use super::outbox::Outbox;
+use crate::service::Pending;
+
+/// The body of a response.
+pub(crate) enum Body {
+    /// A text known in full, or nothing.
+    Whole(Option<Bytes>),
+    /// A modern stream: what the request sends before its answer, and the answer.
+    Stream(Box<Stream>),
+    /// A legacy event stream, from some event on.
+    Events(Box<Events>),
+}
+
+/// A modern response stream. Dropping it, as hyper does when the client is gone, drops the request's future with it: that
+/// is the cancellation (basic/transports/streamable-http#cancellation).
+pub(crate) struct Stream {
+    pub(super) pending: Option<Pending>,
+    pub(super) last: Option<Vec<u8>>,
+    pub(super) outbox: Arc<Outbox>,
+    pub(super) silence: Silence,
+}
+
+/// A reader of a legacy event stream.
+pub(crate) struct Events {
+    stream: Arc<EventStream>,
+    reader: u64,
+    cursor: Cursor,
+    priming: Option<Bytes>,
+    silence: Silence,
+}
+
+impl Events {
+    pub(super) fn new(stream: Arc<EventStream>, cursor: Cursor, priming: Option<Bytes>, keep_alive: Duration) -> Self {
+        let reader = stream.attach();
+        Self { stream, reader, cursor, priming, silence: Silence::new(keep_alive) }
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.stream.detach(self.reader);
+    }
+}
+
+/// Breaks a long silence with a comment, so that nothing between us and the client closes the connection.
+pub(super) struct Silence {
+    after: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Silence {
+    pub(super) const fn new(after: Duration) -> Self {
+        Self { after, timer: None }
+    }
+
+    fn broken(&mut self) {
+        if let Some(timer) = &mut self.timer {
+            timer.as_mut().reset(Instant::now() + self.after);
+        }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Bytes> {
+        let after = self.after;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(after)));
+        if timer.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        timer.as_mut().reset(Instant::now() + after);
+        // Registers the new deadline; it cannot be over yet.
+        let _ = timer.as_mut().poll(context);
+        Poll::Ready(Bytes::from_static(b":\n\n"))
+    }
+}
+
+fn event(text: &str) -> Bytes {
+    Block { data: Some(text.to_owned()), ..Block::default() }.render().into()
+}
+
+type Polled = Poll<Option<Result<Frame<Bytes>, io::Error>>>;
+
+fn frame(bytes: Bytes) -> Polled {
+    Poll::Ready(Some(Ok(Frame::data(bytes))))
+}
+
+impl Stream {
+    fn poll(&mut self, context: &mut Context<'_>) -> Polled {
+        if let Some(pending) = &mut self.pending
+            && let Poll::Ready(answer) = pending.as_mut().poll(context)
+        {
+            self.pending = None;
+            self.last = Some(answer.into_text());
+        }
+        match self.outbox.pop() {
+            Ok(Some(text)) => {
+                self.silence.broken();
+                return frame(event(&text));
+            }
+            Ok(None) => {}
+            Err(gone) => return Poll::Ready(Some(Err(io::Error::other(gone)))),
+        }
+        if let Some(text) = self.last.take() {
+            return frame(event(&String::from_utf8_lossy(&text)));
+        }
+        if self.pending.is_none() {
+            return Poll::Ready(None);
+        }
+        if self.outbox.poll_filled(context).is_ready() {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.silence.poll(context).map(|comment| Some(Ok(Frame::data(comment))))
+    }
+}
+
+impl Events {
+    fn poll(&mut self, context: &mut Context<'_>) -> Polled {
+        if let Some(priming) = self.priming.take() {
+            return frame(priming);
+        }
+        match self.stream.poll_next(self.reader, &mut self.cursor, context) {
+            Poll::Ready(Next::Event(event)) => {
+                self.silence.broken();
+                frame(event)
+            }
+            Poll::Ready(Next::End) => Poll::Ready(None),
+            Poll::Pending => self.silence.poll(context).map(|comment| Some(Ok(Frame::data(comment)))),
+        }
+    }
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
+        match &mut *self {
+            Self::Whole(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
+            Self::Stream(stream) => stream.poll(context),
+            Self::Events(events) => events.poll(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
+            Self::Stream(_) | Self::Events(_) => SizeHint::default(),
+        }
+    }
+}

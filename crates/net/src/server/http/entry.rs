@@ -1,0 +1,142 @@
+//! The endpoint: what is refused before any message is read, how a body is read, and which era answers.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Request, StatusCode};
+use wire::http::{EVENT_STREAM, JSON};
+use wire::message::{Malformed, Packet, parse};
+use wire::{Era, Kind, Message, RequestId};
+
+use super::accept::{accepts, is_json, is_trusted};
+use super::body::Body;
+use super::{Shared, legacy, modern};
+use crate::server::gate::Gate;
+use crate::service::{Answer, RpcError, code};
+
+/// A response of this endpoint.
+pub(super) type Response = hyper::Response<Body>;
+
+/// Answers one HTTP request.
+pub(super) async fn respond(shared: &Arc<Shared>, request: Request<Incoming>) -> Response {
+    let (parts, body) = request.into_parts();
+    if parts.uri.path() != shared.options.path {
+        return status(StatusCode::NOT_FOUND);
+    }
+    if !is_trusted(&parts.headers, &shared.options.hosts) {
+        let error = RpcError::invalid_request("Forbidden: `Host` or `Origin` is not one this server trusts");
+        return refuse(StatusCode::FORBIDDEN, None, &error);
+    }
+    match parts.method {
+        Method::POST => post(shared, parts, body).await,
+        Method::GET => legacy::get(shared, &parts.headers),
+        Method::DELETE => legacy::delete(shared, &parts.headers),
+        _ => {
+            let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
+            response
+        }
+    }
+}
+
+async fn post(shared: &Arc<Shared>, parts: Parts, body: Incoming) -> Response {
+    if !is_json(&parts.headers) {
+        let error = RpcError::invalid_request("Unsupported media type: the body must be application/json");
+        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error);
+    }
+    if !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENT_STREAM)) {
+        let text = "Not acceptable: `Accept` must list application/json and text/event-stream";
+        return refuse(StatusCode::NOT_ACCEPTABLE, None, &RpcError::invalid_request(text));
+    }
+    let text = match read(shared, body).await {
+        Ok(text) => text,
+        Err(response) => return response,
+    };
+    match parse(&text) {
+        Ok(Packet::Message(message)) => receive(shared, parts.headers, message).await,
+        Ok(Packet::Batch(batch)) => legacy::batch(shared, parts.headers, batch).await,
+        Err(malformed) => malformed_body(&malformed),
+    }
+}
+
+async fn read(shared: &Shared, body: Incoming) -> Result<Bytes, Response> {
+    let limits = &shared.options.limits;
+    if body.size_hint().lower() > limits.body as u64 {
+        return Err(too_large(limits.body));
+    }
+    let collected = Limited::new(body, limits.body).collect();
+    match tokio::time::timeout(limits.body_time, collected).await {
+        Ok(Ok(text)) => Ok(text.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limits.body)),
+        Ok(Err(_)) => Err(status(StatusCode::BAD_REQUEST)),
+        Err(_) => Err(close(status(StatusCode::REQUEST_TIMEOUT))),
+    }
+}
+
+fn too_large(most: usize) -> Response {
+    let error = RpcError::invalid_request(format!("Content too large: more than {most} bytes"));
+    close(refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &error))
+}
+
+/// The rest of the body will not be read: the connection ends with this response.
+fn close(mut response: Response) -> Response {
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+fn malformed_body(malformed: &Malformed) -> Response {
+    let kind = if malformed.fault.code() == code::PARSE_ERROR { "Parse error" } else { "Invalid request" };
+    let error = RpcError::new(malformed.fault.code(), format!("{kind}: {}", malformed.fault));
+    refuse(StatusCode::BAD_REQUEST, malformed.id.as_ref(), &error)
+}
+
+async fn receive(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
+    let gate = Gate::new(&message, Some(&headers));
+    match (gate.era(), message.kind()) {
+        (Era::Modern, Kind::Request) => match gate.admit(shared.service.revisions()) {
+            Ok(revision) => modern::request(shared, headers, message, revision).await,
+            Err(error) => refuse(StatusCode::BAD_REQUEST, message.id(), &error),
+        },
+        (Era::Modern, Kind::Notification) => modern::notification(shared, headers, &message),
+        (Era::Modern, Kind::Result | Kind::Error) => {
+            let error = RpcError::invalid_request("Invalid request: clients send no responses at 2026-07-28");
+            refuse(StatusCode::BAD_REQUEST, None, &error)
+        }
+        (Era::Legacy, Kind::Request) => legacy::request(shared, headers, message).await,
+        (Era::Legacy, _) => legacy::other(shared, headers, message),
+    }
+}
+
+/// A response without a body.
+pub(super) fn status(code: StatusCode) -> Response {
+    let mut response = Response::new(Body::Whole(None));
+    *response.status_mut() = code;
+    response
+}
+
+/// A single JSON text.
+pub(super) fn json(code: StatusCode, answer: Answer) -> Response {
+    let mut response = Response::new(Body::Whole(Some(answer.into_text().into())));
+    *response.status_mut() = code;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response
+}
+
+/// A JSON-RPC error with an HTTP status.
+pub(super) fn refuse(code: StatusCode, id: Option<&RequestId>, error: &RpcError) -> Response {
+    json(code, Answer::error(id, error))
+}
+
+/// An event stream.
+pub(super) fn events(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}

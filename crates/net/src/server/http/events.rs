@@ -1,0 +1,223 @@
+//! One legacy event stream and what it keeps, so that a client which lost its connection can go on where it was
+//! (basic/transports#resumability-and-redelivery). Event ids are `stream-event`: they name their stream.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use wire::framing::sse::Block;
+
+use super::Limits;
+use crate::server::link::{Gone, Outlet};
+use crate::service::Answer;
+
+/// Where a reader stands in a stream: the number of the next event it wants. 0 is the priming event.
+pub(super) type Cursor = u64;
+
+/// An event id, read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EventId {
+    pub(super) stream: u32,
+    pub(super) event: u64,
+}
+
+impl EventId {
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (stream, event) = text.split_once('-')?;
+        Some(Self { stream: stream.parse().ok()?, event: event.parse().ok()? })
+    }
+
+    fn render(self) -> String {
+        format!("{}-{}", self.stream, self.event)
+    }
+}
+
+struct State {
+    texts: VecDeque<String>,
+    /// The number of the first event still kept.
+    first: u64,
+    bytes: usize,
+    answer: Option<Answer>,
+    ended: bool,
+    /// Which reader is attached; a newer one makes older ones end.
+    reader: u64,
+    attached: bool,
+    waker: Option<Waker>,
+}
+
+/// A stream of events.
+pub(super) struct EventStream {
+    id: u32,
+    most: usize,
+    most_bytes: usize,
+    state: Mutex<State>,
+}
+
+/// What a reader finds.
+pub(super) enum Next {
+    /// An event, rendered.
+    Event(Bytes),
+    /// The stream is over, or this reader is.
+    End,
+}
+
+impl EventStream {
+    pub(super) fn new(id: u32, limits: &Limits) -> Self {
+        let state = State {
+            texts: VecDeque::new(),
+            first: 1,
+            bytes: 0,
+            answer: None,
+            ended: false,
+            reader: 0,
+            attached: false,
+            waker: None,
+        };
+        Self { id, most: limits.events, most_bytes: limits.event_bytes, state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) const fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Whether nothing was sent on it but, perhaps, the answer.
+    pub(super) fn is_silent(&self) -> bool {
+        self.state().texts.is_empty()
+    }
+
+    pub(super) fn is_attached(&self) -> bool {
+        self.state().attached
+    }
+
+    /// Whether nobody has read it yet, and somebody still may.
+    pub(super) fn is_fresh(&self) -> bool {
+        let state = self.state();
+        state.reader == 0 && !state.ended
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.state().ended
+    }
+
+    /// Ends the stream with the answer it exists for. The answer is an event only once somebody reads events.
+    pub(super) fn finish(&self, answer: Answer) {
+        let mut state = self.state();
+        if state.ended {
+            return;
+        }
+        state.answer = Some(answer);
+        state.ended = true;
+        wake(&mut state);
+    }
+
+    /// Ends the stream as it is: cancelled, or the session is over.
+    pub(super) fn end(&self) {
+        let mut state = self.state();
+        state.ended = true;
+        wake(&mut state);
+    }
+
+    /// Waits until it is known whether the answer comes alone: `Ready(Some)` where it does.
+    pub(super) fn poll_alone(&self, context: &Context<'_>) -> Poll<Option<Answer>> {
+        let mut state = self.state();
+        if !state.texts.is_empty() {
+            return Poll::Ready(None);
+        }
+        if state.ended {
+            return Poll::Ready(state.answer.take());
+        }
+        state.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Makes the caller the reader of this stream; whoever read before ends.
+    pub(super) fn attach(&self) -> u64 {
+        let mut state = self.state();
+        state.reader += 1;
+        state.attached = true;
+        wake(&mut state);
+        state.reader
+    }
+
+    pub(super) fn detach(&self, reader: u64) {
+        let mut state = self.state();
+        if state.reader == reader {
+            state.attached = false;
+            state.waker = None;
+        }
+    }
+
+    /// The next event for `reader` at `cursor`.
+    pub(super) fn poll_next(&self, reader: u64, cursor: &mut Cursor, context: &Context<'_>) -> Poll<Next> {
+        let mut state = self.state();
+        if state.reader != reader {
+            return Poll::Ready(Next::End);
+        }
+        if let Some(answer) = state.answer.take() {
+            let text = String::from_utf8(answer.into_text()).unwrap_or_default();
+            state.texts.push_back(text);
+        }
+        // Events that were dropped before this reader saw them: a reader so slow is let go.
+        let Some(index) = cursor.checked_sub(state.first) else { return Poll::Ready(Next::End) };
+        if let Some(text) = usize::try_from(index).ok().and_then(|index| state.texts.get(index)) {
+            let event = self.render(*cursor, text);
+            *cursor += 1;
+            return Poll::Ready(Next::Event(event));
+        }
+        if state.ended {
+            return Poll::Ready(Next::End);
+        }
+        state.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// The first event still kept after `event`.
+    pub(super) fn resume_at(&self, event: u64) -> Cursor {
+        (event + 1).max(self.state().first)
+    }
+
+    /// An event without data that gives the client an id to come back with (2025-11-25).
+    pub(super) fn priming(&self, retry: std::time::Duration) -> Bytes {
+        let id = EventId { stream: self.id, event: 0 }.render();
+        let retry = Some(retry.as_millis().to_string());
+        Block { id: Some(id), retry, data: Some(String::new()), ..Block::default() }.render().into()
+    }
+
+    fn render(&self, event: u64, text: &str) -> Bytes {
+        let id = EventId { stream: self.id, event }.render();
+        Block { id: Some(id), data: Some(text.to_owned()), ..Block::default() }.render().into()
+    }
+}
+
+fn wake(state: &mut State) {
+    if let Some(waker) = state.waker.take() {
+        waker.wake();
+    }
+}
+
+impl Outlet for EventStream {
+    fn send(&self, text: String) -> Result<(), Gone> {
+        let mut state = self.state();
+        if state.ended {
+            return Err(Gone);
+        }
+        state.bytes += text.len();
+        state.texts.push_back(text);
+        while state.texts.len() > self.most || state.bytes > self.most_bytes {
+            let dropped = state.texts.pop_front();
+            state.first += 1;
+            state.bytes -= dropped.map_or(0, |text| text.len());
+        }
+        wake(&mut state);
+        Ok(())
+    }
+
+    fn close(&self) {
+        self.end();
+    }
+}

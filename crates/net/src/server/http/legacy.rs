@@ -1,0 +1,279 @@
+//! Streamable HTTP as 2025-03-26 to 2025-11-25 have it: sessions, GET streams, resumption, DELETE. A lost connection is no
+//! cancellation here: requests that take time run in tasks of their own, and what they send is kept for a while.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hyper::header::HeaderValue;
+use hyper::{HeaderMap, StatusCode};
+use wire::http::{EVENT_STREAM, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+use wire::message::Malformed;
+use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
+use wire::{Era, Kind, Message, RequestId, Revision, Transport};
+
+use super::Shared;
+use super::accept::accepts;
+use super::body::{Body, Events};
+use super::entry::{Response, events, json, refuse, status};
+use super::events::{EventId, EventStream};
+use super::sessions::HttpSession;
+use crate::server::batch::Batch;
+use crate::server::conversation::request_id;
+use crate::server::link::Link;
+use crate::service::{Answer, Call, Context, Pending, Reply, RpcError};
+
+/// Answers a request.
+pub(super) async fn request(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
+    if message.method() == Some("initialize") && !headers.contains_key(SESSION_ID) {
+        return initialize(shared, headers, message).await;
+    }
+    let session = match find(shared, &headers, message.id()) {
+        Ok(session) => session,
+        Err(response) => return *response,
+    };
+    let Some(id) = message.id().cloned() else { return status(StatusCode::BAD_REQUEST) };
+    if session.flights.has(&id) {
+        let error = RpcError::invalid_request("Invalid request: this id is in use");
+        return refuse(StatusCode::BAD_REQUEST, Some(&id), &error);
+    }
+    let stream = session.streams.open();
+    let reply = call(shared, &session, &stream, Some(headers), message);
+    answer(shared, session, stream, id, reply).await
+}
+
+fn call(
+    shared: &Shared,
+    session: &HttpSession,
+    stream: &Arc<EventStream>,
+    headers: Option<HeaderMap>,
+    message: Message,
+) -> Reply {
+    let link = Link::new(Arc::clone(stream) as _, Some(Arc::clone(&session.session)), shared.closing.clone());
+    shared.service.call(Call { message, context: context(session, headers), link })
+}
+
+fn context(session: &HttpSession, headers: Option<HeaderMap>) -> Context {
+    Context {
+        revision: session.session.revision().unwrap_or(Revision::NEWEST_LEGACY),
+        transport: Transport::StreamableHttp,
+        session: Some(Arc::clone(&session.session)),
+        headers,
+    }
+}
+
+/// Opens a session where the service agrees to one.
+async fn initialize(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
+    if let Err(response) = check_version(shared, &headers, message.id()) {
+        return *response;
+    }
+    let full = RpcError::internal("This server has as many sessions as it can take; try again later");
+    let id = message.id().cloned();
+    let Some(session) = shared.sessions.begin().filter(|_| !shared.sessions.is_full()) else {
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, id.as_ref(), &full);
+    };
+    let stream = session.streams.open();
+    let answer = match call(shared, &session, &stream, Some(headers), message) {
+        Reply::Now(answer) => answer,
+        Reply::Later(pending) => pending.await,
+    };
+    let mut response = json(StatusCode::OK, answer);
+    let name = session.session.id().and_then(|id| HeaderValue::from_str(id).ok());
+    if let (Some(_), Some(name)) = (session.session.opening(), name) {
+        response.headers_mut().insert(SESSION_ID, name);
+        shared.sessions.add(session);
+    }
+    response
+}
+
+/// Turns a reply into a response: plain JSON where nothing precedes the answer, else an event stream.
+async fn answer(
+    shared: &Shared,
+    session: Arc<HttpSession>,
+    stream: Arc<EventStream>,
+    id: RequestId,
+    reply: Reply,
+) -> Response {
+    match reply {
+        Reply::Now(answer) if stream.is_silent() => return json(StatusCode::OK, answer),
+        Reply::Now(answer) => {
+            session.streams.keep(&stream);
+            stream.finish(answer);
+        }
+        Reply::Later(pending) => {
+            if session.flights.count() >= shared.options.limits.flights {
+                let error = RpcError::internal("Too many requests of this session are being answered");
+                return refuse(StatusCode::TOO_MANY_REQUESTS, Some(&id), &error);
+            }
+            session.streams.keep(&stream);
+            launch(&session, &stream, &id, pending);
+            if let Some(answer) = poll_fn(|context| stream.poll_alone(context)).await {
+                session.streams.forget(&stream);
+                return json(StatusCode::OK, answer);
+            }
+        }
+    }
+    read_events(shared, &session, stream, 1, true)
+}
+
+fn launch(session: &Arc<HttpSession>, stream: &Arc<EventStream>, id: &RequestId, pending: Pending) {
+    let landing = Landing { id: id.clone(), session: Arc::clone(session), stream: Arc::clone(stream) };
+    let outlet = Arc::clone(stream) as _;
+    session
+        .flights
+        .launch(id, outlet, || tokio::spawn(async move { landing.touch_down(pending.await) }).abort_handle());
+}
+
+/// The end of a task that answers one request, however it comes.
+struct Landing {
+    id: RequestId,
+    session: Arc<HttpSession>,
+    stream: Arc<EventStream>,
+}
+
+impl Landing {
+    fn touch_down(&self, answer: Answer) {
+        if self.session.flights.land(&self.id) {
+            self.stream.finish(answer);
+        }
+    }
+}
+
+impl Drop for Landing {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.touch_down(Answer::error(Some(&self.id), &RpcError::internal("Internal error")));
+        }
+        self.stream.end();
+    }
+}
+
+fn read_events(shared: &Shared, session: &HttpSession, stream: Arc<EventStream>, from: u64, primed: bool) -> Response {
+    let limits = &shared.options.limits;
+    let primes = primed && session.session.revision().is_some_and(|revision| revision.at_least(R2025_11_25));
+    let priming = primes.then(|| stream.priming(limits.retry));
+    events(Body::Events(Box::new(Events::new(stream, from, priming, limits.keep_alive))))
+}
+
+/// Takes a notification or a response.
+pub(super) fn other(shared: &Shared, headers: HeaderMap, message: Message) -> Response {
+    let session = match find(shared, &headers, None) {
+        Ok(session) => session,
+        Err(response) => return *response,
+    };
+    take(shared, &session, Some(headers), message);
+    status(StatusCode::ACCEPTED)
+}
+
+fn take(shared: &Shared, session: &HttpSession, headers: Option<HeaderMap>, message: Message) {
+    match (message.kind(), message.method()) {
+        (Kind::Result | Kind::Error, _) => session.session.answer(message),
+        (_, Some("notifications/cancelled")) => {
+            let id = message.params().and_then(|params| params.get("requestId")).and_then(request_id);
+            if let Some(id) = id {
+                session.flights.cancel(&id);
+            }
+        }
+        (_, method) => {
+            if method == Some("notifications/initialized") {
+                session.session.set_ready();
+            }
+            shared.service.notice(&message, &context(session, headers));
+        }
+    }
+}
+
+/// Takes a batch, which only 2025-03-26 has.
+pub(super) async fn batch(
+    shared: &Arc<Shared>,
+    headers: HeaderMap,
+    parts: Vec<Result<Message, Malformed>>,
+) -> Response {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let not_here = RpcError::invalid_request("Invalid request: batches exist only in sessions at 2025-03-26");
+    if !headers.contains_key(SESSION_ID) {
+        return refuse(StatusCode::BAD_REQUEST, None, &not_here);
+    }
+    let session = match find(shared, &headers, None) {
+        Ok(session) if session.session.revision() == Some(R2025_03_26) => session,
+        Ok(_) => return refuse(StatusCode::BAD_REQUEST, None, &not_here),
+        Err(response) => return *response,
+    };
+    let stream = session.streams.open();
+    let mut batch = Batch::default();
+    for part in parts {
+        match part {
+            Ok(message) if message.kind() != Kind::Request => take(shared, &session, None, message),
+            Ok(message) => batch.add(call(shared, &session, &stream, None, message)),
+            Err(malformed) => batch.add_malformed(&malformed),
+        }
+    }
+    if batch.is_empty() {
+        return status(StatusCode::ACCEPTED);
+    }
+    // The parts have ids of their own; the batch as a whole has none that a client could name.
+    let id = RequestId::String(format!("\u{0}batch {}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    answer(shared, session, stream, id, batch.reply()).await
+}
+
+/// Opens a stream for what belongs to no request, or goes on with one that broke off.
+pub(super) fn get(shared: &Shared, headers: &HeaderMap) -> Response {
+    if !accepts(headers, EVENT_STREAM) {
+        let error = RpcError::invalid_request("Not acceptable: `Accept` must list text/event-stream");
+        return refuse(StatusCode::NOT_ACCEPTABLE, None, &error);
+    }
+    let session = match find(shared, headers, None) {
+        Ok(session) => session,
+        Err(response) => return *response,
+    };
+    let Some(last) = headers.get(LAST_EVENT_ID) else {
+        let stream = session.streams.listen();
+        return read_events(shared, &session, stream, 1, true);
+    };
+    let last = last.to_str().ok().and_then(EventId::parse);
+    let Some((last, stream)) = last.and_then(|last| Some((last, session.streams.find(last.stream)?))) else {
+        let error = RpcError::invalid_request("Invalid request: `Last-Event-ID` names no event that is kept");
+        return refuse(StatusCode::BAD_REQUEST, None, &error);
+    };
+    read_events(shared, &session, stream.clone(), stream.resume_at(last.event), false)
+}
+
+/// Ends a session.
+pub(super) fn delete(shared: &Shared, headers: &HeaderMap) -> Response {
+    if let Err(response) = find(shared, headers, None) {
+        return *response;
+    }
+    let id = headers.get(SESSION_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
+    status(if shared.sessions.remove(id) { StatusCode::NO_CONTENT } else { StatusCode::NOT_FOUND })
+}
+
+/// The session a request names: 400 where it names none, 404 where there is none of that id.
+fn find(shared: &Shared, headers: &HeaderMap, id: Option<&RequestId>) -> Result<Arc<HttpSession>, Box<Response>> {
+    check_version(shared, headers, id)?;
+    let missing = || {
+        let error = RpcError::invalid_request("Invalid request: `Mcp-Session-Id` is missing; `initialize` gives one");
+        Box::new(refuse(StatusCode::BAD_REQUEST, id, &error))
+    };
+    let name = headers.get(SESSION_ID).ok_or_else(missing)?;
+    let session = name.to_str().ok().and_then(|name| shared.sessions.find(name)).ok_or_else(|| {
+        Box::new(refuse(StatusCode::NOT_FOUND, id, &RpcError::invalid_request("No such session: it may have ended")))
+    })?;
+    let needs_version = session.session.revision().is_some_and(|revision| revision.at_least(R2025_06_18));
+    if shared.options.strict && needs_version && !headers.contains_key(PROTOCOL_VERSION) {
+        let error = RpcError::invalid_request("Invalid request: `MCP-Protocol-Version` is missing");
+        return Err(Box::new(refuse(StatusCode::BAD_REQUEST, id, &error)));
+    }
+    Ok(session)
+}
+
+/// An invalid or unsupported `MCP-Protocol-Version` is 400, whatever was negotiated.
+fn check_version(shared: &Shared, headers: &HeaderMap, id: Option<&RequestId>) -> Result<(), Box<Response>> {
+    let Some(value) = headers.get(PROTOCOL_VERSION) else { return Ok(()) };
+    let named = value.to_str().ok().and_then(|text| text.parse::<Revision>().ok());
+    let served = shared.service.revisions();
+    if named.is_some_and(|revision| revision.era() == Era::Legacy && served.contains(&revision)) {
+        return Ok(());
+    }
+    let error = RpcError::invalid_request("Invalid request: `MCP-Protocol-Version` is not one this session can have");
+    Err(Box::new(refuse(StatusCode::BAD_REQUEST, id, &error)))
+}

@@ -1,0 +1,74 @@
+//! The queue of one modern response stream: filled by whoever holds the link, emptied by the body. Not resumable.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::server::link::{Gone, Outlet};
+
+#[derive(Default)]
+struct Queue {
+    texts: VecDeque<String>,
+    bytes: usize,
+    waker: Option<Waker>,
+    overrun: bool,
+}
+
+/// A bounded queue of messages.
+pub(super) struct Outbox {
+    queue: Mutex<Queue>,
+    most: usize,
+    most_bytes: usize,
+}
+
+impl Outbox {
+    pub(super) fn new(most: usize, most_bytes: usize) -> Self {
+        Self { queue: Mutex::default(), most, most_bytes }
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        let queue = self.queue();
+        queue.texts.is_empty() && !queue.overrun
+    }
+
+    /// Ready once something waits.
+    pub(super) fn poll_filled(&self, context: &Context<'_>) -> Poll<()> {
+        let mut queue = self.queue();
+        if queue.texts.is_empty() && !queue.overrun {
+            queue.waker = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+
+    /// The next message, if any; `Err` where the peer let the queue fill.
+    pub(super) fn pop(&self) -> Result<Option<String>, Gone> {
+        let mut queue = self.queue();
+        if queue.overrun {
+            return Err(Gone);
+        }
+        let text = queue.texts.pop_front();
+        queue.bytes -= text.as_ref().map_or(0, String::len);
+        Ok(text)
+    }
+}
+
+impl Outlet for Outbox {
+    fn send(&self, text: String) -> Result<(), Gone> {
+        let mut queue = self.queue();
+        if queue.texts.len() >= self.most || queue.bytes > self.most_bytes {
+            queue.overrun = true;
+        } else if !queue.overrun {
+            queue.bytes += text.len();
+            queue.texts.push_back(text);
+        }
+        if let Some(waker) = queue.waker.take() {
+            waker.wake();
+        }
+        if queue.overrun { Err(Gone) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,220 @@
+//! The legacy sessions of one endpoint and the streams each of them keeps. Knows no header and no method.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::Limits;
+use super::events::EventStream;
+use crate::server::Flights;
+use crate::server::link::{Gone, Outlet, Session};
+
+/// How many streams that belong to no request one session has open; one more ends the oldest.
+const MOST_LISTENING: usize = 4;
+
+#[derive(Default)]
+struct Table {
+    /// Streams of requests, running or kept for a client that comes back; oldest first.
+    requests: VecDeque<Arc<EventStream>>,
+    /// Streams opened with GET; newest last.
+    listening: VecDeque<Arc<EventStream>>,
+}
+
+/// The streams of one session. As an outlet it takes what belongs to no request.
+pub(super) struct Streams {
+    next: AtomicU32,
+    limits: Arc<Limits>,
+    table: Mutex<Table>,
+}
+
+impl Streams {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new stream, kept nowhere yet.
+    pub(super) fn open(&self) -> Arc<EventStream> {
+        Arc::new(EventStream::new(self.next.fetch_add(1, Ordering::Relaxed), &self.limits))
+    }
+
+    /// Keeps a request's stream; the oldest of those that have ended make room.
+    pub(super) fn keep(&self, stream: &Arc<EventStream>) {
+        let mut table = self.table();
+        table.requests.push_back(Arc::clone(stream));
+        let mut surplus =
+            table.requests.iter().filter(|stream| stream.has_ended()).count().saturating_sub(self.limits.streams);
+        table.requests.retain(|stream| {
+            let goes = surplus > 0 && stream.has_ended() && !stream.is_attached();
+            surplus -= usize::from(goes);
+            !goes
+        });
+    }
+
+    pub(super) fn forget(&self, stream: &EventStream) {
+        self.table().requests.retain(|kept| kept.id() != stream.id());
+    }
+
+    pub(super) fn find(&self, id: u32) -> Option<Arc<EventStream>> {
+        let table = self.table();
+        table.requests.iter().chain(&table.listening).find(|stream| stream.id() == id).cloned()
+    }
+
+    /// A stream for a client that listens: one that already waits for its first reader, or a new one.
+    pub(super) fn listen(&self) -> Arc<EventStream> {
+        let mut table = self.table();
+        if let Some(waiting) = table.listening.back().filter(|stream| stream.is_fresh()) {
+            return Arc::clone(waiting);
+        }
+        let stream = self.open();
+        table.listening.push_back(Arc::clone(&stream));
+        if table.listening.len() > MOST_LISTENING
+            && let Some(oldest) = table.listening.pop_front()
+        {
+            oldest.end();
+        }
+        stream
+    }
+
+    fn has_readers(&self) -> bool {
+        let table = self.table();
+        table.requests.iter().chain(&table.listening).any(|stream| stream.is_attached())
+    }
+
+    fn hang_up(&self) {
+        for stream in &self.table().listening {
+            stream.end();
+        }
+    }
+
+    fn end(&self) {
+        let table = std::mem::take(&mut *self.table());
+        for stream in table.requests.iter().chain(&table.listening) {
+            stream.end();
+        }
+    }
+}
+
+impl Outlet for Streams {
+    /// Sends on one stream only: the newest that somebody reads, else the newest, else one that waits for a reader.
+    fn send(&self, text: String) -> Result<(), Gone> {
+        let mut table = self.table();
+        let chosen =
+            table.listening.iter().rev().find(|stream| stream.is_attached()).or(table.listening.back()).cloned();
+        let chosen = chosen.unwrap_or_else(|| {
+            let stream = self.open();
+            table.listening.push_back(Arc::clone(&stream));
+            stream
+        });
+        drop(table);
+        chosen.send(text)
+    }
+}
+
+/// A session and what its transport keeps for it.
+pub(super) struct HttpSession {
+    pub(super) session: Arc<Session>,
+    pub(super) streams: Arc<Streams>,
+    pub(super) flights: Flights,
+    touched: AtomicU64,
+}
+
+impl HttpSession {
+    /// Stops everything that runs in the session.
+    fn end(&self) {
+        self.flights.cancel_all();
+        self.session.abandon();
+        self.streams.end();
+    }
+}
+
+/// All sessions.
+pub(super) struct Sessions {
+    limits: Arc<Limits>,
+    born: Instant,
+    by_key: Mutex<HashMap<u128, Arc<HttpSession>>>,
+}
+
+impl Sessions {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits: Arc::new(limits), born: Instant::now(), by_key: Mutex::default() }
+    }
+
+    fn table(&self) -> MutexGuard<'_, HashMap<u128, Arc<HttpSession>>> {
+        self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> u64 {
+        self.born.elapsed().as_millis() as u64
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.table().len() >= self.limits.sessions
+    }
+
+    /// A session with an unguessable id, not yet known to [`Self::find`].
+    pub(super) fn begin(&self) -> Option<HttpSession> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).ok()?;
+        let streams =
+            Arc::new(Streams { next: AtomicU32::new(1), limits: Arc::clone(&self.limits), table: Mutex::default() });
+        let id = format!("{:032x}", u128::from_be_bytes(bytes));
+        let session = Arc::new(Session::new(Some(id), Arc::clone(&streams) as Arc<dyn Outlet>));
+        Some(HttpSession { session, streams, flights: Flights::default(), touched: AtomicU64::new(self.now()) })
+    }
+
+    pub(super) fn add(&self, session: HttpSession) {
+        if let Some(key) = session.session.id().and_then(key) {
+            self.table().insert(key, Arc::new(session));
+        }
+    }
+
+    /// The session of this id, which is in use from now on.
+    pub(super) fn find(&self, id: &str) -> Option<Arc<HttpSession>> {
+        let session = self.table().get(&key(id)?).cloned()?;
+        session.touched.store(self.now(), Ordering::Relaxed);
+        Some(session)
+    }
+
+    /// Ends one session; `false` where there is none of this id.
+    pub(super) fn remove(&self, id: &str) -> bool {
+        let removed = key(id).and_then(|key| self.table().remove(&key));
+        removed.map(|session| session.end()).is_some()
+    }
+
+    /// Ends the sessions that nobody has used for too long.
+    pub(super) fn sweep(&self) {
+        let idle = |session: &HttpSession| {
+            let quiet = Duration::from_millis(self.now().saturating_sub(session.touched.load(Ordering::Relaxed)));
+            if session.flights.is_empty() && !session.streams.has_readers() {
+                return quiet > self.limits.idle;
+            }
+            session.touched.store(self.now(), Ordering::Relaxed);
+            false
+        };
+        let ended: Vec<_> = self.table().extract_if(|_, session| idle(session)).collect();
+        for (_, session) in ended {
+            session.end();
+        }
+    }
+
+    /// Ends the streams that belong to no request.
+    pub(super) fn hang_up(&self) {
+        for session in self.table().values() {
+            session.streams.hang_up();
+        }
+    }
+
+    /// Ends every session.
+    pub(super) fn end_all(&self) {
+        for (_, session) in self.table().drain() {
+            session.end();
+        }
+    }
+}
+
+/// Our ids are 32 lower-case hexadecimal digits; anything else is nobody's.
+fn key(id: &str) -> Option<u128> {
+    let ours = id.len() == 32 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    if ours { u128::from_str_radix(id, 16).ok() } else { None }
+}

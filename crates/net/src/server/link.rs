@@ -1,0 +1,276 @@
+//! What a service holds of a conversation: the [`Link`] of one request, and the legacy [`Session`]. Both send through an
+//! [`Outlet`], which a transport provides; neither knows which.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
+use wire::{Message, RequestId, Revision};
+
+/// The peer is gone, or reads too slowly to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gone;
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the peer is gone")
+    }
+}
+
+impl std::error::Error for Gone {}
+
+/// Where messages go.
+pub trait Outlet: Send + Sync {
+    /// Queues one message, a complete JSON text. Never waits: a queue is bounded, and a peer that lets it fill is dropped.
+    fn send(&self, text: String) -> Result<(), Gone>;
+
+    /// Takes nothing more: what it was for has been cancelled. Shared outlets ignore this.
+    fn close(&self) {}
+}
+
+#[derive(Serialize)]
+struct Outgoing<'a, P> {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<i64>,
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<P>,
+}
+
+fn render<P: Serialize>(id: Option<i64>, method: &str, params: Option<P>) -> Result<String, Gone> {
+    serde_json::to_string(&Outgoing { jsonrpc: "2.0", id, method, params }).map_err(|_| Gone)
+}
+
+/// Tells when the server is about to end.
+#[derive(Clone, Debug)]
+pub struct Closing(watch::Receiver<bool>);
+
+impl Closing {
+    /// The signal and its sender.
+    pub fn new() -> (watch::Sender<bool>, Self) {
+        let (sender, receiver) = watch::channel(false);
+        (sender, Self(receiver))
+    }
+
+    /// Waits for the end: the signal, or the loss of whoever could give it.
+    pub async fn wait(&self) {
+        let _ = self.0.clone().wait_for(|closing| *closing).await;
+    }
+
+    /// Whether it has begun.
+    pub fn has_begun(&self) -> bool {
+        *self.0.borrow()
+    }
+}
+
+/// The way back to the client for as long as one request is being answered.
+#[derive(Clone)]
+pub struct Link {
+    outlet: Arc<dyn Outlet>,
+    session: Option<Arc<Session>>,
+    closing: Closing,
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+impl Link {
+    /// A link that sends through `outlet`.
+    pub fn new(outlet: Arc<dyn Outlet>, session: Option<Arc<Session>>, closing: Closing) -> Self {
+        Self { outlet, session, closing }
+    }
+
+    /// Sends a notification that belongs to the request.
+    pub fn notify(&self, method: &str, params: impl Serialize) -> Result<(), Gone> {
+        self.send(render(None, method, Some(params))?)
+    }
+
+    /// Sends any text as one message.
+    pub fn send(&self, text: String) -> Result<(), Gone> {
+        self.outlet.send(text)
+    }
+
+    /// Waits until the server is about to end: long-lived requests answer then.
+    pub async fn closing(&self) {
+        self.closing.wait().await;
+    }
+
+    /// Asks the client and waits for its answer. Only the legacy era has such requests, and only after the client said
+    /// `notifications/initialized`. Dropping the future cancels the request.
+    pub async fn request(&self, method: &str, params: impl Serialize) -> Result<Message, NoAnswer> {
+        let session = self.session.as_deref().filter(|session| session.is_ready()).ok_or(NoAnswer::NotAllowed)?;
+        let (id, answer) = session.expect_answer();
+        let _asked = Asked { session, id };
+        self.send(render(Some(id), method, Some(params))?)?;
+        answer.await.map_err(|_| NoAnswer::Gone)
+    }
+}
+
+/// A request of ours under way; dropped unanswered, it is cancelled.
+struct Asked<'a> {
+    session: &'a Session,
+    id: i64,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if self.session.waiting().remove(&self.id).is_some() {
+            // Not through the link: where the client cancelled, that takes nothing more.
+            let reason = "The request that needed this has ended";
+            let params = serde_json::json!({ "requestId": self.id, "reason": reason });
+            let _ = self.session.notify("notifications/cancelled", Some(params));
+        }
+    }
+}
+
+/// Why the client gave no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// There is no session, or the client has not said `notifications/initialized`.
+    NotAllowed,
+    /// The client went away.
+    Gone,
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotAllowed => "the client may not be asked: it has not completed the handshake",
+            Self::Gone => "the client went away without an answer",
+        })
+    }
+}
+
+impl std::error::Error for NoAnswer {}
+
+impl From<Gone> for NoAnswer {
+    fn from(_: Gone) -> Self {
+        Self::Gone
+    }
+}
+
+/// What the handshake agreed on.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// The negotiated revision.
+    pub revision: Revision,
+    /// `capabilities` of the client.
+    pub capabilities: Value,
+    /// `clientInfo`.
+    pub client: Value,
+}
+
+/// A conversation of the legacy era: one stdio process, or one `Mcp-Session-Id`.
+pub struct Session {
+    id: Option<String>,
+    outlet: Arc<dyn Outlet>,
+    opening: OnceLock<Opening>,
+    ready: AtomicBool,
+    next_id: AtomicI64,
+    waiting: Mutex<HashMap<i64, oneshot::Sender<Message>>>,
+    state: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("opening", &self.opening).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A session not yet open. `outlet` takes what belongs to no request.
+    pub fn new(id: Option<String>, outlet: Arc<dyn Outlet>) -> Self {
+        Self {
+            id,
+            outlet,
+            opening: OnceLock::new(),
+            ready: AtomicBool::new(false),
+            next_id: AtomicI64::new(1),
+            waiting: Mutex::default(),
+            state: OnceLock::new(),
+        }
+    }
+
+    /// The session id, where the transport has one.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// Records what `initialize` agreed on; `false` where the session is open already, which it then stays.
+    #[must_use]
+    pub fn open(&self, opening: Opening) -> bool {
+        self.opening.set(opening).is_ok()
+    }
+
+    /// What `initialize` agreed on.
+    pub fn opening(&self) -> Option<&Opening> {
+        self.opening.get()
+    }
+
+    /// The negotiated revision.
+    pub fn revision(&self) -> Option<Revision> {
+        self.opening.get().map(|opening| opening.revision)
+    }
+
+    /// Whether the client has said `notifications/initialized`.
+    pub fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_ready(&self) {
+        if self.opening.get().is_some() {
+            self.ready.store(true, Ordering::Release);
+        }
+    }
+
+    /// Sends a notification that belongs to no request; nothing is sent before the client is ready.
+    pub fn notify(&self, method: &str, params: Option<Value>) -> Result<(), Gone> {
+        if !self.is_ready() {
+            return Ok(());
+        }
+        self.outlet.send(render(None, method, params)?)
+    }
+
+    /// What the service keeps for this session. One type per service; it ends with the session.
+    ///
+    /// # Panics
+    /// Where two types are asked of one session.
+    pub fn state<T: Any + Default + Send + Sync>(&self) -> &T {
+        let state = self.state.get_or_init(|| Box::new(T::default()));
+        state.downcast_ref().expect("a session keeps the state of one service")
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<i64, oneshot::Sender<Message>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn expect_answer(&self) -> (i64, oneshot::Receiver<Message>) {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = oneshot::channel();
+        self.waiting().insert(id, sender);
+        (id, receiver)
+    }
+
+    /// Hands an answer of the client to whoever asked; one that nobody waits for is dropped.
+    pub(crate) fn answer(&self, message: Message) {
+        let Some(RequestId::Number(number)) = message.id() else { return };
+        let asked = number.parse().ok().and_then(|id: i64| self.waiting().remove(&id));
+        if let Some(asked) = asked {
+            let _ = asked.send(message);
+        }
+    }
+
+    /// Lets everybody who waits for the client know that no answer will come.
+    pub(crate) fn abandon(&self) {
+        self.waiting().clear();
+    }
+}

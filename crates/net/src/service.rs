@@ -1,0 +1,262 @@
+//! What answers requests: the reference server, a replay, later a gateway. Transports are written once against
+//! [`Service`] and know nothing of tools; a service knows nothing of sockets, lines or event streams.
+//!
+//! The fast path has no task, no channel and no boxed future: a service that can answer at once gives [`Reply::Now`].
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use hyper::HeaderMap;
+use serde::Serialize;
+use serde_json::Value;
+use wire::{Era, Message, RequestId, Revision, Transport};
+
+pub use crate::server::link::{Closing, Gone, Link, NoAnswer, Opening, Outlet, Session};
+
+/// Anything that answers requests.
+pub trait Service: Send + Sync + 'static {
+    /// Answers one request. `call.message` is a request; its `params` are present, absent or an array.
+    ///
+    /// Must not block. What takes time goes into [`Reply::Later`]; dropping that future cancels the request.
+    fn call(&self, call: Call) -> Reply;
+
+    /// Takes note of a notification. Cancellation never comes here: the transport drops the request's future.
+    fn notice(&self, message: &Message, context: &Context) {
+        let _ = (message, context);
+    }
+
+    /// The revisions served, newest first.
+    fn revisions(&self) -> &[Revision] {
+        const NEWEST_FIRST: [Revision; 5] = [
+            wire::revision::R2026_07_28,
+            wire::revision::R2025_11_25,
+            wire::revision::R2025_06_18,
+            wire::revision::R2025_03_26,
+            wire::revision::R2024_11_05,
+        ];
+        &NEWEST_FIRST
+    }
+}
+
+/// One request and what the service may do while it answers.
+#[derive(Debug)]
+pub struct Call {
+    /// The request.
+    pub message: Message,
+    /// In which conversation it came.
+    pub context: Context,
+    /// Where messages that belong to this request go.
+    pub link: Link,
+}
+
+/// In which conversation a message came.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The revision spoken; for `initialize`, which has none yet, the newest legacy one.
+    pub revision: Revision,
+    /// What carried the message.
+    pub transport: Transport,
+    /// The legacy session; none in the modern era.
+    pub session: Option<Arc<Session>>,
+    /// The headers of the HTTP request, where there was one.
+    pub headers: Option<HeaderMap>,
+}
+
+impl Context {
+    /// The era of the revision spoken.
+    pub const fn era(&self) -> Era {
+        self.revision.era()
+    }
+}
+
+impl Call {
+    /// The id of the request.
+    ///
+    /// # Panics
+    /// Never for a call made by a transport: those are requests.
+    pub fn id(&self) -> &RequestId {
+        self.message.id().expect("a call is a request")
+    }
+
+    /// What the client declared it can do: in `_meta` (modern) or in its `initialize` (legacy).
+    pub fn client_capabilities(&self) -> Option<&Value> {
+        match self.context.era() {
+            Era::Modern => self.message.meta()?.get("io.modelcontextprotocol/clientCapabilities"),
+            Era::Legacy => Some(&self.context.session.as_ref()?.opening()?.capabilities),
+        }
+    }
+}
+
+/// How a service answers.
+pub enum Reply {
+    /// At once.
+    Now(Answer),
+    /// When the future is done. It is dropped where the client cancels.
+    Later(Pending),
+}
+
+/// An answer in the making.
+pub type Pending = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+impl Reply {
+    /// An answer in the making.
+    pub fn later(answer: impl Future<Output = Answer> + Send + 'static) -> Self {
+        Self::Later(Box::pin(answer))
+    }
+}
+
+impl From<Answer> for Reply {
+    fn from(answer: Answer) -> Self {
+        Self::Now(answer)
+    }
+}
+
+/// A complete JSON-RPC response, ready to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    text: Vec<u8>,
+    code: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct ResultEnvelope<'a, T> {
+    jsonrpc: &'static str,
+    id: IdText<'a>,
+    result: &'a T,
+}
+
+#[derive(Serialize)]
+struct ErrorEnvelope<'a> {
+    jsonrpc: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<IdText<'a>>,
+    error: &'a RpcError,
+}
+
+/// An id in an envelope, written without building a value first.
+struct IdText<'a>(&'a RequestId);
+
+impl Serialize for IdText<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            RequestId::String(text) => serializer.serialize_str(text),
+            RequestId::Number(text) => match text.parse::<i64>() {
+                Ok(number) => serializer.serialize_i64(number),
+                Err(_) => serde_json::from_str::<&serde_json::value::RawValue>(text)
+                    .map_err(serde::ser::Error::custom)?
+                    .serialize(serializer),
+            },
+        }
+    }
+}
+
+impl Answer {
+    /// `{"jsonrpc":"2.0","id":…,"result":…}`
+    pub fn result<T: Serialize>(id: &RequestId, result: &T) -> Self {
+        match serde_json::to_vec(&ResultEnvelope { jsonrpc: "2.0", id: IdText(id), result }) {
+            Ok(text) => Self { text, code: None },
+            Err(error) => Self::error(Some(id), &RpcError::internal(error.to_string())),
+        }
+    }
+
+    /// `{"jsonrpc":"2.0","id":…,"error":…}`, without `id` where there is none to echo.
+    pub fn error(id: Option<&RequestId>, error: &RpcError) -> Self {
+        let text = serde_json::to_vec(&ErrorEnvelope { jsonrpc: "2.0", id: id.map(IdText), error }).unwrap_or_default();
+        Self { text, code: Some(error.code) }
+    }
+
+    /// The same, with `"id":null` as JSON-RPC has it where the id could not be read.
+    pub fn error_with_null_id(error: &RpcError) -> Self {
+        let value = serde_json::json!({ "jsonrpc": "2.0", "id": null, "error": error });
+        Self { text: value.to_string().into_bytes(), code: Some(error.code) }
+    }
+
+    /// Any text at all; `code` is the error code it carries, by which HTTP chooses a status.
+    pub const fn raw(text: Vec<u8>, code: Option<i64>) -> Self {
+        Self { text, code }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The text, taken out.
+    pub fn into_text(self) -> Vec<u8> {
+        self.text
+    }
+
+    /// `error.code`, where this is an error.
+    pub const fn code(&self) -> Option<i64> {
+        self.code
+    }
+}
+
+/// A JSON-RPC error object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RpcError {
+    /// One of [`code`], or a number outside JSON-RPC's reserved range.
+    pub code: i64,
+    /// One sentence for people.
+    pub message: Cow<'static, str>,
+    /// More, for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+/// The error codes of JSON-RPC and of the five revisions.
+pub mod code {
+    /// Not JSON.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// JSON, but not a request that may stand here.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// No such method, in this revision or at all.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The parameters do not fit the method.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// Our own bug.
+    pub const INTERNAL_ERROR: i64 = -32603;
+    /// No such resource (2025-11-25 and earlier).
+    pub const RESOURCE_NOT_FOUND: i64 = -32002;
+    /// An HTTP header contradicts the body or is missing (2026-07-28).
+    pub const HEADER_MISMATCH: i64 = -32020;
+    /// The client did not declare a capability the request needs (2026-07-28).
+    pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+    /// A version this server does not serve (2026-07-28).
+    pub const UNSUPPORTED_VERSION: i64 = -32022;
+}
+
+impl RpcError {
+    /// An error with `code` and `message`.
+    pub fn new(code: i64, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// The same with `data`.
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    /// -32600
+    pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(code::INVALID_REQUEST, message)
+    }
+
+    /// -32601
+    pub fn method_not_found(method: &str) -> Self {
+        Self::new(code::METHOD_NOT_FOUND, format!("Method not found: {}", method.escape_debug()))
+    }
+
+    /// -32602
+    pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(code::INVALID_PARAMS, message)
+    }
+
+    /// -32603
+    pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(code::INTERNAL_ERROR, message)
+    }
+}

@@ -1,0 +1,70 @@
+//! TLS as a client: the system's roots, perhaps one more file of them, and verification that cannot be switched off. Knows
+//! nothing of what is carried.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{CertificateError, ClientConfig, RootCertStore};
+use tokio_rustls::TlsConnector;
+
+/// A connector that trusts the system's roots and the certificates in the PEM file `ca`.
+pub(crate) fn connector(ca: Option<&Path>) -> Result<TlsConnector, String> {
+    let mut roots = native_roots().clone();
+    if let Some(path) = ca {
+        add_file(&mut roots, path)?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| e.to_string())?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+/// The system's roots, read once. A machine without any can still trust a file.
+fn native_roots() -> &'static RootCertStore {
+    static ROOTS: OnceLock<RootCertStore> = OnceLock::new();
+    ROOTS.get_or_init(|| {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        roots
+    })
+}
+
+fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), String> {
+    let told = |why: String| format!("CA file {}: {why}", path.display());
+    let certificates = CertificateDer::pem_file_iter(path).map_err(|e| told(e.to_string()))?;
+    let before = roots.len();
+    for certificate in certificates {
+        let certificate = certificate.map_err(|e| told(e.to_string()))?;
+        roots.add(certificate).map_err(|e| told(e.to_string()))?;
+    }
+    if roots.len() == before { Err(told("holds no certificate".to_owned())) } else { Ok(()) }
+}
+
+/// What a failed handshake means, in a person's words.
+pub(crate) fn explain(error: &std::io::Error) -> String {
+    let Some(error) = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>()) else {
+        return format!("the peer broke the handshake off ({})", error.kind());
+    };
+    let certificate = match error {
+        rustls::Error::InvalidCertificate(why) => why,
+        rustls::Error::InvalidMessage(_) => return "the peer does not speak TLS there".to_owned(),
+        other => return other.to_string(),
+    };
+    match certificate {
+        CertificateError::UnknownIssuer => "the certificate is signed by nobody we trust".to_owned(),
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "the certificate has expired".to_owned(),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "the certificate is not valid yet".to_owned()
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "the certificate is for another host".to_owned()
+        }
+        other => format!("bad certificate: {other}"),
+    }
+}

@@ -1,0 +1,255 @@
+//! Which revisions are found, on peers of every era and on things that are no peers at all.
+
+use std::time::{Duration, Instant};
+
+use net::client::Command;
+use net::{Address, Detected, HttpAddress, Limits, OpenError, Tap, detect};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use wire::Revision::{self, R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
+use wire::Transport;
+
+use super::end::{Asked, answer, http, json_answer, read, result, server, shell, write};
+
+const ALL_LEGACY: [Revision; 4] = [R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25];
+
+fn limits() -> Limits {
+    Limits { request: Duration::from_secs(8), connect: Duration::from_secs(2), ..Limits::default() }
+}
+
+async fn found(address: Address) -> Detected {
+    detect(&address, &limits(), Tap::new).await.unwrap()
+}
+
+async fn failure(address: Address) -> OpenError {
+    let begun = Instant::now();
+    let limits = Limits { request: Duration::from_millis(1500), ..limits() };
+    let error = detect(&address, &limits, Tap::new).await.expect_err("a failure");
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    let text = error.to_string();
+    assert!(text.lines().count() <= 3 && text.contains("try: "), "{text}");
+    error
+}
+
+/// A child that answers `server/discover` with `modern` and `initialize` with the version offered, if `legacy` has it.
+fn child(modern: &str, legacy: &str) -> Address {
+    let program = format!(
+        r#"while read -r l; do case "$l" in
+        *server/discover*) {modern};;
+        *initialize*) v=${{l##*\"protocolVersion\":\"}}; v=${{v%%\"*}}; case "$v" in {legacy}) ;; *) v=1999-01-01;; esac
+          echo '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"'$v'","capabilities":{{}},"serverInfo":{{"name":"fake","version":"1"}}}}}}';;
+        esac; done"#
+    );
+    shell(&program)
+}
+
+const DISCOVERED: &str = r#"echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28","2099-01-01"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"new"}}}}'"#;
+const UNKNOWN_METHOD: &str = r#"echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'"#;
+
+#[tokio::test]
+async fn a_dual_child() {
+    let found = found(child(DISCOVERED, "2025-11-25|2025-06-18")).await;
+    assert_eq!(found.revisions, [R2025_06_18, R2025_11_25, R2026_07_28]);
+    assert_eq!(found.transport, Transport::Stdio);
+    assert_eq!(found.unknown, ["1999-01-01", "2099-01-01"]);
+    assert_eq!(found.introductions.iter().map(|i| i.name().unwrap()).collect::<Vec<_>>(), ["fake", "fake", "new"]);
+    assert_eq!(found.introductions[2].capabilities(), &json!({ "tools": {} }));
+    assert_eq!(found.evidence.len(), 5);
+}
+
+#[tokio::test]
+async fn a_legacy_child_that_declines_discovery_ends_at_it_or_is_silent() {
+    for discover in [UNKNOWN_METHOD, "exit 3", ":"] {
+        let begun = Instant::now();
+        assert_eq!(found(child(discover, "*")).await.revisions, ALL_LEGACY, "{discover}");
+        assert!(begun.elapsed() < Duration::from_secs(3), "{discover}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_child_is_waited_for() {
+    let Address::Stdio(mut command) = child(DISCOVERED, "2025-11-25") else { unreachable!() };
+    command.args[1].insert_str(0, "sleep 1.5; ");
+    assert_eq!(found(Address::Stdio(command)).await.revisions, [R2025_11_25, R2026_07_28]);
+}
+
+#[tokio::test]
+async fn a_child_that_can_run_only_once_at_a_time() {
+    let lock = std::env::temp_dir().join(format!("proofhouse-lock-{}", std::process::id()));
+    let Address::Stdio(mut command) = child(DISCOVERED, "*") else { unreachable!() };
+    let lock = lock.display().to_string();
+    command.args[1].insert_str(0, &format!("mkdir {lock} 2>/dev/null || exit 1; trap 'rmdir {lock}' EXIT; "));
+    let found = found(Address::Stdio(command)).await;
+    assert_eq!(found.revisions, Revision::ALL);
+}
+
+#[tokio::test]
+async fn a_modern_child_that_does_not_know_our_version() {
+    let unsupported =
+        r#"echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2027-01-01"]}}}'"#;
+    let error = failure(child(unsupported, "none")).await;
+    let OpenError::NoCommonRevision { offered, .. } = error else { panic!("{error:?}") };
+    assert_eq!(offered, ["1999-01-01", "2027-01-01"]);
+}
+
+#[tokio::test]
+async fn children_that_are_no_servers() {
+    let error = failure(shell("echo 'no key \u{1b}[31m' >&2; exit 7")).await;
+    assert!(matches!(error, OpenError::Exited { code: Some(7), .. }), "{error:?}");
+    assert!(error.to_string().contains(r"no key \u{1b}[31m"), "{error}");
+    assert!(matches!(failure(shell("echo hello; sleep 9")).await, OpenError::NotMcp { .. }));
+    assert!(matches!(failure(shell("sleep 9")).await, OpenError::Timeout { .. }));
+    assert!(matches!(failure(shell("yes garbage | head -c 100000000")).await, OpenError::NotMcp { .. }));
+    assert!(matches!(failure(Address::Stdio(Command::new("./no-such", [""; 0]))).await, OpenError::NotStarted { .. }));
+}
+
+/// A fake over HTTP: what `reply` makes of each request.
+async fn fake(reply: impl Fn(&Asked, &Value) -> String + Clone + Send + Sync + 'static) -> Address {
+    let url = server(move |_, mut stream: TcpStream| {
+        let reply = reply.clone();
+        async move {
+            while let Some(asked) = read(&mut stream).await {
+                let text = reply(&asked, &asked.message());
+                write(&mut stream, &text).await;
+            }
+        }
+    });
+    http(&url.await)
+}
+
+fn initialized(message: &Value) -> String {
+    json_answer("200 OK", "", &result(message, json!({ "protocolVersion": message["params"]["protocolVersion"] })))
+}
+
+fn error(code: i64, data: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": "no", "data": data } })
+}
+
+#[tokio::test]
+async fn http_of_each_era() {
+    let modern = fake(|_, message| match message["method"].as_str() {
+        Some("server/discover") => {
+            json_answer("200 OK", "", &result(message, json!({ "supportedVersions": ["2026-07-28"] })))
+        }
+        _ => json_answer("400 Bad Request", "", &error(-32022, &json!({ "supported": ["2026-07-28"] }))),
+    });
+    assert_eq!(found(modern.await).await.revisions, [R2026_07_28]);
+    let legacy = fake(|_, message| match message["method"].as_str() {
+        Some("initialize") => initialized(message),
+        _ => json_answer("400 Bad Request", "", &error(-32000, &Value::Null)),
+    });
+    assert_eq!(found(legacy.await).await.revisions, ALL_LEGACY[1..]);
+    let picky = fake(|_, message| match message["method"].as_str() {
+        Some("initialize") => initialized(message),
+        _ => json_answer("400 Bad Request", "", &error(-32020, &Value::Null)),
+    });
+    assert_eq!(found(picky.await).await.revisions, Revision::ALL[1..]);
+}
+
+#[tokio::test]
+async fn http_that_is_silent_on_discovery() {
+    let url = server(|_, mut stream| async move {
+        while let Some(asked) = read(&mut stream).await {
+            if asked.message()["method"] == "initialize" {
+                write(&mut stream, &initialized(&asked.message())).await;
+            }
+        }
+    });
+    assert_eq!(found(http(&url.await)).await.revisions, ALL_LEGACY[1..]);
+}
+
+#[tokio::test]
+async fn the_old_transport_behind_a_plain_url() {
+    let (posted, _) = tokio::sync::broadcast::channel::<Asked>(9);
+    let url = server(move |_, mut stream| {
+        let posted = posted.clone();
+        async move {
+            while let Some(asked) = read(&mut stream).await {
+                if asked.is("POST /post") {
+                    posted.send(asked).unwrap();
+                    write(&mut stream, &answer("202 Accepted", "", "")).await;
+                } else if asked.is("POST") {
+                    write(&mut stream, &answer("405 Method Not Allowed", "", "")).await;
+                } else {
+                    let mut posts = posted.subscribe();
+                    write(
+                        &mut stream,
+                        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\nevent: endpoint\ndata: post\n\n",
+                    )
+                    .await;
+                    let message = posts.recv().await.unwrap().message();
+                    let version = json!({ "protocolVersion": message["params"]["protocolVersion"] });
+                    write(&mut stream, &format!("event: message\ndata: {}\n\n", result(&message, version))).await;
+                    read(&mut stream).await;
+                }
+            }
+        }
+    });
+    let found = found(http(&url.await)).await;
+    assert_eq!((found.transport, &found.revisions[..]), (Transport::HttpSse, &[R2024_11_05][..]));
+    assert!(matches!(found.address, Address::Sse(HttpAddress { .. })));
+}
+
+#[tokio::test]
+async fn redirects_within_the_origin_are_followed() {
+    let address = fake(|asked, message| match asked.head.split(' ').nth(1).unwrap() {
+        "/mcp" => answer("307 Temporary Redirect", "location: /mcp/\r\n", ""),
+        _ => initialized(message),
+    });
+    let found = found(address.await).await;
+    let Address::Http(http) = found.address else { panic!() };
+    assert_eq!(http.url.path(), "/mcp/");
+    let looping = fake(|_, _| answer("308 Permanent Redirect", "location: /mcp\r\n", "")).await;
+    assert!(matches!(failure(looping).await, OpenError::RedirectLoop { .. }));
+    let away = fake(|_, _| answer("302 Found", "location: https://example.com/\r\n", "")).await;
+    assert!(matches!(failure(away).await, OpenError::Redirected { .. }));
+}
+
+#[tokio::test]
+async fn urls_that_are_no_servers() {
+    let html = fake(|_, _| answer("200 OK", "content-type: text/html\r\n", "<!DOCTYPE html><p>hi")).await;
+    let error = failure(html).await;
+    assert!(error.to_string().contains("HTML page"), "{error}");
+    let locked = fake(|_, _| answer("401 Unauthorized", "", "who?")).await;
+    let error = failure(locked).await;
+    assert!(error.to_string().contains("401") && error.to_string().contains("--bearer-env"), "{error}");
+    let missing = fake(|_, _| answer("404 Not Found", "", "nothing here")).await;
+    assert!(matches!(failure(missing).await, OpenError::Http { status: 404, .. }));
+    let declines = fake(|_, message| {
+        json_answer(
+            "200 OK",
+            "",
+            &json!({ "jsonrpc": "2.0", "id": message["id"], "error": { "code": -1, "message": "closed today" } }),
+        )
+    });
+    let error = failure(declines.await).await;
+    assert!(error.to_string().contains("closed today"), "{error}");
+}
+
+#[tokio::test]
+async fn sockets_that_are_no_servers() {
+    let cut = server(|_, mut stream| async move {
+        read(&mut stream).await;
+    });
+    assert!(matches!(failure(http(&cut.await)).await, OpenError::Reset { .. }));
+    let other = server(|_, mut stream| async move {
+        write(&mut stream, "220 smtp.example ESMTP\r\n").await;
+        read(&mut stream).await;
+    });
+    let error = failure(http(&other.await)).await;
+    assert!(matches!(error, OpenError::NotMcp { .. } | OpenError::Reset { .. }), "{error:?}");
+    let hangs = server(|_, stream| async move {
+        let _stream = stream;
+        tokio::time::sleep(Duration::from_secs(9)).await;
+    });
+    assert!(matches!(failure(http(&hangs.await)).await, OpenError::Timeout { .. }));
+    let endless = server(|_, mut stream| async move {
+        read(&mut stream).await;
+        write(&mut stream, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n").await;
+        for _ in 0..90 {
+            write(&mut stream, ": still here\n\n").await;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    assert!(matches!(failure(http(&endless.await)).await, OpenError::Timeout { .. }));
+}

@@ -1,0 +1,10 @@
+//! The client end against children in shell and fakes that write canned bytes: no test here needs a network or a server.
+
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod detect;
+mod end;
+mod http;
+mod stdio;
+mod tls;
+mod websocket;

@@ -1,0 +1,88 @@
+//! HTTPS with a certificate made on the spot.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use net::{Address, Connection, HttpAddress, Limits, OpenError, Tap};
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use wire::trace::Header;
+use wire::{RequestId, Revision, Transport};
+
+use super::end::{SOON, http, json_answer};
+
+/// A server with a certificate for `name`, whose port and certificate (PEM) are returned.
+async fn server(name: &str) -> (u16, String) {
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed([name.to_owned()]).unwrap();
+    let chain = vec![CertificateDer::from(cert.der().to_vec())];
+    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(default_provider()));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let acceptor = TlsAcceptor::from(Arc::new(config.with_single_cert(chain, key).unwrap()));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let Ok(mut stream) = acceptor.accept(stream).await else { return };
+                let mut buffer = vec![0; 9999];
+                while stream.read(&mut buffer).await.is_ok_and(|count| count > 0) {
+                    let body = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
+                    stream.write_all(json_answer("200 OK", "", &body).as_bytes()).await.unwrap();
+                }
+            });
+        }
+    });
+    (port, cert.pem())
+}
+
+async fn open(address: Address) -> Result<Connection, OpenError> {
+    let limits = Limits { connect: Duration::from_millis(500), ..Limits::default() };
+    let tap = Tap::new(Header::server(Transport::StreamableHttp, Revision::NEWEST_LEGACY, "test"));
+    Connection::open(&address, Revision::NEWEST_LEGACY, &tap, &limits).await
+}
+
+async fn why(address: Address) -> String {
+    match open(address).await.err() {
+        Some(OpenError::Tls { why, .. }) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn trusting(url: &str, pem: &str) -> Address {
+    let path = std::env::temp_dir().join(format!("proofhouse-ca-{}-{}.pem", std::process::id(), url.len()));
+    std::fs::write(&path, pem).unwrap();
+    Address::Http(HttpAddress { ca: Some(path), ..HttpAddress::new(url.parse().unwrap()) })
+}
+
+#[tokio::test]
+async fn only_trusted_certificates_will_do() {
+    let (port, pem) = server("localhost").await;
+    let url = format!("https://localhost:{port}/");
+    assert!(why(http(&url)).await.contains("nobody we trust"));
+    let connection = open(trusting(&url, &pem)).await.unwrap();
+    connection.send(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await.unwrap();
+    assert!(connection.response(&RequestId::from(1), SOON).await.is_some());
+    assert!(why(trusting(&format!("https://127.0.0.1:{port}/"), &pem)).await.contains("another host"));
+    assert!(matches!(
+        open(trusting("https://localhost/no-pem", "nothing")).await.err(),
+        Some(OpenError::BadAddress { .. })
+    ));
+}
+
+#[tokio::test]
+async fn a_peer_without_tls_is_named() {
+    let url = super::end::server(|_, mut stream| async move {
+        super::end::write(&mut stream, "HTTP/1.1 400 Bad Request\r\n\r\n").await;
+    });
+    let url = url.await.replace("http:", "https:");
+    assert!(why(http(&url)).await.contains("does not speak TLS"));
+}

@@ -1,0 +1,101 @@
+//! Who is told of changes: legacy sessions and modern subscriptions. Knows what changed, not why.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use net::service::{Link, Session};
+use serde_json::{Value, json};
+use wire::RequestId;
+
+use crate::logging::SessionState;
+use crate::subscriptions::{Filter, id_value};
+
+/// What changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change<'a> {
+    Tools,
+    Prompts,
+    Resources,
+    Resource(&'a str),
+}
+
+impl Change<'_> {
+    const fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resources => "notifications/resources/list_changed",
+            Self::Resource(_) => "notifications/resources/updated",
+        }
+    }
+}
+
+struct Listener {
+    id: RequestId,
+    filter: Filter,
+    link: Link,
+}
+
+/// Everybody who may want to know.
+#[derive(Default)]
+pub(crate) struct Hub {
+    sessions: Mutex<Vec<Weak<Session>>>,
+    listeners: Mutex<HashMap<u64, Listener>>,
+    next: AtomicU64,
+}
+
+impl Hub {
+    /// Takes a legacy session in; it leaves by ending.
+    pub(crate) fn join(&self, session: Arc<Session>) {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        if sessions.len() == sessions.capacity() {
+            sessions.retain(|session| session.strong_count() > 0);
+        }
+        sessions.push(Arc::downgrade(&session));
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, HashMap<u64, Listener>> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a subscription in, after `first` has been sent on it; it leaves by [`Self::leave`].
+    pub(crate) fn listen(&self, id: RequestId, filter: Filter, link: Link, first: impl FnOnce(&Link)) -> u64 {
+        let key = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut listeners = self.listeners();
+        first(&link);
+        listeners.insert(key, Listener { id, filter, link });
+        key
+    }
+
+    pub(crate) fn leave(&self, key: u64) {
+        self.listeners().remove(&key);
+    }
+
+    /// Tells everybody who asked for it.
+    pub(crate) fn announce(&self, change: Change<'_>) {
+        for listener in self.listeners().values().filter(|listener| listener.filter.wants(change)) {
+            let mut params = json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id_value(&listener.id) } });
+            if let Change::Resource(uri) = change {
+                params["uri"] = json!(uri);
+            }
+            let _ = listener.link.notify(change.method(), params);
+        }
+        let sessions: Vec<_> = {
+            let sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+            sessions.iter().filter_map(Weak::upgrade).collect()
+        };
+        for session in sessions {
+            announce_to(&session, change);
+        }
+    }
+}
+
+fn announce_to(session: &Session, change: Change<'_>) {
+    let params: Option<Value> = match change {
+        Change::Resource(uri) if session.state::<SessionState>().subscriptions.has(uri) => Some(json!({ "uri": uri })),
+        Change::Resource(_) => return,
+        _ => None,
+    };
+    let _ = session.notify(change.method(), params);
+}

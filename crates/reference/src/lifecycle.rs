@@ -1,0 +1,78 @@
+//! `initialize` and `ping` (legacy era; basic/lifecycle, basic/utilities/ping).
+
+use std::sync::Arc;
+
+use net::service::{Call, Opening, RpcError};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use wire::revision::R2025_03_26;
+use wire::{Era, Revision};
+
+use crate::answer::{Handled, implementation};
+use crate::{Server, params};
+
+/// What we tell a model about this server.
+pub(crate) const INSTRUCTIONS: &str = "A server to test clients with. Every tool is harmless; `slow`, `log` and `ask` show what a call can do besides answer.";
+
+#[derive(Deserialize)]
+struct Params {
+    #[serde(rename = "protocolVersion")]
+    version: String,
+    capabilities: Map<String, Value>,
+    #[serde(rename = "clientInfo")]
+    client: Client,
+}
+
+#[derive(Deserialize)]
+struct Client {
+    name: String,
+    version: String,
+}
+
+/// Agrees on a revision and opens the session.
+pub(crate) fn initialize(server: &Server, call: &Call) -> Handled {
+    let params: Params = params::read(call)?;
+    let session = call.context.session.as_ref().ok_or_else(|| RpcError::internal("A session is needed"))?;
+    let revision = negotiate(&params.version);
+    let opening = Opening {
+        revision,
+        capabilities: Value::Object(params.capabilities),
+        client: json!({ "name": params.client.name, "version": params.client.version }),
+    };
+    if !session.open(opening) {
+        return Err(RpcError::invalid_request("Invalid request: this session is initialized"));
+    }
+    server.state().hub.join(Arc::clone(session));
+    Ok(json!({
+        "protocolVersion": revision.as_str(),
+        "capabilities": capabilities(revision),
+        "serverInfo": implementation(revision),
+        "instructions": INSTRUCTIONS,
+    }))
+}
+
+/// The same version where it is one of the handshake's, else the newest of those.
+fn negotiate(requested: &str) -> Revision {
+    requested.parse().ok().filter(|r: &Revision| r.era() == Era::Legacy).unwrap_or(Revision::NEWEST_LEGACY)
+}
+
+/// What the server offers in `revision`.
+pub(crate) fn capabilities(revision: Revision) -> Value {
+    let mut capabilities = json!({
+        "tools": { "listChanged": true },
+        "resources": { "subscribe": true, "listChanged": true },
+        "prompts": { "listChanged": true },
+        "logging": {},
+    });
+    // 2024-11-05 has the method and no capability for it.
+    if revision.at_least(R2025_03_26) {
+        capabilities["completions"] = json!({});
+    }
+    capabilities
+}
+
+/// Answers a ping.
+pub(crate) fn ping(call: &Call) -> Handled {
+    params::meta(call)?;
+    Ok(json!({}))
+}

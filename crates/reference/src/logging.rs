@@ -1,0 +1,83 @@
+//! Log messages to the client: the level a session sets (legacy) or a request asks for (modern) (server/utilities/logging).
+
+use std::sync::Mutex;
+
+use net::service::{Call, RpcError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use wire::Era;
+
+use crate::answer::Handled;
+use crate::params;
+use crate::resources::Subscriptions;
+
+/// Syslog severities, least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Level {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+impl Level {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Debug,
+        Self::Info,
+        Self::Notice,
+        Self::Warning,
+        Self::Error,
+        Self::Critical,
+        Self::Alert,
+        Self::Emergency,
+    ];
+}
+
+/// What the server keeps for a legacy session.
+#[derive(Default)]
+pub(crate) struct SessionState {
+    level: Mutex<Option<Level>>,
+    pub(crate) subscriptions: Subscriptions,
+}
+
+#[derive(Deserialize)]
+struct Params {
+    level: Level,
+}
+
+/// `logging/setLevel`
+pub(crate) fn set_level(call: &Call) -> Handled {
+    params::meta(call)?;
+    let Params { level } = params::read(call)?;
+    let session = call.context.session.as_ref().ok_or_else(|| RpcError::internal("A session is needed"))?;
+    *session.state::<SessionState>().level.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(level);
+    Ok(json!({}))
+}
+
+/// The least level this request's messages may have; `None` where the client wants none.
+fn threshold(call: &Call) -> Option<Level> {
+    match call.context.era() {
+        Era::Modern => {
+            let level = params::meta(call).ok()?.log_level?;
+            serde_json::from_value(Value::String(level)).ok()
+        }
+        Era::Legacy => {
+            let state = call.context.session.as_ref()?.state::<SessionState>();
+            let level = *state.level.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            Some(level.unwrap_or(Level::Info))
+        }
+    }
+}
+
+/// Sends a message that belongs to `call`, where the client wants it.
+pub(crate) fn log(call: &Call, level: Level, data: &Value) {
+    if threshold(call).is_some_and(|least| level >= least) {
+        let params = json!({ "level": level, "logger": "reference", "data": data });
+        let _ = call.link.notify("notifications/message", params);
+    }
+}

@@ -1,0 +1,98 @@
+//! `subscriptions/listen` (modern era; basic/patterns/subscriptions).
+
+use net::service::{Answer, Call, Reply};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use wire::RequestId;
+
+use crate::answer::implementation;
+use crate::hub::Change;
+use crate::{Server, answer, params};
+
+/// Which notifications a client wants.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Filter {
+    #[serde(default, skip_serializing_if = "is_false")]
+    tools_list_changed: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    prompts_list_changed: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    resources_list_changed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resource_subscriptions: Option<Vec<String>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+impl Filter {
+    pub(crate) fn wants(&self, change: Change<'_>) -> bool {
+        match change {
+            Change::Tools => self.tools_list_changed,
+            Change::Prompts => self.prompts_list_changed,
+            Change::Resources => self.resources_list_changed,
+            Change::Resource(uri) => {
+                self.resource_subscriptions.as_ref().is_some_and(|uris| uris.iter().any(|wanted| wanted == uri))
+            }
+        }
+    }
+
+    /// What of it we can honour: resources that do not exist never change.
+    fn honoured(mut self, server: &Server) -> Self {
+        if let Some(uris) = &mut self.resource_subscriptions {
+            uris.retain(|uri| server.state().shelf.exists(uri));
+        }
+        self.resource_subscriptions = self.resource_subscriptions.filter(|uris| !uris.is_empty());
+        self
+    }
+}
+
+#[derive(Deserialize)]
+struct Params {
+    notifications: Filter,
+}
+
+/// An id as a JSON value.
+pub(crate) fn id_value(id: &RequestId) -> Value {
+    serde_json::from_str(&id.to_json()).unwrap_or_default()
+}
+
+/// Takes the subscription out of the hub, however the request ends.
+struct Listening {
+    server: Server,
+    key: u64,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.server.state().hub.leave(self.key);
+    }
+}
+
+/// Keeps the request open and tells of changes until the client cancels or the server ends.
+pub(crate) fn listen(server: &Server, call: Call) -> Reply {
+    let id = call.id().clone();
+    let filter = match params::meta(&call).and_then(|_| params::read::<Params>(&call)) {
+        Ok(params) => params.notifications.honoured(server),
+        Err(error) => return answer::error(&id, &error).into(),
+    };
+    let subscription = json!({ "io.modelcontextprotocol/subscriptionId": id_value(&id) });
+    let acknowledged = json!({ "_meta": subscription, "notifications": filter });
+    let key = server.state().hub.listen(id.clone(), filter, call.link.clone(), |link| {
+        let _ = link.notify("notifications/subscriptions/acknowledged", acknowledged);
+    });
+    let listening = Listening { server: server.clone(), key };
+    Reply::later(async move {
+        call.link.closing().await;
+        drop(listening);
+        // The cancellation page wants the notification, the subscriptions page the result: both, the result last.
+        let cancelled = json!({ "_meta": subscription, "requestId": id_value(&id), "reason": "The server is ending" });
+        let _ = call.link.notify("notifications/cancelled", cancelled);
+        let mut meta = subscription;
+        meta["io.modelcontextprotocol/serverInfo"] = json!(implementation(call.context.revision));
+        Answer::result(&id, &json!({ "resultType": "complete", "_meta": meta }))
+    })
+}

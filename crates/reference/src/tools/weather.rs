@@ -1,0 +1,57 @@
+//! `get_weather`: made up from the name of the place, always the same for the same place.
+
+use serde_json::{Value, json};
+use wire::revision::R2024_11_05;
+
+use super::call::{Invocation, Outcome};
+use super::{READS, Run, Tool};
+use crate::Server;
+
+pub(super) const GET_WEATHER: Tool = Tool {
+    name: "get_weather",
+    title: "Weather",
+    description: "Tells made-up weather, always the same for the same place",
+    since: R2024_11_05,
+    input,
+    output: Some(output),
+    hints: READS,
+    run: Run::Now(run),
+};
+
+fn input() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "location": { "type": "string", "minLength": 1, "description": "A city" },
+            "units": { "type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius" },
+        },
+        "required": ["location"],
+        "additionalProperties": false,
+    })
+}
+
+fn output() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "location": { "type": "string" },
+            "temperature": { "type": "integer" },
+            "units": { "type": "string", "enum": ["celsius", "fahrenheit"] },
+            "conditions": { "type": "string" },
+        },
+        "required": ["location", "temperature", "units", "conditions"],
+    })
+}
+
+fn run(_: &Server, invocation: &Invocation) -> Outcome {
+    const CONDITIONS: [&str; 4] = ["clear", "cloudy", "rain", "snow"];
+    let location = invocation.text("location").unwrap_or_default();
+    let seed = location.bytes().fold(7_u32, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+    let celsius = i64::from(seed % 45) - 10;
+    let units = invocation.text("units").unwrap_or("celsius");
+    let temperature = if units == "celsius" { celsius } else { celsius * 9 / 5 + 32 };
+    let conditions = CONDITIONS[(seed / 45 % 4) as usize];
+    Outcome::structured(json!({
+        "location": location, "temperature": temperature, "units": units, "conditions": conditions,
+    }))
+}

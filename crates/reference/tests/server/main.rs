@@ -1,0 +1,15 @@
+//! The reference server over a memory link and over real HTTP. Everything it sends is held against the official schema of
+//! its revision where `../shared` is present.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test may give up loudly, and says what it skipped")]
+
+mod ask;
+mod features;
+mod http;
+mod legacy;
+mod malformed;
+mod modern;
+mod schema;
+mod stdio;
+mod subscriptions;
+mod talk;
+mod wire_http;

@@ -1,0 +1,14 @@
+//! The page `basic`: messages, ids, results and errors, statelessness, JSON Schema, `_meta`, icons. One file per section.
+
+pub(crate) mod errors;
+mod faults;
+pub(crate) mod icons;
+pub(crate) mod messages;
+pub(crate) mod meta;
+pub(crate) mod notifications;
+pub(crate) mod requests;
+pub(crate) mod responses;
+pub(crate) mod results;
+pub(crate) mod schemas;
+pub(crate) mod stateless;
+pub(crate) mod trace_context;

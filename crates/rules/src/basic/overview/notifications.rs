@@ -1,0 +1,77 @@
+//! The page `basic`, section "Notifications".
+
+use wire::Kind;
+use wire::message::Fault;
+use wire::revision::{R2024_11_05, R2025_03_26};
+
+use super::faults;
+use crate::rule::{Anchor, Rule, at, both};
+use crate::verdict::{Breach, Verdict};
+use crate::view::{Said, View};
+
+const FIRST: Anchor = at("basic/messages", "notifications");
+const SINCE: Anchor = at("basic/index", "notifications");
+
+/// The section's rules.
+pub(crate) const RULES: &[Rule] = &[
+    both("jsonrpc.notifications-unanswered")
+        .says(R2025_03_26, SINCE, "A notification MUST NOT be answered.")
+        .how("Looks for a response to a notification: over HTTP in its own exchange, elsewhere an error without id right after it.")
+        .mend("Handle notifications silently, unknown ones too: no result, no error.")
+        .judge(unanswered),
+    both("jsonrpc.notification-no-id")
+        .says(R2024_11_05, FIRST, "A notification MUST NOT have an id.")
+        .says(R2025_03_26, SINCE, "A notification MUST NOT have an id.")
+        .how("Looks for an `id` beside a method whose name begins with `notifications/`.")
+        .mend("Leave the `id` member out of notifications.")
+        .judge(no_id),
+];
+
+/// Nothing but our notifications can be meant by a response where: over HTTP, the exchange carried only notifications
+/// and was accepted (an error status may come with an error in its body); elsewhere, an error without id comes after a
+/// notification while no request is open and nothing unreadable was sent.
+fn unanswered(view: &View<'_>) -> Verdict {
+    let mut witnesses = Vec::new();
+    for notification in view.by(view.subject().peer()).filter(|s| s.message.kind() == Kind::Notification) {
+        match answer_to(view, notification) {
+            Some(answer) => {
+                let method = notification.message.method().unwrap_or_default().escape_debug().to_string();
+                return Verdict::Broken(answer.breach("", format!("a response to the notification `{method}`")));
+            }
+            None => witnesses.extend(view.settled(notification.event)),
+        }
+    }
+    Verdict::witnessed(witnesses, "no notification was sent after which an answer would have shown")
+}
+
+fn answer_to<'v>(view: &View<'v>, notification: Said<'v>) -> Option<Said<'v>> {
+    if notification.exchange != 0 {
+        let exchange = view.exchanges().into_iter().find(|x| x.number == notification.exchange)?;
+        let alone = exchange.asked.iter().all(|s| s.message.kind() == Kind::Notification);
+        let accepted = exchange.status().is_some_and(|status| status < 300);
+        let answer = exchange.told.into_iter().find(|s| s.message.kind().is_response());
+        return answer.filter(|_| alone && accepted);
+    }
+    let here = |s: &Said<'v>| s.connection == notification.connection;
+    let answer = view
+        .theirs()
+        .filter(here)
+        .find(|s| s.event > notification.event && s.message.kind() == Kind::Error && s.message.id().is_none())?;
+    let requests = view.by(view.subject().peer()).filter(|s| here(s) && s.event < answer.event);
+    let mut requests = requests.filter(|s| s.message.kind() == Kind::Request);
+    let open = requests.any(|r| view.answer(r).is_none_or(|a| a.event > answer.event));
+    let unreadable = view.our_garbled().any(|g| g.connection == notification.connection && g.event < answer.event);
+    (!open && !unreadable && !notification.batched && view.is_fully_seen(notification.connection)).then_some(answer)
+}
+
+fn no_id(view: &View<'_>) -> Verdict {
+    let named = |method: Option<&str>| method.is_some_and(|m| m.starts_with("notifications/"));
+    let requests = view.theirs().filter(|s| s.message.kind() == Kind::Request && named(s.message.method()));
+    let nulls = faults::theirs(view).into_iter().filter(|f| *f.fault() == Fault::IdNull && named(f.method()));
+    let breaches = requests
+        .map(|s| s.event)
+        .chain(nulls.map(|f| f.event))
+        .map(|event| Breach::at(event, "/id", "a notification with an `id`; whoever reads it takes it for a request"));
+    let sent = view.theirs().filter(|s| s.message.kind() == Kind::Notification).map(|s| s.event);
+    Verdict::never(breaches, sent, "the judged party sent no notification")
+}

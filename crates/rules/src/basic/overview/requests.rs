@@ -1,0 +1,67 @@
+//! The page `basic`, section "Requests".
+
+use wire::message::Fault;
+use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
+use wire::{Kind, Party};
+
+use super::faults::free_of;
+use crate::rule::{Anchor, Rule, at, both, server};
+use crate::verdict::Verdict;
+use crate::view::View;
+
+const FIRST: Anchor = at("basic/messages", "requests");
+const SINCE: Anchor = at("basic/index", "requests");
+
+const UNSEEN: &str = "the judged party sent no request";
+
+/// The section's rules.
+pub(crate) const RULES: &[Rule] = &[
+    both("jsonrpc.request-id-type")
+        .says(R2024_11_05, FIRST, "A request MUST have an id that is a string or an integer.")
+        .says(R2025_03_26, SINCE, "A request MUST have an id that is a string or an integer.")
+        .how("Looks at the type of the id of every request the judged party makes.")
+        .mend("Use a string or a whole number as the id.")
+        .judge(id_type),
+    both("jsonrpc.request-id-not-null")
+        .says(R2024_11_05, FIRST, "The id of a request MUST NOT be null.")
+        .says(R2025_03_26, SINCE, "The id of a request MUST NOT be null.")
+        .how("Looks at the id of every request the judged party makes.")
+        .mend("Give every request an id; to send a notification leave the member out altogether.")
+        .judge(id_not_null),
+    server("jsonrpc.no-server-requests")
+        .says(R2026_07_28, at("basic/patterns/index", ""), "A server MUST NOT make JSON-RPC requests of its own.")
+        .how("Looks for requests by the server, beside the answers it gives.")
+        .mend("Ask for input with an `input_required` result; watch over the connection with transport means instead of `ping`.")
+        .judge(no_server_requests),
+];
+
+fn id_type(view: &View<'_>) -> Verdict {
+    free_of(
+        view,
+        |f| matches!(f.fault(), Fault::IdType | Fault::IdFraction) && f.has("method"),
+        |s| s.message.kind() == Kind::Request,
+        UNSEEN,
+    )
+}
+
+fn id_not_null(view: &View<'_>) -> Verdict {
+    let is_notification = |f: &super::faults::Faulty<'_>| f.method().is_some_and(|m| m.starts_with("notifications/"));
+    free_of(
+        view,
+        |f| *f.fault() == Fault::IdNull && f.has("method") && !is_notification(f),
+        |s| s.message.kind() == Kind::Request,
+        UNSEEN,
+    )
+}
+
+fn no_server_requests(view: &View<'_>) -> Verdict {
+    // A server of both eras may ask on a connection that a handshake opened.
+    let modern = |connection: u32| view.handshake(connection).is_none();
+    let requests = view.by(Party::Server).filter(|s| s.message.kind() == Kind::Request && modern(s.connection));
+    let breaches = requests.map(|s| {
+        let method = s.message.method().unwrap_or_default().escape_debug().to_string();
+        s.breach("/method", format!("the server makes a request, `{method}`; in this revision only clients do"))
+    });
+    let answers = view.all_calls().filter_map(|c| c.response).filter(|r| modern(r.connection)).map(|r| r.event);
+    Verdict::never(breaches, answers, "no request was answered")
+}

@@ -1,0 +1,279 @@
+//! The page `basic`, section "Responses": ids, one outcome, one answer for each request, the error object.
+
+use wire::message::Fault;
+use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25};
+use wire::trace::{Content, mark};
+use wire::{Era, Kind, RequestId, method};
+
+use super::faults::{self, free_of};
+use crate::rule::{Anchor, Rule, at, both};
+use crate::verdict::{Breach, Verdict};
+use crate::view::{Call, Said, View};
+
+const FIRST: Anchor = at("basic/messages", "responses");
+const SINCE: Anchor = at("basic/index", "responses");
+const RESULTS: Anchor = at("basic/index", "result-responses");
+const ERRORS: Anchor = at("basic/index", "error-responses");
+
+const UNSEEN: &str = "the judged party sent no response";
+
+/// The section's rules.
+pub(crate) const RULES: &[Rule] = &[
+    both("jsonrpc.result-id")
+        .says(R2024_11_05, FIRST, "A result MUST carry the id of the request it answers.")
+        .says(R2025_03_26, SINCE, "A result MUST carry the id of the request it answers.")
+        .says(R2025_11_25, RESULTS, "A result MUST carry the id of the request it answers.")
+        .how("Compares the id of every result with the ids of the requests made, type and all.")
+        .mend("Copy the id as it came: \"1\" and 1 are two ids.")
+        .judge(result_id),
+    both("jsonrpc.error-id")
+        .says(R2024_11_05, FIRST, "An error MUST carry the id of the request it answers.")
+        .says(R2025_03_26, SINCE, "An error MUST carry the id of the request it answers.")
+        .says(R2025_11_25, ERRORS, "An error MUST carry the id of the request it answers, unless that could not be read.")
+        .how("Compares the id of every error with the ids of the requests made, and looks for errors without id while a readable request stays open.")
+        .mend("Copy the id of the request into the error; leave it out only where the request could not be read.")
+        .judge(error_id),
+    both("jsonrpc.result-xor-error")
+        .says(R2024_11_05, FIRST, "A response MUST have a `result` or an `error`, and not both.")
+        .says(R2025_03_26, SINCE, "A response MUST have a `result` or an `error`, and not both.")
+        .says(R2025_11_25, RESULTS, "A response MUST have a `result` or an `error`, each alone.")
+        .how("Looks for responses with both members or with neither.")
+        .mend("Put `result` into the response on success and `error` on failure; leave the other out rather than null.")
+        .judge(result_xor_error),
+    both("jsonrpc.error-object")
+        .says(R2024_11_05, at("basic/messages", ""), "An error MUST be an object with a `code` and a `message` that is a string.")
+        .says(R2025_03_26, SINCE, "An error MUST be an object with a `code` and a `message` that is a string.")
+        .says(R2025_11_25, ERRORS, "An error MUST be an object with a `code` and a `message` that is a string.")
+        .how("Looks at the `error` member of every error response.")
+        .mend("Send `{\"code\": <integer>, \"message\": \"…\"}` as the error.")
+        .judge(error_object),
+    both("jsonrpc.error-code-integer")
+        .says(R2024_11_05, FIRST, "The code of an error MUST be an integer.")
+        .says(R2025_03_26, SINCE, "The code of an error MUST be an integer.")
+        .says(R2025_11_25, ERRORS, "The code of an error MUST be an integer.")
+        .how("Looks at `error.code` of every error response.")
+        .mend("Send a whole number as the code; names and strings belong into `message` or `data`.")
+        .judge(error_code),
+    both("jsonrpc.answered")
+        .says(R2024_11_05, at("basic/messages", ""), "A request MUST be answered.")
+        .says(R2025_03_26, at("basic/index", "messages"), "A request MUST be answered.")
+        .timed()
+        .how("Looks for requests that can be answered at once (lists, `initialize`, `server/discover`, unknown methods) and never were; `ping` has a rule of its own.")
+        .mend("Answer every request, with an error where nothing else can be said.")
+        .judge(answered),
+    both("jsonrpc.one-answer")
+        .says(R2024_11_05, at("basic/messages", ""), "A request MUST be answered with one response.")
+        .says(R2025_03_26, at("basic/index", "messages"), "A request MUST be answered with one response.")
+        .how("Looks for a second response to the same request. What a resumed stream delivers again does not count.")
+        .mend("Answer each request once; after an error send no result, after a result no error.")
+        .judge(one_answer),
+];
+
+/// Whether the trace shows a connection from its beginning, so that every request on it is known.
+fn is_whole(view: &View<'_>, connection: u32) -> bool {
+    let opened = view
+        .frames()
+        .any(|(_, f)| f.connection == connection && f.exchange == 0 && matches!(f.content, Content::Opened));
+    let first = view.said().find(|s| s.connection == connection && s.from != view.subject());
+    view.is_fully_seen(connection) && (opened || first.is_some_and(|s| s.is("initialize")))
+}
+
+/// Whether the other party used `id` on a connection before `event`, in a message that could be read or in one that
+/// could not.
+fn is_used(view: &View<'_>, id: &RequestId, connection: u32, event: usize) -> bool {
+    let said = view.by(view.subject().peer()).any(|s| {
+        s.message.id() == Some(id) && s.connection == connection && s.event < event && s.message.kind() == Kind::Request
+    });
+    said || view
+        .our_garbled()
+        .any(|g| g.connection == connection && g.event < event && g.malformed.id.as_ref() == Some(id))
+}
+
+/// The same id in the other type.
+fn twin(id: &RequestId) -> RequestId {
+    match id {
+        RequestId::String(text) => RequestId::Number(text.clone()),
+        RequestId::Number(text) => RequestId::String(text.clone()),
+    }
+}
+
+/// Why the id of a response is not that of any request, if it is not.
+fn stray_id(view: &View<'_>, said: Said<'_>) -> Option<Breach> {
+    let id = said.message.id()?;
+    if is_used(view, id, said.connection, said.event) {
+        return None;
+    }
+    let twin = twin(id);
+    let open = view.by(view.subject().peer()).any(|s| {
+        let asked = s.message.kind() == Kind::Request && s.message.id() == Some(&twin);
+        asked && s.connection == said.connection && s.event < said.event && view.answer(s).is_none()
+    });
+    if open {
+        return Some(
+            said.breach("/id", format!("the request had the id {}, the response has {}", twin.to_json(), id.to_json())),
+        );
+    }
+    is_whole(view, said.connection).then(|| said.breach("/id", format!("no request had the id {}", id.to_json())))
+}
+
+/// Whether a response's id could be compared: its request is known, or its connection was seen from the beginning.
+fn is_comparable(view: &View<'_>, said: Said<'_>) -> bool {
+    view.question(said).is_some() || is_whole(view, said.connection)
+}
+
+fn result_id(view: &View<'_>) -> Verdict {
+    let about_id = |f: &faults::Faulty<'_>| {
+        let id = matches!(f.fault(), Fault::ResultWithoutId | Fault::IdNull | Fault::IdType | Fault::IdFraction);
+        id && f.has("result") && !f.has("method")
+    };
+    if let broken @ Verdict::Broken(_) = free_of(view, about_id, |_| false, UNSEEN) {
+        return broken;
+    }
+    let results = view.theirs().filter(|s| s.message.kind() == Kind::Result);
+    let seen: Vec<_> = results.filter(|s| stray_id(view, *s).is_some() || is_comparable(view, *s)).collect();
+    Verdict::every(seen, UNSEEN, |s| stray_id(view, *s).map_or(Ok(()), Err))
+}
+
+fn error_id(view: &View<'_>) -> Verdict {
+    let errors: Vec<_> = view.theirs().filter(|s| s.message.kind() == Kind::Error).collect();
+    let missing = errors.iter().find_map(|s| missing_id(view, *s));
+    let stray = errors.iter().find_map(|s| stray_id(view, *s));
+    let compared = errors.iter().filter(|s| s.message.id().is_some() && is_comparable(view, **s)).map(|s| s.event);
+    Verdict::never(missing.into_iter().chain(stray), compared, "no error response to a readable request was seen")
+}
+
+/// An error without id that can only be meant for a request that could be read.
+fn missing_id(view: &View<'_>, error: Said<'_>) -> Option<Breach> {
+    if error.message.id().is_some() || error.batched || !view.is_fully_seen(error.connection) {
+        return None;
+    }
+    let request = if error.exchange == 0 { open_request(view, error)? } else { posted_request(view, error)? };
+    let id = request.message.id()?.to_json();
+    Some(error.breach("/id", format!("the error has no id; the request it answers was readable and had the id {id}")))
+}
+
+/// On one stream: a request before the error that is never answered, with nothing else open to which the error could be
+/// a reply.
+fn open_request<'v>(view: &View<'v>, error: Said<'_>) -> Option<Said<'v>> {
+    let mine = |s: &Said<'v>| s.connection == error.connection && s.event < error.event;
+    let garbled = view.our_garbled().any(|g| g.connection == error.connection && g.event < error.event);
+    let asked: Vec<_> = view.by(view.subject().peer()).filter(mine).collect();
+    let open = asked.iter().position(|s| s.message.kind() == Kind::Request && view.answer(*s).is_none())?;
+    let only_requests = asked[open..].iter().all(|s| s.message.kind() == Kind::Request && !s.batched);
+    (!garbled && only_requests).then(|| asked[open])
+}
+
+/// Over HTTP: the one request of the error's own exchange, where the error is not merely the body of a refusal by HTTP.
+fn posted_request<'v>(view: &View<'v>, error: Said<'_>) -> Option<Said<'v>> {
+    let exchange = view.exchanges().into_iter().find(|x| x.number == error.exchange)?;
+    let [request] = exchange.asked[..] else { return None };
+    let code = error.message.error_code();
+    let was_read = exchange.status() == Some(200)
+        || (view.era() == Era::Modern && matches!(code, Some(-32601 | -32602 | -32021 | -32022)));
+    (was_read && request.message.kind() == Kind::Request && !request.batched).then_some(request)
+}
+
+fn result_xor_error(view: &View<'_>) -> Verdict {
+    let neither = |f: &faults::Faulty<'_>| *f.fault() == Fault::Nothing && f.has("id");
+    free_of(view, |f| *f.fault() == Fault::ResultAndError || neither(f), |s| s.message.kind().is_response(), UNSEEN)
+}
+
+fn error_object(view: &View<'_>) -> Verdict {
+    let no_code = |f: &faults::Faulty<'_>| *f.fault() == Fault::ErrorCode && code_of(f).is_none();
+    free_of(
+        view,
+        |f| matches!(f.fault(), Fault::ErrorType | Fault::ErrorMessage) || no_code(f),
+        |s| s.message.kind() == Kind::Error,
+        "the judged party sent no error response",
+    )
+}
+
+fn error_code(view: &View<'_>) -> Verdict {
+    free_of(
+        view,
+        |f| *f.fault() == Fault::ErrorCode && code_of(f).is_some(),
+        |s| s.message.kind() == Kind::Error,
+        "the judged party sent no error response",
+    )
+}
+
+fn code_of<'f>(faulty: &'f faults::Faulty<'_>) -> Option<&'f serde_json::Value> {
+    faulty.value.as_ref()?.get("error")?.get("code")
+}
+
+/// What can be answered without work that may rightly take long.
+fn is_quick(call: &Call<'_>) -> bool {
+    let method = call.request.message.method().unwrap_or_default();
+    !method::known_ever(method)
+        || matches!(
+            method,
+            "initialize"
+                | "server/discover"
+                | "tools/list"
+                | "prompts/list"
+                | "resources/list"
+                | "resources/templates/list"
+                | "logging/setLevel"
+        )
+}
+
+fn answered(view: &View<'_>) -> Verdict {
+    let peer = view.subject().peer();
+    let quick: Vec<_> = view.calls_by(peer).filter(is_quick).collect();
+    let waited = view.marks(mark::UNANSWERED).filter_map(|(event, mark)| {
+        let id = RequestId::from_value(mark.value.get("id")?)?;
+        let connection = view.frame(event).connection;
+        let call = quick.iter().find(|c| {
+            c.request.connection == connection && c.request.message.id() == Some(&id) && c.response.is_none()
+        })?;
+        (!is_excused(view, call)).then(|| {
+            let method = call.request.message.method().unwrap_or_default().escape_debug().to_string();
+            call.request.breach("", format!("`{method}` was never answered (waited {} ms)", mark.value["after_ms"]))
+        })
+    });
+    let answers = quick.iter().filter_map(|c| c.response).map(|r| r.event);
+    Verdict::never(waited, answers, "no request that can be answered at once was made")
+}
+
+/// A request that was cancelled, or made where the handshake was still due, or whose connection or exchange broke, or
+/// that was answered in a way that only HTTP knows, may stay without a response.
+fn is_excused(view: &View<'_>, call: &Call<'_>) -> bool {
+    let request = call.request;
+    let cancelled = view.by(request.from).any(|s| {
+        let id = s.message.params().and_then(|p| RequestId::from_value(p.get("requestId")?));
+        s.is("notifications/cancelled") && s.connection == request.connection && id.as_ref() == request.message.id()
+    });
+    let ended = view.frames().any(|(_, f)| {
+        let here = f.connection == request.connection && (f.exchange == request.exchange || f.exchange == 0);
+        here && matches!(f.content, Content::Closed(_) | Content::Exit { .. } | Content::Response { .. })
+    });
+    let early = view.era() == Era::Legacy && !request.is("initialize") && view.handshake(request.connection).is_none();
+    cancelled || ended || early || request.batched
+}
+
+fn one_answer(view: &View<'_>) -> Verdict {
+    let answers: Vec<_> = view.calls_by(view.subject().peer()).filter_map(|c| c.response).collect();
+    let again = view.theirs().filter(|s| s.message.kind().is_response()).find_map(|s| second_answer(view, &answers, s));
+    let witnesses = answers.iter().filter_map(|a| view.settled(a.event));
+    Verdict::never(again, witnesses, "no answer was seen after which a second one would have shown")
+}
+
+/// A response on the same stream as an earlier one to the only request of that id.
+fn second_answer(view: &View<'_>, answers: &[Said<'_>], said: Said<'_>) -> Option<Breach> {
+    let id = said.message.id()?;
+    if view.question(said).is_some() {
+        return None;
+    }
+    let first = answers.iter().find(|a| {
+        a.message.id() == Some(id)
+            && (a.connection, a.exchange) == (said.connection, said.exchange)
+            && a.event < said.event
+    })?;
+    let garbled = view.our_garbled().any(|g| g.connection == said.connection && g.malformed.id.as_ref() == Some(id));
+    (!garbled && view.is_fully_seen(said.connection)).then(|| {
+        said.breach(
+            "/id",
+            format!("a second response to the request {} (the first is event {})", id.to_json(), first.event),
+        )
+    })
+}

@@ -1,0 +1,254 @@
+//! The page `basic/patterns/cancellation` (before 2026-07-28: `basic/utilities/cancellation`).
+
+use serde_json::Value;
+use wire::revision::{R2024_11_05, R2026_07_28};
+use wire::{Era, Kind, Transport};
+
+use crate::content::same_json;
+use crate::rule::{Anchor, Rule, at, both, server};
+use crate::verdict::{Breach, Kept, Verdict};
+use crate::view::{Call, Said, View};
+
+const fn old(section: &'static str) -> Anchor {
+    at("basic/utilities/cancellation", section)
+}
+
+const fn new(section: &'static str) -> Anchor {
+    at("basic/patterns/cancellation", section)
+}
+
+/// After this time (microseconds) what follows a cancellation is no longer explained by messages that crossed.
+const SPARE: u64 = 500_000;
+
+/// The page's rules, in its own order.
+pub(crate) const RULES: &[Rule] = &[
+    both("cancellation.own-requests-only")
+        .says(
+            R2024_11_05,
+            old("behavior-requirements"),
+            "Who cancels MUST name a request that it sent itself.",
+        )
+        .gone(R2026_07_28)
+        .how("Looks for the request that a `notifications/cancelled` names, anywhere among its sender's own.")
+        .mend("Send the id of the very request that you no longer want answered.")
+        .judge(own_requests),
+    server("cancellation.only-for-subscriptions")
+        .says(
+            R2026_07_28,
+            new("behavior-requirements"),
+            "A server MUST NOT send `notifications/cancelled` but to end a `subscriptions/listen` request of the client.",
+        )
+        .how("Looks for the `subscriptions/listen` request that a server's `notifications/cancelled` names.")
+        .mend("Answer other requests with an error instead of cancelling them.")
+        .judge(only_subscriptions),
+    server("cancellation.announced-on-teardown")
+        .says(
+            R2026_07_28,
+            new(""),
+            "A server that tears a subscription down MUST send `notifications/cancelled` for it.",
+        )
+        .unobservable(
+            "a stream the server tore down looks like one the transport dropped; where the server says that it ended, the \
+             page on subscriptions asks for a result instead",
+        ),
+    server("cancellation.disconnect-cancels")
+        .says(
+            R2026_07_28,
+            new("transport-specific-cancellation"),
+            "Over Streamable HTTP a server MUST take the client's disconnect for a cancellation of the request.",
+        )
+        .unobservable("nothing can be sent on the stream that was closed"),
+    server("cancellation.work-stopped")
+        .says(R2024_11_05, old("behavior-requirements"), "The receiver of a cancellation SHOULD stop working on the request.")
+        .says(R2026_07_28, new("behavior-requirements"), "A server SHOULD stop working on a cancelled request.")
+        .timed()
+        .how("Looks for progress on the request more than half a second after its cancellation; a quiet window that closes \
+              without any shows that it stopped. Requests that showed no progress before are passed over.")
+        .mend("Pass the cancellation on to the work, and stop reporting progress.")
+        .judge(stopped),
+    server("cancellation.not-answered")
+        .says(
+            R2024_11_05,
+            old("behavior-requirements"),
+            "The receiver of a cancellation SHOULD NOT answer the cancelled request any more.",
+        )
+        .says(R2026_07_28, new("behavior-requirements"), "A server SHOULD NOT answer a cancelled request any more.")
+        .timed()
+        .how("Looks for an answer more than half a second after the cancellation of a request that was under way; a quiet \
+              window that closes without one shows that there was none.")
+        .mend("Drop the answer to a request that was cancelled.")
+        .judge(not_answered),
+    server("cancellation.races-handled")
+        .says(
+            R2024_11_05,
+            old("timing-considerations"),
+            "A cancellation that arrives after the answer was sent MUST be handled gracefully.",
+        )
+        .says(
+            R2026_07_28,
+            new("timing-considerations"),
+            "A cancellation that arrives after the answer was sent MUST be handled gracefully.",
+        )
+        .how("Looks at what becomes of the connection after a cancellation of a request that was answered before.")
+        .mend("Ignore cancellations of requests that are not under way.")
+        .judge(|view| outlived(view, is_late)),
+    server("cancellation.unknown-ignored")
+        .says(R2024_11_05, old("error-handling"), "A cancellation that names no known request SHOULD be ignored.")
+        .says(R2026_07_28, new("error-handling"), "A cancellation that names no known request SHOULD be ignored.")
+        .how("Looks at what becomes of the connection after a cancellation of a request that was never sent.")
+        .mend("Ignore it: a notification has no answer, and the request may be over.")
+        .judge(|view| outlived(view, is_unknown)),
+    server("cancellation.malformed-ignored")
+        .says(R2024_11_05, old("error-handling"), "A malformed cancellation SHOULD be ignored.")
+        .says(R2026_07_28, new("error-handling"), "A malformed cancellation SHOULD be ignored.")
+        .how("Looks at what becomes of the connection after a cancellation without a request id, or with one that is neither \
+              a string nor a number.")
+        .mend("Check the parameters, and ignore the notification where they make no sense.")
+        .judge(|view| outlived(view, is_malformed)),
+];
+
+const CANCELLED: &str = "notifications/cancelled";
+
+fn named<'v>(said: &Said<'v>) -> Option<&'v Value> {
+    said.message.params()?.get("requestId")
+}
+
+fn id<'v>(said: &Said<'v>) -> Option<&'v Value> {
+    said.message.value().get("id")
+}
+
+/// Cancellations by the server that name a request; 2025-11-25 lets them name a task instead.
+fn theirs<'v>(view: &View<'v>) -> impl Iterator<Item = Said<'v>> {
+    view.notifications(CANCELLED)
+        .filter(|said| named(said).is_some() && view.current(*said))
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+fn own_requests(view: &View<'_>) -> Verdict {
+    let sent = |said: &Said<'_>| {
+        let own = view.calls_by(view.subject()).map(|call| call.request);
+        // Over HTTP a connection is what the recorder took for one.
+        let near =
+            |request: &Said<'_>| view.transport() == Transport::StreamableHttp || request.connection == said.connection;
+        own.filter(near).any(|request| id(&request).zip(named(said)).is_some_and(|(a, b)| same_json(a, b)))
+    };
+    Verdict::every(theirs(view), "the server cancelled nothing", |said| {
+        let breach = || said.breach("/params/requestId", "its sender has sent no request with this id");
+        if sent(said) { Ok(()) } else { Err(breach()) }
+    })
+}
+
+fn only_subscriptions(view: &View<'_>) -> Verdict {
+    let listens: Vec<_> = view.calls("subscriptions/listen").map(|call| call.request).collect();
+    Verdict::every(theirs(view), "the server cancelled nothing", |said| {
+        let listen = listens.iter().any(|request| id(request) == named(said));
+        let why = "this is no request of `subscriptions/listen`";
+        if listen { Ok(()) } else { Err(said.breach("/params/requestId", why)) }
+    })
+}
+
+/// Cancellations by the client.
+fn ours<'v>(view: &View<'v>) -> impl Iterator<Item = Said<'v>> {
+    let all = view.by(view.subject().peer()).filter(|said| said.message.kind() == Kind::Notification);
+    all.filter(|said| said.is(CANCELLED) && view.current(*said)).collect::<Vec<_>>().into_iter()
+}
+
+/// The request that a cancellation names: the last of that id before it.
+fn target<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Call<'v>> {
+    let before = |call: &Call<'_>| call.request.event < said.event && call.request.connection == said.connection;
+    view.all_calls().filter(before).filter(|call| id(&call.request) == named(said)).last()
+}
+
+/// Cancellations that count: of a request under way, which is neither the handshake nor run as a task. In the modern era
+/// the notification says so on stdio alone, and a subscription has an end of its own.
+fn in_time<'v>(view: &View<'v>) -> Vec<(Said<'v>, Call<'v>)> {
+    let counts = |call: &Call<'_>, said: &Said<'_>| {
+        let task = call.request.message.params().is_some_and(|p| p.get("task").is_some());
+        let other = ["initialize", "subscriptions/listen"].into_iter().any(|method| call.request.is(method));
+        let over = call.response.is_some_and(|response| response.done < said.done || response.event < said.event);
+        !task && !other && !over
+    };
+    let said = ours(view).filter(|_| view.era() == Era::Legacy || view.transport() != Transport::StreamableHttp);
+    said.filter_map(|said| target(view, &said).filter(|call| counts(call, &said)).map(|call| (said, call))).collect()
+}
+
+/// Judges that nothing of some kind came once a cancellation had time to arrive.
+fn nothing_after<'v>(
+    view: &View<'v>,
+    cancelled: impl IntoIterator<Item = (Said<'v>, Call<'v>)>,
+    followed: impl Fn(&Call<'v>) -> Vec<Said<'v>>,
+    why: &str,
+) -> Verdict {
+    let judged = cancelled.into_iter().filter_map(|(said, call)| {
+        let late = followed(&call).into_iter().find(|f| f.done > said.done + SPARE && f.event > said.event);
+        if let Some(late) = late {
+            return Some((late.event, Err(late.breach("", why))));
+        }
+        let window = view.window_after(said.event, said.connection)?;
+        let long = view.frame(window.closed).at > said.done + SPARE;
+        long.then_some((window.closed, Ok(())))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request under way was cancelled and then waited for")
+}
+
+fn not_answered(view: &View<'_>) -> Verdict {
+    let answers = |call: &Call<'_>| call.response.is_some();
+    // An answer within the time to spare crossed the cancellation: it proves nothing either way.
+    let cancelled: Vec<_> = in_time(view);
+    let judged = cancelled.into_iter().filter(|(said, call)| {
+        !answers(call) || call.response.is_some_and(|response| response.done > said.done + SPARE)
+    });
+    nothing_after(
+        view,
+        judged.collect::<Vec<_>>(),
+        |call| call.response.into_iter().collect(),
+        "a cancelled request is answered",
+    )
+}
+
+fn progress<'v>(view: &View<'v>, call: &Call<'v>) -> Vec<Said<'v>> {
+    let Some(token) = call.request.message.params().and_then(|p| p.get("_meta")?.get("progressToken")) else {
+        return Vec::new();
+    };
+    let told = view.notifications("notifications/progress").filter(|said| said.connection == call.request.connection);
+    told.filter(|said| said.message.params().and_then(|p| p.get("progressToken")) == Some(token)).collect()
+}
+
+fn stopped(view: &View<'_>) -> Verdict {
+    let worked = |said: &Said<'_>, call: &Call<'_>| progress(view, call).iter().any(|p| p.event < said.event);
+    let cancelled = in_time(view).into_iter().filter(|(said, call)| call.response.is_none() && worked(said, call));
+    nothing_after(
+        view,
+        cancelled.collect::<Vec<_>>(),
+        |call| progress(view, call),
+        "a cancelled request makes progress",
+    )
+}
+
+fn is_late(view: &View<'_>, said: &Said<'_>) -> bool {
+    target(view, said).and_then(|call| call.response).is_some_and(|response| response.event < said.event)
+}
+
+fn is_unknown(view: &View<'_>, said: &Said<'_>) -> bool {
+    let readable = named(said).is_some_and(|id| id.is_string() || id.is_number());
+    let ever = || view.all_calls().any(|call| id(&call.request) == named(said));
+    readable && !ever()
+}
+
+fn is_malformed(view: &View<'_>, said: &Said<'_>) -> bool {
+    let task = view.revision() == wire::revision::R2025_11_25;
+    named(said).map_or(!task, |id| !id.is_string() && !id.is_number())
+}
+
+/// Judges that the server goes on after such a cancellation. An answer to it is the business of
+/// `jsonrpc.notifications-unanswered`.
+fn outlived(view: &View<'_>, such: fn(&View<'_>, &Said<'_>) -> bool) -> Verdict {
+    let judged = ours(view).filter(|said| such(view, said)).filter_map(|said| {
+        Some(match view.aftermath(said.event, said.connection)? {
+            Ok(event) => (event, Ok(())),
+            Err(event) => (event, Err(Breach::at(event, "", "the server ended after a cancellation"))),
+        })
+    });
+    Verdict::of(judged, "no such cancellation was sent, or nothing was asked afterwards")
+}

@@ -1,0 +1,216 @@
+//! The page `basic/patterns/progress` (before 2026-07-28: `basic/utilities/progress`).
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
+
+use crate::content::same_json;
+use crate::rule::{Anchor, Rule, at, both, server};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, Said, View};
+
+const fn old(section: &'static str) -> Anchor {
+    at("basic/utilities/progress", section)
+}
+
+const fn new(section: &'static str) -> Anchor {
+    at("basic/patterns/progress", section)
+}
+
+/// The page's rules, in its own order.
+pub(crate) const RULES: &[Rule] = &[
+    server("progress.tokens-plain")
+        .says(R2024_11_05, old("progress-flow"), "The progress token of a request MUST be a string or an integer.")
+        .gone(R2026_07_28)
+        .how("Reads the progress tokens of the server's own requests; since 2026-07-28 it has none.")
+        .mend("Use a counter or a random string.")
+        .judge(plain_tokens),
+    server("progress.tokens-unique")
+        .says(R2024_11_05, old("progress-flow"), "No two requests under way MUST have the same progress token.")
+        .gone(R2026_07_28)
+        .how("Compares the progress tokens of the server's own requests that were unanswered at the same time.")
+        .mend("Make a new token for each request, such as its id.")
+        .judge(unique_tokens),
+    both("progress.increases")
+        .says(R2024_11_05, old("progress-flow"), "`progress` MUST grow with every notification for a token.")
+        .says(R2026_07_28, new("progress-flow"), "`progress` MUST grow with every notification for a token.")
+        .how("Compares each progress notification with the one before it for the same request on the same stream.")
+        .mend("Count up what has been done, and send nothing where it has not grown.")
+        .judge(increases),
+    server("progress.message-readable")
+        .says(R2025_03_26, old("progress-flow"), "`message` SHOULD tell people something of the progress.")
+        .says(R2026_07_28, new("progress-flow"), "`message` SHOULD tell people something of the progress.")
+        .unobservable("what tells people something is theirs to say"),
+    both("progress.known-tokens")
+        .says(
+            R2024_11_05,
+            old("behavior-requirements"),
+            "A progress notification MUST name a token that a request gave.",
+        )
+        .says(
+            R2026_07_28,
+            new("behavior-requirements"),
+            "A progress notification MUST name a token that a request gave.",
+        )
+        .how("Looks for the request whose `_meta.progressToken` is the very token (a number stays a number).")
+        .mend("Keep the token as it came, and send no progress for requests without one.")
+        .judge(known),
+    both("progress.stops")
+        .says(R2024_11_05, old("implementation-notes"), "Progress MUST NOT be reported once the request is answered.")
+        .says(R2026_07_28, new("implementation-notes"), "Progress MUST NOT be reported once the request is answered.")
+        .how("Looks for progress on a request after its answer on the same stream. That it stopped is shown by whatever the \
+              server says next, or by the end of the stream or of a quiet window. Requests run as tasks are passed over.")
+        .mend("Send the last progress before the answer.")
+        .judge(stops),
+    server("progress.task-stops")
+        .says(
+            R2025_11_25,
+            old("behavior-requirements"),
+            "Progress on a task MUST NOT be reported once the task is completed, failed or cancelled.",
+        )
+        .gone(R2026_07_28)
+        .how("Looks for progress on a request that was run as a task after the server said, on the same stream, that the \
+              task was over.")
+        .mend("Send the last progress before the task's status becomes terminal.")
+        .judge(task_stops),
+];
+
+fn token<'v>(progress: &Said<'v>) -> Option<&'v Value> {
+    progress.message.params()?.get("progressToken")
+}
+
+/// Every progress notification with the request it is about, if there is one.
+fn reports<'v>(view: &View<'v>) -> Vec<(Said<'v>, Option<Call<'v>>)> {
+    let told = view.notifications("notifications/progress").filter(|said| token(said).is_some() && view.current(*said));
+    told.map(|said| (said, about(view, &said))).collect()
+}
+
+/// The notifications about one request.
+fn of<'v>(reports: &[(Said<'v>, Option<Call<'v>>)], call: &Call<'_>) -> Vec<Said<'v>> {
+    let same = |about: &Option<Call<'_>>| about.is_some_and(|about| about.request.index == call.request.index);
+    reports.iter().filter(|(_, about)| same(about)).map(|(said, _)| *said).collect()
+}
+
+fn given<'v>(call: &Call<'v>) -> Option<&'v Value> {
+    call.request.message.params()?.get("_meta")?.get("progressToken")
+}
+
+/// The request that progress is about: the last one before it with the token, on its connection.
+fn about<'v>(view: &View<'v>, progress: &Said<'v>) -> Option<Call<'v>> {
+    let before = |call: &Call<'_>| {
+        call.request.event < progress.event
+            && call.request.connection == progress.connection
+            && given(call) == token(progress)
+    };
+    view.all_calls().filter(before).last()
+}
+
+fn increases(view: &View<'_>) -> Verdict {
+    let amount = |said: &Said<'_>| said.message.params()?.get("progress")?.as_f64();
+    let mut last: BTreeMap<(usize, u32), f64> = BTreeMap::new();
+    let judged = reports(view).into_iter().filter_map(|(said, about)| {
+        let now = amount(&said)?;
+        let before = last.insert((about?.request.index, said.exchange), now)?;
+        let why = || format!("progress {now} follows {before}");
+        let kept: Kept = if now > before { Ok(()) } else { Err(said.breach("/params/progress", why())) };
+        Some((said.event, kept))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no request was told of progress twice")
+}
+
+fn known(view: &View<'_>) -> Verdict {
+    let tokens: Vec<_> = view.all_calls().filter_map(|call| given(&call)).collect();
+    let told = reports(view).into_iter().map(|(said, _)| said);
+    Verdict::every(told, "no progress was reported", |said| match token(said) {
+        Some(found) if !tokens.iter().any(|token| same_json(token, found)) => {
+            Err(said.breach("/params/progressToken", format!("no request gave the token {found}")))
+        }
+        _ => Ok(()),
+    })
+}
+
+fn plain_tokens(view: &View<'_>) -> Verdict {
+    let own = view.calls_by(view.subject()).filter(|call| given(call).is_some());
+    Verdict::every(own, "the server asked for progress on nothing", |call| {
+        let plain = given(call).is_some_and(|t| t.is_string() || t.is_i64() || t.is_u64());
+        let breach =
+            || call.request.breach("/params/_meta/progressToken", "the token is neither a string nor an integer");
+        if plain { Ok(()) } else { Err(breach()) }
+    })
+}
+
+/// Streams may be read in another order than they were written, so only requests of one stream are compared.
+fn unique_tokens(view: &View<'_>) -> Verdict {
+    let own: Vec<_> = view.calls_by(view.subject()).filter(|call| given(call).is_some()).collect();
+    let judged = own.iter().enumerate().filter_map(|(index, call)| {
+        let open = |other: &&Call<'_>| {
+            let here =
+                other.request.connection == call.request.connection && other.request.exchange == call.request.exchange;
+            here && other.response.is_none_or(|response| response.event > call.request.event)
+        };
+        let mut open = own[..index].iter().filter(open).peekable();
+        open.peek()?;
+        let same = open.any(|other| given(other) == given(call));
+        let breach = || call.request.breach("/params/_meta/progressToken", "another request under way has this token");
+        Some((call.request.event, if same { Err(breach()) } else { Ok(()) }))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "the server asked for progress on no two requests at a time")
+}
+
+fn is_task(call: &Call<'_>) -> bool {
+    let asked = call.request.message.params().is_some_and(|p| p.get("task").is_some());
+    let told =
+        call.result().is_some_and(|r| r.get("task").is_some() || r.get("resultType").is_some_and(|t| t == "task"));
+    asked || told
+}
+
+fn stops(view: &View<'_>) -> Verdict {
+    let reports = reports(view);
+    let judged = view.all_calls().filter(|call| given(call).is_some() && !is_task(call)).filter_map(|call| {
+        over(view, call.response?, &of(&reports, &call), "progress on a request that was answered before")
+    });
+    Verdict::of(judged, "no request was told of progress, answered, and followed by anything")
+}
+
+fn task_stops(view: &View<'_>) -> Verdict {
+    let reports = reports(view);
+    let judged = view.all_calls().filter(|call| given(call).is_some()).filter_map(|call| {
+        let task = call.result()?.get("task")?.get("taskId")?;
+        let ended = view.theirs().find(|said| said.connection == call.request.connection && ends(said, task))?;
+        over(view, ended, &of(&reports, &call), "progress on a task that was over before")
+    });
+    Verdict::of(judged, "no task was told of progress, ended, and followed by anything")
+}
+
+/// Whether a message says that a task is over.
+fn ends(said: &Said<'_>, task: &Value) -> bool {
+    let says = |body: &Value| {
+        let status = body.get("status").and_then(Value::as_str);
+        body.get("taskId") == Some(task) && matches!(status, Some("completed" | "failed" | "cancelled"))
+    };
+    said.message.params().or_else(|| said.message.result()).is_some_and(says)
+}
+
+/// Judges that no report came after `ended` on its stream; kept where there were reports and something shows the end.
+fn over(view: &View<'_>, ended: Said<'_>, reports: &[Said<'_>], why: &str) -> Option<(usize, Kept)> {
+    let late = reports.iter().find(|said| said.event > ended.event && said.exchange == ended.exchange);
+    if let Some(late) = late {
+        return Some((late.event, Err(late.breach("", why))));
+    }
+    reports.first()?;
+    end(view, ended).map(|event| (event, Ok(())))
+}
+
+/// What shows that nothing more came after a response on its stream.
+fn end(view: &View<'_>, response: Said<'_>) -> Option<usize> {
+    let here = |said: &Said<'_>| said.connection == response.connection && said.exchange == response.exchange;
+    let next = view.theirs().find(|said| here(said) && said.event > response.event).map(|said| said.event);
+    let closed = || {
+        let of =
+            view.closings().find(|(event, frame, _)| *event > response.event && frame.exchange == response.exchange);
+        of.filter(|_| response.exchange != 0).map(|(event, ..)| event)
+    };
+    let window = || view.window_after(response.event, response.connection).map(|window| window.closed);
+    next.or_else(closed).or_else(window)
+}

@@ -1,0 +1,191 @@
+//! The page `basic/patterns/subscriptions`.
+
+use serde_json::Value;
+use wire::revision::R2026_07_28;
+use wire::trace::Closed;
+use wire::{Kind, Party};
+
+use crate::basic::overview::errors::is_weighed;
+use crate::rule::{Rule, at, server};
+use crate::verdict::{Breach, Kept, Verdict};
+use crate::view::{Call, Said, View};
+
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+
+/// Notifications that only a subscription brings, and the filter that asks for them.
+const FILTERS: [(&str, &str); 4] = [
+    ("notifications/tools/list_changed", "toolsListChanged"),
+    ("notifications/prompts/list_changed", "promptsListChanged"),
+    ("notifications/resources/list_changed", "resourcesListChanged"),
+    ("notifications/resources/updated", "resourceSubscriptions"),
+];
+
+/// The page's rules, in its own order.
+pub(crate) const RULES: &[Rule] = &[
+    server("subscriptions.nothing-unasked")
+        .says(
+            R2026_07_28,
+            at("basic/patterns/subscriptions", "opening-a-stream"),
+            "A server MUST NOT send notifications of a type that the client has not asked for.",
+        )
+        .how("Compares changes that the server announced with the filters of the client's `subscriptions/listen` requests.")
+        .mend("Check each subscription's filter before sending to it.")
+        .judge(nothing_unasked),
+    server("subscriptions.acknowledged")
+        .says(
+            R2026_07_28,
+            at("basic/patterns/subscriptions", "acknowledgment"),
+            "A server that accepts a subscription MUST acknowledge it.",
+        )
+        .timed()
+        .how("Looks for the acknowledgement of every `subscriptions/listen` that was not refused, until a quiet window has \
+              closed or the subscription was answered.")
+        .mend("Send `notifications/subscriptions/acknowledged` as soon as the subscription is open.")
+        .judge(acknowledged),
+    server("subscriptions.acknowledged-first")
+        .says(
+            R2026_07_28,
+            at("basic/patterns/subscriptions", "acknowledgment"),
+            "The acknowledgement MUST be the first message of a subscription.",
+        )
+        .how("Looks at the first message that carries the id of a subscription, or that comes on its stream.")
+        .mend("Hold notifications back until the acknowledgement is sent.")
+        .judge(acknowledged_first),
+    server("subscriptions.id-carried")
+        .says(
+            R2026_07_28,
+            // The MUST stands in basic/index on `_meta`; what it means is told here.
+            at("basic/patterns/subscriptions", "receiving-notifications"),
+            "Every notification of a subscription MUST carry the id of its request in `_meta`.",
+        )
+        .how("Looks for `io.modelcontextprotocol/subscriptionId` in acknowledgements, in changes that the server announces, \
+              and in whatever comes on the stream of a `subscriptions/listen` request.")
+        .mend("Put the JSON-RPC id of the `subscriptions/listen` request, with its type, into `_meta`.")
+        .judge(id_carried),
+    server("subscriptions.graceful-close")
+        .says(
+            R2026_07_28,
+            at("basic/patterns/subscriptions", "graceful-closure"),
+            "A server that ends a subscription SHOULD answer its request before it closes the stream.",
+        )
+        .how("Over HTTP: looks for the answer on streams of subscriptions that the server ended in good order.")
+        .mend("Send a final result for the `subscriptions/listen` request, then close.")
+        .on(&[wire::Transport::StreamableHttp])
+        .judge(graceful),
+];
+
+fn listens<'v>(view: &View<'v>) -> Vec<Call<'v>> {
+    view.calls("subscriptions/listen").collect()
+}
+
+fn id<'v>(said: &Said<'v>) -> Option<&'v Value> {
+    said.message.value().get("id")
+}
+
+fn subscription<'v>(said: &Said<'v>) -> Option<&'v Value> {
+    said.message.params()?.get("_meta")?.get("io.modelcontextprotocol/subscriptionId")
+}
+
+fn asks_for(call: &Call<'_>, filter: &str) -> bool {
+    let wanted = call.request.message.params().and_then(|p| p.get("notifications")?.get(filter));
+    wanted.is_some_and(|wanted| wanted == true || wanted.as_array().is_some_and(|uris| !uris.is_empty()))
+}
+
+/// The filter that a notification needs, where it is one that only a subscription brings.
+fn filter_of(said: &Said<'_>) -> Option<&'static str> {
+    FILTERS.into_iter().find(|(method, _)| said.is(method)).map(|(_, filter)| filter)
+}
+
+fn notifications<'v>(view: &View<'v>) -> Vec<Said<'v>> {
+    view.theirs().filter(|said| said.message.kind() == Kind::Notification && view.current(*said)).collect()
+}
+
+fn nothing_unasked(view: &View<'_>) -> Verdict {
+    let listens = listens(view);
+    let judged = notifications(view).into_iter().filter_map(|said| {
+        let filter = filter_of(&said)?;
+        // An id that is no subscription's is another rule's business.
+        let carried = subscription(&said).filter(|of| listens.iter().any(|call| id(&call.request) == Some(*of)));
+        let mine = |call: &&Call<'_>| match carried {
+            Some(of) => id(&call.request) == Some(of) && call.request.connection == said.connection,
+            None if said.exchange != 0 => call.request.exchange == said.exchange,
+            None => call.request.connection == said.connection,
+        };
+        let asked = listens.iter().filter(mine).any(|call| asks_for(call, filter));
+        let why = format!("no subscription asked for it with `{filter}`");
+        Some((said.event, if asked { Ok(()) } else { Err(said.breach("/method", why)) }))
+    });
+    Verdict::of(judged, "no change was announced")
+}
+
+/// The messages of a subscription: those with its id, and over HTTP whatever comes on its stream.
+fn messages<'v>(view: &View<'v>, call: &Call<'v>) -> Vec<Said<'v>> {
+    let mine = |said: &Said<'_>| {
+        let carries = subscription(said).is_some() && subscription(said) == id(&call.request);
+        let here = said.connection == call.request.connection && said.event > call.request.event;
+        here && if said.exchange == 0 { carries } else { said.exchange == call.request.exchange }
+    };
+    notifications(view).into_iter().filter(mine).collect()
+}
+
+fn acknowledged(view: &View<'_>) -> Verdict {
+    let open = listens(view).into_iter().filter(|call| is_weighed(view, call) && call.error().is_none());
+    let judged = open.filter_map(|call| {
+        if let Some(said) = messages(view, &call).into_iter().find(|said| said.is(ACKNOWLEDGED)) {
+            return Some((said.event, Ok(())));
+        }
+        // Refused by HTTP itself, before any message.
+        let number = call.request.exchange;
+        if number != 0 && !view.exchanges().iter().any(|x| x.number == number && x.is_stream()) {
+            return None;
+        }
+        // An acknowledgement that lacks its id is another rule's business.
+        let nameless = view.notifications(ACKNOWLEDGED).any(|said| subscription(&said) != id(&call.request));
+        let window = view.window_after(call.request.event, call.request.connection).map(|window| window.closed);
+        let end = call.response.map(|response| response.event).or(window).filter(|_| !nameless)?;
+        Some((end, Err(Breach::at(call.request.event, "", "the subscription was not acknowledged"))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no subscription was opened and waited for")
+}
+
+fn acknowledged_first(view: &View<'_>) -> Verdict {
+    let judged = listens(view).into_iter().filter_map(|call| {
+        let first = *messages(view, &call).first()?;
+        let why = "this comes before the acknowledgement of the subscription";
+        Some((first.event, if first.is(ACKNOWLEDGED) { Ok(()) } else { Err(first.breach("/method", why)) }))
+    });
+    Verdict::of(judged, "no subscription brought a message")
+}
+
+fn id_carried(view: &View<'_>) -> Verdict {
+    let listens = listens(view);
+    let judged = notifications(view).into_iter().filter_map(|said| {
+        let stream = listens.iter().find(|c| said.exchange != 0 && c.request.exchange == said.exchange);
+        let due = stream.is_some() || said.is(ACKNOWLEDGED) || filter_of(&said).is_some();
+        let carried = subscription(&said);
+        let right = match stream {
+            Some(call) => carried == id(&call.request),
+            None => listens.iter().any(|call| carried.is_some() && carried == id(&call.request)),
+        };
+        let pointer = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
+        let why = match carried {
+            Some(found) => format!("{found} is not the id of the subscription's request"),
+            None => "the notification carries no subscription id".to_owned(),
+        };
+        // Without any subscription there is no id that it could carry.
+        (due && !listens.is_empty()).then(|| (said.event, if right { Ok(()) } else { Err(said.breach(pointer, why)) }))
+    });
+    Verdict::of(judged, "no notification came on a subscription")
+}
+
+fn graceful(view: &View<'_>) -> Verdict {
+    let exchanges = view.exchanges();
+    let judged = listens(view).into_iter().filter(|call| call.error().is_none()).filter_map(|call| {
+        let exchange = exchanges.iter().find(|x| x.number == call.request.exchange && x.is_stream())?;
+        let (event, by, how) = exchange.closed?;
+        let ended = by == Party::Server && *how == Closed::End && !messages(view, &call).is_empty();
+        let breach = || Err(Breach::at(event, "", "the server ended a subscription without answering its request"));
+        ended.then(|| (event, if call.response.is_some() { Ok(()) } else { breach() }))
+    });
+    Verdict::of(judged, "no subscription was ended by the server")
+}

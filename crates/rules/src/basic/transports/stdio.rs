@@ -1,0 +1,242 @@
+//! The stdio transport: `basic/transports/stdio`, and `basic/transports#stdio` before it was a page.
+
+use wire::message::{Fault, Packet, parse};
+use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
+use wire::trace::{Content, Event, mark};
+use wire::{Kind, Party, Transport};
+
+use crate::rule::{Rule, at, server};
+use crate::verdict::{Breach, Verdict};
+use crate::view::View;
+
+const STDIO: &[Transport] = &[Transport::Stdio];
+
+/// How long, in microseconds, a server must have been left alone before "does not exit" is said of it.
+const GRACE: u64 = 1_000_000;
+
+/// The page's rules, in its own order.
+pub(crate) const RULES: &[Rule] = &[
+    server("transport.utf-8")
+        .says(R2025_03_26, at("basic/transports", ""), "JSON-RPC messages MUST be encoded in UTF-8.")
+        .says(R2026_07_28, at("basic/transports/index", "messages"), "JSON-RPC messages MUST be encoded in UTF-8.")
+        .how("Looks at the bytes of every message of the server that goes beyond ASCII.")
+        .mend(
+            "Encode output as UTF-8 whatever the platform's locale says (in Python: PYTHONUTF8 or reconfigure stdout).",
+        )
+        .judge(utf8),
+    server("stdio.no-embedded-newlines")
+        .on(STDIO)
+        .says(R2024_11_05, at("basic/transports", "stdio"), "A message on stdout MUST NOT contain a newline.")
+        .says(R2026_07_28, at("basic/transports/stdio", ""), "A message on stdout MUST NOT contain a newline.")
+        .how("Looks for lines of stdout that are no message each, but one when they are put together.")
+        .mend("Serialize each message on one line: no pretty-printing, and line feeds within strings escaped.")
+        .judge(no_embedded_newlines),
+    server("stdio.only-messages-on-stdout")
+        .on(STDIO)
+        .says(
+            R2024_11_05,
+            at("basic/transports", "stdio"),
+            "A server MUST NOT write anything but MCP messages to stdout.",
+        )
+        .says(
+            R2026_07_28,
+            at("basic/transports/stdio", ""),
+            "A server MUST NOT write anything but MCP messages to stdout.",
+        )
+        .how("Reads every line of stdout as a JSON-RPC message.")
+        .mend("Send logs, banners and the output of libraries to stderr.")
+        .judge(only_messages),
+    server("stdio.no-batches")
+        .on(STDIO)
+        .says(
+            R2025_06_18,
+            at("basic/transports", "stdio"),
+            "What a server writes to stdout MUST be single messages, never batches.",
+        )
+        .says(
+            R2026_07_28,
+            at("basic/transports/stdio", ""),
+            "What a server writes to stdout MUST be single messages, never batches.",
+        )
+        .how("Sends a batch, or anything else, and looks whether an array comes back.")
+        .mend("Answer each request with a message of its own; batches went with revision 2025-06-18.")
+        .judge(no_batches),
+    server("stdio.no-requests")
+        .on(STDIO)
+        .says(
+            R2026_07_28,
+            at("basic/transports/stdio", "receiving-messages"),
+            "A server MUST NOT write JSON-RPC requests to stdout.",
+        )
+        .how("Calls tools, reads resources and gets prompts, and looks for requests by the server.")
+        .mend("Ask for what is needed from the client in an `input_required` result instead.")
+        .judge(no_requests),
+    server("stdio.exits-at-end-of-input")
+        .on(STDIO)
+        .says(
+            R2026_07_28,
+            at("basic/transports/stdio", "shutdown"),
+            "A server SHOULD exit promptly once its standard input is closed.",
+        )
+        .timed()
+        .how("Closes stdin and waits for the process to end by itself.")
+        .mend("Leave the read loop at end of file, stop what runs in the background, and exit.")
+        .judge(exits_at_end_of_input),
+];
+
+/// The bytes of a frame in which the server sent a message or what should have been one.
+fn message_bytes(content: &Content) -> Option<&[u8]> {
+    match content {
+        Content::Line { bytes, terminated: true } | Content::Sse(bytes) | Content::WebSocket { bytes, text: true } => {
+            Some(bytes)
+        }
+        _ => None,
+    }
+}
+
+fn utf8(view: &View<'_>) -> Verdict {
+    let exchanges = view.exchanges();
+    let bodies = exchanges.iter().filter(|x| {
+        x.partner == Some(Party::Server)
+            && x.media_type().as_deref() == Some("application/json")
+            && x.response_header("content-encoding").is_none()
+            && x.is_whole(view)
+    });
+    let bodies = bodies.filter_map(|x| x.received);
+    let frames = view.frames().filter(|(_, frame)| frame.from == Party::Server && frame.to == Party::Client);
+    let sent = frames.filter_map(|(event, frame)| Some((event, message_bytes(&frame.content)?)));
+    let beyond_ascii = |bytes: &[u8]| !bytes.is_ascii() || bytes.windows(2).any(|pair| pair == b"\\u");
+    let sent: Vec<_> = sent.chain(bodies).filter(|(_, bytes)| beyond_ascii(bytes)).collect();
+    Verdict::every(sent, "the server sent no character beyond ASCII", |(event, bytes)| {
+        match std::str::from_utf8(bytes) {
+            Ok(_) => Ok(()),
+            Err(bad) => Err(Breach::at(*event, "", format!("byte {} of the message is not UTF-8", bad.valid_up_to()))),
+        }
+    })
+}
+
+/// A line of stdout: its event, its bytes without the line feed, whether that came.
+type Line<'v> = (usize, &'v [u8], bool);
+
+fn lines<'v>(view: &View<'v>) -> Vec<Line<'v>> {
+    let frames = view.frames().filter(|(_, frame)| frame.from == Party::Server);
+    let line = |(event, frame): (usize, &'v wire::trace::Frame)| match &frame.content {
+        Content::Line { bytes, terminated } => Some((event, bytes.as_slice(), *terminated)),
+        _ => None,
+    };
+    frames.filter_map(line).collect()
+}
+
+/// The events of whole messages on stdout.
+fn messages(view: &View<'_>) -> Vec<usize> {
+    let carries = |event: usize| view.events().nth(event).is_some_and(|(_, e)| e.packet().is_some());
+    lines(view).into_iter().map(|(event, ..)| event).filter(|&event| carries(event)).collect()
+}
+
+/// Runs of lines that are no message each, but one when put together: the events of the first and the last line.
+fn torn(view: &View<'_>) -> Vec<(usize, usize)> {
+    const LONGEST: usize = 512;
+    let lines = lines(view);
+    let mut found = Vec::new();
+    let mut start = 0;
+    while start < lines.len() {
+        let (first, bytes, _) = lines[start];
+        let opens = bytes.trim_ascii_start().starts_with(b"{") && parse(bytes).is_err();
+        let end = if opens { joins(&lines[start..lines.len().min(start + LONGEST)]) } else { None };
+        if let Some(count) = end {
+            found.push((first, lines[start + count - 1].0));
+            start += count;
+        } else {
+            start += 1;
+        }
+    }
+    found
+}
+
+/// How many of `lines` make one message together: with the line feed between them as white space, or within a string.
+fn joins(lines: &[Line<'_>]) -> Option<usize> {
+    let mut plain = lines[0].1.to_vec();
+    let mut escaped = plain.clone();
+    for (index, (_, bytes, _)) in lines.iter().enumerate().skip(1) {
+        plain.push(b'\n');
+        plain.extend_from_slice(bytes);
+        escaped.extend_from_slice(b"\\n");
+        escaped.extend_from_slice(bytes);
+        let closes = bytes.trim_ascii_end().ends_with(b"}");
+        if closes && (parse(&plain).is_ok() || parse(&escaped).is_ok()) {
+            return Some(index + 1);
+        }
+    }
+    None
+}
+
+fn no_embedded_newlines(view: &View<'_>) -> Verdict {
+    let why = |last| format!("one message stands on several lines, the last of them in event {last}");
+    let offenders = torn(view).into_iter().map(|(first, last)| Breach::at(first, "", why(last)));
+    Verdict::never(offenders, messages(view), "the server wrote no message")
+}
+
+fn only_messages(view: &View<'_>) -> Verdict {
+    let torn = torn(view);
+    let within = |event: usize| torn.iter().any(|&(first, last)| (first..=last).contains(&event));
+    let cut = |event: usize| matches!(view.frame(event).content, Content::Line { terminated: false, .. });
+    let stray = view.their_garbled().filter(|g| {
+        // A blank line is bad manners, judged apart; a line that never ended may have been cut by our own hand.
+        g.malformed.fault != Fault::Empty && !g.malformed.fault.is_ours() && !within(g.event) && !cut(g.event)
+    });
+    let why = |g: crate::view::Garbled<'_>| {
+        Breach::at(g.event, "", format!("a line on stdout is no message: {}", g.malformed.fault))
+    };
+    Verdict::never(stray.map(why), messages(view), "the server wrote nothing to stdout")
+}
+
+fn no_batches(view: &View<'_>) -> Verdict {
+    let batches = view.events().filter(|&(event, understood)| {
+        view.frame(event).from == Party::Server && matches!(understood, Event::Packet(Packet::Batch(_)))
+    });
+    let offenders: Vec<_> = batches.map(|(event, _)| Breach::at(event, "", "an array on stdout")).collect();
+    let asked = view.by(Party::Client).find(|s| s.batched).map(|s| s.event);
+    let witnesses = messages(view).into_iter().filter(|&event| asked.is_some_and(|asked| event > asked));
+    Verdict::never(offenders, witnesses, "no batch was sent, so none could come back")
+}
+
+fn no_requests(view: &View<'_>) -> Verdict {
+    if view.initialized().is_some() {
+        return Verdict::NotApplicable("the process was opened with the legacy handshake".to_owned());
+    }
+    let asks = view.by(Party::Server).filter(|s| s.message.kind() == Kind::Request);
+    let offenders = asks.map(|s| s.breach("/method", "a request by the server"));
+    let wants = |method: Option<&str>| matches!(method, Some("tools/call" | "resources/read" | "prompts/get"));
+    let calls = view.calls_by(Party::Client).filter(|c| wants(c.request.message.method()));
+    let witnesses = calls.filter_map(|c| c.response.map(|r| r.event));
+    Verdict::never(offenders, witnesses, "nothing was asked that the server might want input for")
+}
+
+/// Ends by itself once stdin is closed; also asked, as a matter of manners, where no sentence demands it.
+pub(crate) fn exits_at_end_of_input(view: &View<'_>) -> Verdict {
+    let mut witnesses = Vec::new();
+    for (closed, _) in view.marks(mark::STDIN_CLOSED) {
+        let here = view.frame(closed);
+        let later = || view.frames().skip(closed + 1).filter(|(_, f)| f.connection == here.connection);
+        let ends = |f: &wire::trace::Frame| match &f.content {
+            Content::Exit { .. } => true,
+            Content::Mark(m) => m.name == mark::SIGNAL,
+            _ => false,
+        };
+        let signalled =
+            view.marks(mark::SIGNAL).any(|(e, _)| e < closed && view.frame(e).connection == here.connection);
+        if signalled {
+            continue;
+        }
+        match later().find(|(_, f)| ends(f)) {
+            Some((event, frame)) if matches!(frame.content, Content::Exit { .. }) => witnesses.push(event),
+            Some((event, frame)) if frame.at.saturating_sub(here.at) >= GRACE => {
+                let waited = (frame.at - here.at) / 1000;
+                let why = format!("still running {waited} ms after stdin was closed; it took a signal");
+                return Verdict::Broken(Breach::at(event, "", why));
+            }
+            _ => {}
+        }
+    }
+    Verdict::witnessed(witnesses, "stdin was not closed, or the process not waited for")
+}

@@ -1,0 +1,136 @@
+//! Status codes of the modern era: versions, methods, `_meta` and capabilities that a server refuses.
+
+use serde_json::Value;
+use wire::revision::R2026_07_28;
+use wire::{Revision, Transport};
+
+use super::foreign_origin;
+use super::headers::{Posted, posted, twin};
+use crate::rule::{Anchor, Rule, at, server};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Exchange, View};
+
+const HTTP: &[Transport] = &[Transport::StreamableHttp];
+const VERSION: Anchor = at("basic/transports/streamable-http", "protocol-version-header");
+const META: Anchor = at("basic/index", "_meta");
+
+/// The rules, in the pages' own order.
+pub(crate) const RULES: &[Rule] = &[
+    server("http.unsupported-version-400")
+        .on(HTTP)
+        .says(
+            R2026_07_28,
+            VERSION,
+            "A version that is not supported MUST be answered with 400 and an error -32022 that lists those that are.",
+        )
+        .how("Names an impossible version in header and `_meta` alike, in a request that is otherwise served.")
+        .mend("Answer 400 with code -32022 and `data: {\"supported\": […], \"requested\": …}`.")
+        .judge(unsupported_version_400),
+    server("http.unknown-method-404")
+        .on(HTTP)
+        .says(R2026_07_28, VERSION, "A method that is not implemented MUST be answered with 404 and the error -32601.")
+        .how("Asks for methods that the server does not have and looks at the status beside the error.")
+        .mend("Set status 404 where the body carries -32601.")
+        .judge(unknown_method_404),
+    server("http.malformed-meta-400")
+        .on(HTTP)
+        .says(R2026_07_28, META, "Over HTTP, a request without a required `_meta` field MUST be answered with 400.")
+        .how("Leaves the protocol version or the client's capabilities out of `_meta`.")
+        .mend("Check `_meta` before dispatching; answer 400 with code -32602.")
+        .judge(malformed_meta_400),
+    server("http.missing-capability-400")
+        .on(HTTP)
+        .says(
+            R2026_07_28,
+            META,
+            "Over HTTP, the error for a capability that the client lacks MUST come with status 400.",
+        )
+        .how("Looks at the status wherever the error -32021 comes back.")
+        .mend("Set status 400 where the body carries -32021.")
+        .judge(missing_capability_400),
+];
+
+/// Whether a version is one that no revision ever had, nor a later one may have: no date, or one before the first.
+pub(crate) fn impossible(version: &str) -> bool {
+    let dash = |i: usize| i == 4 || i == 7;
+    let date = version.len() == 10
+        && version.bytes().enumerate().all(|(i, b)| if dash(i) { b == b'-' } else { b.is_ascii_digit() });
+    !date || version < Revision::ALL[0].as_str()
+}
+
+fn unsupported_version_400(view: &View<'_>) -> Verdict {
+    let posted = posted(view);
+    let odd = posted.iter().filter(|p| {
+        let refused = p.exchange.error_code() == Some(-32022);
+        p.faults.is_empty() && (refused || impossible(p.version) && (p.exchange.served() || twin(&posted, p).is_some()))
+    });
+    Verdict::every(odd.cloned(), "no request named a version that cannot be supported", |p| {
+        let x = &p.exchange;
+        let version = p.version.escape_debug();
+        match (x.error_code(), x.status()) {
+            (Some(-32022), Some(400)) => lists_versions(p),
+            (Some(-32022), other) => {
+                Err(x.status_breach(format!("-32022 with status {}, not 400", other.unwrap_or_default())))
+            }
+            (None, _) if x.served() => Err(x.status_breach(format!("version `{version}` was served"))),
+            (code, status) => {
+                let (code, status) = (code.map_or("no".to_owned(), |c| c.to_string()), status.unwrap_or_default());
+                Err(x.status_breach(format!(
+                    "version `{version}`: status {status}, code {code}; due are 400 and -32022"
+                )))
+            }
+        }
+    })
+}
+
+fn lists_versions(p: &Posted<'_>) -> Kept {
+    let Some(answer) = p.exchange.responses().next() else { return Ok(()) };
+    let supported = answer.message.error().and_then(|e| e.get("data")?.get("supported")?.as_array());
+    match supported {
+        Some(list) if !list.is_empty() && list.iter().all(Value::is_string) => Ok(()),
+        _ => Err(answer.breach("/error/data/supported", "no list of the supported versions")),
+    }
+}
+
+/// Modern requests, or at least such as claim to be: answers that nothing before the endpoint gave.
+fn modern<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
+    let mut all = view.endpoint_exchanges();
+    all.retain(|x| {
+        let claims = x.request_header("mcp-protocol-version").is_some_and(|v| v >= R2026_07_28.as_str());
+        let opens = x.question().is_none_or(|s| s.is("initialize") && view.initialized().is_some());
+        x.is("POST") && claims && !opens && x.status().is_some() && !foreign_origin(x) && !x.turned_away()
+    });
+    all
+}
+
+fn unknown_method_404(view: &View<'_>) -> Verdict {
+    let refused = modern(view).into_iter().filter(|x| x.error_code() == Some(-32601));
+    Verdict::every(refused, "no method was refused as unknown", |x| match x.status() {
+        Some(404) => Ok(()),
+        other => Err(x.status_breach(format!("-32601 came with status {}, not 404", other.unwrap_or_default()))),
+    })
+}
+
+fn malformed_meta_400(view: &View<'_>) -> Verdict {
+    let only_modern = view.modern_only() == Some(true);
+    let lacking = modern(view).into_iter().filter(|x| {
+        let Some(said) = x.question() else { return false };
+        let has = |key: &str| said.message.meta().is_some_and(|m| m.get(key).is_some());
+        let versioned = has("io.modelcontextprotocol/protocolVersion");
+        // Without a version in `_meta`, a server of both eras may take the request for a legacy one.
+        let lacks = if versioned { !has("io.modelcontextprotocol/clientCapabilities") } else { only_modern };
+        lacks && x.error_code() != Some(-32601)
+    });
+    Verdict::every(lacking, "no request lacked a required `_meta` field", |x| match x.status() {
+        Some(400) => Ok(()),
+        other => Err(x.status_breach(format!("answered {}, not 400", other.unwrap_or_default()))),
+    })
+}
+
+fn missing_capability_400(view: &View<'_>) -> Verdict {
+    let refused = modern(view).into_iter().filter(|x| x.error_code() == Some(-32021));
+    Verdict::every(refused, "no request was refused for want of a capability", |x| match x.status() {
+        Some(400) => Ok(()),
+        other => Err(x.status_breach(format!("-32021 came with status {}, not 400", other.unwrap_or_default()))),
+    })
+}

@@ -1,0 +1,57 @@
+//! From rules and a trace to verdicts: what applies is decided here, once, so that judges need not ask.
+
+use wire::trace::Trace;
+use wire::{Party, Revision};
+
+use crate::rule::{Judging, Role, Rule};
+use crate::verdict::Verdict;
+use crate::view::View;
+
+/// The revision a trace is judged at: the header's, else what its messages agreed on.
+pub fn revision_of(trace: &Trace) -> Option<Revision> {
+    trace.header.revision.or_else(|| {
+        let events = trace.events();
+        let view = View::new(trace, &events, Revision::NEWEST);
+        let modern = view.by(Party::Client).find_map(|s| {
+            let meta = s.message.params()?.get("_meta")?;
+            meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()
+        });
+        view.negotiated().or(modern)?.parse().ok()
+    })
+}
+
+/// Judges a trace by one rule.
+pub fn judge(rule: &Rule, view: &View<'_>) -> Verdict {
+    if let Some(why) = beside_the_point(rule, view) {
+        return why;
+    }
+    match rule.judging() {
+        Judging::Judge(judge) => judge(view),
+        Judging::Unobservable(why) => Verdict::NotApplicable(format!("cannot be observed: {why}")),
+    }
+}
+
+/// Why a rule does not bind in this trace, or cannot be seen to.
+fn beside_the_point(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
+    let not = |why: String| Some(Verdict::NotApplicable(why));
+    let bound = match rule.role {
+        Role::Server => view.subject() == Party::Server,
+        Role::Client => view.subject() == Party::Client,
+        Role::Both => true,
+    };
+    if !bound {
+        return not(format!("binds the {}", view.subject().peer().as_str()));
+    }
+    if rule.sentence_at(view.revision()).is_none() {
+        return not(format!("{} makes no such demand", view.revision()));
+    }
+    if !rule.runs_on(view.transport()) {
+        return not(format!("does not apply over {}", view.transport()));
+    }
+    let capability = rule.needs?;
+    match view.server_capabilities() {
+        None => Some(Verdict::NotSeen("what the server declares was not learnt here".to_owned())),
+        Some(_) if view.capability(capability).is_none() => not(format!("the server does not declare `{capability}`")),
+        Some(_) => None,
+    }
+}

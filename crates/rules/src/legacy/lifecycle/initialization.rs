@@ -1,0 +1,148 @@
+//! The page `basic/lifecycle`, section "Initialization".
+
+use serde_json::Value;
+use wire::revision::{R2024_11_05, R2026_07_28};
+use wire::{Kind, Party};
+
+use crate::rule::{Anchor, Rule, at, server};
+use crate::verdict::{Breach, Located, Verdict};
+use crate::view::{Said, View};
+
+const INITIALIZATION: Anchor = at("basic/lifecycle", "initialization");
+
+/// The section's rules.
+pub(crate) const RULES: &[Rule] = &[
+    server("lifecycle.initialize-first")
+        .says(R2024_11_05, INITIALIZATION, "Initialization MUST be the first interaction: the server says nothing before it.")
+        .gone(R2026_07_28)
+        .how("Looks for requests and notifications of the server before the client has sent anything.")
+        .mend("Send nothing until `initialize` has come.")
+        .judge(initialize_first),
+    server("lifecycle.initialize-answered")
+        .says(R2024_11_05, INITIALIZATION, "`initialize` MUST be answered with a result.")
+        .gone(R2026_07_28)
+        .how("Sends a well-formed `initialize` for a revision the server is known to serve and looks whether a result comes.")
+        .mend("Answer `initialize` with version, capabilities and information.")
+        .judge(initialize_answered),
+    server("lifecycle.capabilities-told")
+        .says(R2024_11_05, INITIALIZATION, "The server MUST answer `initialize` with its capabilities.")
+        .gone(R2026_07_28)
+        .how("Looks at `capabilities` in the result of `initialize`.")
+        .mend("Put your capabilities into `capabilities`; an empty object if there are none.")
+        .judge(capabilities_told),
+    server("lifecycle.server-info-told")
+        .says(R2024_11_05, INITIALIZATION, "The server MUST answer `initialize` with its own information: name and version.")
+        .gone(R2026_07_28)
+        .how("Looks at `serverInfo` in the result of `initialize`.")
+        .mend("Put name and version into `serverInfo`.")
+        .judge(server_info_told),
+    server("lifecycle.no-early-requests")
+        .says(R2024_11_05, INITIALIZATION, "Before `notifications/initialized` the server SHOULD NOT make requests other than pings.")
+        .gone(R2026_07_28)
+        .how("Looks for requests of the server that arrive before the client has sent `notifications/initialized`.")
+        .mend("Hold requests back until `notifications/initialized` has come.")
+        .judge(no_early_requests),
+];
+
+const UNSEEN: &str = "no `initialize` was answered with a result";
+
+fn initialize_first(view: &View<'_>) -> Verdict {
+    // A connection that begins with anything but `initialize` is no legacy one, or the trace begins in its midst.
+    let openings: Vec<_> = view
+        .calls("initialize")
+        .filter(|c| {
+            let mut earlier = view.by(Party::Client).filter(|s| s.connection == c.request.connection);
+            let garbled = view.our_garbled().any(|g| g.connection == c.request.connection && g.event < c.request.event);
+            earlier.next().is_some_and(|s| s.index == c.request.index) && !garbled
+        })
+        .collect();
+    let early = view.theirs().filter(|s| {
+        let spoken = matches!(s.message.kind(), Kind::Request | Kind::Notification);
+        spoken && openings.iter().any(|o| o.request.connection == s.connection && s.event < o.request.event)
+    });
+    let breaches = early.map(|s| s.breach("", format!("`{}` before `initialize`", method(s))));
+    let windows = openings.iter().filter_map(|o| quiet(view, o.request.connection, 0, o.request.event));
+    Verdict::never(breaches, windows, "no quiet window was kept before an `initialize` that begins a connection")
+}
+
+/// The end of a quiet window on a connection between two events.
+fn quiet(view: &View<'_>, connection: u32, after: usize, before: usize) -> Option<usize> {
+    let windows = view.windows().into_iter().filter(|w| w.connection == connection);
+    windows.map(|w| w.closed).find(|closed| *closed > after && *closed < before)
+}
+
+fn method(said: Said<'_>) -> String {
+    said.message.method().unwrap_or_default().escape_debug().to_string()
+}
+
+/// Judged only where the same server accepts the same version elsewhere in the trace, or answers with a result.
+fn initialize_answered(view: &View<'_>) -> Verdict {
+    let accepted: Vec<_> = view
+        .calls("initialize")
+        .filter(|c| c.result().is_some())
+        .filter_map(|c| super::versions::requested(&c))
+        .collect();
+    let answered = view.calls("initialize").filter(|c| {
+        let first = !view.by(Party::Client).any(|s| s.connection == c.request.connection && s.index < c.request.index);
+        let known = super::versions::requested(c).is_some_and(|v| accepted.contains(&v));
+        let beside = c.response.is_none_or(|r| crate::basic::overview::errors::is_beside(view, r));
+        known && first && !c.request.batched && !beside && is_well_formed(c.request)
+    });
+    Verdict::every(answered, UNSEEN, |call| match call.response {
+        Some(r) if r.message.kind() == Kind::Error => {
+            Err(r.breach("/error", "`initialize` was refused; the same version is accepted elsewhere"))
+        }
+        _ => Ok(()),
+    })
+}
+
+fn is_well_formed(request: Said<'_>) -> bool {
+    let has = |name: &str| request.message.params().is_some_and(|p| p.get(name).is_some_and(Value::is_object));
+    has("capabilities") && has("clientInfo")
+}
+
+fn capabilities_told(view: &View<'_>) -> Verdict {
+    Verdict::every(view.results("initialize"), UNSEEN, |(said, result)| match result.get("capabilities") {
+        Some(Value::Object(_)) => Ok(()),
+        Some(_) => Err(said.breach("/result/capabilities", "`capabilities` is no object")),
+        None => Err(said.breach("/result", "the result has no `capabilities`")),
+    })
+}
+
+fn server_info_told(view: &View<'_>) -> Verdict {
+    Verdict::every(view.results("initialize"), UNSEEN, |(said, result)| {
+        let Some(info) = result.get("serverInfo") else {
+            return Err(said.breach("/result", "the result has no `serverInfo`"));
+        };
+        match ["name", "version"].into_iter().find(|m| !info.get(*m).is_some_and(Value::is_string)) {
+            None => Ok(()),
+            Some(member) => {
+                Err(said.breach("/result/serverInfo", format!("`serverInfo` has no `{member}` that is a string")))
+            }
+        }
+    })
+}
+
+/// What arrives before we send the notification was surely sent before it could be received.
+fn no_early_requests(view: &View<'_>) -> Verdict {
+    let mut breaches: Vec<Breach> = Vec::new();
+    let mut witnesses = Vec::new();
+    for handshake in view.calls("initialize").filter(|c| c.result().is_some()) {
+        let connection = handshake.request.connection;
+        let ready = view.by(Party::Client).find(|s| s.connection == connection && s.is("notifications/initialized"));
+        let early = view.by(Party::Server).filter(|s| {
+            s.connection == connection
+                && s.message.kind() == Kind::Request
+                && !s.is("ping")
+                && s.event > handshake.request.event
+                && ready.is_none_or(|r| s.event < r.event)
+        });
+        breaches.extend(early.map(|s| s.breach("", format!("`{}` before `notifications/initialized`", method(s)))));
+        witnesses.extend(ready.and_then(|r| quiet(view, connection, handshake.event(), r.event)));
+    }
+    Verdict::never(
+        breaches,
+        witnesses,
+        "no quiet window was kept between an answered `initialize` and `notifications/initialized`",
+    )
+}

@@ -1,0 +1,5 @@
+//! The page `basic/lifecycle` of the legacy era. One file per section.
+
+pub(crate) mod initialization;
+pub(crate) mod operation;
+pub(crate) mod versions;

@@ -1,0 +1,139 @@
+//! The page `basic/lifecycle`, sections "Version Negotiation" and "Error Handling".
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use wire::Revision;
+use wire::revision::{R2024_11_05, R2026_07_28};
+
+use crate::rule::{Anchor, Rule, at, server};
+use crate::verdict::Verdict;
+use crate::view::{Call, View};
+
+const NEGOTIATION: Anchor = at("basic/lifecycle", "version-negotiation");
+
+/// The sections' rules.
+pub(crate) const RULES: &[Rule] = &[
+    server("lifecycle.version-echoed")
+        .says(R2024_11_05, NEGOTIATION, "A version that the server supports MUST be answered with the same version.")
+        .gone(R2026_07_28)
+        .how("Compares requested and answered version of every `initialize`; a difference counts where the trace shows that the requested one is supported.")
+        .mend("Answer with the client's version if you serve it, and not always with your newest.")
+        .judge(version_echoed),
+    server("lifecycle.version-alternative")
+        .says(R2024_11_05, NEGOTIATION, "A version that the server does not support MUST be answered with another one that it supports.")
+        .gone(R2026_07_28)
+        .how("Asks for a version that never existed and looks whether another one is offered. A refusal is left alone: the page shows one as an example.")
+        .mend("Answer an unknown version with the newest one you serve.")
+        .judge(version_alternative),
+    server("lifecycle.version-latest")
+        .says(R2024_11_05, NEGOTIATION, "The version offered instead SHOULD be the latest that the server supports.")
+        .gone(R2026_07_28)
+        .how("Compares the version offered for an unknown one with the versions the same server accepts when asked.")
+        .mend("Offer your newest version where the client's is unknown.")
+        .judge(version_latest),
+    server("lifecycle.version-error")
+        .says(R2024_11_05, at("basic/lifecycle", "error-handling"), "A refusal over the version SHOULD have the code -32602 and list the supported versions.")
+        .gone(R2026_07_28)
+        .how("Asks for a version that never existed; where that is refused, looks at the error.")
+        .mend("Answer with another version; if you refuse, use -32602 with `data.supported` and `data.requested`.")
+        .judge(version_error),
+];
+
+/// The version that an `initialize` asks for.
+pub(super) fn requested<'v>(call: &Call<'v>) -> Option<&'v str> {
+    call.request.message.params()?.get("protocolVersion")?.as_str()
+}
+
+fn answered<'v>(call: &Call<'v>) -> Option<&'v str> {
+    call.result()?.get("protocolVersion")?.as_str()
+}
+
+/// The versions that the server agreed to anywhere in the trace, real ones only.
+fn supported<'v>(view: &View<'v>) -> BTreeSet<&'v str> {
+    view.calls("initialize").filter_map(|c| answered(&c)).filter(|v| v.parse::<Revision>().is_ok()).collect()
+}
+
+/// Whether no server can support a version: it is no date, or one before the first revision or far ahead.
+fn never_existed(version: &str) -> bool {
+    let digits = |part: Option<&str>, length: usize| {
+        part.is_some_and(|p| p.len() == length && p.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let mut parts = version.split('-');
+    let is_date =
+        digits(parts.next(), 4) && digits(parts.next(), 2) && digits(parts.next(), 2) && parts.next().is_none();
+    is_date && (version < R2024_11_05.as_str() || version > "2090")
+}
+
+fn version_echoed(view: &View<'_>) -> Verdict {
+    let supported = supported(view);
+    let telling = view.calls("initialize").filter(|c| match (requested(c), answered(c)) {
+        (Some(asked), Some(told)) => !never_existed(asked) && (asked == told || supported.contains(asked)),
+        _ => false,
+    });
+    Verdict::every(telling, "no version that the server supports was asked for", |call| {
+        match (call.response, requested(call), answered(call)) {
+            (Some(response), Some(asked), Some(told)) if asked != told => {
+                let why = format!(
+                    "asked for `{asked}`, which the server supports, and answered with `{}`",
+                    told.escape_debug()
+                );
+                Err(response.breach("/result/protocolVersion", why))
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
+/// `initialize` requests for versions that never existed.
+fn unknown<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use<'a, 'v> {
+    view.calls("initialize").filter(|c| c.response.is_some() && requested(c).is_some_and(never_existed))
+}
+
+const UNSEEN: &str = "no version that never existed was asked for and answered with a result";
+
+fn version_alternative(view: &View<'_>) -> Verdict {
+    let results = unknown(view).filter(|c| answered(c).is_some());
+    Verdict::every(results, UNSEEN, |call| match (call.response, answered(call)) {
+        (Some(response), Some(told)) if never_existed(told) => {
+            let why = format!("agreed to `{}`, a version that never existed", told.escape_debug());
+            Err(response.breach("/result/protocolVersion", why))
+        }
+        _ => Ok(()),
+    })
+}
+
+fn version_latest(view: &View<'_>) -> Verdict {
+    let newest = supported(view).into_iter().next_back();
+    let offered = unknown(view).filter(|c| {
+        let other = |told: &str| {
+            view.calls("initialize")
+                .any(|o| o.request.index != c.request.index && answered(&o).is_some_and(|v| v != told))
+        };
+        answered(c)
+            .is_some_and(|told| !never_existed(told) && (told == Revision::NEWEST_LEGACY.as_str() || other(told)))
+    });
+    Verdict::every(offered, UNSEEN, |call| match (call.response, answered(call), newest) {
+        (Some(response), Some(told), Some(newest)) if told < newest => {
+            let why = format!("offered `{}`; the server also supports `{newest}`", told.escape_debug());
+            Err(response.breach("/result/protocolVersion", why))
+        }
+        _ => Ok(()),
+    })
+}
+
+fn version_error(view: &View<'_>) -> Verdict {
+    let refused = unknown(view).filter(|c| {
+        c.error().is_some() && c.response.is_some_and(|r| !crate::basic::overview::errors::is_beside(view, r))
+    });
+    Verdict::every(refused, "no version that never existed was refused", |call| {
+        let (Some(response), Some(error)) = (call.response, call.error()) else { return Ok(()) };
+        if call.error_code() != Some(-32602) {
+            return Err(response.breach("/error/code", "the version is refused with another code than -32602"));
+        }
+        match error.pointer("/data/supported") {
+            Some(Value::Array(list)) if !list.is_empty() && list.iter().all(Value::is_string) => Ok(()),
+            _ => Err(response.breach("/error", "the refusal does not list the supported versions in `data.supported`")),
+        }
+    })
+}

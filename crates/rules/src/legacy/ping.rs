@@ -1,0 +1,97 @@
+//! The page `basic/utilities/ping` of the legacy era.
+
+use wire::revision::{R2024_11_05, R2026_07_28};
+use wire::trace::mark;
+use wire::{Kind, RequestId};
+
+use crate::rule::{Anchor, Rule, at, both};
+use crate::verdict::Verdict;
+use crate::view::{Call, View};
+
+const BEHAVIOR: Anchor = at("basic/utilities/ping", "behavior-requirements");
+const CONSIDERATIONS: Anchor = at("basic/utilities/ping", "implementation-considerations");
+const ERRORS: Anchor = at("basic/utilities/ping", "error-handling");
+
+/// The page's rules, in its own order.
+pub(crate) const RULES: &[Rule] = &[
+    both("ping.answered")
+        .says(R2024_11_05, BEHAVIOR, "A ping MUST be answered promptly.")
+        .gone(R2026_07_28)
+        .timed()
+        .how("Pings once the handshake is done and waits for the answer.")
+        .mend("Answer `ping` at once, whatever else is going on.")
+        .judge(answered),
+    both("ping.served")
+        .says(R2024_11_05, BEHAVIOR, "A ping MUST be answered with a result, not with an error.")
+        .gone(R2026_07_28)
+        .how("Pings once the handshake is done and looks whether a result comes.")
+        .mend("Implement `ping`; it takes no capability.")
+        .judge(served),
+    both("ping.empty-result")
+        .says(R2024_11_05, BEHAVIOR, "The result of a ping MUST be empty.")
+        .gone(R2026_07_28)
+        .how("Looks at the result of every ping; `_meta` may stand in any result and does not count.")
+        .mend("Answer with `\"result\": {}`.")
+        .judge(empty_result),
+    both("ping.periodic")
+        .says(R2024_11_05, CONSIDERATIONS, "Implementations SHOULD ping now and then.")
+        .gone(R2026_07_28)
+        .unobservable("no sentence bounds the period, so that no window is long enough"),
+    both("ping.sparing")
+        .says(R2024_11_05, CONSIDERATIONS, "Implementations SHOULD NOT ping excessively.")
+        .gone(R2026_07_28)
+        .unobservable("no sentence says how often is too often"),
+    both("ping.failures-logged")
+        .says(R2024_11_05, ERRORS, "Failed pings SHOULD be logged.")
+        .gone(R2026_07_28)
+        .unobservable("where an implementation logs is its own affair"),
+];
+
+/// Pings made after the handshake of their connection was answered.
+fn pings<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use<'a, 'v> {
+    view.calls_by(view.subject().peer()).filter(|c| {
+        let handshake = view.handshake(c.request.connection).and_then(|h| h.response);
+        c.request.is("ping") && !c.request.batched && handshake.is_some_and(|h| h.index < c.request.index)
+    })
+}
+
+const UNSEEN: &str = "no ping was made after a handshake, or none was answered";
+
+fn answered(view: &View<'_>) -> Verdict {
+    let pings: Vec<_> = pings(view).collect();
+    let waited = view.marks(mark::UNANSWERED).filter_map(|(event, mark)| {
+        let id = RequestId::from_value(mark.value.get("id")?)?;
+        let connection = view.frame(event).connection;
+        let call = pings.iter().find(|c| {
+            c.request.connection == connection && c.request.message.id() == Some(&id) && c.response.is_none()
+        })?;
+        let ended = view.closings().any(|(e, f, _)| e < event && f.connection == connection);
+        (!ended).then(|| call.request.breach("", format!("no answer came within {} ms", mark.value["after_ms"])))
+    });
+    Verdict::never(waited, pings.iter().filter_map(|c| c.response).map(|r| r.event), UNSEEN)
+}
+
+fn served(view: &View<'_>) -> Verdict {
+    // What the HTTP envelope was refused for (no session id, a foreign origin) says nothing about pings.
+    let refused: Vec<u32> =
+        view.exchanges().iter().filter(|x| x.status().is_some_and(|s| s >= 400)).map(|x| x.number).collect();
+    let answered = pings(view).filter(|c| c.response.is_some_and(|r| !refused.contains(&r.exchange)));
+    Verdict::every(answered, UNSEEN, |call| match call.response {
+        Some(r) if r.message.kind() == Kind::Error => Err(r.breach("/error", "the ping was answered with an error")),
+        _ => Ok(()),
+    })
+}
+
+fn empty_result(view: &View<'_>) -> Verdict {
+    let results = pings(view).filter(|c| c.result().is_some());
+    Verdict::every(results, UNSEEN, |call| {
+        let member = call.result().and_then(|r| r.as_object()?.keys().find(|name| *name != "_meta"));
+        match (call.response, member) {
+            (Some(r), Some(name)) => {
+                let pointer = format!("/result/{}", name.replace('~', "~0").replace('/', "~1"));
+                Err(r.breach(pointer, format!("the result has a member `{}`", name.escape_debug())))
+            }
+            _ => Ok(()),
+        }
+    })
+}

@@ -1,0 +1,187 @@
+//! Listening over Streamable HTTP, 2025-03-26 to 2025-11-25: the GET stream, and several streams at a time.
+
+use wire::message::{Kind, RequestId};
+use wire::revision::{R2025_03_26, R2026_07_28};
+use wire::{Party, Revision, Transport};
+
+use super::sessions::{endings, issued};
+use crate::basic::transports::streamable_http::foreign_origin;
+use crate::rule::{Anchor, Rule, at, server};
+use crate::verdict::{Breach, Located, Verdict};
+use crate::view::{Exchange, Said, View};
+
+const HTTP: &[Transport] = &[Transport::StreamableHttp];
+const LISTENING: Anchor = at("basic/transports", "listening-for-messages-from-the-server");
+
+/// How far apart, in microseconds, two equal notifications on two streams may stand to be taken for one that was sent twice.
+const AT_ONCE: u64 = 100_000;
+
+/// The sections' rules, in their own order.
+pub(crate) const RULES: &[Rule] = &[
+    server("http.get-stream-or-405")
+        .on(HTTP)
+        .says(
+            R2025_03_26,
+            LISTENING,
+            "A GET MUST be answered with an event stream, or else with 405 Method Not Allowed.",
+        )
+        .gone(R2026_07_28)
+        .how("Opens a stream with GET in a live session and looks at status and content type.")
+        .mend("Route GET on the MCP endpoint: open an event stream, or answer 405.")
+        .judge(get_stream_or_405),
+    server("http.get-stream-unrelated")
+        .on(HTTP)
+        .says(R2025_03_26, LISTENING, "Messages on a GET stream SHOULD NOT belong to a request that is still running.")
+        .gone(R2026_07_28)
+        .how("Keeps a GET stream open during a call with a progress token and looks where progress turns up.")
+        .mend("Send what belongs to a request on the stream that answers it (in SDKs: pass the related request's id).")
+        .judge(get_stream_unrelated),
+    server("http.get-stream-no-responses")
+        .on(HTTP)
+        .says(R2025_03_26, LISTENING, "A GET stream MUST NOT carry a response, unless it resumes a stream.")
+        .gone(R2026_07_28)
+        .how("Keeps a GET stream open while requests are answered elsewhere.")
+        .mend("Answer a request in the exchange of its own POST.")
+        .judge(get_stream_no_responses),
+    server("http.not-broadcast")
+        .on(HTTP)
+        .says(
+            R2025_03_26,
+            at("basic/transports", "multiple-connections"),
+            "Each message MUST be sent on one stream alone, however many are open.",
+        )
+        .gone(R2026_07_28)
+        .timed()
+        .how("Keeps several streams of one session open and looks for the same message on two of them.")
+        .mend("Choose one of the client's streams for a message instead of writing it to all.")
+        .judge(not_broadcast),
+];
+
+/// Whether a GET is one that a server has no reason of its own to refuse.
+fn plain_get(view: &View<'_>, x: &Exchange<'_>) -> bool {
+    let accepts = x.request_header("accept").is_some_and(|a| a.contains("text/event-stream"));
+    let version = x.request_header("mcp-protocol-version");
+    let session = issued(view).into_iter().filter(|i| i.exchange.connection == x.connection).last();
+    let over = endings(view).into_iter().any(|(event, id)| event < x.event() && Some(id) == x.session());
+    x.is("GET")
+        && x.resumes().is_none()
+        && accepts
+        && version.is_none_or(|v| v.parse::<Revision>().is_ok())
+        && x.session() == session.map(|i| i.id)
+        && !foreign_origin(x)
+        && !over
+}
+
+fn get_stream_or_405(view: &View<'_>) -> Verdict {
+    if view.initialized().is_none() {
+        return Verdict::NotSeen("no session was opened".to_owned());
+    }
+    let all = view.endpoint_exchanges();
+    let mut tried = Vec::new();
+    let gets = all.iter().filter(|x| {
+        // A second stream of the same session may be refused: how many there may be is the server's business.
+        let first = !tried.contains(&(x.connection, x.session()));
+        let counts = plain_get(view, x) && x.status().is_some_and(|s| !(300..400).contains(&s)) && !x.turned_away();
+        if counts {
+            tried.push((x.connection, x.session()));
+        }
+        counts && first && !(x.status() == Some(404) && x.session().is_some() && !lives_on(&all, x))
+    });
+    Verdict::every(gets.cloned().collect::<Vec<_>>(), "no stream was opened with GET", |x| match x.status() {
+        Some(405) => Ok(()),
+        Some(200..300) if x.is_stream() => Ok(()),
+        Some(200..300) => Err(x.header_breach("Content-Type", "a GET was answered with something else than a stream")),
+        other => Err(x.status_breach(format!("a GET was answered {}, not 405", other.unwrap_or_default()))),
+    })
+}
+
+/// Whether the session of `x` still served a request later on.
+fn lives_on(all: &[Exchange<'_>], x: &Exchange<'_>) -> bool {
+    all.iter().any(|y| y.event() > x.event() && y.session() == x.session() && y.succeeded())
+}
+
+/// Streams opened with GET that do not resume another.
+fn listening<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
+    let mut all = view.endpoint_exchanges();
+    all.retain(|x| x.is("GET") && x.is_stream() && x.succeeded() && x.request_header("last-event-id").is_none());
+    all
+}
+
+fn token(said: Said<'_>) -> Option<&serde_json::Value> {
+    said.message.params()?.get("_meta")?.get("progressToken")
+}
+
+/// The request that a progress notification reports on, if it is still running.
+fn running<'v>(view: &View<'v>, note: Said<'v>) -> Option<Said<'v>> {
+    let named = note.message.params()?.get("progressToken")?;
+    let asked = view.calls_by(Party::Client).filter(|c| c.request.connection == note.connection);
+    let mut live = asked.filter(|c| c.request.event < note.event && c.response.is_none_or(|r| r.event > note.event));
+    live.find(|c| token(c.request) == Some(named)).map(|c| c.request)
+}
+
+fn get_stream_unrelated(view: &View<'_>) -> Verdict {
+    let streams = listening(view);
+    let said = || streams.iter().flat_map(|x| x.told.iter().copied());
+    let progress = |s: &Said<'_>| s.is("notifications/progress");
+    let strays = said().filter(|s| progress(s) && running(view, *s).is_some());
+    let strays: Vec<_> =
+        strays.map(|s| s.breach("/params/progressToken", "belongs to a request still running")).collect();
+    let apart = said().filter(|s| !progress(s) && s.message.kind() == Kind::Notification).map(|s| s.event);
+    let at_home = view.by(Party::Server).filter(|s| {
+        progress(s)
+            && running(view, *s).is_some()
+            && streams.iter().any(|x| x.connection == s.connection && x.open_at(s.event))
+    });
+    let witnesses: Vec<_> = apart.chain(at_home.map(|s| s.event)).collect();
+    Verdict::never(strays, witnesses, "no GET stream was open while a request reported progress")
+}
+
+fn get_stream_no_responses(view: &View<'_>) -> Verdict {
+    let streams = listening(view);
+    let strays = streams.iter().flat_map(|x| x.responses().collect::<Vec<_>>());
+    let strays: Vec<_> = strays.map(|s| s.breach("/id", "a response on a GET stream that resumes nothing")).collect();
+    let answers = view.calls_by(Party::Client).filter_map(|c| c.response);
+    let meanwhile = answers.filter(|r| streams.iter().any(|x| x.connection == r.connection && x.open_at(r.event)));
+    let witnesses: Vec<_> = meanwhile.map(|r| r.event).collect();
+    Verdict::never(strays, witnesses, "no request was answered while a GET stream was open")
+}
+
+fn not_broadcast(view: &View<'_>) -> Verdict {
+    let mut streams = view.endpoint_exchanges();
+    streams.retain(|x| x.is_stream() && x.resumes().is_none());
+    let said: Vec<(&Exchange<'_>, Said<'_>)> =
+        streams.iter().flat_map(|x| x.told.iter().map(move |&s| (x, s))).collect();
+    for (index, (x, one)) in said.iter().enumerate() {
+        let twin = said[index + 1..].iter().find(|(y, other)| {
+            y.number != x.number && y.connection == x.connection && same(view, (x, *one), (y, *other))
+        });
+        if let Some((_, other)) = twin {
+            let why = format!("the same message was sent in event {} on another stream", one.event);
+            return Verdict::Broken(Breach::at(other.event, "", why));
+        }
+    }
+    let among = |s: &Said<'_>| {
+        streams
+            .iter()
+            .filter(|x| x.connection == s.connection && (x.number == s.exchange || x.open_at(s.event)))
+            .count()
+    };
+    let witnesses: Vec<_> = said.iter().filter(|(_, s)| among(s) > 1).map(|(_, s)| s.event).collect();
+    Verdict::witnessed(witnesses, "nothing was sent while several streams were open")
+}
+
+/// Whether two messages on two streams are one that was sent twice.
+fn same(view: &View<'_>, (x, one): (&Exchange<'_>, Said<'_>), (y, other): (&Exchange<'_>, Said<'_>)) -> bool {
+    let asked_once = |id: Option<&RequestId>| {
+        view.by(Party::Client).filter(|s| s.message.kind() == Kind::Request && s.message.id() == id).count() == 1
+    };
+    let equal = one.message.text() == other.message.text();
+    equal
+        && match one.message.kind() {
+            Kind::Request => true,
+            Kind::Result | Kind::Error => asked_once(one.message.id()),
+            // Two equal notifications may be two events; at one moment, on two streams that only listen, they are one.
+            Kind::Notification if one.is("notifications/progress") => true,
+            Kind::Notification => x.is("GET") && y.is("GET") && other.done.abs_diff(one.done) <= AT_ONCE,
+        }
+}

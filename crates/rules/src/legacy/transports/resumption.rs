@@ -1,0 +1,133 @@
+//! Resumability and redelivery over Streamable HTTP, 2025-03-26 to 2025-11-25.
+
+use std::collections::BTreeMap;
+
+use wire::revision::{R2025_03_26, R2025_11_25, R2026_07_28};
+use wire::{Kind, Party, Transport};
+
+use crate::rule::{Anchor, Rule, at, server};
+use crate::verdict::{Breach, Verdict};
+use crate::view::{Exchange, Said, View};
+
+const HTTP: &[Transport] = &[Transport::StreamableHttp];
+const SECTION: Anchor = at("basic/transports", "resumability-and-redelivery");
+
+/// The section's rules, in its own order.
+pub(crate) const RULES: &[Rule] = &[
+    server("http.event-ids-unique")
+        .on(HTTP)
+        .says(R2025_03_26, SECTION, "Event ids MUST be unique across all streams of a session.")
+        .gone(R2026_07_28)
+        .how("Collects the event ids of all streams of a session; a replay of the same event does not count.")
+        .mend("Put the stream's identity into the event id, or count per session instead of per stream.")
+        .judge(event_ids_unique),
+    server("http.event-ids-name-stream")
+        .on(HTTP)
+        .says(R2025_11_25, SECTION, "Event ids SHOULD tell the server which stream they came from.")
+        .gone(R2026_07_28)
+        .unobservable("an event id is opaque; what it means to the server does not cross"),
+    server("http.replay-same-stream")
+        .on(HTTP)
+        .says(R2025_03_26, SECTION, "A resumed stream MUST NOT replay messages of another stream.")
+        .gone(R2026_07_28)
+        .how("Resumes one of several streams and looks for events, or the answer, of another.")
+        .mend("Store events by stream, and replay those of the stream that `Last-Event-ID` belongs to alone.")
+        .judge(replay_same_stream),
+];
+
+/// A session: by its name where it has one, else by the client's connection.
+fn session<'v>(x: &Exchange<'v>) -> (u32, Option<&'v str>) {
+    (x.connection, x.session().or_else(|| x.response_header("mcp-session-id")))
+}
+
+fn streams<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
+    let mut all = view.endpoint_exchanges();
+    all.retain(|x| x.is_stream() && x.succeeded());
+    all
+}
+
+/// Events with an id and data, with their exchange, in the order in which they came.
+fn identified<'a, 'v>(streams: &'a [Exchange<'v>]) -> Vec<(usize, &'a Exchange<'v>, &'v str, &'v str)> {
+    let each = streams.iter().flat_map(|x| {
+        x.blocks.iter().filter_map(move |&(event, block)| {
+            let id = block.id.as_deref().filter(|id| !id.is_empty())?;
+            Some((event, x, id, block.data.as_deref()?))
+        })
+    });
+    let mut found: Vec<_> = each.collect();
+    found.sort_by_key(|&(event, ..)| event);
+    found
+}
+
+fn event_ids_unique(view: &View<'_>) -> Verdict {
+    let streams = streams(view);
+    let mut seen: BTreeMap<_, (usize, &str)> = BTreeMap::new();
+    let mut witnesses = Vec::new();
+    for (event, x, id, data) in identified(&streams) {
+        let key = (session(x), id);
+        match seen.get(&key) {
+            // An event without data is there for its id alone; some servers replay it with data of their own.
+            Some((_, before)) if x.resumes().is_some() && (*before == data || before.is_empty()) => {}
+            Some((first, _)) => {
+                let why = format!("event id {id:?} was given in event {first} already");
+                return Verdict::Broken(Breach::at(event, "", why));
+            }
+            None => _ = seen.insert(key, (event, data)),
+        }
+        witnesses.push(event);
+    }
+    if seen.len() < 2 {
+        return Verdict::NotSeen("fewer than two events had an id".to_owned());
+    }
+    Verdict::witnessed(witnesses, "no event had an id")
+}
+
+/// Which stream each event id was first given on; a resumption counts as the stream that it resumes.
+fn origins<'v>(streams: &[Exchange<'v>]) -> BTreeMap<((u32, Option<&'v str>), &'v str), u32> {
+    let mut origins = BTreeMap::new();
+    for (_, x, id, _) in identified(streams) {
+        let resumed = x.resumes().and_then(|last| origins.get(&(session(x), last)).copied());
+        origins.entry((session(x), id)).or_insert(resumed.unwrap_or(x.number));
+    }
+    origins
+}
+
+fn replay_same_stream(view: &View<'_>) -> Verdict {
+    if event_ids_unique(view).is_broken() {
+        return Verdict::NotSeen("event ids are not unique, so none tells which stream it came from".to_owned());
+    }
+    let streams = streams(view);
+    let origins = origins(&streams);
+    let mut witnesses = Vec::new();
+    for x in &streams {
+        let Some(&origin) = x.resumes().and_then(|last| origins.get(&(session(x), last))) else { continue };
+        for &(event, block) in &x.blocks {
+            let id = block.id.as_deref().unwrap_or_default();
+            if origins.get(&(session(x), id)).is_some_and(|&first| first != origin) {
+                let why = format!("event {id:?} belongs to another stream than the one resumed");
+                return Verdict::Broken(Breach::at(event, "", why));
+            }
+        }
+        if let Some(stray) = x.responses().find(|r| asked_elsewhere(view, *r, origin)) {
+            return Verdict::Broken(stray.breach("/id", "answers a request of another stream than the one resumed"));
+        }
+        let others = streams
+            .iter()
+            .any(|y| y.connection == x.connection && y.number != origin && !y.told.is_empty() && y.resumes().is_none());
+        if others {
+            witnesses.extend(x.told.last().map(|s| s.event));
+        }
+    }
+    Verdict::witnessed(witnesses, "no stream was resumed while there were others to confuse it with")
+}
+
+/// Whether the request that `response` answers was put in another exchange than `origin`, and only there.
+fn asked_elsewhere(view: &View<'_>, response: Said<'_>, origin: u32) -> bool {
+    let asked = view.by(Party::Client).filter(|s| {
+        s.message.kind() == Kind::Request
+            && s.connection == response.connection
+            && s.message.id() == response.message.id()
+    });
+    let places: Vec<u32> = asked.map(|s| s.exchange).collect();
+    !places.is_empty() && !places.contains(&origin)
+}

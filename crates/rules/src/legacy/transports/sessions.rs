@@ -1,0 +1,304 @@
+//! Sessions and the protocol version header of the Streamable HTTP transport, 2025-03-26 to 2025-11-25.
+
+use wire::revision::{R2025_03_26, R2025_06_18, R2026_07_28};
+use wire::{Revision, Transport};
+
+use crate::basic::transports::streamable_http::{foreign_origin, metadata::impossible};
+use crate::rule::{Anchor, Rule, at, server};
+use crate::verdict::{Located, Verdict};
+use crate::view::{Exchange, View};
+
+const HTTP: &[Transport] = &[Transport::StreamableHttp];
+const SESSIONS: Anchor = at("basic/transports", "session-management");
+const VERSION: Anchor = at("basic/transports", "protocol-version-header");
+
+/// The fewest bits of choice that a session id must offer at best to pass for hard to guess. Random UUIDs have 122.
+const FEWEST_BITS: usize = 64;
+
+/// The fewest bits within which two ids of one server may differ.
+const FEWEST_FRESH_BITS: usize = 32;
+
+/// The sections' rules, in their own order.
+pub(crate) const RULES: &[Rule] = &[
+    server("http.session-id-unique")
+        .on(HTTP)
+        .says(R2025_03_26, SESSIONS, "A session id SHOULD be globally unique.")
+        .gone(R2026_07_28)
+        .how("Opens more than one session and compares their ids.")
+        .mend("Make a new random id for each `initialize`.")
+        .judge(session_id_unique),
+    server("http.session-id-unguessable")
+        .on(HTTP)
+        .says(R2025_03_26, SESSIONS, "A session id SHOULD be cryptographically secure.")
+        .gone(R2026_07_28)
+        .how("Reckons how many ids of that length and alphabet there can be, and how much of it differs between two ids.")
+        .mend("Use a random UUID or 128 bits from a secure generator; no counters, no clocks.")
+        .judge(session_id_unguessable),
+    server("http.session-id-visible-ascii")
+        .on(HTTP)
+        .says(R2025_03_26, SESSIONS, "A session id MUST consist of visible ASCII characters, 0x21 to 0x7E.")
+        .gone(R2026_07_28)
+        .how("Looks at each session id that the server assigns.")
+        .mend("Encode the id in hexadecimal or Base64url.")
+        .judge(session_id_visible),
+    server("http.session-required-400")
+        .on(HTTP)
+        .says(R2025_03_26, SESSIONS, "A server that requires a session id SHOULD answer 400 where it is missing.")
+        .gone(R2026_07_28)
+        .how("Leaves the session header out after a session was assigned; a server that serves the request does not require it.")
+        .mend("Answer 400 Bad Request to any request but `initialize` that has no `Mcp-Session-Id` header.")
+        .judge(session_required_400),
+    server("http.terminated-session-404")
+        .on(HTTP)
+        .says(R2025_03_26, SESSIONS, "Requests with the id of a terminated session MUST be answered with 404.")
+        .gone(R2026_07_28)
+        .how("Ends a session with DELETE and, if the server agreed, goes on using its id.")
+        .mend("Answer 404 Not Found where the session in the header is not (or no longer) known.")
+        .judge(terminated_session_404),
+    server("http.bad-version-header-400")
+        .on(HTTP)
+        .says(R2025_06_18, VERSION, "An invalid or unsupported MCP-Protocol-Version header MUST be answered with 400.")
+        .gone(R2026_07_28)
+        .how("Names a protocol version that never was in the header of a request that is otherwise in order.")
+        .mend("Check the header on every request after `initialize` and answer 400 Bad Request.")
+        .judge(bad_version_header_400),
+    server("http.absent-version-header-served")
+        .on(HTTP)
+        .says(
+            R2025_06_18,
+            VERSION,
+            "Without a version header, or any other sign of the version, a server SHOULD assume 2025-03-26.",
+        )
+        .gone(R2026_07_28)
+        .how("Leaves the version header out where no session tells the version, and looks whether the request is served.")
+        .mend("Treat a request without `MCP-Protocol-Version` as one of 2025-03-26 instead of refusing it.")
+        .judge(absent_version_header_served),
+];
+
+/// A session that a server assigned.
+pub(crate) struct Issued<'v> {
+    /// The exchange of the `initialize` request.
+    pub exchange: Exchange<'v>,
+    /// The session's id.
+    pub id: &'v str,
+}
+
+impl Located for Issued<'_> {
+    fn event(&self) -> usize {
+        self.exchange.event()
+    }
+}
+
+/// The sessions that the server assigned, in order.
+pub(crate) fn issued<'v>(view: &View<'v>) -> Vec<Issued<'v>> {
+    let opens = |x: &Exchange<'_>| x.succeeded() && x.asked.iter().any(|s| s.is("initialize"));
+    let assigned = |x: Exchange<'v>| {
+        let id = x.response_header("mcp-session-id")?;
+        Some(Issued { exchange: x, id })
+    };
+    view.endpoint_exchanges().into_iter().filter(opens).filter_map(assigned).collect()
+}
+
+/// Sessions that the client ended and the server agreed: the event of the DELETE's answer, and the id.
+pub(crate) fn endings<'v>(view: &View<'v>) -> Vec<(usize, &'v str)> {
+    let all = view.endpoint_exchanges();
+    all.iter().filter(|x| x.is("DELETE") && x.succeeded()).filter_map(|x| Some((x.event(), x.session()?))).collect()
+}
+
+fn session_id_unique(view: &View<'_>) -> Verdict {
+    let issued = issued(view);
+    if issued.len() < 2 {
+        return Verdict::NotSeen("fewer than two sessions were opened".to_owned());
+    }
+    Verdict::every(issued.iter().enumerate().map(|(n, i)| (i.event(), (n, i))), "", |(_, (n, i))| {
+        match issued[..*n].iter().find(|other| other.id == i.id) {
+            None => Ok(()),
+            Some(other) => {
+                let why = format!("the session opened in event {} has the same id", other.event());
+                Err(i.exchange.header_breach("Mcp-Session-Id", why))
+            }
+        }
+    })
+}
+
+/// The bits that one character of `id` can carry at most, by the alphabet that it seems to be of.
+fn bits_per_character(id: &str) -> f64 {
+    let all = |kind: fn(&u8) -> bool| id.bytes().all(|b| b == b'-' || kind(&b));
+    if all(u8::is_ascii_digit) {
+        10f64.log2()
+    } else if all(u8::is_ascii_hexdigit) {
+        4.0
+    } else {
+        94f64.log2()
+    }
+}
+
+fn bits(id: &str, characters: usize) -> usize {
+    (bits_per_character(id) * characters as f64) as usize
+}
+
+/// How many characters lie between the first and the last that tell two ids apart; the longer length where that differs.
+fn fresh_characters(one: &str, other: &str) -> usize {
+    if one.len() != other.len() {
+        return one.len().max(other.len());
+    }
+    let apart: Vec<usize> =
+        one.bytes().zip(other.bytes()).enumerate().filter(|(_, (a, b))| a != b).map(|(i, _)| i).collect();
+    match (apart.first(), apart.last()) {
+        (Some(first), Some(last)) => last - first + 1,
+        _ => one.len(),
+    }
+}
+
+fn session_id_unguessable(view: &View<'_>) -> Verdict {
+    let issued = issued(view);
+    Verdict::every(
+        issued.iter().enumerate().map(|(n, i)| (i.event(), (n, i))),
+        "no session was assigned",
+        |(_, (n, i))| {
+            let characters = i.id.bytes().filter(|b| *b != b'-').count();
+            if bits(i.id, characters) < FEWEST_BITS {
+                let why = format!("{characters} characters leave fewer than {FEWEST_BITS} bits to guess");
+                return Err(i.exchange.header_breach("Mcp-Session-Id", why));
+            }
+            let near =
+                issued[..*n].iter().find(|other| bits(i.id, fresh_characters(other.id, i.id)) < FEWEST_FRESH_BITS);
+            match near {
+                None => Ok(()),
+                Some(other) => {
+                    let why =
+                        format!("differs in a few characters only from the id assigned in event {}", other.event());
+                    Err(i.exchange.header_breach("Mcp-Session-Id", why))
+                }
+            }
+        },
+    )
+}
+
+fn session_id_visible(view: &View<'_>) -> Verdict {
+    Verdict::every(issued(view), "no session was assigned", |i| {
+        if !i.id.is_empty() && i.id.bytes().all(|b| b.is_ascii_graphic()) {
+            return Ok(());
+        }
+        let why = if i.id.is_empty() { "the id is empty" } else { "the id has characters beyond visible ASCII" };
+        Err(i.exchange.header_breach("Mcp-Session-Id", why))
+    })
+}
+
+/// The session of an exchange's connection at that time.
+fn current<'a, 'v>(issued: &'a [Issued<'v>], x: &Exchange<'v>) -> Option<&'a Issued<'v>> {
+    issued.iter().rfind(|i| i.exchange.connection == x.connection && i.event() < x.event())
+}
+
+/// Whether nothing but what a rule is about can be wrong with a request's head.
+fn sound_version(x: &Exchange<'_>) -> bool {
+    x.request_header("mcp-protocol-version").is_none_or(|v| v.parse::<Revision>().is_ok())
+}
+
+fn session_required_400(view: &View<'_>) -> Verdict {
+    let issued = issued(view);
+    let bare = view.endpoint_exchanges().into_iter().filter(|x| {
+        x.session().is_none()
+            && current(&issued, x).is_some()
+            && !x.asked.iter().any(|s| s.is("initialize") || modern(s.message.meta()))
+            && !x.asked.is_empty()
+            && !x.garbled
+            && sound_version(x)
+            && !foreign_origin(x)
+            && !x.turned_away()
+            && x.status().is_some_and(|s| (400..500).contains(&s))
+    });
+    Verdict::every(bare, "no request without the session's id was refused", |x| match x.status() {
+        Some(400) => Ok(()),
+        other => Err(x.status_breach(format!("refused with {}, not 400", other.unwrap_or_default()))),
+    })
+}
+
+fn modern(meta: Option<&serde_json::Value>) -> bool {
+    meta.is_some_and(|m| m.get("io.modelcontextprotocol/protocolVersion").is_some())
+}
+
+fn terminated_session_404(view: &View<'_>) -> Verdict {
+    let endings = endings(view);
+    let over = |x: &Exchange<'_>| endings.iter().any(|&(event, id)| event < begun(x) && x.session() == Some(id));
+    let late = view.endpoint_exchanges().into_iter().filter(|x| {
+        over(x) && !x.turned_away() && sound_version(x) && !foreign_origin(x) && x.status().is_some() && !x.garbled
+    });
+    let opens = |x: &Exchange<'_>| x.asked.iter().any(|s| s.is("initialize"));
+    // A second DELETE that succeeds says, as HTTP has it, that the session is gone: no one is misled.
+    let late = late.filter(|x| !x.is("DELETE"));
+    Verdict::every(late.filter(|x| !opens(x)), "no session was ended and used again", |x| match x.status() {
+        Some(404) => Ok(()),
+        other => {
+            Err(x.status_breach(format!("a terminated session was answered {}, not 404", other.unwrap_or_default())))
+        }
+    })
+}
+
+fn begun(x: &Exchange<'_>) -> usize {
+    x.request.map_or(0, |(event, ..)| event)
+}
+
+fn bad_version_header_400(view: &View<'_>) -> Verdict {
+    let all = view.endpoint_exchanges();
+    let issued = issued(view);
+    let odd = all.iter().filter(|x| {
+        x.request_header("mcp-protocol-version").is_some_and(impossible)
+            && x.is("POST")
+            && !x.asked.is_empty()
+            && !x.garbled
+            && !x.asked.iter().any(|s| s.is("initialize"))
+            && x.session() == current(&issued, x).map(|i| i.id)
+            && !foreign_origin(x)
+            && !x.turned_away()
+            && x.status().is_some()
+            && twin(&all, x).is_some()
+    });
+    Verdict::every(odd.cloned(), "no request in an open session named an impossible version", |x| match x.status() {
+        Some(400) => Ok(()),
+        other => {
+            let version = x.request_header("mcp-protocol-version").unwrap_or_default().escape_debug();
+            Err(x.status_breach(format!("version `{version}` was answered {}, not 400", other.unwrap_or_default())))
+        }
+    })
+}
+
+/// A request of the same session, with another version header, that was accepted.
+fn twin<'a, 'v>(all: &'a [Exchange<'v>], x: &Exchange<'v>) -> Option<&'a Exchange<'v>> {
+    let version = |y: &Exchange<'v>| y.request_header("mcp-protocol-version");
+    all.iter().find(|y| {
+        y.is("POST")
+            && y.succeeded()
+            && y.connection == x.connection
+            && y.session() == x.session()
+            && version(y) != version(x)
+            || y.succeeded() && y.connection == x.connection && y.asked.iter().any(|s| s.is("initialize"))
+    })
+}
+
+fn absent_version_header_served(view: &View<'_>) -> Verdict {
+    let all = view.endpoint_exchanges();
+    let bare = all.iter().filter(|x| {
+        let same = |y: &&Exchange<'_>| {
+            y.request_header("mcp-protocol-version").is_some()
+                && y.succeeded()
+                && y.question().and_then(|s| s.message.method()) == x.question().and_then(|s| s.message.method())
+        };
+        x.is("POST")
+            && x.request_header("mcp-protocol-version").is_none()
+            && x.session().is_none()
+            && x.question().is_some_and(|s| !s.is("initialize") && !modern(s.message.meta()))
+            && !foreign_origin(x)
+            && !x.turned_away()
+            && x.status().is_some()
+            && issued(view).is_empty()
+            && all.iter().any(|y| same(&y))
+    });
+    Verdict::every(bare.cloned(), "no request without a session left the version header out", |x| {
+        if x.succeeded() {
+            return Ok(());
+        }
+        let status = x.status().unwrap_or_default();
+        Err(x.status_breach(format!("refused with {status}; with the header the same request was served")))
+    })
+}

@@ -1,0 +1,26 @@
+//! What the specification demands: one file per page of the specification, rules in the page's own order.
+//!
+//! Rules are constant data and plain functions that read a [`View`] of a trace. This crate knows no runtime, socket,
+//! clock or file, and nothing of how traces are made.
+
+pub mod book;
+pub mod example;
+pub mod judge;
+pub mod rule;
+pub mod verdict;
+pub mod view;
+
+mod asking;
+mod basic;
+mod content;
+mod legacy;
+mod safety;
+mod schema;
+mod server;
+mod shapes;
+
+pub use book::{book, find};
+pub use judge::judge;
+pub use rule::{Level, Role, Rule};
+pub use verdict::{Breach, Verdict};
+pub use view::View;

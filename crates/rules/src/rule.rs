@@ -1,0 +1,283 @@
+//! What a rule is: one thing the specification demands, as constant data and a plain function.
+//!
+//! A rule only reads a [`View`] of a trace. It does no I/O, keeps no state and makes no traffic.
+
+use wire::{Revision, Transport};
+
+use crate::verdict::Verdict;
+use crate::view::View;
+
+/// Whom a rule binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The server alone.
+    Server,
+    /// The client alone.
+    Client,
+    /// Whichever party is judged.
+    Both,
+}
+
+/// How strongly the specification puts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Level {
+    /// MUST, MUST NOT, REQUIRED.
+    Must,
+    /// SHOULD, SHOULD NOT, RECOMMENDED.
+    Should,
+    /// MAY, OPTIONAL.
+    May,
+    /// No sentence demands it; a good peer does it all the same. Reported apart, never scored.
+    Safety,
+}
+
+impl Level {
+    /// The word in reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Must => "MUST",
+            Self::Should => "SHOULD",
+            Self::May => "MAY",
+            Self::Safety => "SAFETY",
+        }
+    }
+
+    /// The level that our own wording of a sentence states.
+    const fn of(text: &str) -> Self {
+        if contains(text, "MUST") {
+            Self::Must
+        } else if contains(text, "SHOULD") {
+            Self::Should
+        } else if contains(text, "MAY") {
+            Self::May
+        } else {
+            panic!("a sentence says MUST, SHOULD or MAY")
+        }
+    }
+}
+
+const fn contains(text: &str, word: &str) -> bool {
+    let (text, word) = (text.as_bytes(), word.as_bytes());
+    let mut start = 0;
+    while start + word.len() <= text.len() {
+        let mut same = 0;
+        while same < word.len() && text[start + same] == word[same] {
+            same += 1;
+        }
+        if same == word.len() {
+            return true;
+        }
+        start += 1;
+    }
+    false
+}
+
+/// Where a sentence stands: a page of the specification and a heading on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// The page's path, such as `server/tools`.
+    pub page: &'static str,
+    /// The heading's slug, such as `list-changed-notification`; empty for the page's beginning.
+    pub section: &'static str,
+}
+
+/// Names a place in the specification.
+pub const fn at(page: &'static str, section: &'static str) -> Anchor {
+    Anchor { page, section }
+}
+
+/// One sentence of the specification in our own words, from one revision on.
+#[derive(Clone, Copy, Debug)]
+pub struct Sentence {
+    /// The first revision that says it so.
+    pub since: Revision,
+    /// Where it says it.
+    pub anchor: Anchor,
+    /// Our wording.
+    pub text: &'static str,
+    /// How strongly, read from the wording.
+    pub level: Level,
+}
+
+impl Sentence {
+    /// The sentence's address at `revision`.
+    pub fn url(&self, revision: Revision) -> String {
+        let Anchor { page, section } = self.anchor;
+        let page = page.strip_suffix("/index").unwrap_or(page);
+        let hash = if section.is_empty() { "" } else { "#" };
+        format!("https://modelcontextprotocol.io/specification/{revision}/{page}{hash}{section}")
+    }
+}
+
+/// How a rule reaches its verdict on one trace.
+#[derive(Clone, Copy)]
+pub enum Judging {
+    /// By reading the trace.
+    Judge(fn(&View<'_>) -> Verdict),
+    /// Not at all: no wire signal, process behaviour or HTTP exchange could ever tell, and why.
+    Unobservable(&'static str),
+}
+
+/// One thing the specification (or good sense: [`Level::Safety`]) demands.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    /// A stable name: area and demand, such as `tools.names-unique`.
+    pub id: &'static str,
+    /// Whom it binds.
+    pub role: Role,
+    /// The transports on which it can apply; all where empty.
+    pub transports: &'static [Transport],
+    /// The capability (dotted path) the judged party must have declared for it to apply.
+    pub needs: Option<&'static str>,
+    /// Whether the verdict may depend on timing: such a finding is tried once more, alone, before it is reported.
+    pub timed: bool,
+    /// How the verdict is reached, in a sentence or two.
+    pub how: &'static str,
+    /// How to mend a peer that breaks it.
+    pub mend: &'static str,
+    judging: Judging,
+    sentences: [Option<Sentence>; 6],
+    gone: Option<Revision>,
+}
+
+impl Rule {
+    const fn new(id: &'static str, role: Role) -> Self {
+        Self {
+            id,
+            role,
+            transports: &[],
+            needs: None,
+            timed: false,
+            how: "",
+            mend: "",
+            judging: Judging::Unobservable("no judge was given"),
+            sentences: [None; 6],
+            gone: None,
+        }
+    }
+
+    /// Adds the sentence as `since` words it: the first one, a rewording, a move to another page, or a change of level.
+    pub const fn says(self, since: Revision, anchor: Anchor, text: &'static str) -> Self {
+        self.sentence(Sentence { since, anchor, text, level: Level::of(text) })
+    }
+
+    /// States what a good peer does where no sentence demands it, and the page that comes closest.
+    pub const fn asks(self, since: Revision, anchor: Anchor, text: &'static str) -> Self {
+        self.sentence(Sentence { since, anchor, text, level: Level::Safety })
+    }
+
+    const fn sentence(mut self, sentence: Sentence) -> Self {
+        let mut free = 0;
+        while self.sentences[free].is_some() {
+            free += 1;
+        }
+        self.sentences[free] = Some(sentence);
+        self
+    }
+
+    /// The first revision that no longer has the sentence.
+    pub const fn gone(mut self, revision: Revision) -> Self {
+        self.gone = Some(revision);
+        self
+    }
+
+    /// Restricts the rule to some transports.
+    pub const fn on(mut self, transports: &'static [Transport]) -> Self {
+        self.transports = transports;
+        self
+    }
+
+    /// Restricts the rule to peers that declared a capability, as a dotted path: `tools`, `resources.subscribe`.
+    pub const fn needs(mut self, capability: &'static str) -> Self {
+        self.needs = Some(capability);
+        self
+    }
+
+    /// Says that the verdict may depend on timing.
+    pub const fn timed(mut self) -> Self {
+        self.timed = true;
+        self
+    }
+
+    /// Says how the verdict is reached (for `proof explain`).
+    pub const fn how(mut self, how: &'static str) -> Self {
+        self.how = how;
+        self
+    }
+
+    /// Says how to mend a peer that breaks it (for `proof explain` and reports).
+    pub const fn mend(mut self, mend: &'static str) -> Self {
+        self.mend = mend;
+        self
+    }
+
+    /// Gives the rule its judge.
+    pub const fn judge(mut self, judge: fn(&View<'_>) -> Verdict) -> Self {
+        self.judging = Judging::Judge(judge);
+        self
+    }
+
+    /// Declares that nothing observable could ever tell, and why.
+    pub const fn unobservable(mut self, why: &'static str) -> Self {
+        self.judging = Judging::Unobservable(why);
+        self
+    }
+
+    /// How it is judged.
+    pub const fn judging(&self) -> Judging {
+        self.judging
+    }
+
+    /// Whether it has a judge.
+    pub const fn is_judged(&self) -> bool {
+        matches!(self.judging, Judging::Judge(_))
+    }
+
+    /// Every wording, oldest first.
+    pub fn sentences(&self) -> impl Iterator<Item = &Sentence> {
+        self.sentences.iter().flatten()
+    }
+
+    /// The sentence as it stands at `revision`, if it does.
+    pub fn sentence_at(&self, revision: Revision) -> Option<&Sentence> {
+        if self.gone.is_some_and(|gone| revision.at_least(gone)) {
+            return None;
+        }
+        self.sentences().filter(|s| revision.at_least(s.since)).last()
+    }
+
+    /// The newest revision that has the sentence, and the sentence.
+    pub fn newest(&self) -> Option<(Revision, &Sentence)> {
+        Revision::ALL.into_iter().rev().find_map(|r| self.sentence_at(r).map(|s| (r, s)))
+    }
+
+    /// Whether it can apply over `transport`.
+    pub fn runs_on(&self, transport: Transport) -> bool {
+        self.transports.is_empty() || self.transports.contains(&transport)
+    }
+
+    /// Whether it is a safety rule.
+    pub fn is_safety(&self) -> bool {
+        self.sentences().any(|s| s.level == Level::Safety)
+    }
+}
+
+/// A rule that binds the server.
+pub const fn server(id: &'static str) -> Rule {
+    Rule::new(id, Role::Server)
+}
+
+/// A rule that binds the client.
+pub const fn client(id: &'static str) -> Rule {
+    Rule::new(id, Role::Client)
+}
+
+/// A rule that binds whichever party is judged.
+pub const fn both(id: &'static str) -> Rule {
+    Rule::new(id, Role::Both)
+}
+
+/// A safety rule about servers: something a good peer does that no sentence demands. Word it with [`Rule::asks`].
+pub const fn safety(id: &'static str) -> Rule {
+    Rule::new(id, Role::Server)
+}

@@ -1,0 +1,201 @@
+//! Resilience: a good server outlives what it is sent, and goes on answering.
+
+use wire::message::{Fault, Packet, parse};
+use wire::revision::{R2024_11_05, R2026_07_28};
+use wire::trace::{Closed, Content, mark};
+use wire::{Kind, Party, RequestId, Transport, method};
+
+use super::{anywhere, over_stdio};
+use crate::rule::{Rule, at, safety};
+use crate::verdict::{Breach, Verdict};
+use crate::view::View;
+
+/// From how many bytes on a message counts as large: more than one read of a pipe brings, and than line readers with a
+/// default limit (Python's asyncio) take.
+const LARGE: usize = 1 << 16;
+
+const HTTP: &[Transport] = &[Transport::StreamableHttp, Transport::HttpSse];
+const ASKS_HTTP: &str = "A good server goes on serving after broken HTTP.";
+
+/// The rules.
+pub(crate) const RULES: &[Rule] = &[
+    anywhere("safety.survives-garbage", "A good server goes on answering after bytes that are no message.")
+        .timed()
+        .how("Sends garbage and then a request.")
+        .mend("Answer what cannot be parsed with -32700 and read on.")
+        .judge(survives_garbage),
+    anywhere(
+        "safety.survives-deep-nesting",
+        "A good server goes on answering after JSON that is nested absurdly deep.",
+    )
+    .timed()
+    .how("Sends thousands of nested arrays and then a request.")
+    .mend("Use a parser with a depth limit and answer what exceeds it with an error.")
+    .judge(survives_deep_nesting),
+    anywhere("safety.survives-large-message", "A good server goes on answering after a message of more than 64 KiB.")
+        .timed()
+        .how("Sends a large message and then a small request.")
+        .mend("Refuse what is too large with an error, and read on.")
+        .judge(survives_large_message),
+    anywhere("safety.survives-unknown-notification", "A good server passes over notifications that it does not know.")
+        .timed()
+        .how("Sends a notification that no revision has and then a request.")
+        .mend("Ignore unknown notifications instead of failing on them.")
+        .judge(survives_unknown_notification),
+    over_stdio("safety.crlf-tolerated", "A good server takes a line that ends in CR LF.")
+        .timed()
+        .how("Sends a request on a line that ends in CR LF.")
+        .mend("Treat a carriage return before the line feed as white space.")
+        .judge(crlf_tolerated),
+    safety("safety.survives-broken-http")
+        .on(HTTP)
+        .asks(R2024_11_05, at("basic/transports", ""), ASKS_HTTP)
+        .asks(R2026_07_28, at("basic/transports/streamable-http", ""), ASKS_HTTP)
+        .timed()
+        .how("Writes half a request, or no HTTP at all, to a socket of its own, and then asks in order.")
+        .mend("Bound the time and size of a request's head, and let an error end its own connection only.")
+        .judge(survives_broken_http),
+];
+
+/// Whether requests of different exchanges reach the server side by side, so that one lost connection says nothing.
+fn over_http(view: &View<'_>) -> bool {
+    matches!(view.transport(), Transport::StreamableHttp | Transport::HttpSse)
+}
+
+/// What became of the server after a stimulus: an answer to a later request, or its end or silence.
+fn after(view: &View<'_>, stimulus: usize) -> Option<Result<usize, Breach>> {
+    let connection = view.frame(stimulus).connection;
+    let here = |other: u32| other == connection || over_http(view);
+    let later: Vec<_> =
+        view.calls_by(Party::Client).filter(|c| c.request.event > stimulus && here(c.request.connection)).collect();
+    if let Some(answer) = later.iter().find_map(|c| c.response) {
+        return Some(Ok(answer.event));
+    }
+    let prompted = |event: usize| {
+        let ours = |name| view.marks(name).any(|(e, _)| e < event && view.frame(e).connection == connection);
+        ours(mark::STDIN_CLOSED) || ours(mark::SIGNAL)
+    };
+    let ended = view.frames().skip(stimulus).find(|&(event, f)| {
+        here(f.connection)
+            && !prompted(event)
+            && match &f.content {
+                Content::Exit { .. } => true,
+                // Written down where no connection came about: for the next request, before it could be put.
+                Content::Closed(Closed::Failed) => over_http(view) && f.from == Party::Client && f.to == Party::Server,
+                _ => false,
+            }
+    });
+    if let Some((event, _)) = ended {
+        return Some(Err(Breach::at(event, "", format!("the server ended after what stands in event {stimulus}"))));
+    }
+    let silent = view.marks(mark::UNANSWERED).find(|(_, m)| {
+        let id = m.value.get("id").and_then(RequestId::from_value);
+        id.is_some() && later.iter().any(|c| c.request.message.id() == id.as_ref())
+    });
+    let why = format!("no answer any more after what stands in event {stimulus}");
+    silent.map(|(event, _)| Err(Breach::at(event, "", why)))
+}
+
+fn survives(view: &View<'_>, stimuli: impl IntoIterator<Item = usize>, unseen: &str) -> Verdict {
+    let mut witnesses = Vec::new();
+    for stimulus in stimuli {
+        match after(view, stimulus) {
+            Some(Ok(answer)) => witnesses.push(answer),
+            Some(Err(breach)) => return Verdict::Broken(breach),
+            None => {}
+        }
+    }
+    Verdict::witnessed(witnesses, unseen)
+}
+
+/// Events in which the client sent something that is no message: lines, raw lines, bodies.
+fn garbage<'v>(view: &'v View<'_>) -> impl Iterator<Item = usize> + 'v {
+    let bodies = view.exchanges().into_iter().filter(|x| x.garbled && x.partner == Some(Party::Server));
+    let raw = view.frames().filter(|(_, f)| f.from == Party::Client && !over_http(view));
+    let raw = raw.filter(|(_, f)| match &f.content {
+        Content::Raw(bytes) => bytes.ends_with(b"\n") && parse(bytes).is_err(),
+        _ => false,
+    });
+    let lines = view.our_garbled().map(|g| g.event);
+    lines.chain(bodies.filter_map(|x| x.sent.map(|(event, _)| event))).chain(raw.map(|(event, _)| event))
+}
+
+/// The bytes with which the client said something, or tried to.
+fn bytes(content: &Content) -> Option<&[u8]> {
+    match content {
+        Content::Line { bytes, .. }
+        | Content::Body { bytes, .. }
+        | Content::WebSocket { bytes, .. }
+        | Content::Raw(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+fn too_deep(view: &View<'_>, event: usize) -> bool {
+    bytes(&view.frame(event).content).is_some_and(|bytes| parse(bytes).is_err_and(|m| m.fault == Fault::TooDeep))
+}
+
+fn survives_garbage(view: &View<'_>) -> Verdict {
+    let plain = garbage(view).filter(|&event| !too_deep(view, event));
+    survives(view, plain.collect::<Vec<_>>(), "no garbage was sent, or nothing asked after it")
+}
+
+fn survives_deep_nesting(view: &View<'_>) -> Verdict {
+    let deep = garbage(view).filter(|&event| too_deep(view, event));
+    survives(view, deep.collect::<Vec<_>>(), "no deep nesting was sent, or nothing asked after it")
+}
+
+fn survives_large_message(view: &View<'_>) -> Verdict {
+    let sent = view.frames().filter(|(_, f)| f.from == Party::Client);
+    let large = sent.filter(|(_, f)| bytes(&f.content).is_some_and(|bytes| bytes.len() >= LARGE));
+    survives(view, large.map(|(event, _)| event), "no large message was sent, or nothing asked after it")
+}
+
+fn survives_unknown_notification(view: &View<'_>) -> Verdict {
+    let unknown = view.by(Party::Client).filter(|s| {
+        s.message.kind() == Kind::Notification && s.message.method().is_some_and(|m| !method::known_ever(m))
+    });
+    survives(view, unknown.map(|s| s.event), "no unknown notification was sent, or nothing asked after it")
+}
+
+/// The id of a request that the client sent on a line that ends in CR LF.
+fn asked_with_cr(content: &Content) -> Option<RequestId> {
+    let line = match content {
+        Content::Line { bytes, .. } => bytes.strip_suffix(b"\r")?,
+        Content::Raw(bytes) => bytes.strip_suffix(b"\r\n")?,
+        _ => return None,
+    };
+    match parse(line) {
+        Ok(Packet::Message(message)) if message.kind() == Kind::Request => message.id().cloned(),
+        _ => None,
+    }
+}
+
+fn crlf_tolerated(view: &View<'_>) -> Verdict {
+    let mut witnesses = Vec::new();
+    for (event, frame) in view.frames().filter(|(_, f)| f.from == Party::Client) {
+        let Some(id) = asked_with_cr(&frame.content) else { continue };
+        let answer = view.by(Party::Server).find(|s| {
+            s.event > event
+                && s.connection == frame.connection
+                && s.message.kind().is_response()
+                && s.message.id() == Some(&id)
+        });
+        let silent = view
+            .marks(mark::UNANSWERED)
+            .find(|(_, m)| m.value.get("id").and_then(RequestId::from_value).as_ref() == Some(&id));
+        match (answer, silent) {
+            (Some(answer), _) => witnesses.push(answer.event),
+            (None, Some((event, _))) => {
+                return Verdict::Broken(Breach::at(event, "", "a line that ends in CR LF was not answered"));
+            }
+            (None, None) => {}
+        }
+    }
+    Verdict::witnessed(witnesses, "no line with CR LF was sent")
+}
+
+fn survives_broken_http(view: &View<'_>) -> Verdict {
+    let raw = view.frames().filter(|(_, f)| f.from == Party::Client && matches!(f.content, Content::Raw(_)));
+    survives(view, raw.map(|(event, _)| event), "no broken HTTP was sent, or nothing asked after it")
+}

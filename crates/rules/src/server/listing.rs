@@ -1,0 +1,390 @@
+//! The lists a server offers (tools, prompts, resources, templates), put together from their pages, and what the
+//! specification says of all of them alike. It must not know what stands in an item.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use wire::trace::{Content, header};
+use wire::{Era, Kind, Transport};
+
+use crate::basic::overview::errors::is_weighed;
+use crate::verdict::{Breach, Kept, Located, Verdict};
+use crate::view::{Call, Said, View};
+
+/// One kind of list.
+pub(crate) struct List {
+    /// The method that lists it.
+    pub method: &'static str,
+    /// The member of the result that holds it.
+    pub member: &'static str,
+    /// The member that identifies an item.
+    pub key: &'static str,
+    /// The capability of the servers that have it.
+    pub capability: &'static str,
+    /// The notification that it changed.
+    pub changed: &'static str,
+    /// The subscription filter for that notification.
+    pub filter: &'static str,
+}
+
+/// `tools/list`
+pub(crate) const TOOLS: List = List {
+    method: "tools/list",
+    member: "tools",
+    key: "name",
+    capability: "tools",
+    changed: "notifications/tools/list_changed",
+    filter: "toolsListChanged",
+};
+
+/// `prompts/list`
+pub(crate) const PROMPTS: List = List {
+    method: "prompts/list",
+    member: "prompts",
+    key: "name",
+    capability: "prompts",
+    changed: "notifications/prompts/list_changed",
+    filter: "promptsListChanged",
+};
+
+/// `resources/list`
+pub(crate) const RESOURCES: List = List {
+    method: "resources/list",
+    member: "resources",
+    key: "uri",
+    capability: "resources",
+    changed: "notifications/resources/list_changed",
+    filter: "resourcesListChanged",
+};
+
+/// `resources/templates/list`
+pub(crate) const TEMPLATES: List =
+    List { method: "resources/templates/list", member: "resourceTemplates", key: "uriTemplate", ..RESOURCES };
+
+/// Every kind of list that is paginated.
+pub(crate) const ALL: [&List; 4] = [&TOOLS, &PROMPTS, &RESOURCES, &TEMPLATES];
+
+/// One answered page of a list.
+#[derive(Clone, Copy)]
+pub(crate) struct Page<'v> {
+    /// The request.
+    pub request: Said<'v>,
+    /// The response.
+    pub response: Said<'v>,
+    /// What is on it.
+    pub items: &'v [Value],
+    /// The result as a whole.
+    pub result: &'v Value,
+}
+
+impl<'v> Page<'v> {
+    /// The cursor that was asked with.
+    pub(crate) fn cursor(&self) -> Option<&'v Value> {
+        self.request.message.params().and_then(|p| p.get("cursor")).filter(|c| !c.is_null())
+    }
+
+    /// The cursor of the page after it.
+    pub(crate) fn next(&self) -> Option<&'v str> {
+        self.result.get("nextCursor")?.as_str()
+    }
+
+    /// The items' keys in order; `None` where one has none.
+    pub(crate) fn keys(&self, list: &List) -> Option<Vec<&'v str>> {
+        self.items.iter().map(|item| item.get(list.key).and_then(Value::as_str)).collect()
+    }
+}
+
+impl Located for Page<'_> {
+    fn event(&self) -> usize {
+        self.response.event
+    }
+}
+
+/// An item of a list where it stands.
+#[derive(Clone)]
+pub(crate) struct Item<'v> {
+    /// The response it stands in.
+    pub said: Said<'v>,
+    /// Where in it.
+    pub pointer: String,
+    /// The item.
+    pub value: &'v Value,
+}
+
+impl Located for Item<'_> {
+    fn event(&self) -> usize {
+        self.said.event
+    }
+}
+
+impl<'v> Item<'v> {
+    /// A breach at `below` within the item.
+    pub(crate) fn breach(&self, below: &str, why: impl Into<String>) -> Breach {
+        self.said.breach(format!("{}{below}", self.pointer), why)
+    }
+
+    /// A member of the item that is a string.
+    pub(crate) fn text(&self, member: &str) -> Option<&'v str> {
+        self.value.get(member)?.as_str()
+    }
+}
+
+/// All pages of a list that were answered with a result.
+pub(crate) fn pages<'v>(view: &View<'v>, list: &List) -> Vec<Page<'v>> {
+    let page = |call: Call<'v>| {
+        let (response, result) = (call.response.filter(|said| view.current(*said))?, call.result()?);
+        let items = result.get(list.member)?.as_array()?;
+        Some(Page { request: call.request, response, items, result })
+    };
+    view.calls(list.method).filter_map(page).collect()
+}
+
+/// All items of a list, on whatever page.
+pub(crate) fn items<'v>(view: &View<'v>, list: &List) -> Vec<Item<'v>> {
+    let of = |page: Page<'v>| {
+        page.items.iter().enumerate().map(move |(index, value)| Item {
+            said: page.response,
+            pointer: format!("/result/{}/{index}", list.member),
+            value,
+        })
+    };
+    pages(view, list).into_iter().flat_map(of).collect()
+}
+
+/// The pages of a list from the first to the last, as one client walked them.
+pub(crate) type Walk<'v> = Vec<Page<'v>>;
+
+/// Every walk that came to its end.
+pub(crate) fn walks<'v>(view: &View<'v>, list: &List) -> Vec<Walk<'v>> {
+    let pages = pages(view, list);
+    let from = |first: &Page<'v>| {
+        let mut walk = vec![*first];
+        while let Some(cursor) = walk.last()?.next() {
+            let here = walk.last()?;
+            let next = pages.iter().find(|p| {
+                p.request.event > here.response.event
+                    && p.request.connection == here.request.connection
+                    && p.cursor().and_then(Value::as_str) == Some(cursor)
+            })?;
+            walk.push(*next);
+        }
+        Some(walk)
+    };
+    pages.iter().filter(|page| page.cursor().is_none()).filter_map(from).collect()
+}
+
+/// Whether a list surely lacks `key`: it was read to its end, no page of the trace has it, and no change was announced
+/// after that.
+pub(crate) fn surely_lacks(view: &View<'_>, list: &List, key: &str) -> bool {
+    let changed = view.notifications(list.changed).last().map_or(0, |said| said.event);
+    let fresh = |walk: &Walk<'_>| walk.first().is_some_and(|page| page.request.event > changed);
+    walks(view, list).iter().any(fresh) && items(view, list).iter().all(|item| item.text(list.key) != Some(key))
+}
+
+/// Whether a URI template could make `uri`, as far as its literal beginning tells.
+pub(crate) fn could_make(template: &str, uri: &str) -> bool {
+    uri.starts_with(template.split('{').next().unwrap_or_default())
+}
+
+/// The item of that key, if every page that has it says the same of it.
+pub(crate) fn definition<'v>(view: &View<'v>, list: &List, key: &str) -> Option<&'v Value> {
+    let items = items(view, list);
+    let mut found = items.iter().filter(|item| item.text(list.key) == Some(key)).map(|item| item.value);
+    let first = found.next()?;
+    found.all(|other| other == first).then_some(first)
+}
+
+/// Judges that a server which offers such a list declared the capability.
+pub(crate) fn declared(view: &View<'_>, list: &List) -> Verdict {
+    let served: Vec<_> = pages(view, list).into_iter().filter(|page| !page.items.is_empty()).collect();
+    capability(view, list.capability, served.iter().map(|page| page.response))
+}
+
+/// Judges that a server whose messages show a feature declared its capability.
+pub(crate) fn capability<'v>(view: &View<'v>, path: &str, shown: impl IntoIterator<Item = Said<'v>>) -> Verdict {
+    if view.server_capabilities().is_none() {
+        return Verdict::NotSeen("what the server declares was not learnt here".to_owned());
+    }
+    Verdict::every(shown, format!("the server showed nothing that needs `{path}`"), |said| {
+        match view.capability(path) {
+            Some(_) => Ok(()),
+            None => Err(said.breach("", format!("the server does this but does not declare `{path}`"))),
+        }
+    })
+}
+
+/// Judges that a well-formed request for the list is answered with one.
+pub(crate) fn answered(view: &View<'_>, list: &List) -> Verdict {
+    let plain = |call: &Call<'_>| is_weighed(view, call) && cursor_of(call).is_none();
+    let judged = view.calls(list.method).filter(plain).filter_map(|call| {
+        let response = call.response?;
+        let listed = call.result().is_some_and(|result| result.get(list.member).is_some_and(Value::is_array));
+        match call.error_code() {
+            Some(-32601) => Some(Err(response.breach("/error/code", "the method is refused as unknown"))),
+            Some(_) => None,
+            None if listed => Some(Ok(())),
+            None => Some(Err(response.breach("/result", format!("the result has no array `{}`", list.member)))),
+        }
+        .map(|kept| (response.event, kept))
+    });
+    Verdict::of(judged, format!("{} was not asked for plainly and answered", list.method))
+}
+
+fn cursor_of<'v>(call: &Call<'v>) -> Option<&'v Value> {
+    call.request.message.params()?.get("cursor")
+}
+
+/// A list read to its end at one time.
+struct Snapshot<'v> {
+    connection: u32,
+    from: usize,
+    to: usize,
+    keys: BTreeSet<&'v str>,
+}
+
+fn snapshots<'v>(view: &View<'v>, list: &List) -> Vec<Snapshot<'v>> {
+    let snapshot = |walk: Walk<'v>| {
+        let (first, last) = (walk.first()?, walk.last()?);
+        let keys: Option<Vec<_>> = walk.iter().map(|page| page.keys(list)).collect();
+        Some(Snapshot {
+            connection: first.request.connection,
+            from: first.request.event,
+            to: last.response.event,
+            keys: keys?.concat().into_iter().collect(),
+        })
+    };
+    walks(view, list).into_iter().filter_map(snapshot).collect()
+}
+
+/// Judges that the list is the same on every connection. It may change with time: only two connections that differ to and
+/// fro (one, the other, the one again, the other again) are beyond that excuse.
+pub(crate) fn same_everywhere(view: &View<'_>, list: &List) -> Verdict {
+    if credentials(view).len() > 1 {
+        return Verdict::NotSeen("requests were authorized differently, so lists may differ".to_owned());
+    }
+    let seen = snapshots(view, list);
+    let mut same = Vec::new();
+    for (index, one) in seen.iter().enumerate() {
+        for other in seen[index + 1..].iter().filter(|o| o.connection != one.connection) {
+            if one.keys == other.keys {
+                same.push(other.to);
+            } else if let Some(event) = to_and_fro(&seen, one, other) {
+                let why = format!("{} answers differ by connection, to and fro", list.method);
+                return Verdict::Broken(Breach::at(event, format!("/result/{}", list.member), why));
+            }
+        }
+    }
+    Verdict::witnessed(same, "no two connections asked for the list, or it changed meanwhile")
+}
+
+fn to_and_fro(seen: &[Snapshot<'_>], one: &Snapshot<'_>, other: &Snapshot<'_>) -> Option<usize> {
+    let again = |after: &Snapshot<'_>, like: &Snapshot<'_>| {
+        seen.iter().position(|s| s.from > after.to && s.connection == like.connection && s.keys == like.keys)
+    };
+    let first = &seen[again(other, one)?];
+    again(first, other).map(|index| seen[index].to)
+}
+
+/// The different credentials that requests were sent with.
+fn credentials<'v>(view: &View<'v>) -> BTreeSet<Option<&'v str>> {
+    let heads = view.frames().filter_map(|(_, frame)| match &frame.content {
+        Content::Request { headers, .. } => Some(header(headers, "authorization")),
+        _ => None,
+    });
+    heads.collect()
+}
+
+/// Judges that the same items come in the same order.
+pub(crate) fn ordered(view: &View<'_>, list: &List) -> Verdict {
+    let pages = pages(view, list);
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    for (index, page) in pages.iter().enumerate() {
+        let Some(keys) = page.keys(list).filter(|keys| keys.len() > 1) else { continue };
+        for earlier in pages[..index].iter().filter(|p| p.cursor() == page.cursor()) {
+            let Some(before) = earlier.keys(list) else { continue };
+            let (mut one, mut other) = (before.clone(), keys.clone());
+            one.sort_unstable();
+            other.sort_unstable();
+            if one == other {
+                let why = "the same items came in another order before";
+                let breach = || page.response.breach(format!("/result/{}", list.member), why);
+                judged.push((page.response.event, if before == keys { Ok(()) } else { Err(breach()) }));
+            }
+        }
+    }
+    Verdict::of(judged, "no page with the same items was read twice")
+}
+
+/// Judges that a change of the list was announced to a client that listened.
+pub(crate) fn change_announced(view: &View<'_>, list: &List) -> Verdict {
+    let seen = snapshots(view, list);
+    let mut judged = Vec::new();
+    for (index, after) in seen.iter().enumerate() {
+        let before = seen[..index].iter().rfind(|s| s.connection == after.connection && s.to < after.from);
+        let Some(before) = before.filter(|before| before.keys != after.keys) else { continue };
+        let here = |said: &Said<'_>| said.connection == after.connection;
+        let told: Vec<_> = view.notifications(list.changed).filter(here).map(|said| said.event).collect();
+        if let Some(&event) = told.iter().find(|&&event| event > before.from) {
+            judged.push((event, Ok(())));
+            continue;
+        }
+        let window = view.window_after(after.to, after.connection).map(|w| w.closed);
+        let Some(end) =
+            window.filter(|&end| told.is_empty() && listened(view, list, after.connection, before.from, end))
+        else {
+            continue;
+        };
+        let why = format!("the list changed, and until event {end} no {} followed", list.changed);
+        judged.push((after.to, Err(Breach::at(after.to, format!("/result/{}", list.member), why))));
+    }
+    Verdict::of(judged, "no list was seen to change while someone listened")
+}
+
+/// Whether a notification sent on `connection` between two events would have reached us.
+fn listened(view: &View<'_>, list: &List, connection: u32, from: usize, to: usize) -> bool {
+    let closed = |exchange: u32| {
+        view.closings()
+            .any(|(event, frame, _)| frame.exchange == exchange && frame.connection == connection && event < to)
+    };
+    if view.era() == Era::Modern {
+        return listens(view, list.filter).iter().any(|&(acknowledged, request)| {
+            acknowledged < from
+                && request.connection == connection
+                && (request.exchange == 0 || !closed(request.exchange))
+                && view.answer(request).is_none_or(|answer| answer.event > to)
+                && !cancelled(view, request, to)
+        });
+    }
+    let stream = || {
+        view.exchanges().into_iter().any(|x| {
+            let open = x.response.is_some_and(|(event, ..)| event < from) && !closed(x.number);
+            x.method() == Some("GET") && x.connection == connection && x.is_stream() && open
+        })
+    };
+    view.transport() != Transport::StreamableHttp || stream()
+}
+
+/// Subscriptions whose acknowledgement grants `filter`: its event and the request.
+fn listens<'v>(view: &View<'v>, filter: &str) -> Vec<(usize, Said<'v>)> {
+    let grants = view.notifications("notifications/subscriptions/acknowledged").filter_map(|said| {
+        let params = said.message.params()?;
+        let granted = params.get("notifications")?.get(filter)? == &Value::Bool(true);
+        let id = params.get("_meta")?.get("io.modelcontextprotocol/subscriptionId")?;
+        let request = view.calls("subscriptions/listen").find(|call| {
+            call.request.connection == said.connection && call.request.message.value().get("id") == Some(id)
+        });
+        granted.then_some((said.event, request?.request))
+    });
+    grants.collect()
+}
+
+/// Whether either side cancelled a request before an event.
+fn cancelled(view: &View<'_>, request: Said<'_>, before: usize) -> bool {
+    view.said().any(|said| {
+        said.message.kind() == Kind::Notification
+            && said.is("notifications/cancelled")
+            && said.event < before
+            && said.connection == request.connection
+            && said.message.params().and_then(|p| p.get("requestId")) == request.message.value().get("id")
+    })
+}

@@ -1,0 +1,8 @@
+//! Pages under `server`: what servers offer.
+
+pub(crate) mod discover;
+pub(crate) mod listing;
+pub(crate) mod prompts;
+pub(crate) mod resources;
+pub(crate) mod tools;
+pub(crate) mod utilities;

@@ -1,0 +1,118 @@
+//! `server/prompts#error-handling` and what follows it: requests for prompts that cannot be served.
+
+use serde_json::Value;
+use wire::revision::{R2024_11_05, R2026_07_28};
+
+use crate::basic::overview::errors::is_weighed;
+use crate::rule::{Anchor, Rule, at, server};
+use crate::server::listing::{PROMPTS, capability, definition, surely_lacks};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, View};
+
+const ERRORS: Anchor = at("server/prompts", "error-handling");
+
+/// The rules, in the page's order.
+pub(crate) const RULES: &[Rule] = &[
+    server("prompts.unknown-refused")
+        .says(R2024_11_05, ERRORS, "A request for a prompt that does not exist SHOULD be answered with the error -32602.")
+        .needs("prompts")
+        .how("Looks at the errors that answer requests under names that the list, read to its end, does not contain.")
+        .mend("Answer -32602 (invalid params).")
+        .judge(unknown),
+    server("prompts.missing-arguments-refused")
+        .says(R2024_11_05, ERRORS, "A request that lacks a required argument SHOULD be answered with the error -32602.")
+        .needs("prompts")
+        .how("Looks at the errors that answer requests for listed prompts without an argument they require.")
+        .mend("Answer -32602 (invalid params).")
+        .judge(missing_code),
+    server("prompts.arguments-validated")
+        .says(
+            R2024_11_05,
+            at("server/prompts", "implementation-considerations"),
+            "A server SHOULD check a prompt's arguments before it uses them.",
+        )
+        .needs("prompts")
+        .how("Looks at requests for listed prompts without an argument they require: there should be no prompt in the answer.")
+        .mend("Refuse the request, or list the argument as optional.")
+        .judge(validated),
+    // Before, `lifecycle.list-changes-negotiated` judges it.
+    server("prompts.negotiation-respected")
+        .says(
+            R2026_07_28,
+            at("server/prompts", "implementation-considerations"),
+            "A server SHOULD announce changes of its prompts only if it declared `prompts.listChanged`.",
+        )
+        .how("Looks for `notifications/prompts/list_changed`, and for `prompts.listChanged` among the declared capabilities.")
+        .mend("Declare `prompts: {\"listChanged\": true}`, or send no such notification.")
+        .judge(|view| capability(view, "prompts.listChanged", view.notifications(PROMPTS.changed))),
+    server("prompts.injection-prevented")
+        .says(
+            R2024_11_05,
+            at("server/prompts", "security"),
+            "A server MUST check what goes into its prompts and what comes out, against injection and unauthorized access.",
+        )
+        .unobservable("the wire does not show what was checked"),
+];
+
+fn asked<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
+    let named = |call: Call<'v>| Some((call, call.request.message.params()?.get("name")?.as_str()?));
+    view.calls("prompts/get").filter(|call| is_weighed(view, call)).filter_map(named).collect()
+}
+
+/// An error judged by its code; other codes than JSON-RPC's own say that something else was wrong.
+fn coded(call: &Call<'_>) -> Option<(usize, Kept)> {
+    let (response, code) = (call.response?, call.error_code()?);
+    let kept = match code {
+        -32602 => Ok(()),
+        -32603..=-32600 | -32700 => Err(response.breach("/error/code", format!("the code is {code}, due is -32602"))),
+        _ => return None,
+    };
+    Some((response.event, kept))
+}
+
+/// Prompts may exist that are not listed: only what was refused, or answered with no message, is judged.
+fn unknown(view: &View<'_>) -> Verdict {
+    let unknown = asked(view).into_iter().filter(|(_, name)| surely_lacks(view, &PROMPTS, name));
+    let judged = unknown.filter_map(|(call, _)| {
+        let messages = call.result().and_then(|r| r.get("messages")).and_then(Value::as_array);
+        match (call.response, messages) {
+            (Some(response), Some(none)) if none.is_empty() => {
+                Some((response.event, Err(response.breach("/result", "an unknown prompt has an empty result"))))
+            }
+            _ => coded(&call),
+        }
+    });
+    Verdict::of(judged, "no unknown prompt was asked for, or the list of prompts was not read to its end")
+}
+
+/// Requests for listed prompts that lack an argument, and which.
+fn lacking<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
+    let lacks = |(call, name): (Call<'v>, &'v str)| {
+        let arguments = definition(view, &PROMPTS, name)?.get("arguments")?.as_array()?;
+        let given = call.request.message.params()?.get("arguments");
+        let required = arguments.iter().filter(|argument| argument.get("required").is_some_and(|r| r == true));
+        let mut names = required.filter_map(|argument| argument.get("name")?.as_str());
+        let missing = names.find(|name| given.and_then(|g| g.get(name)).is_none())?;
+        Some((call, missing))
+    };
+    asked(view).into_iter().filter_map(lacks).collect()
+}
+
+fn missing_code(view: &View<'_>) -> Verdict {
+    let judged = lacking(view).into_iter().filter_map(|(call, _)| coded(&call));
+    Verdict::of(judged, "no request that lacks a required argument was refused")
+}
+
+fn validated(view: &View<'_>) -> Verdict {
+    let judged = lacking(view).into_iter().filter_map(|(call, missing)| {
+        let response = call.response?;
+        if call.error().is_some() {
+            return Some((response.event, Ok(())));
+        }
+        // An interim result may ask for what is missing.
+        call.result()?.get("messages")?;
+        let why = format!("the prompt is given though its argument `{}` is missing", missing.escape_debug());
+        Some((response.event, Err(response.breach("/result", why))))
+    });
+    Verdict::of(judged, "no request lacked a required argument")
+}

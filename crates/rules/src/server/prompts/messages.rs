@@ -1,0 +1,94 @@
+//! `server/prompts#promptmessage`: what the messages of a prompt hold.
+
+use serde_json::Value;
+use wire::revision::{R2024_11_05, R2025_03_26};
+
+use crate::content::{is_base64, is_media_type, uri_fault};
+use crate::rule::{Anchor, Rule, at, server};
+use crate::verdict::Verdict;
+use crate::view::{Said, View};
+
+const IMAGE: Anchor = at("server/prompts", "image-content");
+const AUDIO: Anchor = at("server/prompts", "audio-content");
+const EMBEDDED: Anchor = at("server/prompts", "embedded-resources");
+
+/// The rules, in the page's order.
+pub(crate) const RULES: &[Rule] = &[
+    server("prompts.images-encoded")
+        .says(R2024_11_05, IMAGE, "An image in a prompt MUST be Base64 and name a valid media type.")
+        .how("Reads `data` and `mimeType` of every image in the messages of prompts.")
+        .mend("Encode the bytes as Base64 without a `data:` prefix, and name a media type such as `image/png`.")
+        .judge(|view| media(view, "image")),
+    server("prompts.audio-encoded")
+        .says(R2025_03_26, AUDIO, "Audio in a prompt MUST be Base64 and name a valid media type.")
+        .how("Reads `data` and `mimeType` of all audio in the messages of prompts.")
+        .mend("Encode the bytes as Base64 without a `data:` prefix, and name a media type such as `audio/wav`.")
+        .judge(|view| media(view, "audio")),
+    server("prompts.embedded-uri")
+        .says(R2024_11_05, EMBEDDED, "A resource embedded in a prompt MUST have a valid URI.")
+        .how("Reads the URI of every resource embedded in the messages of prompts.")
+        .mend("Give the resource an absolute URI, with a scheme of your own if need be.")
+        .judge(embedded_uri),
+    server("prompts.embedded-content")
+        .says(R2024_11_05, EMBEDDED, "A resource embedded in a prompt MUST have text or a Base64 blob.")
+        .how("Looks for `text` or a Base64 `blob` in every resource embedded in the messages of prompts.")
+        .mend("Put the contents into `text`, or Base64 of them into `blob`.")
+        .judge(embedded_content),
+];
+
+/// The content of every prompt message of one type, with its pointer.
+fn contents<'v>(view: &View<'v>, kind: &str) -> Vec<(Said<'v>, String, &'v Value)> {
+    let mut found = Vec::new();
+    for (said, result) in view.results("prompts/get").filter(|(said, _)| view.current(*said)) {
+        for (index, message) in result.get("messages").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            let content = message.get("content").filter(|content| content.get("type").is_some_and(|t| t == kind));
+            found.extend(content.map(|content| (said, format!("/result/messages/{index}/content"), content)));
+        }
+    }
+    found
+}
+
+fn media(view: &View<'_>, kind: &str) -> Verdict {
+    let judged = contents(view, kind).into_iter().map(|(said, pointer, content)| {
+        let member = |name: &str| content.get(name).and_then(Value::as_str);
+        let kept = if !member("data").is_some_and(is_base64) {
+            Err(said.breach(format!("{pointer}/data"), "the data is no Base64"))
+        } else if !member("mimeType").is_some_and(is_media_type) {
+            Err(said.breach(format!("{pointer}/mimeType"), "there is no valid media type"))
+        } else {
+            Ok(())
+        };
+        (said.event, kept)
+    });
+    Verdict::of(judged, format!("no prompt with {kind} content was seen"))
+}
+
+fn embedded<'v>(view: &View<'v>) -> Vec<(Said<'v>, String, &'v Value)> {
+    let resources = contents(view, "resource").into_iter().filter_map(|(said, pointer, content)| {
+        let resource = content.get("resource").filter(|resource| resource.is_object())?;
+        Some((said, format!("{pointer}/resource"), resource))
+    });
+    resources.collect()
+}
+
+fn embedded_uri(view: &View<'_>) -> Verdict {
+    let judged = embedded(view).into_iter().map(|(said, pointer, resource)| {
+        let fault = match resource.get("uri").and_then(Value::as_str) {
+            Some(uri) => uri_fault(uri),
+            None => Some("there is no URI".to_owned()),
+        };
+        (said.event, fault.map_or(Ok(()), |why| Err(said.breach(format!("{pointer}/uri"), why))))
+    });
+    Verdict::of(judged, "no prompt with an embedded resource was seen")
+}
+
+fn embedded_content(view: &View<'_>) -> Verdict {
+    let judged = embedded(view).into_iter().map(|(said, pointer, resource)| {
+        let text = resource.get("text").is_some_and(Value::is_string);
+        let blob = resource.get("blob").and_then(Value::as_str);
+        let why = if blob.is_some() { "the blob is no Base64" } else { "there is neither text nor a blob" };
+        let kept = if text || blob.is_some_and(is_base64) { Ok(()) } else { Err(said.breach(pointer, why)) };
+        (said.event, kept)
+    });
+    Verdict::of(judged, "no prompt with an embedded resource was seen")
+}

@@ -1,0 +1,142 @@
+//! `server/resources`: URIs and contents.
+
+use serde_json::Value;
+use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
+
+use crate::basic::overview::errors::is_weighed;
+use crate::content::{is_base64, scheme, uri_fault};
+use crate::rule::{Anchor, Rule, at, server};
+use crate::server::listing::{Item, RESOURCES, TEMPLATES, could_make, items};
+use crate::verdict::Verdict;
+use crate::view::{Call, View};
+
+const SECURITY: Anchor = at("server/resources", "security-considerations");
+
+/// The rules, in the page's order.
+pub(crate) const RULES: &[Rule] = &[
+    server("resources.custom-schemes-valid")
+        .says(
+            R2025_06_18,
+            at("server/resources", "custom-uri-schemes"),
+            "URIs of a scheme of the server's own MUST follow RFC 3986.",
+        )
+        .how("Reads the URI of every listed resource whose scheme is none of http, https, file and git. Characters outside \
+              ASCII are let pass.")
+        .mend("Use letters, digits, `+`, `-` and `.` in the scheme, and percent-encode what may not stand in a URI.")
+        .judge(custom_schemes),
+    server("resources.uris-validated")
+        .says(R2024_11_05, SECURITY, "A server MUST check the URIs it is asked for.")
+        .needs("resources")
+        .how("Looks at reads of what is no URI by any reading and in no list: they must not yield contents.")
+        .mend("Parse the URI before use, and answer with an error where it is none.")
+        .judge(validated),
+    server("resources.access-controlled")
+        .says(R2024_11_05, SECURITY, "A server SHOULD control access to what is sensitive, and check permissions first.")
+        .unobservable("what is sensitive, and to whom, is the server's own policy"),
+    server("resources.binary-encoded")
+        .says(R2024_11_05, SECURITY, "Binary contents MUST be properly encoded.")
+        .how("Reads every `blob` in the contents of read and embedded resources as Base64, in whatever variant.")
+        .mend("Encode the bytes as Base64, without a `data:` prefix.")
+        .judge(encoded),
+    server("resources.traversal-refused")
+        .says(
+            R2026_07_28,
+            SECURITY,
+            "A server of `file://` resources MUST keep paths from leading out of what it serves.",
+        )
+        .needs("resources")
+        .how("Looks at reads of `file://` URIs with `..` in their path: they must not yield the system's password file.")
+        .mend("Resolve the path, and refuse what is not below the served directory.")
+        .judge(traversal),
+];
+
+fn custom_schemes(view: &View<'_>) -> Verdict {
+    let judged = items(view, &RESOURCES).into_iter().filter_map(|item| {
+        let uri = item.text("uri")?;
+        // A single letter before the colon is a drive: no scheme of anyone's own.
+        let own = scheme(uri).filter(|s| s.len() > 1)?.to_ascii_lowercase();
+        let standard = matches!(own.as_str(), "http" | "https" | "file" | "git");
+        let kept = uri_fault(uri).map_or(Ok(()), |why| Err(item.breach("/uri", why)));
+        (!standard).then_some((item.said.event, kept))
+    });
+    Verdict::of(judged, "no resource with a scheme of the server's own was listed")
+}
+
+fn asked<'v>(call: &Call<'v>) -> Option<&'v Value> {
+    call.request.message.params()?.get("uri")
+}
+
+fn has_contents(call: &Call<'_>) -> bool {
+    call.result().and_then(|r| r.get("contents")).and_then(Value::as_array).is_some_and(|all| !all.is_empty())
+}
+
+fn validated(view: &View<'_>) -> Verdict {
+    let listed = |uri: &str| {
+        let template = |item: &Item<'_>| item.text("uriTemplate").is_some_and(|template| could_make(template, uri));
+        items(view, &RESOURCES).iter().any(|item| item.text("uri") == Some(uri))
+            || items(view, &TEMPLATES).iter().any(template)
+    };
+    let odd = |call: &Call<'_>| match asked(call).map(Value::as_str) {
+        Some(Some(uri)) => uri_fault(uri).is_some() && !listed(uri),
+        _ => true,
+    };
+    let judged = view.calls("resources/read").filter(|c| is_weighed(view, c) && odd(c)).filter_map(|call| {
+        let response = call.response?;
+        let breach = || response.breach("/result/contents", "what is no URI was read all the same");
+        Some((response.event, if has_contents(&call) { Err(breach()) } else { Ok(()) }))
+    });
+    Verdict::of(judged, "nothing was read by what is no URI")
+}
+
+/// The contents of read resources and of resources embedded in tools' results, with their pointers. Prompts have a rule
+/// of their own.
+fn contents<'v>(view: &View<'v>) -> Vec<(crate::view::Said<'v>, String, &'v Value)> {
+    let mut found = Vec::new();
+    let mut take = |method: &str, member: &str, inner: &[&str]| {
+        for (said, result) in view.results(method).filter(|(said, _)| view.current(*said)) {
+            for (index, item) in result.get(member).and_then(Value::as_array).into_iter().flatten().enumerate() {
+                let pointer = format!("/result/{member}/{index}/{}", inner.join("/"));
+                let resource = inner.iter().try_fold(item, |value, step| value.get(step));
+                found.extend(resource.map(|r| (said, pointer.trim_end_matches('/').to_owned(), r)));
+            }
+        }
+    };
+    take("resources/read", "contents", &[]);
+    take("tools/call", "content", &["resource"]);
+    found
+}
+
+fn encoded(view: &View<'_>) -> Verdict {
+    let judged = contents(view).into_iter().filter_map(|(said, pointer, resource)| {
+        let blob = resource.get("blob")?.as_str()?;
+        let breach = || said.breach(format!("{pointer}/blob"), "the blob is no Base64");
+        Some((said.event, if is_base64(blob) { Ok(()) } else { Err(breach()) }))
+    });
+    Verdict::of(judged, "no binary contents were seen")
+}
+
+fn climbs(uri: &str) -> bool {
+    let lower = uri.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/").replace('\\', "/");
+    lower.starts_with("file:") && lower.split(['/', '?', '#']).any(|part| part == "..")
+}
+
+/// What the password file of a Unix system begins with. Anything else may be a file below the root after all.
+fn is_passwords(call: &Call<'_>) -> bool {
+    let texts = call.result().and_then(|r| r.get("contents")).and_then(Value::as_array).into_iter().flatten();
+    texts
+        .filter_map(|c| c.get("text")?.as_str())
+        .any(|text| text.lines().any(|l| l.starts_with("root:") && l.contains(":0:0:")))
+}
+
+fn traversal(view: &View<'_>) -> Verdict {
+    let climbing = |call: &Call<'_>| asked(call).and_then(Value::as_str).is_some_and(climbs);
+    let judged = view.calls("resources/read").filter(|c| is_weighed(view, c) && climbing(c)).filter_map(|call| {
+        let response = call.response?;
+        if is_passwords(&call) {
+            let why = "a path with `..` led to the system's password file";
+            return Some((response.event, Err(response.breach("/result/contents", why))));
+        }
+        call.error().map(|_| (response.event, Ok(())))
+    });
+    Verdict::of(judged, "no `file://` URI with `..` was read and refused")
+}

@@ -1,0 +1,103 @@
+//! `server/resources#error-handling`: what becomes of reads of what does not exist.
+
+use serde_json::Value;
+use wire::Era;
+use wire::revision::{R2024_11_05, R2026_07_28};
+
+use crate::basic::overview::errors::is_weighed;
+use crate::content::scheme;
+use crate::rule::{Anchor, Rule, at, server};
+use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items, surely_lacks, walks};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, View};
+
+const ERRORS: Anchor = at("server/resources", "error-handling");
+
+/// The rules, in the page's order.
+pub(crate) const RULES: &[Rule] = &[
+    server("resources.not-found-code")
+        .says(R2024_11_05, ERRORS, "A read of a resource that does not exist SHOULD be answered with the error -32002.")
+        .says(R2026_07_28, ERRORS, "A read of a resource that does not exist MUST be answered with the error -32602.")
+        .needs("resources")
+        .how("Looks at the error codes that answer reads of URIs that no list and no template has, and errors whose text \
+              says that a resource was not found.")
+        .mend("Answer -32002 up to 2025-11-25, and -32602 since 2026-07-28.")
+        .judge(code),
+    server("resources.not-found-not-empty")
+        .says(R2026_07_28, ERRORS, "A read of a resource that does not exist MUST NOT be answered with empty contents.")
+        .needs("resources")
+        .how("Looks at the answers to reads of URIs that no list and no template has.")
+        .mend("Answer with the error -32602 instead.")
+        .judge(not_empty),
+];
+
+fn uri<'v>(call: &Call<'v>) -> Option<&'v str> {
+    call.request.message.params()?.get("uri")?.as_str()
+}
+
+/// Reads of URIs that surely do not exist: both lists were read to their ends, no template could make the URI, and the
+/// server named it nowhere else.
+fn missing<'v>(view: &View<'v>) -> Vec<Call<'v>> {
+    view.calls("resources/read").filter(|call| is_weighed(view, call) && is_missing(view, call)).collect()
+}
+
+fn is_missing(view: &View<'_>, call: &Call<'_>) -> bool {
+    let Some(uri) = uri(call) else { return false };
+    let refused = || view.calls(TEMPLATES.method).any(|call| call.error_code() == Some(-32601));
+    let templates = items(view, &TEMPLATES);
+    let named = || {
+        let reads = |index: usize| view.calls("resources/read").any(|c| c.response.is_some_and(|r| r.index == index));
+        view.theirs().any(|said| !reads(said.index) && said.message.text().contains(uri))
+    };
+    surely_lacks(view, &RESOURCES, uri)
+        && (!walks(view, &TEMPLATES).is_empty() || refused())
+        && templates.iter().all(|item| item.text("uriTemplate").is_some_and(|template| !could_make(template, uri)))
+        && !named()
+}
+
+/// Whether the server itself says that it knows no such resource.
+fn says_so(call: &Call<'_>) -> bool {
+    let text = call.error().and_then(|e| e.get("message")).and_then(Value::as_str).unwrap_or_default().to_lowercase();
+    let lacks = ["not found", "unknown", "does not exist", "no such"].iter().any(|words| text.contains(words));
+    lacks && text.contains("resource")
+}
+
+/// In the legacy era a URI of a foreign scheme may be refused as a wrong parameter before anything is looked for.
+fn is_at_home(view: &View<'_>, call: &Call<'_>) -> bool {
+    let of = |uri: &str| scheme(uri).map(str::to_ascii_lowercase);
+    let wanted = uri(call).and_then(of);
+    wanted.is_some() && items(view, &RESOURCES).iter().any(|item| item.text("uri").and_then(of) == wanted)
+}
+
+fn code(view: &View<'_>) -> Verdict {
+    let due = if view.era() == Era::Modern { -32602 } else { -32002 };
+    let missing: Vec<usize> = missing(view).iter().map(|call| call.request.index).collect();
+    let judged = view.calls("resources/read").filter(|call| is_weighed(view, call)).filter_map(|call| {
+        let (response, code) = (call.response?, call.error_code()?);
+        let surely = missing.contains(&call.request.index) && (view.era() == Era::Modern || is_at_home(view, &call));
+        // Other codes tell of something else: a missing method, a session, a missing permission.
+        let about_it = matches!(code, -32002 | -32603 | -32602 | -32600 | -32000);
+        if !about_it || !(surely || (uri(&call).is_some() && says_so(&call))) {
+            return None;
+        }
+        let breach = || response.breach("/error/code", format!("the code is {code}, due is {due}"));
+        Some((response.event, if code == due { Ok(()) } else { Err(breach()) }))
+    });
+    Verdict::of(judged, "no resource was read and not found")
+}
+
+fn not_empty(view: &View<'_>) -> Verdict {
+    let judged = missing(view).into_iter().filter_map(|call| {
+        let response = call.response?;
+        let contents = call.result().and_then(|r| r.get("contents")).and_then(Value::as_array);
+        let kept: Kept = match contents {
+            Some(all) if all.is_empty() => {
+                Err(response.breach("/result/contents", "a resource that does not exist has empty contents"))
+            }
+            None if call.error().is_some() => Ok(()),
+            _ => return None,
+        };
+        Some((response.event, kept))
+    });
+    Verdict::of(judged, "no resource was read that surely does not exist")
+}

@@ -1,0 +1,141 @@
+//! `server/tools#error-handling` and `#security-considerations`: what becomes of calls that cannot be served.
+
+use serde_json::{Value, json};
+use wire::revision::{R2024_11_05, R2025_11_25};
+
+use crate::basic::overview::errors::is_weighed;
+use crate::rule::{Anchor, Rule, at, server};
+use crate::schema::{Fit, fit};
+use crate::server::listing::{TOOLS, definition, surely_lacks};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, View};
+
+const ERRORS: Anchor = at("server/tools", "error-handling");
+const SECURITY: Anchor = at("server/tools", "security-considerations");
+
+/// The rules, in the page's order.
+pub(crate) const RULES: &[Rule] = &[
+    server("tools.unknown-refused")
+        .says(R2024_11_05, ERRORS, "A call of a tool that does not exist SHOULD be answered with a protocol error.")
+        .needs("tools")
+        .how("Looks at calls under names that the list, read to its end, does not contain, and that did not succeed: the \
+              failure should be a JSON-RPC error, not a result.")
+        .mend("Answer with a JSON-RPC error, code -32602, instead of a result with `isError`.")
+        .judge(unknown_refused),
+    server("tools.unknown-code")
+        .says(R2024_11_05, ERRORS, "The protocol error for an unknown tool SHOULD have the code -32602.")
+        .needs("tools")
+        .how("Looks at the error codes that answer calls under names that the list does not contain.")
+        .mend("Use the code -32602 (invalid params): the method is known, its parameter is not.")
+        .judge(unknown_code),
+    server("tools.malformed-refused")
+        .says(
+            R2025_11_25,
+            ERRORS,
+            "A `tools/call` whose parameters do not have the form of such a call SHOULD be answered with a protocol error.",
+        )
+        .needs("tools")
+        .how("Looks at the answers to calls without a name, with a name that is no string, or with arguments that are no \
+              object.")
+        .mend("Check the form of the parameters first and answer -32602.")
+        .judge(malformed_refused),
+    server("tools.invalid-input-reported")
+        .says(
+            R2025_11_25,
+            ERRORS,
+            "Arguments that a tool's schema refuses SHOULD be reported in a result with `isError: true`, so that the model \
+             can correct itself.",
+        )
+        .needs("tools")
+        .how("Looks at well-formed calls of listed tools whose arguments surely do not fit the `inputSchema`: they should \
+              not be answered with the protocol error -32602.")
+        .mend("Return a result with `isError: true` and a text that says what is wrong with the arguments.")
+        .judge(invalid_input_reported),
+    server("tools.inputs-validated")
+        .says(R2024_11_05, SECURITY, "A server MUST validate what its tools are called with.")
+        .unobservable("the wire cannot tell a validated input from a lucky one"),
+    server("tools.access-controlled")
+        .says(R2024_11_05, SECURITY, "A server MUST control access to its tools.")
+        .unobservable("who may do what is the server's own policy"),
+    server("tools.rate-limited")
+        .says(R2024_11_05, SECURITY, "A server MUST limit the rate of tool calls.")
+        .unobservable("no figure is given, so that no number of served calls is too many"),
+    server("tools.outputs-sanitized")
+        .says(R2024_11_05, SECURITY, "A server MUST sanitize what its tools return.")
+        .unobservable("the wire does not show what the output was before"),
+];
+
+fn params<'v>(call: &Call<'v>) -> Option<&'v Value> {
+    call.request.message.params()
+}
+
+fn name<'v>(call: &Call<'v>) -> Option<&'v str> {
+    params(call)?.get("name")?.as_str()
+}
+
+/// Calls under names that no list has.
+fn unknown<'v>(view: &View<'v>) -> Vec<Call<'v>> {
+    let missing = |call: &Call<'_>| name(call).is_some_and(|name| surely_lacks(view, &TOOLS, name));
+    view.calls("tools/call").filter(|call| is_weighed(view, call) && missing(call)).collect()
+}
+
+/// A success proves a tool that is not listed: nothing forbids those.
+fn unknown_refused(view: &View<'_>) -> Verdict {
+    let judged = unknown(view).into_iter().filter_map(|call| {
+        let response = call.response?;
+        if call.error().is_some() {
+            return Some((response.event, Ok(())));
+        }
+        let failed = call.result()?.get("isError")? == &Value::Bool(true);
+        let why = "an unknown tool is answered with a result instead of an error";
+        failed.then(|| (response.event, Err(response.breach("/result/isError", why))))
+    });
+    Verdict::of(judged, "no unknown tool was called, or the list of tools was not read to its end")
+}
+
+fn unknown_code(view: &View<'_>) -> Verdict {
+    let judged = unknown(view).into_iter().filter_map(|call| {
+        let (response, code) = (call.response?, call.error_code()?);
+        let kept: Kept = match code {
+            -32602 => Ok(()),
+            // Refused for what the transport or the server's policy says, before the name was looked at.
+            -32601 | -32603 | -32600 | -32700 => {
+                Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
+            }
+            _ => return None,
+        };
+        Some((response.event, kept))
+    });
+    Verdict::of(judged, "no unknown tool was refused with a code of JSON-RPC's own")
+}
+
+fn malformed_refused(view: &View<'_>) -> Verdict {
+    let malformed = |call: &Call<'_>| {
+        let arguments = params(call).and_then(|p| p.get("arguments"));
+        name(call).is_none() || arguments.is_some_and(|a| !a.is_object() && !a.is_null())
+    };
+    let calls = view.calls("tools/call").filter(|call| is_weighed(view, call) && malformed(call));
+    Verdict::every(calls.filter(|call| call.response.is_some()), "no malformed call was answered", |call| {
+        match (call.response, call.result()) {
+            (Some(response), Some(_)) => Err(response.breach("/result", "a malformed call is answered with a result")),
+            _ => Ok(()),
+        }
+    })
+}
+
+fn invalid_input_reported(view: &View<'_>) -> Verdict {
+    let judged = view.calls("tools/call").filter(|call| is_weighed(view, call)).filter_map(|call| {
+        let schema = definition(view, &TOOLS, name(&call)?)?.get("inputSchema")?;
+        let empty = json!({});
+        let arguments = params(&call)?.get("arguments").unwrap_or(&empty);
+        let refused = arguments.is_object() && matches!(fit(schema, arguments), Fit::No(..));
+        let response = call.response.filter(|_| refused)?;
+        if call.error_code() == Some(-32602) {
+            let why = "arguments that do not fit the schema are answered with a protocol error";
+            return Some((response.event, Err(response.breach("/error/code", why))));
+        }
+        let reported = call.result()?.get("isError")? == &Value::Bool(true);
+        reported.then_some((response.event, Ok(())))
+    });
+    Verdict::of(judged, "no listed tool was called with arguments that surely do not fit its schema")
+}

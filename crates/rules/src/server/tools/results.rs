@@ -1,0 +1,116 @@
+//! `server/tools#tool-result`: what a tool's result holds.
+
+use serde_json::Value;
+use wire::revision::R2025_06_18;
+
+use crate::content::same_json;
+use crate::rule::{Rule, at, server};
+use crate::schema::{Fit, fit};
+use crate::server::listing::{self, TOOLS};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Said, View};
+
+/// The rules, in the page's order.
+pub(crate) const RULES: &[Rule] = &[
+    server("tools.embedded-need-resources")
+        .says(
+            R2025_06_18,
+            at("server/tools", "embedded-resources"),
+            "A server whose tools return embedded resources SHOULD have the `resources` capability.",
+        )
+        .how("Looks for content of type `resource` in tool results, and for `resources` among the declared capabilities.")
+        .mend("Implement and declare `resources`, or return a link or plain text.")
+        .judge(embedded),
+    server("tools.structured-mirrored")
+        .says(
+            R2025_06_18,
+            at("server/tools", "structured-content"),
+            "A tool that returns structured content SHOULD return the same JSON as text, for older clients.",
+        )
+        .how("Looks for a text block that reads as the very value of `structuredContent`. Errors are let pass, and values \
+              other than objects, since the specification's own example does without there.")
+        .mend("Add a text block holding the serialized `structuredContent`.")
+        .judge(mirrored),
+    server("tools.structured-present")
+        .says(
+            R2025_06_18,
+            at("server/tools", "output-schema"),
+            "A tool with an `outputSchema` MUST return `structuredContent` unless it failed.",
+        )
+        .how("Looks at successful, final results of tools that were listed with an `outputSchema`.")
+        .mend("Put the result into `structuredContent`, or remove the `outputSchema`.")
+        .judge(present),
+    server("tools.structured-conforms")
+        .says(
+            R2025_06_18,
+            at("server/tools", "output-schema"),
+            "`structuredContent` MUST conform to the tool's `outputSchema`.",
+        )
+        .how("Reads `structuredContent` by the `outputSchema` the tool was listed with. Keywords that need more than a \
+              reading of values (patterns, foreign references) are let pass.")
+        .mend("Return what the schema promises, or mend the schema.")
+        .judge(conforms),
+];
+
+/// A successful, final result of a tool call: the response, the tool's name and the result.
+fn successes<'v>(view: &View<'v>) -> impl Iterator<Item = (Said<'v>, &'v str, &'v Value)> {
+    let calls = view.calls("tools/call").collect::<Vec<_>>();
+    calls.into_iter().filter_map(|call| {
+        let name = call.request.message.params()?.get("name")?.as_str()?;
+        let result = call.result()?;
+        let complete = result.get("resultType").is_none_or(|kind| kind == "complete");
+        let failed = result.get("isError").is_some_and(|failed| failed == true);
+        let response = call.response.filter(|said| view.current(*said))?;
+        (complete && !failed && result.get("task").is_none()).then_some((response, name, result))
+    })
+}
+
+fn blocks(result: &Value) -> impl Iterator<Item = &Value> {
+    result.get("content").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn embedded(view: &View<'_>) -> Verdict {
+    let embeds = |result: &Value| blocks(result).any(|block| block.get("type").is_some_and(|kind| kind == "resource"));
+    let shown = view.results("tools/call").filter(|(_, result)| embeds(result)).map(|(said, _)| said);
+    listing::capability(view, "resources", shown)
+}
+
+fn mirrored(view: &View<'_>) -> Verdict {
+    let judged = successes(view).filter_map(|(said, _, result)| {
+        let structured = result.get("structuredContent").filter(|value| value.is_object())?;
+        let same = |text: &str| serde_json::from_str(text).is_ok_and(|value: Value| same_json(&value, structured));
+        let mirrored = blocks(result).any(|block| {
+            block.get("type").is_some_and(|kind| kind == "text")
+                && block.get("text").and_then(Value::as_str).is_some_and(same)
+        });
+        let why = "no text block holds the same JSON as `structuredContent`";
+        Some((said.event, if mirrored { Ok(()) } else { Err(said.breach("/result/content", why)) }))
+    });
+    Verdict::of(judged, "no tool returned structured content")
+}
+
+fn promised<'v>(view: &View<'v>, name: &str) -> Option<&'v Value> {
+    listing::definition(view, &TOOLS, name)?.get("outputSchema").filter(|schema| schema.is_object())
+}
+
+fn present(view: &View<'_>) -> Verdict {
+    let judged = successes(view).filter_map(|(said, name, result)| {
+        promised(view, name)?;
+        let why = "the tool has an `outputSchema`, the result no `structuredContent`";
+        let there = result.get("structuredContent").is_some();
+        Some((said.event, if there { Ok(()) } else { Err(said.breach("/result", why)) }))
+    });
+    Verdict::of(judged, "no tool with an `outputSchema` was called with success")
+}
+
+fn conforms(view: &View<'_>) -> Verdict {
+    let judged = successes(view).filter_map(|(said, name, result)| {
+        let kept: Kept = match fit(promised(view, name)?, result.get("structuredContent")?) {
+            Fit::Yes => Ok(()),
+            Fit::No(pointer, why) => Err(said.breach(format!("/result/structuredContent{pointer}"), why)),
+            Fit::Unsure => return None,
+        };
+        Some((said.event, kept))
+    });
+    Verdict::of(judged, "no structured content was returned whose `outputSchema` can be judged by reading")
+}

@@ -1,0 +1,172 @@
+//! The page `server/utilities/completion`.
+
+use serde_json::Value;
+use wire::revision::{R2024_11_05, R2025_03_26};
+
+use crate::basic::overview::errors::is_weighed;
+use crate::rule::{Anchor, Rule, at, safety, server};
+use crate::server::listing::{self, PROMPTS, surely_lacks};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, View};
+
+const ERRORS: Anchor = at("server/utilities/completion", "error-handling");
+const SECURITY: Anchor = at("server/utilities/completion", "security");
+
+/// The page's rules, in its own order.
+pub(crate) const RULES: &[Rule] = &[
+    server("completion.capability-declared")
+        .says(
+            R2025_03_26,
+            at("server/utilities/completion", "capabilities"),
+            "A server that completes arguments MUST declare the `completions` capability.",
+        )
+        .how("Looks for completions with values in them, and for `completions` among the declared capabilities.")
+        .mend("Declare `completions: {}`.")
+        .judge(declared),
+    server("completion.at-most-100")
+        .says(
+            R2024_11_05,
+            at("server/utilities/completion", "completion-results"),
+            "A completion MUST NOT hold more than 100 values.",
+        )
+        .how("Counts the values of every completion.")
+        .mend("Cut the list after the hundredth value and set `hasMore`.")
+        .judge(at_most_100),
+    safety("completion.total-plausible")
+        .asks(
+            R2024_11_05,
+            at("server/utilities/completion", "completion-results"),
+            "`total` is at least the number of values given, and `hasMore` agrees with it.",
+        )
+        .how("Compares `total` and `hasMore` with the number of values.")
+        .mend("Count all matches into `total`, and set `hasMore` where there are more than you return.")
+        .judge(plausible),
+    server("completion.not-supported-code")
+        .says(
+            R2025_03_26,
+            ERRORS,
+            "A server without the `completions` capability SHOULD answer `completion/complete` with the error -32601.",
+        )
+        .how("Looks at the error codes that answer well-formed `completion/complete` requests where the server declared no \
+              `completions`.")
+        .mend("Answer -32601 (method not found).")
+        .judge(not_supported),
+    server("completion.unknown-prompt-refused")
+        .says(R2025_03_26, ERRORS, "A completion for a prompt that does not exist SHOULD be answered with the error -32602.")
+        .needs("completions")
+        .how("Looks at completions for prompt names that the list, read to its end, does not contain.")
+        .mend("Look the prompt up first, and answer -32602 where there is none.")
+        .judge(unknown_prompt),
+    server("completion.missing-arguments-refused")
+        .says(
+            R2025_03_26,
+            ERRORS,
+            "A completion request that lacks what it must have SHOULD be answered with the error -32602.",
+        )
+        .needs("completions")
+        .how("Looks at the answers to `completion/complete` requests without `ref`, without `argument`, or without its name \
+              or value.")
+        .mend("Check the parameters and answer -32602.")
+        .judge(missing_arguments),
+    server("completion.inputs-validated")
+        .says(R2024_11_05, SECURITY, "A server MUST validate what it is asked to complete.")
+        .unobservable("the wire cannot tell a validated input from a lucky one"),
+    server("completion.rate-limited")
+        .says(R2024_11_05, SECURITY, "A server MUST limit the rate of completions.")
+        .unobservable("no figure is given, so that no number of served requests is too many"),
+    server("completion.suggestions-guarded")
+        .says(R2024_11_05, SECURITY, "A server MUST NOT disclose by completions what the client may not know.")
+        .unobservable("who may know what is the server's own policy"),
+];
+
+fn calls<'v>(view: &View<'v>) -> Vec<Call<'v>> {
+    view.calls("completion/complete").filter(|call| is_weighed(view, call)).collect()
+}
+
+fn values(result: &Value) -> Option<&Vec<Value>> {
+    result.get("completion")?.get("values")?.as_array()
+}
+
+fn declared(view: &View<'_>) -> Verdict {
+    let some = |result: &Value| values(result).is_some_and(|values| !values.is_empty());
+    let shown = view.results("completion/complete").filter(|(_, result)| some(result)).map(|(said, _)| said);
+    listing::capability(view, "completions", shown)
+}
+
+fn at_most_100(view: &View<'_>) -> Verdict {
+    let judged = view.results("completion/complete").filter_map(|(said, result)| {
+        let count = values(result)?.len();
+        let why = format!("there are {count} values, at most 100 are due");
+        Some((said.event, if count <= 100 { Ok(()) } else { Err(said.breach("/result/completion/values", why)) }))
+    });
+    Verdict::of(judged, "no completion was answered with values")
+}
+
+fn plausible(view: &View<'_>) -> Verdict {
+    let judged = view.results("completion/complete").filter_map(|(said, result)| {
+        let completion = result.get("completion")?;
+        let (count, total) = (values(result)?.len() as u64, completion.get("total")?.as_u64()?);
+        let more = completion.get("hasMore").and_then(Value::as_bool);
+        let why = format!("`total` is {total}, there are {count} values, and `hasMore` is {more:?}");
+        let fits = total >= count && more.is_none_or(|more| more == (total > count));
+        Some((said.event, if fits { Ok(()) } else { Err(said.breach("/result/completion", why)) }))
+    });
+    Verdict::of(judged, "no completion named a `total`")
+}
+
+/// What a request lacks of what it must have.
+fn lacking(call: &Call<'_>) -> Option<&'static str> {
+    let member = |outer: &str, inner: &str| call.request.message.params().and_then(|p| p.get(outer)?.get(inner));
+    let needed = [("ref", "type"), ("argument", "name"), ("argument", "value")];
+    let lacking = needed.into_iter().find(|(outer, inner)| member(outer, inner).is_none());
+    lacking.map(|(outer, _)| outer)
+}
+
+/// A refusal judged by its code; other codes than JSON-RPC's own say that something else was wrong.
+fn refusal(call: &Call<'_>, due: i64, why: &str) -> Option<(usize, Kept)> {
+    let response = call.response?;
+    let kept = match call.error_code() {
+        Some(code) if code == due => Ok(()),
+        Some(code @ (-32603..=-32600 | -32700)) => {
+            Err(response.breach("/error/code", format!("the code is {code}, due is {due}")))
+        }
+        Some(_) => return None,
+        None => Err(response.breach("/result", why)),
+    };
+    Some((response.event, kept))
+}
+
+fn not_supported(view: &View<'_>) -> Verdict {
+    match view.server_capabilities() {
+        None => return Verdict::NotSeen("what the server declares was not learnt here".to_owned()),
+        Some(_) if view.capability("completions").is_some() => {
+            return Verdict::NotApplicable("the server declares `completions`".to_owned());
+        }
+        Some(_) => {}
+    }
+    let plain = calls(view).into_iter().filter(|call| lacking(call).is_none() && call.error().is_some());
+    Verdict::of(plain.filter_map(|call| refusal(&call, -32601, "")), "no completion was refused")
+}
+
+fn unknown_prompt(view: &View<'_>) -> Verdict {
+    let unknown = calls(view).into_iter().filter(|call| {
+        let name = call.request.message.params().and_then(|p| p.get("ref")?.get("name")?.as_str());
+        let kind = call.request.message.params().and_then(|p| p.get("ref")?.get("type")?.as_str());
+        let missing = |name: &str| surely_lacks(view, &PROMPTS, name);
+        lacking(call).is_none() && kind == Some("ref/prompt") && name.is_some_and(missing)
+    });
+    // Values prove a prompt that is not listed: nothing forbids those.
+    let proved = |call: &Call<'_>| call.result().and_then(values).is_some_and(|values| !values.is_empty());
+    let judged = unknown
+        .filter(|call| !proved(call))
+        .filter_map(|call| refusal(&call, -32602, "a completion for an unknown prompt has a result"));
+    Verdict::of(judged, "no completion was asked for an unknown prompt, or the list of prompts was not read to its end")
+}
+
+fn missing_arguments(view: &View<'_>) -> Verdict {
+    let judged = calls(view).into_iter().filter_map(|call| {
+        let lacking = lacking(&call)?;
+        refusal(&call, -32602, &format!("a request without a whole `{lacking}` is answered with a result"))
+    });
+    Verdict::of(judged, "no completion request lacked anything")
+}

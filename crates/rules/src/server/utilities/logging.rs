@@ -1,0 +1,201 @@
+//! The page `server/utilities/logging`.
+
+use serde_json::Value;
+use wire::Era;
+use wire::revision::{R2024_11_05, R2026_07_28};
+
+use crate::basic::overview::errors::is_weighed;
+use crate::rule::{Anchor, Rule, at, server};
+use crate::server::listing;
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, Said, View};
+
+const PER_REQUEST: Anchor = at("server/utilities/logging", "per-request-log-level");
+const ERRORS: Anchor = at("server/utilities/logging", "error-handling");
+const SECURITY: Anchor = at("server/utilities/logging", "security");
+
+/// The levels of RFC 5424, mildest first.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// The page's rules, in its own order.
+pub(crate) const RULES: &[Rule] = &[
+    server("logging.capability-declared")
+        .says(
+            R2024_11_05,
+            at("server/utilities/logging", "capabilities"),
+            "A server that sends log messages MUST declare the `logging` capability.",
+        )
+        .how("Looks for `notifications/message`, and for `logging` among the declared capabilities.")
+        .mend("Declare `logging: {}`, or log to stderr.")
+        .judge(|view| listing::capability(view, "logging", messages(view))),
+    server("logging.level-honoured")
+        .says(
+            R2024_11_05,
+            at("server/utilities/logging", "setting-log-level"),
+            "Once a level is set, a server SHOULD send no log message below it.",
+        )
+        .says(R2026_07_28, PER_REQUEST, "A server SHOULD send no log message below the level that the request asks for.")
+        .how("Compares log messages with the level that was last set and confirmed (legacy), or with the level of the \
+              request they came for (modern).")
+        .mend("Compare each message's severity with the level before sending it.")
+        .judge(honoured),
+    server("logging.only-when-asked")
+        .says(
+            R2026_07_28,
+            PER_REQUEST,
+            "A server MUST NOT send log messages for a request that names no log level in its `_meta`.",
+        )
+        .how("Over HTTP looks at the response of each request without a log level; elsewhere looks for log messages before \
+              any request on the connection named one.")
+        .mend("Send log messages only while serving a request with `io.modelcontextprotocol/logLevel`.")
+        .judge(only_when_asked),
+    server("logging.not-on-subscriptions")
+        .says(R2026_07_28, PER_REQUEST, "Log messages MUST NOT be delivered on a subscription's stream.")
+        .how("Looks where log messages came while a subscription was open.")
+        .mend("Send log messages on the response stream of the request they belong to.")
+        .judge(not_on_subscriptions),
+    server("logging.invalid-level-refused")
+        .says(R2024_11_05, ERRORS, "Setting a log level that does not exist SHOULD be answered with the error -32602.")
+        .says(
+            R2026_07_28,
+            ERRORS,
+            "A request that asks for a log level that does not exist SHOULD be answered with the error -32602.",
+        )
+        .needs("logging")
+        .how("Looks at the answers to `logging/setLevel` (legacy) or to requests with a log level in `_meta` (modern) where \
+              the level is none of the eight.")
+        .mend("Check the level and answer -32602 (invalid params).")
+        .judge(invalid_refused),
+    server("logging.nothing-secret")
+        .says(R2024_11_05, SECURITY, "Log messages MUST NOT hold credentials, personal data or what helps an attack.")
+        .unobservable("what is secret cannot be told from the text alone"),
+];
+
+fn severity(level: &str) -> Option<usize> {
+    LEVELS.iter().position(|known| *known == level)
+}
+
+fn messages<'v>(view: &View<'v>) -> Vec<Said<'v>> {
+    view.notifications("notifications/message").filter(|said| view.current(*said)).collect()
+}
+
+fn level<'v>(said: &Said<'v>) -> Option<&'v str> {
+    said.message.params()?.get("level")?.as_str()
+}
+
+fn meta<'v>(said: &Said<'v>, name: &str) -> Option<&'v Value> {
+    said.message.params()?.get("_meta")?.get(format!("io.modelcontextprotocol/{name}"))
+}
+
+fn honoured(view: &View<'_>) -> Verdict {
+    let threshold = |said: &Said<'_>| match view.era() {
+        Era::Legacy => set_before(view, said),
+        Era::Modern => asked_around(view, said),
+    };
+    let judged = messages(view).into_iter().filter_map(|said| {
+        let (found, least) = (severity(level(&said)?)?, threshold(&said)?);
+        let why = || format!("the level is {}, asked for is {} and above", LEVELS[found], LEVELS[least]);
+        Some((said.event, if found >= least { Ok(()) } else { Err(said.breach("/params/level", why())) }))
+    });
+    Verdict::of(judged, "no log message came while a level was in force")
+}
+
+/// The level that a confirmed `logging/setLevel` had put in force when a message was sent. Nothing where another one was
+/// under way, or where the message came on a stream that may be older than the confirmation.
+fn set_before(view: &View<'_>, said: &Said<'_>) -> Option<usize> {
+    let sets = || view.calls("logging/setLevel").filter(|c| c.request.connection == said.connection);
+    let last = sets().filter(|call| call.request.event < said.event).last()?;
+    let confirmed = last.response.filter(|response| response.event < said.event && last.result().is_some())?;
+    let asked = || view.all_calls().filter(|call| call.request.exchange == said.exchange);
+    let fresh = said.exchange == 0 || asked().any(|call| call.request.event > confirmed.event);
+    let level = last.request.message.params()?.get("level")?.as_str()?;
+    severity(level).filter(|_| fresh)
+}
+
+/// The mildest level among the requests a message may have come for.
+fn asked_around(view: &View<'_>, said: &Said<'_>) -> Option<usize> {
+    let open = |call: &Call<'_>| {
+        call.request.connection == said.connection
+            && call.request.exchange == said.exchange
+            && call.request.event < said.event
+            && call.response.is_none_or(|response| response.event > said.event)
+    };
+    let levels = view.all_calls().filter(open).filter_map(|call| severity(meta(&call.request, "logLevel")?.as_str()?));
+    levels.min()
+}
+
+fn only_when_asked(view: &View<'_>) -> Verdict {
+    let asks = |said: &Said<'_>| meta(said, "logLevel").is_some();
+    // What comes on a subscription's stream is another rule's business.
+    let listens = |said: &Said<'_>| {
+        let here = |call: &Call<'_>| said.exchange != 0 && call.request.exchange == said.exchange;
+        view.calls("subscriptions/listen").any(|call| here(&call))
+    };
+    let unasked = |said: &Said<'_>| {
+        let before = |call: &Call<'_>| call.request.connection == said.connection && call.request.event < said.event;
+        let here = |call: &Call<'_>| before(call) && call.request.exchange == said.exchange;
+        let mut around = view.all_calls().filter(here).peekable();
+        !listens(said) && around.peek().is_some() && !around.any(|call| asks(&call.request))
+    };
+    let offenders = messages(view)
+        .into_iter()
+        .filter(unasked)
+        .map(|said| said.breach("", "a log message was sent though no request asked for any"));
+    let logs = view.capability("logging").is_some();
+    let silent = view
+        .all_calls()
+        .filter(|c| view.current(c.request) && logs && !asks(&c.request) && !c.request.is("server/discover"));
+    let witnesses = silent.filter_map(|call| call.response).map(|response| response.event);
+    Verdict::never(offenders, witnesses, "no request without a log level was answered by a server that logs")
+}
+
+fn not_on_subscriptions(view: &View<'_>) -> Verdict {
+    let listens: Vec<_> = view.calls("subscriptions/listen").collect();
+    let on_stream = |said: &Said<'_>| {
+        let exchange = said.exchange != 0 && listens.iter().any(|call| call.request.exchange == said.exchange);
+        exchange || meta(said, "subscriptionId").is_some()
+    };
+    let open = |said: &Said<'_>| {
+        listens.iter().any(|call| {
+            call.request.connection == said.connection
+                && call.request.event < said.event
+                && call.response.is_none_or(|response| response.event > said.event)
+        })
+    };
+    let judged = messages(view).into_iter().filter_map(|said| {
+        let kept: Kept = match on_stream(&said) {
+            true => Err(said.breach("", "a log message came on a subscription's stream")),
+            false if open(&said) => Ok(()),
+            false => return None,
+        };
+        Some((said.event, kept))
+    });
+    Verdict::of(judged, "no log message came while a subscription was open")
+}
+
+/// The level that a request asks for, where it is none.
+fn odd_level<'v>(view: &View<'v>, call: &Call<'v>) -> Option<&'v Value> {
+    let level = match view.era() {
+        Era::Legacy if call.request.is("logging/setLevel") => call.request.message.params()?.get("level")?,
+        Era::Legacy => return None,
+        Era::Modern => meta(&call.request, "logLevel")?,
+    };
+    level.as_str().is_none_or(|level| severity(level).is_none()).then_some(level)
+}
+
+fn invalid_refused(view: &View<'_>) -> Verdict {
+    let judged = view.all_calls().filter(|call| is_weighed(view, call)).filter_map(|call| {
+        let level = odd_level(view, &call)?;
+        let response = call.response?;
+        let kept: Kept = match call.error_code() {
+            Some(-32602) => Ok(()),
+            Some(code @ (-32603 | -32600 | -32700)) => {
+                Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
+            }
+            Some(_) => return None,
+            None => Err(response.breach("/result", format!("the log level {level} is accepted"))),
+        };
+        Some((response.event, kept))
+    });
+    Verdict::of(judged, "no log level was asked for that does not exist")
+}

@@ -1,0 +1,6 @@
+//! Pages under `server/utilities`.
+
+pub(crate) mod caching;
+pub(crate) mod completion;
+pub(crate) mod logging;
+pub(crate) mod pagination;

@@ -1,0 +1,126 @@
+//! Wire shapes: every message has the members its method demands, of the right types, as the schema of its revision
+//! says. What the shapes are is `wire::shape`'s business; here it is decided only which one a message must have.
+
+use serde_json::Value;
+use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
+use wire::shape::{self, Mismatch};
+use wire::{Kind, Revision, method};
+
+use crate::rule::{Rule, at, both};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Said, View};
+
+/// The rules, one for each class of message.
+pub(crate) const RULES: &[Rule] = &[
+    both("shape.requests")
+        .says(R2024_11_05, at("basic/index", "schema"), "A request MUST have the shape that the schema gives its method.")
+        .how("Compares every request of a known method with the schema of the revision that is spoken.")
+        .mend("Send the members that the schema demands, with the types it gives them.")
+        .judge(requests),
+    both("shape.notifications")
+        .says(R2024_11_05, at("basic/index", "schema"), "A notification MUST have the shape that the schema gives its method.")
+        .how("Compares every notification of a known method with the schema of the revision that is spoken.")
+        .mend("Send the members that the schema demands, with the types it gives them.")
+        .judge(notifications),
+    both("shape.results")
+        .says(R2024_11_05, at("basic/index", "schema"), "A result MUST have the shape that the schema gives the method it answers.")
+        .how("Compares every result with the schema's result for the method that was asked. Extensions' methods and result types are left alone.")
+        .mend("Answer with the members that the schema demands, with the types it gives them.")
+        .judge(results),
+    both("shape.errors")
+        .says(R2024_11_05, at("basic/index", "schema"), "An error response MUST have the shape that the schema gives its code.")
+        .how("Compares every error response with the schema: its general form, and the `data` of the codes that define one.")
+        .mend("Give the error the members that the schema demands for its code.")
+        .judge(errors),
+];
+
+fn requests(view: &View<'_>) -> Verdict {
+    calls_of(view, Kind::Request, "no request of a known method was sent")
+}
+
+fn notifications(view: &View<'_>) -> Verdict {
+    calls_of(view, Kind::Notification, "no notification of a known method was sent")
+}
+
+/// Requests or notifications of the judged party whose method the revision spoken has.
+fn calls_of(view: &View<'_>, kind: Kind, unseen: &str) -> Verdict {
+    let known = view.theirs().filter(|s| s.message.kind() == kind && current(view, *s)).filter_map(|said| {
+        let method = method::find(said.message.method()?, view.revision())?;
+        method.direction.allows(said.from).then_some((said.event, (said, method.definition)))
+    });
+    Verdict::every(known, unseen, |(_, (said, definition))| {
+        fits(view.revision(), definition, said.message.value(), *said, "")
+    })
+}
+
+fn results(view: &View<'_>) -> Verdict {
+    let answered = view.calls_by(view.subject().peer()).filter_map(|call| {
+        let response = call.response.filter(|r| current(view, *r))?;
+        let definition = result_definition(view, call.request, call.result()?)?;
+        Some((response.event, (response, definition, call.result()?)))
+    });
+    Verdict::every(answered, "no result of a known method was seen", |(_, (response, definition, result))| {
+        fits(view.revision(), definition, result, *response, "/result")
+    })
+}
+
+/// The definition that a result must fit: by the method asked and, in the modern era, by the result's own type. `None`
+/// for the methods and result types of extensions, which the core schema does not know.
+fn result_definition(view: &View<'_>, request: Said<'_>, result: &Value) -> Option<&'static str> {
+    let method = method::find(request.message.method()?, view.revision())?;
+    let task = request.message.params().and_then(|p| p.get("task")).is_some() && result.get("task").is_some();
+    match result.get("resultType").and_then(Value::as_str) {
+        Some("input_required") if view.revision() == R2026_07_28 => method.instead_at(R2026_07_28).or(method.result),
+        Some(other) if view.revision() == R2026_07_28 && other != "complete" => None,
+        _ if view.revision() == R2025_11_25 && task => method.instead_at(R2025_11_25).or(method.result),
+        _ => method.result,
+    }
+}
+
+fn errors(view: &View<'_>) -> Verdict {
+    let errors = view.theirs().filter(|s| s.message.kind() == Kind::Error);
+    Verdict::every(errors, "no error response was seen", |said| {
+        let definition = error_definition(view.revision(), said.message.error_code());
+        fits(view.revision(), definition, said.message.value(), *said, "")
+    })
+}
+
+fn error_definition(revision: Revision, code: Option<i64>) -> &'static str {
+    match (revision, code) {
+        (R2026_07_28, Some(-32020)) => "HeaderMismatchError",
+        (R2026_07_28, Some(-32021)) => "MissingRequiredClientCapabilityError",
+        (R2026_07_28, Some(-32022)) => "UnsupportedProtocolVersionError",
+        (R2025_11_25, Some(-32042)) => "URLElicitationRequiredError",
+        (R2025_11_25 | R2026_07_28, _) => "JSONRPCErrorResponse",
+        _ => "JSONRPCError",
+    }
+}
+
+/// Whether a message is to be read by the revision that the trace is judged at.
+fn current(view: &View<'_>, said: Said<'_>) -> bool {
+    view.spoken(said) == Some(view.revision())
+}
+
+/// Left to other rules: `resultType` (`result.type-present`), and an error's id, which may be null or absent where the
+/// request could not be read (`jsonrpc.error-id`); hints for caching that are missing (`caching.hints-present`) or negative
+/// (`caching.ttl-not-negative`); an `inputSchema` that is no object (`tools.input-schema-object`, where that applies).
+fn is_elsewhere(revision: Revision, mismatch: &Mismatch, said: Said<'_>) -> bool {
+    let missing = mismatch.found.starts_with("nothing");
+    mismatch.pointer == "/resultType"
+        || mismatch.pointer == "/ttlMs"
+        || (mismatch.pointer == "/cacheScope" && missing)
+        || (mismatch.pointer.ends_with("/inputSchema") && !missing && revision.at_least(R2025_11_25))
+        || (mismatch.pointer == "/id" && said.message.kind() == Kind::Error)
+}
+
+fn fits(revision: Revision, definition: &str, value: &Value, said: Said<'_>, base: &str) -> Kept {
+    let mismatches = shape::check(definition, revision, value).unwrap_or_default();
+    match mismatches.into_iter().find(|m| !is_elsewhere(revision, m, said)) {
+        None => Ok(()),
+        Some(Mismatch { pointer, expected, found }) => {
+            let place = if pointer.is_empty() { "the whole".to_owned() } else { format!("`{pointer}`") };
+            let why = format!("{definition}: {place} should be {expected}; found {found}");
+            Err(said.breach(format!("{base}{pointer}"), why))
+        }
+    }
+}

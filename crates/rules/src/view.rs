@@ -1,0 +1,528 @@
+//! A trace arranged for judges: messages paired with their answers, exchanges put together, what each party declared.
+//!
+//! Everything here is found in the trace; nothing is expected. Judges ask the view and never walk frames themselves.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use wire::message::{Fault, Malformed, Message, Packet};
+use wire::trace::{Closed, Content, Event, Frame, Mark, Trace, mark};
+use wire::{Era, Kind, Party, RequestId, Revision, Transport};
+
+use crate::verdict::{Breach, Located};
+
+mod exchange;
+
+pub use exchange::Exchange;
+
+/// The `_meta` key under which a modern request names its revision.
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// The `_meta` key under which a modern request declares the client's capabilities.
+pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// A message in its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'v> {
+    /// Its place among all messages of the trace.
+    pub index: usize,
+    /// The event that carried it.
+    pub event: usize,
+    /// Who sent it.
+    pub from: Party,
+    /// The connection that carried it.
+    pub connection: u32,
+    /// The exchange that carried it; 0 where the transport has none.
+    pub exchange: u32,
+    /// When it was complete, in microseconds.
+    pub done: u64,
+    /// Whether it stood in a batch.
+    pub batched: bool,
+    /// The message.
+    pub message: &'v Message,
+}
+
+impl Said<'_> {
+    /// A breach at `pointer` within this message.
+    pub fn breach(&self, pointer: impl Into<String>, why: impl Into<String>) -> Breach {
+        Breach::at(self.event, pointer, why)
+    }
+
+    /// Whether this is a request or notification of `method`.
+    pub fn is(&self, method: &str) -> bool {
+        self.message.method() == Some(method)
+    }
+}
+
+impl Located for Said<'_> {
+    fn event(&self) -> usize {
+        self.event
+    }
+}
+
+impl<T> Located for (Said<'_>, T) {
+    fn event(&self) -> usize {
+        self.0.event
+    }
+}
+
+/// A request and the answer to it, if one came.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'v> {
+    /// The request.
+    pub request: Said<'v>,
+    /// The first response that answers it.
+    pub response: Option<Said<'v>>,
+}
+
+impl<'v> Call<'v> {
+    /// The result, if it was answered with one.
+    pub fn result(&self) -> Option<&'v Value> {
+        self.response?.message.result()
+    }
+
+    /// The error, if it was answered with one.
+    pub fn error(&self) -> Option<&'v Value> {
+        self.response?.message.error()
+    }
+
+    /// The error's code, likewise.
+    pub fn error_code(&self) -> Option<i64> {
+        self.response?.message.error_code()
+    }
+}
+
+impl Located for Call<'_> {
+    fn event(&self) -> usize {
+        self.response.map_or(self.request.event, |r| r.event)
+    }
+}
+
+/// Bytes that should have been a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Garbled<'v> {
+    /// The event.
+    pub event: usize,
+    /// Who sent it.
+    pub from: Party,
+    /// The connection.
+    pub connection: u32,
+    /// The exchange; 0 where the transport has none.
+    pub exchange: u32,
+    /// What is wrong with it.
+    pub malformed: &'v Malformed,
+}
+
+impl Located for Garbled<'_> {
+    fn event(&self) -> usize {
+        self.event
+    }
+}
+
+/// A span in which we listened without sending, from its opening to its closing mark.
+#[derive(Clone, Copy, Debug)]
+pub struct Window<'v> {
+    /// The event of the opening mark.
+    pub opened: usize,
+    /// The event of the closing mark.
+    pub closed: usize,
+    /// The connection listened to.
+    pub connection: u32,
+    /// What for.
+    pub name: &'v str,
+}
+
+impl Located for Window<'_> {
+    fn event(&self) -> usize {
+        self.closed
+    }
+}
+
+/// A trace arranged for judges.
+pub struct View<'v> {
+    trace: &'v Trace,
+    events: &'v [Event],
+    revision: Revision,
+    said: Vec<Said<'v>>,
+    garbled: Vec<Garbled<'v>>,
+    answers: BTreeMap<usize, usize>,
+    questions: BTreeMap<usize, usize>,
+    handshakes: BTreeMap<u32, usize>,
+}
+
+impl<'v> View<'v> {
+    /// Arranges a trace and its events ([`Trace::events`]) as judged at `revision`.
+    pub fn new(trace: &'v Trace, events: &'v [Event], revision: Revision) -> Self {
+        let mut view = Self {
+            trace,
+            events,
+            revision,
+            said: Vec::new(),
+            garbled: Vec::new(),
+            answers: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            handshakes: BTreeMap::new(),
+        };
+        view.sort();
+        view.answers = view.pair();
+        view.questions = view.answers.iter().map(|(&request, &answer)| (answer, request)).collect();
+        view.handshakes = view.shaken();
+        view
+    }
+
+    fn sort(&mut self) {
+        for (event, (frame, understood)) in self.trace.frames.iter().zip(self.events).enumerate() {
+            match understood {
+                Event::Packet(packet) | Event::Sse { packet: Some(Ok(packet)), .. } => self.take(event, frame, packet),
+                Event::Malformed(malformed) | Event::Sse { packet: Some(Err(malformed)), .. } => {
+                    self.garble(event, frame, malformed);
+                }
+                // What a client posts to a server was meant to be a message; a server's body that is no JSON is garbled
+                // only where it claims to be JSON: see `Exchange`.
+                Event::Body(malformed)
+                    if frame.from == Party::Client && frame.to == Party::Server && malformed.fault != Fault::Empty =>
+                {
+                    self.garble(event, frame, malformed);
+                }
+                Event::Sse { packet: None, .. } | Event::Body(_) | Event::Plain => {}
+            }
+        }
+    }
+
+    fn take(&mut self, event: usize, frame: &Frame, packet: &'v Packet) {
+        let mut push = |message: &'v Message, batched: bool| {
+            self.said.push(Said {
+                index: self.said.len(),
+                event,
+                from: frame.from,
+                connection: frame.connection,
+                exchange: frame.exchange,
+                done: frame.done,
+                batched,
+                message,
+            });
+        };
+        match packet {
+            Packet::Message(message) => push(message, false),
+            Packet::Batch(parts) => {
+                parts.iter().filter_map(|p| p.as_ref().ok()).for_each(|message| push(message, true));
+                for malformed in parts.iter().filter_map(|p| p.as_ref().err()) {
+                    self.garble(event, frame, malformed);
+                }
+            }
+        }
+    }
+
+    fn garble(&mut self, event: usize, frame: &Frame, malformed: &'v Malformed) {
+        let Frame { from, connection, exchange, .. } = *frame;
+        self.garbled.push(Garbled { event, from, connection, exchange, malformed });
+    }
+
+    /// Pairs each request with the first later response of the other party on its connection: in the request's own
+    /// exchange if there is one there, else on a stream that carried no request of its own with that id.
+    fn pair(&self) -> BTreeMap<usize, usize> {
+        let mut answers = BTreeMap::new();
+        let mut taken = std::collections::BTreeSet::new();
+        for request in self.said.iter().filter(|s| s.message.kind() == Kind::Request) {
+            let fits = |s: &&Said<'v>| {
+                s.from != request.from
+                    && s.connection == request.connection
+                    && s.message.kind().is_response()
+                    && s.message.id() == request.message.id()
+                    && !taken.contains(&s.index)
+            };
+            let later = &self.said[request.index + 1..];
+            let own = later.iter().filter(fits).find(|s| s.exchange == request.exchange);
+            let elsewhere = || later.iter().filter(fits).find(|s| !self.asks_in(s.exchange, request.message.id()));
+            if let Some(answer) = own.or_else(elsewhere) {
+                answers.insert(request.index, answer.index);
+                taken.insert(answer.index);
+            }
+        }
+        answers
+    }
+
+    fn asks_in(&self, exchange: u32, id: Option<&RequestId>) -> bool {
+        exchange != 0
+            && self
+                .said
+                .iter()
+                .any(|s| s.exchange == exchange && s.message.kind() == Kind::Request && s.message.id() == id)
+    }
+
+    /// The trace.
+    pub const fn trace(&self) -> &'v Trace {
+        self.trace
+    }
+
+    /// The frame of an event.
+    pub fn frame(&self, event: usize) -> &'v Frame {
+        &self.trace.frames[event]
+    }
+
+    /// Every frame with its event's index.
+    pub fn frames(&self) -> impl DoubleEndedIterator<Item = (usize, &'v Frame)> + use<'v> {
+        self.trace.frames.iter().enumerate()
+    }
+
+    /// Every event with its index.
+    pub fn events(&self) -> impl Iterator<Item = (usize, &'v Event)> + use<'v> {
+        self.events.iter().enumerate()
+    }
+
+    /// The revision the trace is judged at.
+    pub const fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Its era.
+    pub const fn era(&self) -> Era {
+        self.revision.era()
+    }
+
+    /// What carried the messages.
+    pub const fn transport(&self) -> Transport {
+        self.trace.header.transport
+    }
+
+    /// The party that is judged.
+    pub const fn subject(&self) -> Party {
+        self.trace.header.subject
+    }
+
+    /// All messages, in the order in which they were seen.
+    pub fn said(&self) -> impl DoubleEndedIterator<Item = Said<'v>> + '_ {
+        self.said.iter().copied()
+    }
+
+    /// The messages of one party.
+    pub fn by(&self, party: Party) -> impl DoubleEndedIterator<Item = Said<'v>> + '_ {
+        self.said().filter(move |s| s.from == party)
+    }
+
+    /// The messages of the judged party.
+    pub fn theirs(&self) -> impl DoubleEndedIterator<Item = Said<'v>> + '_ {
+        self.by(self.subject())
+    }
+
+    /// Bytes of the judged party that should have been messages.
+    pub fn their_garbled(&self) -> impl Iterator<Item = Garbled<'v>> + '_ {
+        self.garbled.iter().copied().filter(|g| g.from == self.subject())
+    }
+
+    /// Bytes of the other party (sent by a probe on purpose) that are no messages.
+    pub fn our_garbled(&self) -> impl Iterator<Item = Garbled<'v>> + '_ {
+        self.garbled.iter().copied().filter(|g| g.from != self.subject())
+    }
+
+    /// Notifications of `method` by the judged party.
+    pub fn notifications<'a>(&'a self, method: &'a str) -> impl Iterator<Item = Said<'v>> + 'a {
+        self.theirs().filter(move |s| s.message.kind() == Kind::Notification && s.is(method))
+    }
+
+    /// Requests put *to* the judged party, with their answers: all of them.
+    pub fn all_calls(&self) -> impl Iterator<Item = Call<'v>> + '_ {
+        self.calls_by(self.subject().peer())
+    }
+
+    /// Requests of `method` put *to* the judged party, with their answers.
+    pub fn calls<'a>(&'a self, method: &'a str) -> impl Iterator<Item = Call<'v>> + 'a {
+        self.all_calls().filter(move |c| c.request.is(method))
+    }
+
+    /// Requests that `party` made, with their answers.
+    pub fn calls_by(&self, party: Party) -> impl Iterator<Item = Call<'v>> + '_ {
+        self.by(party)
+            .filter(|s| s.message.kind() == Kind::Request)
+            .map(|request| Call { request, response: self.answer(request) })
+    }
+
+    /// The response to a request.
+    pub fn answer(&self, request: Said<'v>) -> Option<Said<'v>> {
+        self.answers.get(&request.index).map(|&index| self.said[index])
+    }
+
+    /// The request that a response answers.
+    pub fn question(&self, response: Said<'v>) -> Option<Said<'v>> {
+        self.questions.get(&response.index).map(|&index| self.said[index])
+    }
+
+    /// Results of `method` by the judged party: the response and its `result`.
+    pub fn results<'a>(&'a self, method: &'a str) -> impl Iterator<Item = (Said<'v>, &'v Value)> + 'a {
+        self.calls(method).filter_map(|c| Some((c.response?, c.result()?)))
+    }
+
+    /// Marks of one name, with their events.
+    pub fn marks<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (usize, &'v Mark)> + 'a {
+        self.frames().filter_map(move |(event, frame)| match &frame.content {
+            Content::Mark(mark) if mark.name == name => Some((event, mark)),
+            _ => None,
+        })
+    }
+
+    /// Stimuli of one name (the mark's value is that string, or an object whose `what` is), with their events.
+    pub fn stimuli<'a>(&'a self, what: &'a str) -> impl Iterator<Item = (usize, &'v Mark)> + 'a {
+        self.marks(mark::STIMULUS).filter(move |(_, m)| m.value.get("what").unwrap_or(&m.value) == what)
+    }
+
+    /// Closed quiet windows.
+    pub fn windows(&self) -> Vec<Window<'v>> {
+        let mut windows: Vec<Window<'v>> = Vec::new();
+        for (opened, open) in self.marks(mark::WINDOW_OPENED) {
+            let connection = self.frame(opened).connection;
+            let closing = self.marks(mark::WINDOW_CLOSED).find(|&(closed, close)| {
+                closed > opened && close.value == open.value && self.frame(closed).connection == connection
+            });
+            if let Some((closed, _)) = closing {
+                windows.push(Window { opened, closed, connection, name: open.value.as_str().unwrap_or_default() });
+            }
+        }
+        windows
+    }
+
+    /// The first window on `connection` that opened after `event`: by its end, what `event` led to had its time.
+    pub fn window_after(&self, event: usize, connection: u32) -> Option<Window<'v>> {
+        self.windows().into_iter().find(|w| w.opened > event && w.connection == connection)
+    }
+
+    /// Whether a message is to be read by the revision that the trace is judged at.
+    pub fn current(&self, said: Said<'v>) -> bool {
+        self.spoken(said) == Some(self.revision)
+    }
+
+    /// What became of a connection after `event`: `Ok` with the answer to a request sent later, `Err` with the event by
+    /// which the server ended it unasked, `None` where neither is seen.
+    pub fn aftermath(&self, event: usize, connection: u32) -> Option<Result<usize, usize>> {
+        let mut later = self.all_calls().filter(|c| c.request.event > event && c.request.connection == connection);
+        if let Some(response) = later.find_map(|c| c.response) {
+            return Some(Ok(response.event));
+        }
+        let later = self.frames().filter(|(at, f)| *at > event && f.connection == connection && f.exchange == 0);
+        for (at, frame) in later {
+            match &frame.content {
+                Content::Mark(m) if m.name == mark::STDIN_CLOSED || m.name == mark::SIGNAL => return None,
+                Content::Closed(Closed::End | Closed::Reset) | Content::Exit { .. } => {
+                    return (frame.from == self.subject()).then_some(Err(at));
+                }
+                Content::Closed(_) => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// How a connection ended, as far as the trace shows.
+    pub fn closings(&self) -> impl Iterator<Item = (usize, &'v Frame, &'v Closed)> + use<'v> {
+        self.trace.frames.iter().enumerate().filter_map(|(event, frame)| match &frame.content {
+            Content::Closed(how) => Some((event, frame, how)),
+            _ => None,
+        })
+    }
+
+    /// The first `initialize` that was answered with a result.
+    pub fn initialized(&self) -> Option<Call<'v>> {
+        self.calls_by(Party::Client).find(|c| c.request.is("initialize") && c.result().is_some())
+    }
+
+    /// The revision that the handshake agreed on, as text.
+    pub fn negotiated(&self) -> Option<&'v str> {
+        self.initialized()?.result()?.get("protocolVersion")?.as_str()
+    }
+
+    /// The first `initialize` of a connection that was answered with a result.
+    pub fn handshake(&self, connection: u32) -> Option<Call<'v>> {
+        let request = self.said[*self.handshakes.get(&connection)?];
+        Some(Call { request, response: self.answer(request) })
+    }
+
+    fn shaken(&self) -> BTreeMap<u32, usize> {
+        let mut first = BTreeMap::new();
+        for call in self.calls_by(Party::Client).filter(|c| c.request.is("initialize") && c.result().is_some()) {
+            first.entry(call.request.connection).or_insert(call.request.index);
+        }
+        first
+    }
+
+    /// The revision that a message is to be read by: what its request's `_meta` names, else what its connection's
+    /// handshake agreed on, else the trace's. `None` where that is no revision we know, or where a modern request does
+    /// not say.
+    pub fn spoken(&self, said: Said<'v>) -> Option<Revision> {
+        let request = if said.message.kind().is_response() { self.question(said)? } else { said };
+        if let Some(version) = request.message.params().and_then(|p| p.get("_meta")?.get(PROTOCOL_VERSION)) {
+            return version.as_str()?.parse().ok();
+        }
+        if request.is("initialize") {
+            return self.answer(request)?.message.result()?.get("protocolVersion")?.as_str()?.parse().ok();
+        }
+        if let Some(handshake) = self.handshake(said.connection) {
+            return handshake.result()?.get("protocolVersion")?.as_str()?.parse().ok();
+        }
+        let modern_request = self.era() == Era::Modern && request.message.kind() == Kind::Request;
+        (!modern_request).then_some(self.revision)
+    }
+
+    /// Whether everything that the other party sent on a connection can be read here: nothing went out piecemeal or
+    /// outside any framing, and nothing was dropped. Only then is what has no visible cause known to have none.
+    pub fn is_fully_seen(&self, connection: u32) -> bool {
+        !self.frames().any(|(_, frame)| {
+            let raw = matches!(frame.content, Content::Raw(_)) && frame.from == self.subject().peer();
+            let dropped = matches!(&frame.content, Content::Mark(m) if m.name == mark::LIMIT);
+            frame.connection == connection && (raw || dropped)
+        })
+    }
+
+    /// The first event by which whatever `event` could still provoke would have shown: within an exchange its end, else
+    /// the answer to a request sent later on its connection; in both cases the end of a quiet window opened later.
+    pub fn settled(&self, event: usize) -> Option<usize> {
+        let Frame { connection, exchange, .. } = *self.frame(event);
+        let window = self.windows().into_iter().find(|w| w.opened > event && w.connection == connection);
+        let ended = if exchange == 0 {
+            let later = |c: &Call<'v>| c.request.event > event && c.request.connection == connection;
+            self.all_calls().filter(later).find_map(|c| c.response).map(|r| r.event)
+        } else {
+            let ends = |frame: &Frame| match &frame.content {
+                Content::Closed(how) => matches!(how, Closed::End | Closed::Aborted | Closed::TimedOut),
+                Content::Body { complete, .. } => *complete && frame.from == self.subject(),
+                Content::Response { status, .. } => *status == 202 || *status == 204,
+                _ => false,
+            };
+            self.frames().find(|&(e, f)| e > event && f.exchange == exchange && ends(f)).map(|(e, _)| e)
+        };
+        ended.into_iter().chain(window.map(|w| w.closed)).min()
+    }
+
+    /// The server's capabilities as first declared: the result of `initialize` or of `server/discover`.
+    pub fn server_capabilities(&self) -> Option<&'v Value> {
+        self.calls_by(Party::Client)
+            .filter(|c| c.request.is("initialize") || c.request.is("server/discover"))
+            .find_map(|c| c.result()?.get("capabilities"))
+    }
+
+    /// The client's capabilities as last declared before (or in) message `said`: its own `_meta` in the modern era, the
+    /// `initialize` request of its connection in the legacy era.
+    pub fn client_capabilities(&self, said: Said<'v>) -> Option<&'v Value> {
+        let meta = said.message.params().and_then(|p| p.get("_meta"));
+        if let Some(declared) = meta.and_then(|m| m.get(CLIENT_CAPABILITIES)) {
+            return Some(declared);
+        }
+        self.by(Party::Client)
+            .filter(|s| s.is("initialize") && s.connection == said.connection)
+            .find_map(|s| s.message.params()?.get("capabilities"))
+    }
+
+    /// A server capability by dotted path: `resources.subscribe`. `false` counts as not declared.
+    pub fn capability(&self, path: &str) -> Option<&'v Value> {
+        declared(self.server_capabilities()?, path)
+    }
+
+    /// Every HTTP exchange, in order.
+    pub fn exchanges(&self) -> Vec<Exchange<'v>> {
+        exchange::gather(self)
+    }
+}
+
+/// The value at a dotted path within declared capabilities; `false` and `null` count as not declared.
+pub fn declared<'c>(capabilities: &'c Value, path: &str) -> Option<&'c Value> {
+    let found = path.split('.').try_fold(capabilities, |value, step| value.get(step))?;
+    (!found.is_null() && found != &Value::Bool(false)).then_some(found)
+}

@@ -1,0 +1,59 @@
+//! Text from a stranger, made harmless for a terminal and a log: control characters, line ends and bidirectional
+//! overrides become visible escapes; everything else stays.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Whether a character may not reach a person's screen as it is.
+fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// One character, escaped if it is hostile.
+pub fn character(c: char) -> Cow<'static, str> {
+    match c {
+        '\n' => Cow::Borrowed("\\n"),
+        '\r' => Cow::Borrowed("\\r"),
+        '\t' => Cow::Borrowed("\\t"),
+        c if is_hostile(c) => Cow::Owned(format!("\\u{{{:x}}}", c as u32)),
+        c => Cow::Owned(c.to_string()),
+    }
+}
+
+/// A text in one line, hostile characters escaped.
+pub fn line(text: &str) -> Cow<'_, str> {
+    if text.chars().any(is_hostile) { Cow::Owned(text.chars().map(character).collect()) } else { Cow::Borrowed(text) }
+}
+
+/// A JSON document with the hostile characters in its strings escaped as JSON escapes: what it says stays the same.
+pub fn json(document: &str) -> Cow<'_, str> {
+    // A line feed can only stand between tokens.
+    let hostile = |c: char| c != '\n' && is_hostile(c);
+    if !document.contains(hostile) {
+        return Cow::Borrowed(document);
+    }
+    let mut out = String::with_capacity(document.len());
+    for c in document.chars() {
+        if hostile(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn json_says_the_same_without_hostile_characters() {
+        let text = "a\u{202e}b\u{7f}\u{e0001}\nö";
+        let document = serde_json::to_string_pretty(&[text]).unwrap();
+        let escaped = super::json(&document);
+        assert_eq!(escaped, "[\n  \"a\\u202eb\\u007f\\udb40\\udc01\\nö\"\n]");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&escaped).unwrap(), [text]);
+    }
+}

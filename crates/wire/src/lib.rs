@@ -1,0 +1,19 @@
+//! The Model Context Protocol as values: JSON-RPC messages, the five revisions, the method table, message shapes,
+//! framing, and the [`trace`] of everything that crossed.
+//!
+//! This crate knows no runtime, clock, socket, file or randomness: time and identifiers come in as arguments.
+
+pub mod escape;
+pub mod framing;
+pub mod http;
+pub mod json;
+pub mod message;
+pub mod method;
+pub mod redact;
+pub mod revision;
+pub mod shape;
+pub mod trace;
+
+pub use message::{Kind, Message, RequestId};
+pub use revision::{Era, Revision, Transport};
+pub use trace::{Party, Trace};

@@ -1,0 +1,447 @@
+//! JSON-RPC 2.0 messages as MCP uses them, their text kept as it crossed, and a precise word for what is wrong with a bad one.
+//!
+//! Reading is lenient about everything the envelope does not need (unknown members survive) and strict about the
+//! envelope. Whether a *well-formed* message fits its method is the business of [`crate::shape`].
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use crate::json::{self, Member, Outline, Token};
+
+/// The identifier of a request: a string or an integer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RequestId {
+    /// A JSON string, escapes resolved.
+    String(String),
+    /// A JSON number in canonical form: `1`, `1.0` and `1e0` are one identifier, of any size.
+    Number(String),
+}
+
+impl RequestId {
+    /// The identifier as JSON text.
+    pub fn to_json(&self) -> String {
+        match self {
+            Self::String(text) => Value::from(text.as_str()).to_string(),
+            Self::Number(text) => text.clone(),
+        }
+    }
+
+    /// Reads an identifier from a JSON value; `None` for anything but a string or an integer.
+    pub fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::String(text) => Some(Self::String(text.clone())),
+            Value::Number(number) => integer(&number.to_string()).map(Self::Number),
+            _ => None,
+        }
+    }
+}
+
+impl From<i64> for RequestId {
+    fn from(number: i64) -> Self {
+        Self::Number(number.to_string())
+    }
+}
+
+impl From<&str> for RequestId {
+    fn from(text: &str) -> Self {
+        Self::String(text.to_owned())
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
+    }
+}
+
+/// The canonical text of a JSON number that is an integer. Exact: no size is rounded.
+fn integer(number: &str) -> Option<String> {
+    let (sign, number) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_start_matches('0').trim_end_matches('0');
+    if significant.is_empty() {
+        return Some("0".to_owned());
+    }
+    let trailing = digits.len() - digits.trim_end_matches('0').len();
+    let exponent: i64 = exponent.parse().ok()?;
+    let (trailing, places) = (i64::try_from(trailing).ok()?, i64::try_from(fraction.len()).ok()?);
+    let zeros = exponent.checked_add(trailing)?.checked_sub(places)?;
+    match usize::try_from(zeros).ok()? {
+        // Written out, an exponent would let ten bytes ask for gigabytes.
+        zeros if zeros > 400 => Some(format!("{sign}{significant}e{zeros}")),
+        zeros => Some(format!("{sign}{significant}{}", "0".repeat(zeros))),
+    }
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Has a method and an id; wants an answer.
+    Request,
+    /// Has a method and no id.
+    Notification,
+    /// Answers a request with a result.
+    Result,
+    /// Answers a request with an error; its id may be absent or null where the request could not be read.
+    Error,
+}
+
+impl Kind {
+    /// Whether this is an answer: [`Kind::Result`] or [`Kind::Error`].
+    pub const fn is_response(self) -> bool {
+        matches!(self, Self::Result | Self::Error)
+    }
+}
+
+/// One well-formed JSON-RPC message and its text, byte for byte.
+#[derive(Clone, Debug)]
+pub struct Message {
+    text: Arc<str>,
+    kind: Kind,
+    id: Option<RequestId>,
+    null_id: bool,
+    method: Option<Box<str>>,
+    body: Option<Range<usize>>,
+    value: OnceLock<Value>,
+}
+
+impl Message {
+    /// The text as it crossed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it is.
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The id, where there is one that is not null.
+    pub const fn id(&self) -> Option<&RequestId> {
+        self.id.as_ref()
+    }
+
+    /// Whether the message has an `id` member and it is `null` (only an error may).
+    pub const fn has_null_id(&self) -> bool {
+        self.null_id
+    }
+
+    /// The method of a request or notification.
+    pub fn method(&self) -> Option<&str> {
+        self.method.as_deref()
+    }
+
+    /// The raw text of `params`, `result` or `error`, whichever this kind of message has.
+    pub fn body_text(&self) -> Option<&str> {
+        self.body.clone().map(|span| &self.text[span])
+    }
+
+    /// The whole message as a value, parsed on first use.
+    pub fn value(&self) -> &Value {
+        self.value.get_or_init(|| lenient_value(&self.text))
+    }
+
+    /// `params` of a request or notification.
+    pub fn params(&self) -> Option<&Value> {
+        self.value().get("params")
+    }
+
+    /// `result` of a [`Kind::Result`].
+    pub fn result(&self) -> Option<&Value> {
+        if self.kind == Kind::Result { self.value().get("result") } else { None }
+    }
+
+    /// `error` of a [`Kind::Error`].
+    pub fn error(&self) -> Option<&Value> {
+        if self.kind == Kind::Error { self.value().get("error") } else { None }
+    }
+
+    /// `error.code` of a [`Kind::Error`].
+    pub fn error_code(&self) -> Option<i64> {
+        self.error()?.get("code")?.as_i64()
+    }
+
+    /// `params._meta` or `result._meta`.
+    pub fn meta(&self) -> Option<&Value> {
+        self.params().or_else(|| self.result())?.get("_meta")
+    }
+}
+
+/// A value even where a strict reader balks at a lone surrogate.
+fn lenient_value(text: &str) -> Value {
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&json::mend_surrogates(text))).unwrap_or(Value::Null)
+}
+
+/// What one frame carries.
+#[derive(Clone, Debug)]
+pub enum Packet {
+    /// One message.
+    Message(Message),
+    /// A JSON-RPC batch, not empty. Only 2025-03-26 has batches.
+    Batch(Vec<Result<Message, Malformed>>),
+}
+
+/// Why some bytes are not a JSON-RPC message, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// What is wrong.
+    pub fault: Fault,
+    /// Byte offset of the offending part.
+    pub at: usize,
+    /// The id of the message, where it could be read all the same: an error answer should carry it.
+    pub id: Option<RequestId>,
+}
+
+/// What is wrong with a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing but white space.
+    Empty,
+    /// Not UTF-8.
+    NotUtf8,
+    /// Not JSON.
+    NotJson(json::Why),
+    /// JSON, nested deeper than we read. Not the sender's fault.
+    TooDeep,
+    /// JSON, but neither an object nor an array.
+    NotObject,
+    /// `[]`
+    EmptyBatch,
+    /// An array inside a batch.
+    NestedBatch,
+    /// A member of the envelope (`id`, `method`, …) stands twice.
+    DuplicateMember(String),
+    /// No `jsonrpc` member.
+    JsonrpcMissing,
+    /// `jsonrpc` is not the string `2.0`.
+    JsonrpcWrong,
+    /// `method` is not a string.
+    MethodNotString,
+    /// The id of a request or a result is null.
+    IdNull,
+    /// The id is a number with a fraction.
+    IdFraction,
+    /// The id is neither a string nor a number.
+    IdType,
+    /// `params` is neither an object nor an array.
+    ParamsType,
+    /// Has a `method` and a `result` or `error`.
+    RequestAndResponse,
+    /// Has a `result` and an `error`.
+    ResultAndError,
+    /// Has no `method`, `result` or `error`.
+    Nothing,
+    /// A result without an id.
+    ResultWithoutId,
+    /// `error` is not an object.
+    ErrorType,
+    /// `error.code` is missing or not an integer.
+    ErrorCode,
+    /// `error.message` is missing or not a string.
+    ErrorMessage,
+}
+
+impl Fault {
+    /// The JSON-RPC error code that answers such a message.
+    pub const fn code(&self) -> i64 {
+        match self {
+            Self::Empty | Self::NotUtf8 | Self::NotJson(_) | Self::TooDeep => -32700,
+            _ => -32600,
+        }
+    }
+
+    /// Whether this is a limit of ours rather than a mistake of the sender's.
+    pub const fn is_ours(&self) -> bool {
+        matches!(self, Self::TooDeep)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Empty => "empty",
+            Self::NotUtf8 => "not UTF-8",
+            Self::NotJson(why) => return write!(f, "not JSON: {why}"),
+            Self::TooDeep => return write!(f, "nested deeper than the {} levels we read", json::DEPTH_LIMIT),
+            Self::NotObject => "not a JSON object",
+            Self::EmptyBatch => "an empty batch",
+            Self::NestedBatch => "an array inside a batch",
+            Self::DuplicateMember(name) => return write!(f, "member `{}` stands twice", name.escape_debug()),
+            Self::JsonrpcMissing => "no `jsonrpc` member",
+            Self::JsonrpcWrong => "`jsonrpc` is not \"2.0\"",
+            Self::MethodNotString => "`method` is not a string",
+            Self::IdNull => "`id` is null",
+            Self::IdFraction => "`id` is a number with a fraction",
+            Self::IdType => "`id` is neither a string nor an integer",
+            Self::ParamsType => "`params` is not an object",
+            Self::RequestAndResponse => "both a request (`method`) and a response (`result` or `error`)",
+            Self::ResultAndError => "both `result` and `error`",
+            Self::Nothing => "no `method`, no `result` and no `error`",
+            Self::ResultWithoutId => "a result without an `id`",
+            Self::ErrorType => "`error` is not an object",
+            Self::ErrorCode => "`error.code` is not an integer",
+            Self::ErrorMessage => "`error.message` is not a string",
+        };
+        f.write_str(text)
+    }
+}
+
+/// Reads one frame: a message or a batch.
+pub fn parse(bytes: &[u8]) -> Result<Packet, Malformed> {
+    let plain = |fault, at| Malformed { fault, at, id: None };
+    let text = std::str::from_utf8(bytes).map_err(|e| plain(Fault::NotUtf8, e.valid_up_to()))?;
+    if text.trim_ascii().is_empty() {
+        return Err(plain(Fault::Empty, 0));
+    }
+    match outline(text)? {
+        Outline::Array(parts) if parts.is_empty() => Err(plain(Fault::EmptyBatch, 0)),
+        Outline::Array(parts) => Ok(Packet::Batch(parts.into_iter().map(|span| element(text, span)).collect())),
+        Outline::Object(members) => envelope(text, &members).map(Packet::Message),
+        Outline::Scalar(_) => Err(plain(Fault::NotObject, 0)),
+    }
+}
+
+fn outline(text: &str) -> Result<Outline, Malformed> {
+    json::outline(text).map_err(|fault| {
+        let what = if fault.why == json::Why::TooDeep { Fault::TooDeep } else { Fault::NotJson(fault.why) };
+        Malformed { fault: what, at: fault.at, id: None }
+    })
+}
+
+fn element(text: &str, span: Range<usize>) -> Result<Message, Malformed> {
+    let shift = |mut malformed: Malformed| {
+        malformed.at += span.start;
+        malformed
+    };
+    let part = &text[span.clone()];
+    match outline(part).map_err(shift)? {
+        Outline::Object(members) => envelope(part, &members).map_err(shift),
+        Outline::Array(_) => Err(Malformed { fault: Fault::NestedBatch, at: span.start, id: None }),
+        Outline::Scalar(_) => Err(Malformed { fault: Fault::NotObject, at: span.start, id: None }),
+    }
+}
+
+#[derive(Default)]
+struct Members<'m> {
+    jsonrpc: Option<&'m Member>,
+    id: Option<&'m Member>,
+    method: Option<&'m Member>,
+    params: Option<&'m Member>,
+    result: Option<&'m Member>,
+    error: Option<&'m Member>,
+}
+
+/// Sorts the members of the envelope out; one of them that stands twice makes the message ambiguous.
+fn sort<'m>(text: &str, members: &'m [Member]) -> (Members<'m>, Option<(Fault, usize)>) {
+    let mut sorted = Members::default();
+    let mut fault = None;
+    for member in members {
+        let name = json::unquote(&text[member.name.clone()]);
+        let place = match name.as_ref() {
+            "jsonrpc" => &mut sorted.jsonrpc,
+            "id" => &mut sorted.id,
+            "method" => &mut sorted.method,
+            "params" => &mut sorted.params,
+            "result" => &mut sorted.result,
+            "error" => &mut sorted.error,
+            _ => continue,
+        };
+        if place.replace(member).is_some() {
+            fault.get_or_insert((Fault::DuplicateMember(name.into_owned()), member.name.start));
+        }
+    }
+    (sorted, fault)
+}
+
+fn envelope(text: &str, members: &[Member]) -> Result<Message, Malformed> {
+    let (has, duplicate) = sort(text, members);
+    let id = has.id.map(|member| read_id(text, member));
+    let readable = id.as_ref().and_then(|id| id.as_ref().ok().cloned());
+    let fail = |fault: Fault, at: usize| Err(Malformed { fault, at, id: readable.clone() });
+    if let Some((fault, at)) = duplicate {
+        return fail(fault, at);
+    }
+    match has.jsonrpc {
+        None => return fail(Fault::JsonrpcMissing, 0),
+        Some(m) if m.kind != Token::String || json::unquote(&text[m.value.clone()]) != "2.0" => {
+            return fail(Fault::JsonrpcWrong, m.value.start);
+        }
+        Some(_) => {}
+    }
+    let (kind, body) = match classify(text, &has) {
+        Ok(found) => found,
+        Err((fault, at)) => return fail(fault, at),
+    };
+    let id = match id {
+        Some(Err(Fault::IdNull)) if kind == Kind::Error => None,
+        Some(Err(fault)) => return fail(fault, has.id.map_or(0, |m| m.value.start)),
+        Some(Ok(id)) => Some(id),
+        None if kind == Kind::Result => return fail(Fault::ResultWithoutId, 0),
+        None => None,
+    };
+    Ok(Message {
+        text: text.into(),
+        kind,
+        null_id: id.is_none() && has.id.is_some(),
+        id,
+        method: has.method.map(|m| json::unquote(&text[m.value.clone()]).into()),
+        body: body.map(|m| m.value.clone()),
+        value: OnceLock::new(),
+    })
+}
+
+fn read_id(text: &str, member: &Member) -> Result<RequestId, Fault> {
+    let raw = &text[member.value.clone()];
+    match member.kind {
+        Token::String => Ok(RequestId::String(json::unquote(raw).into_owned())),
+        Token::Number => integer(raw).map(RequestId::Number).ok_or(Fault::IdFraction),
+        Token::Null => Err(Fault::IdNull),
+        _ => Err(Fault::IdType),
+    }
+}
+
+type Classified<'m> = (Kind, Option<&'m Member>);
+
+fn classify<'m>(text: &str, has: &Members<'m>) -> Result<Classified<'m>, (Fault, usize)> {
+    match (has.method, has.result, has.error) {
+        (Some(_), Some(m), _) | (Some(_), None, Some(m)) => Err((Fault::RequestAndResponse, m.name.start)),
+        (Some(method), None, None) => {
+            if method.kind != Token::String {
+                return Err((Fault::MethodNotString, method.value.start));
+            }
+            if let Some(params) = has.params
+                && !matches!(params.kind, Token::ObjectStart | Token::ArrayStart)
+            {
+                return Err((Fault::ParamsType, params.value.start));
+            }
+            Ok((if has.id.is_some() { Kind::Request } else { Kind::Notification }, has.params))
+        }
+        (None, Some(_), Some(error)) => Err((Fault::ResultAndError, error.name.start)),
+        (None, Some(result), None) => Ok((Kind::Result, Some(result))),
+        (None, None, Some(error)) => {
+            error_object(text, error)?;
+            Ok((Kind::Error, Some(error)))
+        }
+        (None, None, None) => Err((Fault::Nothing, 0)),
+    }
+}
+
+fn error_object(text: &str, error: &Member) -> Result<(), (Fault, usize)> {
+    let start = error.value.start;
+    let raw = &text[error.value.clone()];
+    let Ok(Outline::Object(members)) = json::outline(raw) else { return Err((Fault::ErrorType, start)) };
+    let member = |name: &str| members.iter().find(|m| json::unquote(&raw[m.name.clone()]) == name);
+    match member("code") {
+        Some(m) if m.kind == Token::Number && integer(&raw[m.value.clone()]).is_some() => {}
+        other => return Err((Fault::ErrorCode, start + other.map_or(0, |m| m.value.start))),
+    }
+    match member("message") {
+        Some(m) if m.kind == Token::String => Ok(()),
+        other => Err((Fault::ErrorMessage, start + other.map_or(0, |m| m.value.start))),
+    }
+}

@@ -1,0 +1,148 @@
+//! Bodies: JSON keeps its form and every byte that is no secret, an event stream's block its lines, other bytes whatever is
+//! no text.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::names::{self, Place};
+use super::{Redactor, text};
+use crate::framing::sse::Block;
+use crate::json::{self, Token, Tokens};
+
+/// `bytes` with `redact` done to every part that is UTF-8.
+pub(super) fn chunks<'b>(bytes: &'b [u8], redact: impl Fn(&'b str) -> Cow<'b, str>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        out.extend_from_slice(redact(chunk.valid()).as_bytes());
+        out.extend_from_slice(chunk.invalid());
+    }
+    out
+}
+
+/// A text that may be JSON.
+pub(super) fn message<'t>(redactor: &Redactor, text: &'t str) -> Cow<'t, str> {
+    if json::outline(text).is_ok() { json_text(redactor, text) } else { text::redact(redactor, text) }
+}
+
+/// What the name says of the strings and numbers that stand under it at one level of nesting. Asked once for each name,
+/// for either may be long or many.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    secret: bool,
+    secret_number: bool,
+    code: bool,
+}
+
+impl Level {
+    fn under(name: &str) -> Self {
+        Self {
+            secret: names::is_secret(name, Place::Member),
+            secret_number: names::is_secret_number(name),
+            code: name == "code",
+        }
+    }
+}
+
+fn json_text<'t>(redactor: &Redactor, text: &'t str) -> Cow<'t, str> {
+    let mut tokens = Tokens::new(text);
+    let mut levels = vec![Level::default()];
+    let mut out = String::new();
+    let mut copied = 0;
+    while let Ok(Some((token, span))) = tokens.next_token() {
+        let raw = &text[span.clone()];
+        let level = levels.last().copied().unwrap_or_default();
+        let new = match token {
+            Token::ObjectStart => {
+                levels.push(Level::default());
+                None
+            }
+            Token::ArrayStart => {
+                // An array's strings stand under its own name.
+                levels.push(level);
+                None
+            }
+            Token::ObjectEnd | Token::ArrayEnd => {
+                levels.pop();
+                None
+            }
+            Token::Name => {
+                let name = json::unquote(raw);
+                let new = changed(&name, &text::redact(redactor, &name));
+                if let Some(level) = levels.last_mut() {
+                    *level = Level::under(&name);
+                }
+                new
+            }
+            Token::String => string(redactor, level, &json::unquote(raw)),
+            Token::Number => number(redactor, level, raw),
+            Token::Bool | Token::Null => None,
+        };
+        if let Some(new) = new {
+            out.push_str(&text[copied..span.start]);
+            out.push_str(&new);
+            copied = span.end;
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
+}
+
+fn changed(old: &str, new: &str) -> Option<String> {
+    (old != new).then(|| Value::from(new).to_string())
+}
+
+/// The JSON of a string that has a secret replaced, if it has.
+fn string(redactor: &Redactor, level: Level, value: &str) -> Option<String> {
+    let secret = level.secret || (level.code && names::is_code(value));
+    let new = if secret { Cow::Owned(redactor.value(value)) } else { message(redactor, value) };
+    changed(value, &new)
+}
+
+/// A number that is a password stays a number.
+fn number(redactor: &Redactor, level: Level, raw: &str) -> Option<String> {
+    if !level.secret_number || !raw.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let digits = redactor.pseudonym(raw);
+    let digits = digits.trim_start_matches('0');
+    Some(format!("{}{digits}", "1".repeat(raw.len() - digits.len())))
+}
+
+/// One block of an event stream. Data lines are one text, whatever stands between them; every other line is its own.
+pub(super) fn sse(redactor: &Redactor, block: &[u8]) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(block) else { return chunks(block, |text| redactor.redact_message(text)) };
+    let data = Block::parse(block).data.unwrap_or_default();
+    let redacted = message(redactor, &data);
+    let count = |text: &str| text.split('\n').count();
+    let mut data_lines = if count(&redacted) == count(&data) { redacted.split('\n') } else { "".split('\n') };
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive(['\n', '\r']) {
+        let end = line.trim_end_matches(['\n', '\r']).len();
+        let (line, line_end) = line.split_at(end);
+        match field(line) {
+            Some((head, _)) => {
+                out.push_str(head);
+                out.push_str(data_lines.next().unwrap_or_default());
+            }
+            None => out.push_str(&text::redact(redactor, line)),
+        }
+        out.push_str(line_end);
+    }
+    out.into_bytes()
+}
+
+/// What stands before the value of a `data` line, and the value.
+fn field(line: &str) -> Option<(&str, &str)> {
+    let bare = line.strip_prefix('\u{feff}').unwrap_or(line);
+    let rest = bare.strip_prefix("data")?;
+    let value = match rest.strip_prefix(':') {
+        Some(value) => value.strip_prefix(' ').unwrap_or(value),
+        None if rest.is_empty() => rest,
+        None => return None,
+    };
+    Some(line.split_at(line.len() - value.len()))
+}

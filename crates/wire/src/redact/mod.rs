@@ -1,0 +1,154 @@
+//! Secrets never reach a file, a report or a log: here each is replaced by a pseudonym before anything is written.
+//!
+//! A secret is known by the name it stands under ([`names`]) or by its shape ([`shapes`]). Its pseudonym ([`pseudonym`])
+//! keeps what rules judge by: equality within one trace, the scheme word, the length, the class of each character. All
+//! bytes around a secret stay as they were, and JSON stays JSON. What is lost: a pseudonym is no preimage (the challenge of
+//! a PKCE verifier no longer matches it) and no signature. The key comes from outside and must not be written anywhere.
+
+mod body;
+mod names;
+mod pseudonym;
+mod shapes;
+mod text;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::http::{PARAM_PREFIX, decode_value, encode_value};
+use crate::trace::{Content, Frame, Header, Headers, Mark, Trace};
+
+use names::Place;
+
+/// Replaces secrets, with one key for one trace.
+#[derive(Clone)]
+pub struct Redactor {
+    key: [u8; 32],
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor")
+    }
+}
+
+impl Redactor {
+    /// A redactor whose pseudonyms nobody without `key` can tell from others. A key must be random and serve one trace.
+    pub const fn new(key: [u8; 32]) -> Self {
+        Self { key }
+    }
+
+    /// A whole trace without its secrets.
+    pub fn redact_trace(&self, trace: &Trace) -> Trace {
+        let header = Header { case: self.redact_text(&trace.header.case).into_owned(), ..trace.header.clone() };
+        Trace { header, frames: trace.frames.iter().map(|frame| self.redact_frame(frame)).collect() }
+    }
+
+    /// A frame without its secrets. Its kind, parties and times stay.
+    pub fn redact_frame(&self, frame: &Frame) -> Frame {
+        let content = match &frame.content {
+            Content::Line { bytes, terminated } => {
+                Content::Line { bytes: self.message_bytes(bytes), terminated: *terminated }
+            }
+            Content::Request { method, target, headers } => Content::Request {
+                method: method.clone(),
+                target: self.redact_text(target).into_owned(),
+                headers: self.redact_headers(headers),
+            },
+            Content::Response { status, headers } => {
+                Content::Response { status: *status, headers: self.redact_headers(headers) }
+            }
+            Content::Body { bytes, complete } => {
+                Content::Body { bytes: self.message_bytes(bytes), complete: *complete }
+            }
+            Content::Sse(block) => Content::Sse(body::sse(self, block)),
+            Content::WebSocket { bytes, text } => Content::WebSocket { bytes: self.message_bytes(bytes), text: *text },
+            Content::Stderr(bytes) => Content::Stderr(body::chunks(bytes, |text| self.log_line(text))),
+            Content::Raw(bytes) => Content::Raw(self.message_bytes(bytes)),
+            Content::Mark(mark) => Content::Mark(self.redact_mark(mark)),
+            Content::Opened | Content::Closed(_) | Content::Exit { .. } => frame.content.clone(),
+        };
+        Frame { content, ..frame.clone() }
+    }
+
+    /// A message or any other text that may be JSON, without its secrets; JSON stays JSON.
+    pub fn redact_message<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        body::message(self, text)
+    }
+
+    /// Running text without its secrets: log lines, request targets, error messages.
+    pub fn redact_text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        text::redact(self, text)
+    }
+
+    /// Headers without their secrets, names and order kept.
+    pub fn redact_headers(&self, headers: &Headers) -> Headers {
+        headers.iter().map(|(name, value)| (name.clone(), self.header_value(name, value).into_owned())).collect()
+    }
+
+    /// The pseudonym of `secret`: the same for the same secret, whatever place it stood in.
+    pub fn pseudonym(&self, secret: &str) -> String {
+        pseudonym::of(&self.key, secret)
+    }
+
+    fn message_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        body::chunks(bytes, |text| self.redact_message(text))
+    }
+
+    fn log_line<'t>(&self, line: &'t str) -> Cow<'t, str> {
+        // The lines of a private key come one by one.
+        if shapes::is_armour(line) { Cow::Owned(self.pseudonym(line)) } else { self.redact_message(line) }
+    }
+
+    fn redact_mark(&self, mark: &Mark) -> Mark {
+        let text = mark.value.to_string();
+        let value = match self.redact_message(&text) {
+            Cow::Borrowed(_) => mark.value.clone(),
+            Cow::Owned(text) => serde_json::from_str(&text).unwrap_or_default(),
+        };
+        Mark { name: mark.name.clone(), value }
+    }
+
+    fn header_value<'t>(&self, name: &str, value: &'t str) -> Cow<'t, str> {
+        let lower = name.to_ascii_lowercase();
+        match lower.as_str() {
+            "cookie" => Cow::Owned(value.split(';').map(|pair| self.cookie(pair)).collect::<Vec<_>>().join(";")),
+            "set-cookie" => {
+                let (pair, attributes) = value.split_once(';').map_or((value, None), |(p, a)| (p, Some(a)));
+                let pair = self.cookie(pair);
+                Cow::Owned(attributes.map_or(pair.clone(), |attributes| format!("{pair};{attributes}")))
+            }
+            _ if lower.starts_with("access-control-") => Cow::Borrowed(value),
+            _ if names::is_secret(name.get(parameter_start(&lower)..).unwrap_or(name), Place::Header) => {
+                let decoded = decode_value(value).unwrap_or(Cow::Borrowed(value));
+                let secret = self.value(&decoded);
+                if decoded == value { Cow::Owned(secret) } else { Cow::Owned(encode_value(&secret).into_owned()) }
+            }
+            _ => self.redact_text(value),
+        }
+    }
+
+    fn cookie(&self, pair: &str) -> String {
+        match pair.split_once('=') {
+            Some((name, value)) => format!("{name}={}", self.pseudonym(value)),
+            None => self.pseudonym(pair),
+        }
+    }
+
+    /// The value of something secret: a scheme word before it stays, as does what can be no secret.
+    fn value(&self, value: &str) -> String {
+        if names::is_harmless(value) {
+            return value.to_owned();
+        }
+        match value.split_once(' ') {
+            Some((scheme, secret)) if names::is_scheme(scheme) => {
+                let space = secret.len() - secret.trim_start().len();
+                format!("{scheme} {}{}", &secret[..space], self.pseudonym(&secret[space..]))
+            }
+            _ => self.pseudonym(value),
+        }
+    }
+}
+
+fn parameter_start(lower: &str) -> usize {
+    if lower.starts_with(&PARAM_PREFIX.to_ascii_lowercase()) { PARAM_PREFIX.len() } else { 0 }
+}

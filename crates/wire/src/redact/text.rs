@@ -1,0 +1,282 @@
+//! Running text: one pass that stops at every word and asks whether it is a secret, or the name of one that follows.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::names::{self, Place};
+use super::{Redactor, shapes};
+
+/// `text` without its secrets.
+pub(super) fn redact<'t>(redactor: &Redactor, text: &'t str) -> Cow<'t, str> {
+    let mut out = Output { text, written: String::new(), copied: 0, form: (0, false) };
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let Some(start) = rest.find(is_name_char) else { break };
+        at += start;
+        at = word(redactor, &mut out, at);
+    }
+    out.finish()
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+fn is_token_char(c: char) -> bool {
+    is_name_char(c) || matches!(c, '~' | '+' | '/' | '=')
+}
+
+/// The text so far with replacements; what is not replaced is copied late and at once.
+struct Output<'t> {
+    text: &'t str,
+    written: String,
+    copied: usize,
+    /// How far the value reaches that was last looked at for a form, and whether it was one: all names within it share the
+    /// answer, and nothing is looked through twice.
+    form: (usize, bool),
+}
+
+impl<'t> Output<'t> {
+    fn replace(&mut self, span: Range<usize>, with: &str) {
+        if &self.text[span.clone()] == with {
+            return;
+        }
+        self.written.push_str(&self.text[self.copied..span.start]);
+        self.written.push_str(with);
+        self.copied = span.end;
+    }
+
+    fn finish(mut self) -> Cow<'t, str> {
+        if self.copied == 0 && self.written.is_empty() {
+            return Cow::Borrowed(self.text);
+        }
+        self.written.push_str(&self.text[self.copied..]);
+        Cow::Owned(self.written)
+    }
+}
+
+/// How many bytes of `text` satisfy `is`.
+fn run(text: &str, is: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !is(c)).unwrap_or(text.len())
+}
+
+/// Deals with the word at `at`; where to go on.
+fn word(redactor: &Redactor, out: &mut Output<'_>, at: usize) -> usize {
+    let text = out.text;
+    if let Some(body) = shapes::private_key(&text[at..]) {
+        let body = at + body.start..at + body.end;
+        out.replace(body.clone(), &redactor.pseudonym(&text[body.clone()]));
+        return body.end;
+    }
+    let end = at + run(&text[at..], is_name_char);
+    let name = &text[at..end];
+    if let Some(end) = user(redactor, out, end) {
+        return end;
+    }
+    if let Some(end) = scheme(redactor, out, name, end) {
+        return end;
+    }
+    let place = match text[..at].chars().next_back() {
+        Some('?' | '&' | '#') => Place::Query,
+        _ if is_form(out, end) => Place::Query,
+        _ => Place::Text,
+    };
+    if names::is_secret(name, place)
+        && let Some(end) = assigned(redactor, out, name, end, place)
+    {
+        return end;
+    }
+    tokens(redactor, out, at..end);
+    end
+}
+
+/// Whether what follows the name that ends at `end` makes it the first of a form: `=value&name=`.
+fn is_form(out: &mut Output<'_>, end: usize) -> bool {
+    let Some(value) = out.text[end..].strip_prefix('=') else { return false };
+    let start = end + 1;
+    if start >= out.form.0 {
+        let next = run(value, |c| c.is_ascii_graphic() && !matches!(c, '&' | '"' | '\'' | '<' | '>' | '\\'));
+        let after = value[next..].strip_prefix('&');
+        out.form = (start + next, after.is_some_and(|after| after[run(after, is_name_char)..].starts_with('=')));
+    }
+    out.form.1
+}
+
+/// `//user:password@` after the colon of a URL's scheme.
+fn user(redactor: &Redactor, out: &mut Output<'_>, end: usize) -> Option<usize> {
+    let text = out.text;
+    let authority = text[end..].strip_prefix("://")?;
+    let start = end + 3;
+    let length =
+        run(authority, |c| !c.is_whitespace() && !matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | '\\'));
+    let user = start..start + authority[..length].rfind('@')?;
+    let parts: Vec<String> = text[user.clone()].splitn(2, ':').map(|part| redactor.pseudonym(part)).collect();
+    out.replace(user.clone(), &parts.join(":"));
+    Some(user.end)
+}
+
+/// `Bearer` or `Basic` and what follows.
+fn scheme(redactor: &Redactor, out: &mut Output<'_>, name: &str, end: usize) -> Option<usize> {
+    let text = out.text;
+    if !names::is_scheme(name) {
+        return None;
+    }
+    let start = end + run(&text[end..], |c| c == ' ');
+    if start == end {
+        return None;
+    }
+    let token = &text[start..start + run(&text[start..], is_token_char)];
+    let secret = match name.len() {
+        _ if token.ends_with('=') && token.trim_end_matches('=').len() < 8 => false,
+        _ if name.eq_ignore_ascii_case("basic") => shapes::is_basic(token),
+        _ if name.eq_ignore_ascii_case("token") => shapes::is_token(token),
+        _ => names::looks_random(token),
+    };
+    secret.then(|| {
+        out.replace(start..start + token.len(), &redactor.pseudonym(token));
+        start + token.len()
+    })
+}
+
+/// What a secret name is given: `=value`, `: value`, `": "value"`, quotes escaped or not.
+fn assigned(redactor: &Redactor, out: &mut Output<'_>, name: &str, end: usize, place: Place) -> Option<usize> {
+    let text = out.text;
+    let quotes = |c| matches!(c, '"' | '\'' | '\\');
+    let closing = run(&text[end..], quotes);
+    let mut at = end + closing;
+    at += run(&text[at..], |c| c == ' ');
+    let separator = text[at..].chars().next().filter(|c| matches!(c, '=' | ':'))?;
+    at += 1;
+    if separator == ':' && text[at..].starts_with("//") {
+        return None;
+    }
+    if separator == ':' && closing == 0 && is_header(name) {
+        let line = at..at + run(&text[at..], |c| !matches!(c, '\r' | '\n'));
+        let start = line.start + run(&text[line.clone()], |c| c == ' ');
+        out.replace(start..line.end, &redactor.header_value(name, &text[start..line.end]));
+        return Some(line.end);
+    }
+    at += run(&text[at..], |c| c == ' ');
+    let opening = run(&text[at..], quotes);
+    let quoted = opening > 0;
+    let value = if quoted { in_quotes(text, at, opening) } else { bare(text, at, place) };
+    let raw = &text[value.clone()];
+    if raw.is_empty() || (separator == ':' && !quoted && !names::looks_random(raw)) {
+        return None;
+    }
+    // `Bearer abc` is two words, and the second is the secret.
+    if !quoted && names::is_scheme(raw) {
+        let given = separator == '=';
+        return scheme(redactor, out, raw, value.end)
+            .or_else(|| if given { second_word(redactor, out, value.end) } else { None })
+            .or(Some(value.end));
+    }
+    let new = if place == Place::Query { query_value(redactor, raw) } else { redactor.value(raw) };
+    out.replace(value.clone(), &new);
+    Some(value.end)
+}
+
+/// The word after the scheme that a secret name was given: secret by that name, random or not.
+fn second_word(redactor: &Redactor, out: &mut Output<'_>, end: usize) -> Option<usize> {
+    let text = out.text;
+    let start = end + run(&text[end..], |c| c == ' ');
+    let token = &text[start..start + run(&text[start..], is_token_char)];
+    (start > end && token.len() >= 8).then(|| {
+        out.replace(start..start + token.len(), &redactor.pseudonym(token));
+        start + token.len()
+    })
+}
+
+fn is_header(name: &str) -> bool {
+    ["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "mcp-session-id"]
+        .iter()
+        .any(|header| name.eq_ignore_ascii_case(header))
+}
+
+/// The value between the quotes that open at `at`: to the same quotes again, or to the end of the line.
+fn in_quotes(text: &str, at: usize, opening: usize) -> Range<usize> {
+    let start = at + opening;
+    let quote = &text[at..start];
+    let rest = &text[start..];
+    let mut from = 0;
+    // No further than the value: there may be many.
+    for (end, c) in rest.char_indices() {
+        if c == '\n' {
+            return start..start + end;
+        }
+        if end < from || !rest[end..].starts_with(quote) {
+            continue;
+        }
+        // A quote that is escaped belongs to the value.
+        if !rest[..end].ends_with('\\') {
+            return start..start + end;
+        }
+        from = end + quote.len();
+    }
+    start..text.len()
+}
+
+fn bare(text: &str, at: usize, place: Place) -> Range<usize> {
+    let ends = |c: char| match place {
+        Place::Query => c.is_whitespace() || matches!(c, '&' | '#' | '"' | '\'' | '<' | '>' | '\\'),
+        _ => c.is_whitespace() || matches!(c, '&' | '"' | '\'' | '<' | '>' | '\\' | ',' | ';' | ')' | ']' | '}'),
+    };
+    at..at + run(&text[at..], |c| !ends(c))
+}
+
+/// A parameter's value has the pseudonym of what it encodes, so that it equals the same secret elsewhere.
+fn query_value(redactor: &Redactor, raw: &str) -> String {
+    let Some(decoded) = percent_decoded(raw) else { return redactor.value(raw) };
+    let mut out = String::new();
+    for byte in redactor.value(&decoded).bytes() {
+        let plain = byte.is_ascii_alphanumeric()
+            || b"-_.~".contains(&byte)
+            || (byte.is_ascii_graphic() && raw == decoded && !b"&#%+<>".contains(&byte));
+        if plain {
+            out.push(char::from(byte));
+        } else {
+            let digit = |half: u8| char::from(b"0123456789ABCDEF"[usize::from(half)]);
+            out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+        }
+    }
+    out
+}
+
+fn percent_decoded(raw: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(raw.len());
+    let mut rest = raw.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        match (first, after) {
+            (b'%', [high, low, after @ ..]) => {
+                let digit = |b: u8| char::from(b).to_digit(16);
+                bytes.push(u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()?);
+                rest = after;
+            }
+            (b'%', _) => return None,
+            _ => bytes.push(*first),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Secrets by shape within a run of name characters, wherever a word begins in it.
+fn tokens(redactor: &Redactor, out: &mut Output<'_>, span: Range<usize>) {
+    let text = out.text;
+    let whole = text[span.clone()].trim_end_matches(['.', '-']);
+    // Without a digit nothing is a token but a JWT. Asked once, for a long run may have many beginnings.
+    let last_digit = whole.rfind(|c: char| c.is_ascii_digit());
+    let mut before = None;
+    for (offset, c) in whole.char_indices() {
+        let begins = c.is_ascii_alphanumeric() && !before.is_some_and(|b: char| b.is_ascii_alphanumeric() || b == '_');
+        before = Some(c);
+        let word = &whole[offset..];
+        let may_be = last_digit.is_some_and(|digit| digit >= offset) || shapes::is_jwt(word);
+        if begins && may_be && shapes::is_token(word) {
+            let start = span.start + offset;
+            out.replace(start..start + word.len(), &redactor.pseudonym(word));
+            return;
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Message shapes of all five revisions, from one annotated description.
+//!
+//! The description is Rust data in `areas`; [`check`] walks a value along it, [`json_schema`] writes it out for one
+//! revision. Names are those of the official schema of that revision; the words are ours. Shapes only: this module
+//! must not know methods' directions, sessions, order of messages or anything else that one value cannot show.
+
+mod areas;
+mod check;
+mod describe;
+mod export;
+mod union;
+
+use crate::revision::Revision;
+use serde_json::Value;
+
+/// One disagreement between a value and the shape it should have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Where in the value, as an RFC 6901 JSON pointer. A missing member is named at the place where it belongs.
+    pub pointer: String,
+    /// What the shape asks for: `a string`, `one of "user", "assistant"`.
+    pub expected: String,
+    /// What stands there, short: `number 12`, `nothing (the member is missing)`.
+    pub found: String,
+}
+
+/// Checks `value` against the definition that `revision` calls `definition`.
+///
+/// `None`: that revision has no such definition. An empty list: the value conforms. `format` (uri, byte) is an
+/// annotation only, and members that the shape does not name are always allowed, as in the official schemas.
+pub fn check(definition: &str, revision: Revision, value: &Value) -> Option<Vec<Mismatch>> {
+    let definition = areas::find(definition).filter(|d| d.named.contains(revision))?;
+    Some(check::mismatches(&definition.shape, revision, value))
+}
+
+/// The names that `revision` defines, area by area.
+pub fn definitions(revision: Revision) -> impl Iterator<Item = &'static str> {
+    areas::all().filter(move |d| d.named.contains(revision)).map(|d| d.name)
+}
+
+/// What the definition is for, in one line of our own words. `None`: that revision has no such definition.
+pub fn doc(definition: &str, revision: Revision) -> Option<&'static str> {
+    areas::find(definition).filter(|d| d.named.contains(revision)).map(|d| d.doc)
+}
+
+/// Our JSON Schema (2020-12) for a revision: `$defs` with every definition.
+pub fn json_schema(revision: Revision) -> Value {
+    export::json_schema(revision)
+}

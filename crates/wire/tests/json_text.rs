@@ -1,0 +1,186 @@
+//! The reader of JSON text against `serde_json`: the same texts are JSON, the same pointers lead to the same values.
+
+mod cases;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use wire::json::{self, Outline, Tokens, Why};
+
+fn value() -> impl Strategy<Value = Value> {
+    let name = "[ab/~\"\\\\é\n]{0,3}";
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[a-z\"\\\\/\u{0}-\u{1f}é😀]{0,6}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 5, move |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..5).prop_map(Value::from),
+            vec((name, inner), 0..5).prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+fn text() -> impl Strategy<Value = String> {
+    (value(), any::<bool>())
+        .prop_map(|(value, pretty)| if pretty { format!("\r\n{value:#}\t") } else { value.to_string() })
+}
+
+fn mutated() -> impl Strategy<Value = String> {
+    let with = "[\\[\\]{}\",:0-9eE+.\\\\utfn\u{1} \u{a0}é-]{0,2}";
+    (text(), vec((any::<prop::sample::Index>(), 0_usize..3, with), 1..3)).prop_map(|(text, changes)| {
+        let mut chars: Vec<char> = text.chars().collect();
+        for (place, removed, inserted) in changes {
+            let at = place.index(chars.len() + 1);
+            let end = (at + removed).min(chars.len());
+            chars.splice(at..end, inserted.chars());
+        }
+        chars.into_iter().collect()
+    })
+}
+
+/// Reads to the end; the fault if there is one. Checks what holds for every token.
+fn tokens(text: &str) -> Result<(), json::Fault> {
+    let mut tokens = Tokens::new(text);
+    let mut last = 0;
+    while let Some((_, span)) = tokens.next_token()? {
+        assert!(last <= span.start && span.start < span.end && span.end <= text.len());
+        assert!(text.is_char_boundary(span.start) && text.is_char_boundary(span.end));
+        last = span.end;
+    }
+    Ok(())
+}
+
+fn agrees(text: &str) {
+    let ours = tokens(text);
+    let theirs = serde_json::from_str::<IgnoredAny>(text);
+    assert_eq!(ours.is_ok(), theirs.is_ok(), "{text:?}: {ours:?}, {theirs:?}");
+    assert_eq!(json::outline(text).map(drop), ours, "{text:?}");
+    if let Err(fault) = ours {
+        assert!(text.is_char_boundary(fault.at), "{text:?}: {fault}");
+        assert!(fault.why != Why::Ends || fault.at == text.len(), "{text:?}: {fault}");
+    }
+}
+
+/// Every pointer into `value` and what it leads to.
+fn pointers(value: &Value, at: String, all: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                pointers(value, format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), all);
+            }
+        }
+        Value::Array(elements) => {
+            for (index, value) in elements.iter().enumerate() {
+                pointers(value, format!("{at}/{index}"), all);
+            }
+        }
+        _ => {}
+    }
+    all.push((at, value.clone()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases::at_least(1500), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_text(text in "[\\[\\]{}\",:0-9eE+.\\\\utfnralse\u{1} \n\u{a0}é-]{0,12}") {
+        agrees(&text);
+    }
+
+    #[test]
+    fn arbitrary_bytes(bytes in vec(any::<u8>(), 0..20)) {
+        let text = String::from_utf8_lossy(&bytes);
+        agrees(&text);
+    }
+
+    #[test]
+    fn valid_and_mutated_texts(valid in text(), mutated in mutated()) {
+        prop_assert!(tokens(&valid).is_ok());
+        agrees(&mutated);
+    }
+
+    #[test]
+    fn pointers_lead_to_the_same_value(text in text()) {
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let mut all = Vec::new();
+        pointers(&value, String::new(), &mut all);
+        for (pointer, expected) in all {
+            let span = json::locate(&text, &pointer);
+            let found = span.map(|span| serde_json::from_str::<Value>(&text[span]).unwrap());
+            prop_assert_eq!(found, Some(expected), "{} in {}", pointer, text);
+        }
+    }
+
+    #[test]
+    fn wrong_pointers_lead_nowhere(text in text(), pointer in "(/[ab~0-9+]{0,2}){0,3}|[a/]{1,3}") {
+        let value: Value = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(json::locate(&text, &pointer).is_some(), value.pointer(&pointer).is_some(), "{} in {}", pointer, text);
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_is_found(names in vec("[abc]|\\\\u006[1-3]", 0..5), nested in any::<bool>()) {
+        let object = format!("{{{}}}", names.iter().map(|n| format!("\"{n}\":[{{}}]")).collect::<Vec<_>>().join(","));
+        let text = if nested { format!("[1,{{\"x\":{object}}}]") } else { object };
+        let plain = |name: &String| name.chars().last().map(|c| if name.len() > 1 { (c as u8 - b'1' + b'a') as char } else { c });
+        let repeated = names.iter().enumerate().find(|(i, n)| names[..*i].iter().any(|other| plain(other) == plain(n)));
+        let found = json::duplicate_name(&text);
+        prop_assert_eq!(found.as_ref().map(|d| d.name.chars().next()), repeated.map(|(_, n)| plain(n)));
+        if let (Some(found), Some((_, name))) = (found, repeated) {
+            let rest = &text[found.at + 1..];
+            prop_assert!(rest.starts_with(name.as_str()), "{}", rest);
+        }
+    }
+
+    #[test]
+    fn strings_are_unquoted_as_serde_does(text in any::<String>(), units in vec(any::<u16>(), 0..6)) {
+        let quoted = Value::from(text.as_str()).to_string();
+        prop_assert_eq!(json::unquote(&quoted), text);
+        let escaped = units.iter().map(|unit| format!("\\u{unit:04x}")).collect::<Vec<_>>().concat();
+        let quoted = format!("\"{escaped}\"");
+        prop_assert_eq!(json::unquote(&quoted), String::from_utf16_lossy(&units));
+    }
+}
+
+#[test]
+fn both_readers_stop_at_the_same_depth() {
+    for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+        let nest = |depth: usize| format!("{}0{}", open.repeat(depth), close.repeat(depth));
+        let (fits, deep) = (nest(json::DEPTH_LIMIT), nest(json::DEPTH_LIMIT + 1));
+        assert!(json::outline(&fits).is_ok() && serde_json::from_str::<Value>(&fits).is_ok());
+        assert_eq!(json::outline(&deep).map_err(|f| f.why), Err(Why::TooDeep));
+        assert!(serde_json::from_str::<Value>(&deep).is_err());
+    }
+    assert_eq!(tokens(&"[".repeat(10_000_000)).map_err(|f| f.at), Err(json::DEPTH_LIMIT));
+}
+
+#[test]
+fn faults_say_what_and_where() {
+    for (text, at, why) in [
+        ("", 0, Why::Ends),
+        (" \n", 2, Why::Ends),
+        ("{\"a\":1", 6, Why::Ends),
+        ("\"abc", 4, Why::Ends),
+        ("\"\\u00", 5, Why::Ends),
+        ("\"\\u00\"", 2, Why::Escape),
+        ("\"\\x\"", 2, Why::Escape),
+        ("\"a\nb\"", 2, Why::Control),
+        ("[1,]", 3, Why::Unexpected),
+        ("{,}", 1, Why::Unexpected),
+        ("{\"a\" 1}", 5, Why::Unexpected),
+        ("[1}", 2, Why::Unexpected),
+        ("nul!", 3, Why::Unexpected),
+        ("\u{feff}{}", 0, Why::Unexpected),
+        ("{} x", 3, Why::Trailing),
+        ("01", 1, Why::Number),
+        ("1.", 2, Why::Number),
+        ("-", 1, Why::Number),
+    ] {
+        assert_eq!(json::outline(text), Err(json::Fault { at, why }), "{text:?}");
+    }
+    assert!(matches!(json::outline("{\"a\":1,\"a\":[]}"), Ok(Outline::Object(members)) if members.len() == 2));
+}

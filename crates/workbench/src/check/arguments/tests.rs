@@ -1,0 +1,267 @@
+//! Made arguments against a validator that is not ours, over schemas as servers in the field have them.
+
+use jsonschema::validator_for;
+use serde_json::{Value, json};
+
+use super::{example, refused};
+
+/// Schemas for which there are arguments.
+fn met() -> Vec<(&'static str, Value)> {
+    let mut schemas = plain();
+    schemas.extend(generated());
+    schemas
+}
+
+/// As people write them, and as zod does.
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn plain() -> Vec<(&'static str, Value)> {
+    vec![
+        ("nothing", json!({ "type": "object" })),
+        ("nothing, said plainly", json!({ "type": "object", "properties": {}, "additionalProperties": false })),
+        (
+            "echo",
+            json!({
+                "type": "object", "properties": { "message": { "type": "string", "description": "Message to echo" } },
+                "required": ["message"], "additionalProperties": false,
+                "$schema": "http://json-schema.org/draft-07/schema#",
+            }),
+        ),
+        (
+            "sum",
+            json!({
+                "type": "object", "properties": { "a": { "type": "number" }, "b": { "type": "number" } },
+                "required": ["a", "b"],
+            }),
+        ),
+        (
+            "choices",
+            json!({
+                "type": "object",
+                "properties": {
+                    "messageType": { "type": "string", "enum": ["error", "success", "debug"] },
+                    "includeImage": { "type": "boolean", "default": false },
+                },
+                "required": ["messageType", "includeImage"],
+            }),
+        ),
+        (
+            "identifiers",
+            json!({
+                "type": "object",
+                "properties": { "resourceId": { "type": "number", "minimum": 1, "maximum": 100, "multipleOf": 1 } },
+                "required": ["resourceId"],
+            }),
+        ),
+        (
+            "edits of a file",
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": { "type": "string" },
+                    "edits": {
+                        "type": "array", "minItems": 1,
+                        "items": {
+                            "type": "object",
+                            "properties": { "oldText": { "type": "string" }, "newText": { "type": "string" } },
+                            "required": ["oldText", "newText"], "additionalProperties": false,
+                        },
+                    },
+                    "dryRun": { "type": "boolean", "default": false },
+                },
+                "required": ["path", "edits"],
+            }),
+        ),
+        (
+            "between zero and one, both excluded",
+            json!({
+                "type": "object",
+                "properties": { "share": { "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 } },
+                "required": ["share"],
+            }),
+        ),
+        (
+            "negative steps",
+            json!({
+                "type": "object",
+                "properties": { "n": { "type": "integer", "minimum": -7, "maximum": -3, "multipleOf": 2 } },
+                "required": ["n"],
+            }),
+        ),
+        (
+            "texts of a length, and formats",
+            json!({
+                "type": "object",
+                "properties": {
+                    "long": { "type": "string", "minLength": 12, "maxLength": 12 },
+                    "short": { "type": "string", "maxLength": 2 },
+                    "mail": { "type": "string", "format": "email" },
+                    "when": { "type": "string", "format": "date-time" },
+                    "day": { "type": "string", "format": "date" },
+                    "where": { "type": "string", "format": "uri", "minLength": 1 },
+                    "id": { "type": "string", "format": "uuid" },
+                    "host": { "type": "string", "format": "ipv4" },
+                    "note": { "type": "string", "format": "textarea" },
+                },
+                "required": ["long", "short", "mail", "when", "day", "where", "id", "host", "note"],
+            }),
+        ),
+        (
+            "a tagged union",
+            json!({
+                "type": "object",
+                "properties": {
+                    "shape": { "oneOf": [
+                        { "type": "object", "properties": { "kind": { "const": "circle" }, "r": { "type": "number" } }, "required": ["kind", "r"] },
+                        { "type": "object", "properties": { "kind": { "const": "point" } }, "required": ["kind"] },
+                    ] },
+                },
+                "required": ["shape"],
+            }),
+        ),
+    ]
+}
+
+/// As pydantic, schemars and Go's reflection write them.
+#[expect(clippy::too_many_lines, reason = "a table")]
+fn generated() -> Vec<(&'static str, Value)> {
+    vec![
+        (
+            "optional by union, title everywhere",
+            json!({
+                "type": "object", "title": "fetchArguments",
+                "properties": {
+                    "url": { "title": "Url", "type": "string", "format": "uri", "minLength": 1 },
+                    "max_length": {
+                        "title": "Max Length", "type": "integer", "default": 5000,
+                        "exclusiveMinimum": 0, "exclusiveMaximum": 1_000_000,
+                    },
+                    "proxy": { "title": "Proxy", "anyOf": [{ "type": "string" }, { "type": "null" }], "default": null },
+                },
+                "required": ["url", "max_length", "proxy"],
+            }),
+        ),
+        (
+            "definitions and an enumeration",
+            json!({
+                "$defs": {
+                    "Level": { "enum": ["low", "high"], "title": "Level", "type": "string" },
+                    "Job": {
+                        "type": "object",
+                        "properties": { "level": { "$ref": "#/$defs/Level" }, "next": { "anyOf": [{ "$ref": "#/$defs/Job" }, { "type": "null" }] } },
+                        "required": ["level"],
+                    },
+                },
+                "type": "object", "properties": { "job": { "$ref": "#/$defs/Job" } }, "required": ["job"],
+            }),
+        ),
+        (
+            "one schema within allOf",
+            json!({
+                "definitions": { "Mode": { "type": "string", "enum": ["fast"] } },
+                "type": "object",
+                "properties": { "mode": { "description": "How", "allOf": [{ "$ref": "#/definitions/Mode" }] } },
+                "required": ["mode"],
+            }),
+        ),
+        (
+            "several types, whole numbers of a format",
+            json!({
+                "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+                "properties": {
+                    "name": { "type": ["string", "null"] },
+                    "count": { "type": "integer", "format": "uint32", "minimum": 0 },
+                    "ratio": { "type": "number", "format": "double" },
+                    "any": {},
+                    "free": true,
+                    "meta": { "type": "object", "additionalProperties": { "type": "string" } },
+                },
+                "required": ["name", "count", "ratio", "any", "free", "meta"],
+            }),
+        ),
+        (
+            "a default of the wrong type",
+            json!({
+                "type": "object", "properties": { "limit": { "type": "integer", "default": null } }, "required": ["limit"],
+            }),
+        ),
+    ]
+}
+
+/// Schemas that we know we cannot meet.
+fn unmet() -> Vec<(&'static str, Value)> {
+    let one = |property: Value| json!({ "type": "object", "properties": { "x": property }, "required": ["x"] });
+    vec![
+        ("a pattern", one(json!({ "type": "string", "pattern": "^[A-Z]{3}$" }))),
+        ("a conjunction", one(json!({ "allOf": [{ "type": "string" }, { "minLength": 9 }] }))),
+        ("a negation", one(json!({ "type": "string", "not": { "const": "proof" } }))),
+        (
+            "different items",
+            one(json!({ "type": "array", "items": { "type": "string" }, "minItems": 2, "uniqueItems": true })),
+        ),
+        ("one of two that overlap", one(json!({ "oneOf": [{ "type": "number" }, { "type": "integer" }] }))),
+        (
+            "alternatives with more beside",
+            one(json!({ "type": "string", "minLength": 9, "anyOf": [{ "type": "string" }] })),
+        ),
+        ("nothing between the bounds", one(json!({ "type": "integer", "minimum": 0.2, "maximum": 0.8 }))),
+        (
+            "an endless nest",
+            json!({
+                "$defs": { "N": { "type": "object", "properties": { "n": { "$ref": "#/$defs/N" } }, "required": ["n"] } },
+                "type": "object", "properties": { "n": { "$ref": "#/$defs/N" } }, "required": ["n"],
+            }),
+        ),
+        ("a required member nobody describes", json!({ "type": "object", "required": ["ghost"] })),
+    ]
+}
+
+#[test]
+fn what_is_made_is_accepted() {
+    for (name, schema) in met() {
+        let made = Value::Object(example(&schema).unwrap_or_else(|| panic!("{name}: nothing was made")));
+        let validator = jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema");
+        assert!(validator.is_valid(&made), "{name}: {made} is refused");
+    }
+}
+
+#[test]
+fn what_cannot_be_met_is_left_alone() {
+    for (name, schema) in unmet() {
+        assert_eq!(example(&schema), None, "{name}");
+    }
+}
+
+#[test]
+fn what_is_to_be_refused_is() {
+    let mut made = 0;
+    for (name, schema) in met().into_iter().chain(unmet()) {
+        let Some(wrong) = refused(&schema) else { continue };
+        made += 1;
+        let validator = validator_for(&schema).expect("a schema");
+        assert!(!validator.is_valid(&Value::Object(wrong.clone())), "{name}: {wrong:?} is accepted");
+    }
+    assert!(made > 12, "only {made} schemas had anything to refuse");
+}
+
+/// Numbers within drawn bounds: whatever is made is right, and mostly something is.
+#[test]
+fn drawn_numbers_fit() {
+    let mut made = 0;
+    for least in -6..6 {
+        for span in 0..5 {
+            for (kind, step) in [("integer", 1.0), ("integer", 3.0), ("number", 0.5), ("number", 2.0)] {
+                for exclusive in [false, true] {
+                    let (low, high) =
+                        if exclusive { ("exclusiveMinimum", "exclusiveMaximum") } else { ("minimum", "maximum") };
+                    let number = json!({ "type": kind, low: least, high: least + span, "multipleOf": step });
+                    let schema = json!({ "type": "object", "properties": { "n": number }, "required": ["n"] });
+                    let Some(arguments) = example(&schema) else { continue };
+                    made += 1;
+                    let validator = validator_for(&schema).expect("a schema");
+                    assert!(validator.is_valid(&Value::Object(arguments.clone())), "{arguments:?} for {schema}");
+                }
+            }
+        }
+    }
+    assert!(made > 200, "only {made} were met");
+}

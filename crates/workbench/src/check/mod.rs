@@ -1,0 +1,229 @@
+//! `check`: makes traces by playing probes against a server and lets the rules judge them.
+//!
+//! Probes make traffic and judge nothing; rules read traces and do nothing. Between them this module plans, runs side by
+//! side, tries a timing-dependent finding once more, and folds verdicts into a report.
+
+mod answers;
+mod arguments;
+mod case;
+mod findings;
+pub mod hints;
+pub mod options;
+mod probe;
+mod probes;
+mod recorded;
+mod run;
+mod silence;
+mod survey;
+
+use std::sync::Arc;
+
+use net::Tap;
+use net::client::{Address, Detected, OpenError, detect};
+use tokio::sync::Semaphore;
+use wire::redact::Redactor;
+use wire::trace::Trace;
+use wire::{Revision, Transport};
+
+use crate::report::{self, Report, Subject, Summary};
+use case::Setting;
+use findings::Sources;
+pub use options::{Calls, Options, Selection};
+pub use recorded::recorded;
+use run::Ran;
+
+/// Something that an observer may want to show.
+#[derive(Clone, Debug)]
+pub enum Progress {
+    /// A target was found to serve these revisions.
+    Found {
+        /// The transport it serves them over.
+        transport: Transport,
+        /// The revisions that will be judged.
+        revisions: Vec<Revision>,
+    },
+    /// A probe begins.
+    Probe {
+        /// Where.
+        run: Place,
+        /// Its name.
+        probe: &'static str,
+    },
+    /// A run is over.
+    Done(Place),
+}
+
+/// A transport and a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The transport.
+    pub transport: Transport,
+    /// The revision.
+    pub revision: Revision,
+}
+
+impl From<&Setting> for Place {
+    fn from(setting: &Setting) -> Self {
+        Self { transport: setting.transport, revision: setting.revision }
+    }
+}
+
+/// Whom to tell how a check fares.
+#[derive(Clone)]
+pub struct Watch(Arc<dyn Fn(Progress) + Send + Sync>);
+
+impl Watch {
+    /// An observer that is called from any thread.
+    pub fn new(tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    /// Nobody.
+    pub fn nobody() -> Self {
+        Self::new(|_| ())
+    }
+
+    fn tell(&self, progress: Progress) {
+        (self.0)(progress);
+    }
+}
+
+/// Why there is no report.
+#[derive(Debug)]
+pub enum CheckError {
+    /// The peer could not be reached, started or understood.
+    Unreachable(OpenError),
+    /// It serves none of the revisions asked for: those asked for, those served.
+    NoSuchRevision(Vec<Revision>, Vec<Revision>),
+}
+
+impl std::fmt::Display for CheckError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let list = |revisions: &[Revision]| revisions.iter().map(|r| r.as_str()).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::Unreachable(error) => error.fmt(f),
+            Self::NoSuchRevision(asked, served) => write!(
+                f,
+                "the server does not speak {}\n  it speaks {}\n  try: leave --revision away, or name one of those",
+                list(asked),
+                list(served)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CheckError {}
+
+/// A report and the traces it rests on.
+pub struct Checked {
+    /// The report.
+    pub report: Report,
+    /// Every case's trace, if they were to be kept, with the place and name of the case. As it crossed: redact before it goes anywhere.
+    pub traces: Vec<(Place, &'static str, Trace)>,
+    /// What replaced the secrets in the report; the same pseudonyms belong into the traces.
+    pub redactor: Redactor,
+}
+
+/// A redactor with a key that nobody keeps. Without randomness from the system there is no report.
+fn redactor() -> Redactor {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).expect("the system gives random numbers");
+    Redactor::new(key)
+}
+
+/// Judges a server.
+pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError> {
+    let by = Arc::new(options.selection.clone());
+    let jobs = u32::try_from(options.jobs.max(1)).unwrap_or(u32::MAX);
+    let permits = Arc::new(Semaphore::new(options.jobs.max(1)));
+    let mut runs = tokio::task::JoinSet::new();
+    let mut order = Vec::new();
+    let mut introduced = None;
+    for address in &options.targets {
+        let found = detect(address, &options.limits, Tap::new).await.map_err(CheckError::Unreachable)?;
+        let revisions = wanted(&options.revisions, &found)?;
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        introduced = introduced.or_else(|| found.introductions.last().map(|i| (text(i.name()), text(i.version()))));
+        watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
+        for revision in revisions {
+            let setting = setting(&options, &found, revision);
+            order.push(Place::from(&setting));
+            let (by, permits, watch) = (by.clone(), permits.clone(), watch.clone());
+            runs.spawn(async move {
+                let ran = run::run(setting, by, permits, jobs, watch.clone()).await;
+                watch.tell(Progress::Done(ran.setting.as_ref().into()));
+                ran
+            });
+        }
+    }
+    let mut ran = runs.join_all().await;
+    ran.sort_by_key(|r| order.iter().position(|place| *place == Place::from(r.setting.as_ref())));
+    Ok(conclude(ran, introduced.unwrap_or_default(), &options))
+}
+
+fn wanted(asked: &[Revision], found: &Detected) -> Result<Vec<Revision>, CheckError> {
+    let served = &found.revisions;
+    let wanted: Vec<_> = served.iter().copied().filter(|r| asked.is_empty() || asked.contains(r)).collect();
+    if wanted.is_empty() {
+        return Err(CheckError::NoSuchRevision(asked.to_vec(), served.clone()));
+    }
+    Ok(wanted)
+}
+
+fn setting(options: &Options, found: &Detected, revision: Revision) -> Setting {
+    let may_strain = options.intrusive || is_near(&found.address);
+    Setting {
+        address: found.address.clone(),
+        transport: found.transport,
+        revision,
+        calls: options.calls.clone(),
+        hints: options.hints.clone(),
+        may_strain,
+        seed: options.seed,
+        limits: options.limits.clone(),
+        silence: Arc::default(),
+    }
+}
+
+/// Whether a target is our own child or on loopback.
+fn is_near(address: &Address) -> bool {
+    let url = match address {
+        Address::Stdio(_) => return true,
+        Address::Http(http) | Address::Sse(http) | Address::WebSocket(http) => &http.url,
+    };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn conclude(ran: Vec<Ran>, introduced: (Option<String>, Option<String>), options: &Options) -> Checked {
+    let redactor = redactor();
+    let target = redactor.redact_text(&options.target).into_owned();
+    let of_run = |run: &Ran| {
+        let place = Place::from(run.setting.as_ref());
+        Sources::new(&run.cases, place, &target, &redactor).findings()
+    };
+    let results: Vec<_> = ran.iter().flat_map(of_run).collect();
+    let (name, version) = ran.iter().find_map(|r| r.survey.as_ref().map(|s| s.identity())).unwrap_or(introduced);
+    let redacted = |text: Option<String>| text.map(|text| redactor.redact_text(&text).into_owned());
+    let (name, version) = (redacted(name), redacted(version));
+    let runs = ran.iter().map(|r| report::Run {
+        transport: r.setting.transport,
+        revision: r.setting.revision,
+        probes: r.probes,
+        elapsed_ms: r.elapsed.as_millis() as u64,
+        cut_short: redacted(r.cut_short.clone()),
+    });
+    let report = Report {
+        schema: report::FORMAT,
+        proof: env!("CARGO_PKG_VERSION"),
+        subject: Subject { kind: "server", target: target.clone(), name, version },
+        runs: runs.collect(),
+        summary: Summary::of(&results),
+        results,
+    };
+    let traces = ran.into_iter().flat_map(|r| {
+        let place = Place::from(r.setting.as_ref());
+        r.cases.into_iter().filter_map(move |case| Some((place, case.name, case.trace?)))
+    });
+    Checked { report, traces: traces.collect(), redactor }
+}

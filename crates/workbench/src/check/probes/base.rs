@@ -1,0 +1,80 @@
+//! The base protocol: ids of every legal kind, methods and notifications nobody knows, many requests at once.
+
+use std::time::Duration;
+
+use net::client::Outgoing;
+use serde_json::json;
+use wire::{Era, RequestId};
+
+use crate::check::case::{Case, Halt};
+use crate::check::probe::{Probe, Script};
+
+/// A method that every server serves and that changes nothing.
+pub(super) fn harmless(case: &Case) -> &'static str {
+    if case.era() == Era::Legacy { "ping" } else { "server/discover" }
+}
+
+pub(super) const IDS: Probe = Probe::shared("ids", ids);
+
+/// Ids of every legal kind: texts, one that looks like a number, and numbers at the edges.
+fn ids(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for id in [json!("proof-id"), json!("7"), json!(0), json!(-3), json!(9_007_199_254_740_991_i64), json!("ünï…✓")]
+        {
+            let text = case.request_text(&id, harmless(case), json!({}));
+            let Some(id) = RequestId::from_value(&id) else { continue };
+            case.ask(id, Outgoing::message(text), case.patience()).await?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) const UNKNOWN_METHOD: Probe = Probe::shared("unknown-method", unknown_method);
+
+/// A method in our own name, which nobody implements: with an id that is a number, and with one that is a text.
+fn unknown_method(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        const NOBODYS: &str = "proofhouse/no-such-method";
+        case.request(NOBODYS, json!({})).await?;
+        let text = case.request_text(&json!("no-such-method"), NOBODYS, json!({}));
+        case.ask(RequestId::from("no-such-method"), Outgoing::message(text), case.patience()).await?;
+        Ok(())
+    })
+}
+
+pub(super) const UNKNOWN_NOTIFICATION: Probe = Probe::shared("unknown-notification", unknown_notification);
+
+/// A notification in our own name: there must be no answer to it.
+fn unknown_notification(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        case.notify("notifications/proofhouse/no-such-notification", json!({ "any": 1 })).await?;
+        case.quiet("after an unknown notification", Duration::from_millis(250)).await;
+        case.request(harmless(case), json!({})).await?;
+        Ok(())
+    })
+}
+
+pub(super) const CONCURRENT: Probe = Probe::shared("concurrent", concurrent);
+
+/// Several requests under way at once: each must get its own answer.
+fn concurrent(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let mut waiting = tokio::task::JoinSet::new();
+        for _ in 0..8 {
+            let id = case.next_id();
+            case.say(&case.request_text(&json!(id), harmless(case), json!({}))).await?;
+            let (connection, patience) = (case.connection().clone(), case.patience());
+            waiting.spawn(async move { connection.response(&RequestId::from(id), patience).await });
+        }
+        waiting.join_all().await;
+        Ok(())
+    })
+}
+
+/// A request that the server must refuse does not end the case; only a lost connection does.
+pub(super) fn survived(outcome: Result<impl Sized, Halt>) -> Result<(), Halt> {
+    match outcome {
+        Err(halt @ (Halt::Gone(_) | Halt::Silent | Halt::Flooded)) => Err(halt),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,155 @@
+//! Origins and hosts, content types, HTTP methods and bodies.
+
+use std::time::Duration;
+
+use net::client::Outgoing;
+use serde_json::json;
+use wire::Era;
+
+use super::{ANY_HTTP, HTTP, harmless, put};
+use crate::check::case::{Case, Halt};
+use crate::check::probe::{Probe, Script};
+
+pub(in super::super) const ORIGINS: Probe = Probe::shared("http-origins", origins).on(HTTP);
+
+/// Foreign origins, as a browser under attack would send them, and our own.
+fn origins(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for origin in ["http://evil.example", "https://attacker.example:8443"] {
+            put(case, |o| o.header("Origin", origin)).await?;
+        }
+        put(case, |o| o).await?;
+        Ok(())
+    })
+}
+
+pub(in super::super) const ORIGIN_GREETING: Probe = Probe::bare("http-origin-first", origin_first).on(HTTP);
+
+/// A foreign origin on the very first request.
+fn origin_first(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let (method, params) = match case.era() {
+            Era::Legacy => ("initialize", case.initialize_params()),
+            Era::Modern => ("server/discover", json!({})),
+        };
+        super::request(case, method, params.clone(), |o| o.header("Origin", "http://evil.example")).await?;
+        super::request(case, method, params, |o| o).await?;
+        Ok(())
+    })
+}
+
+pub(in super::super) const HOSTS: Probe = Probe::shared("http-hosts", hosts).on(HTTP).safety();
+
+/// Foreign and look-alike hosts and origins.
+fn hosts(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example"] {
+            put(case, |o| o.header("Host", host)).await?;
+        }
+        for origin in ["null", "http://localhost.evil.example", "http://127.0.0.1.evil.example", "HTTP://EVIL.EXAMPLE"]
+        {
+            put(case, |o| o.header("Origin", origin)).await?;
+        }
+        Ok(())
+    })
+}
+
+/// A notification that no revision has: every server may pass over it.
+const UNKNOWN: &str = "notifications/proofhouse/no-such-notification";
+
+pub(in super::super) const NOTIFICATIONS: Probe = Probe::shared("http-notifications", notifications).on(HTTP);
+
+/// Messages that want no answer: an empty 202, or an error status.
+fn notifications(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let note = json!({ "jsonrpc": "2.0", "method": UNKNOWN });
+        case.say(&note.to_string()).await?.finished(case.short()).await;
+        if case.era() == Era::Modern {
+            // Due on requests only; some servers want it on all that is posted.
+            let named = Outgoing::message(note.to_string()).header("Mcp-Method", UNKNOWN);
+            case.connection().send_with(named).await?.finished(case.short()).await;
+        } else {
+            let note = json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" });
+            case.say(&note.to_string()).await?.finished(case.short()).await;
+            let answer = json!({ "jsonrpc": "2.0", "id": "proof-nobody-asked", "result": {} });
+            case.say(&answer.to_string()).await?.finished(case.short()).await;
+        }
+        for outgoing in unwelcome(case, &note.to_string()) {
+            case.connection().send_with(outgoing).await?.finished(case.short()).await;
+        }
+        Ok(())
+    })
+}
+
+/// The same notification in envelopes that a server has reason to refuse.
+fn unwelcome(case: &Case, note: &str) -> Vec<Outgoing> {
+    let note = || Outgoing::message(note);
+    let mut all = vec![note().header("MCP-Protocol-Version", "1999-01-01")];
+    if case.era() == Era::Legacy && case.connection().session_id().is_some() {
+        all.extend([note().without_session(), note().session("proof-no-such-session")]);
+    }
+    all
+}
+
+pub(in super::super) const CONTENT: Probe = Probe::shared("http-content", content).on(HTTP);
+
+/// What is accepted and what is sent, named otherwise than it should be.
+fn content(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        put(case, |o| o.header("Accept", "application/json")).await?;
+        put(case, |o| o.header("Accept", "text/event-stream")).await?;
+        put(case, |o| o.header("Accept", "text/html")).await?;
+        put(case, |o| o.header("Content-Type", "text/plain")).await?;
+        put(case, |o| o.header("Content-Type", "application/json; charset=utf-8")).await?;
+        put(case, |o| o).await?;
+        Ok(())
+    })
+}
+
+pub(in super::super) const BODIES: Probe = Probe::shared("http-bodies", bodies).on(HTTP);
+
+/// Bodies that are no message.
+fn bodies(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for body in ["", "{", "[]", "no JSON at all", "{\"jsonrpc\":\"2.0\"}"] {
+            let outgoing = Outgoing::message(body).header("Mcp-Method", harmless(case));
+            let outgoing = if case.era() == Era::Modern { outgoing } else { outgoing.without("Mcp-Method") };
+            case.connection().send_with(outgoing).await?.finished(case.short()).await;
+        }
+        put(case, |o| o).await?;
+        Ok(())
+    })
+}
+
+pub(in super::super) const METHODS: Probe = Probe::shared("http-methods", methods).on(HTTP);
+
+/// HTTP methods that the endpoint has no use for.
+fn methods(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for method in ["PUT", "PATCH"] {
+            case.connection().send_with(Outgoing::bare(method)).await?.finished(case.short()).await;
+        }
+        Ok(())
+    })
+}
+
+pub(in super::super) const BROKEN: Probe = Probe::fresh("http-broken", broken).on(ANY_HTTP).safety().intrusive();
+
+/// HTTP that is none: the server must go on.
+fn broken(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let patience = Duration::from_millis(400);
+        let broken: [&[u8]; 3] = [
+            b"\x16\x03\x01garbage\r\n\r\n",
+            b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n{\"half",
+            b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        ];
+        for bytes in broken {
+            crate::check::probes::base::survived(
+                case.connection().raw_http(bytes, patience).await.map_err(Halt::from),
+            )?;
+            put(case, |o| o).await?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,81 @@
+//! Sessions and the version header of the legacy era.
+
+use std::time::Duration;
+
+use net::client::Outgoing;
+use serde_json::json;
+use wire::{Era, Revision};
+
+use super::{HTTP, put};
+use crate::check::case::{Case, Halt};
+use crate::check::probe::{Probe, Script};
+
+/// How long a server may take to close the streams of a session that was ended, twice over.
+const CLOSING: Duration = Duration::from_millis(300);
+
+pub(in super::super) const IDS: Probe = Probe::shared("http-session-ids", ids).on(HTTP).era(Era::Legacy);
+
+/// No session id, and one that nobody was given.
+fn ids(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        if case.connection().session_id().is_none() {
+            return Err(Halt::Lacks("a session"));
+        }
+        put(case, Outgoing::without_session).await?;
+        put(case, |o| o.session("proof-no-such-session")).await?;
+        Ok(())
+    })
+}
+
+pub(in super::super) const ENDED: Probe = Probe::fresh("http-session-ended", ended).on(HTTP).era(Era::Legacy);
+
+/// The end of a session while a stream of it is open, and what its id is worth afterwards.
+fn ended(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let session = case.connection().session_id().ok_or(Halt::Lacks("a session"))?;
+        let listening = case.connection().open_stream(None).await?;
+        listening.head(case.short()).await;
+        let exchange = case.connection().delete_session().await?;
+        exchange.finished(case.short()).await;
+        if !listening.finished(CLOSING).await {
+            case.quiet("after the end of the session", CLOSING).await;
+        }
+        put(case, |o| o.session(session.clone())).await?;
+        let stream = Outgoing::bare("GET").header("Accept", "text/event-stream").session(session);
+        let stream = case.connection().send_with(stream).await?;
+        stream.head(case.short()).await;
+        stream.abort();
+        Ok(())
+    })
+}
+
+pub(in super::super) const UNIQUE: Probe = Probe::fresh("http-session-unique", unique).on(HTTP).era(Era::Legacy);
+
+/// Several sessions side by side.
+fn unique(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for _ in 0..3 {
+            let other = case.another().await?;
+            other.handshake().await?;
+            other.request("ping", json!({})).await?;
+            other.close().await;
+        }
+        put(case, |o| o).await?;
+        Ok(())
+    })
+}
+
+pub(in super::super) const VERSION: Probe =
+    Probe::shared("http-version-header", version).on(HTTP).era(Era::Legacy).since(Revision::R2025_06_18);
+
+/// The version header: absent, unknown, no version at all.
+fn version(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for value in ["1999-01-01", "no-version"] {
+            put(case, |o| o.header("MCP-Protocol-Version", value)).await?;
+        }
+        put(case, |o| o.without("MCP-Protocol-Version")).await?;
+        put(case, |o| o).await?;
+        Ok(())
+    })
+}

@@ -1,0 +1,106 @@
+//! The handshake of the legacy era, and what comes before, instead of and after it.
+
+use std::time::Duration;
+
+use serde_json::json;
+use wire::{Era, Revision, Transport};
+
+use crate::check::case::{Case, Halt, client_capabilities, client_info};
+use crate::check::probe::{Probe, Script};
+
+pub(super) const VERSIONS: Probe = Probe::bare("initialize-versions", versions).era(Era::Legacy);
+
+/// Greets for versions that never were, for the newest and the oldest there is, and for the one that is judged, each on a
+/// connection of its own: only side by side do they tell what the server supports.
+fn versions(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        initialize_as(case, case.revision().as_str()).await?;
+        let real = [Revision::NEWEST_LEGACY, Revision::R2024_11_05].into_iter().filter(|r| *r != case.revision());
+        let versions = ["1999-01-01", "2999-12-31"].into_iter().chain(real.map(|r| r.as_str()));
+        // Each costs a process over stdio: there the whole round is made once, elsewhere what its own answer needs.
+        let whole = case.transport() != Transport::Stdio || case.revision() == Revision::NEWEST_LEGACY;
+        let needed = |version: &&str| whole || ["1999-01-01", Revision::NEWEST_LEGACY.as_str()].contains(version);
+        for version in versions.filter(needed) {
+            let other = case.another().await?;
+            initialize_as(&other, version).await?;
+            other.close().await;
+        }
+        Ok(())
+    })
+}
+
+async fn initialize_as(case: &Case, version: &str) -> Result<(), Halt> {
+    let mut params = case.initialize_params();
+    params["protocolVersion"] = json!(version);
+    case.request("initialize", params).await?;
+    Ok(())
+}
+
+pub(super) const EARLY: Probe = Probe::bare("before-initialize", early).era(Era::Legacy);
+
+/// Pings and asks before it is greeted, then greets.
+fn early(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        case.request("ping", json!({})).await?;
+        let id = case.next_id();
+        let text = case.request_text(&json!(id), "tools/list", json!({}));
+        case.ask(id.into(), net::client::Outgoing::message(text), case.short()).await?;
+        case.request("initialize", case.initialize_params()).await?;
+        Ok(())
+    })
+}
+
+pub(super) const TWICE: Probe = Probe::rough("initialize-twice", twice).era(Era::Legacy);
+
+fn twice(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        case.request("initialize", case.initialize_params()).await?;
+        case.request("ping", json!({})).await?;
+        Ok(())
+    })
+}
+
+pub(super) const PLAIN_CLIENT: Probe = Probe::bare("client-without-capabilities", plain_client).era(Era::Legacy);
+
+/// A client that can do nothing, of which the server may then ask nothing; and that takes its time: it listens before
+/// `initialize`, before it says `initialized`, and at the end.
+fn plain_client(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let params = json!({
+            "protocolVersion": case.revision().as_str(),
+            "capabilities": {},
+            "clientInfo": client_info(),
+        });
+        case.quiet("before initialize", Duration::from_millis(300)).await;
+        case.request("initialize", params).await?;
+        case.quiet("before initialized", Duration::from_millis(300)).await;
+        case.request("ping", json!({})).await?;
+        case.notify("notifications/initialized", json!({})).await?;
+        case.quiet("after initialized", Duration::from_millis(250)).await;
+        for (method, capability) in
+            [("tools/list", "tools"), ("prompts/list", "prompts"), ("resources/list", "resources")]
+        {
+            if case.survey().has(capability) {
+                case.request(method, json!({})).await?;
+            }
+        }
+        for (name, arguments) in super::tools::asking(case) {
+            case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
+        }
+        super::tools::call_safe(case, 3).await?;
+        case.quiet("a client without capabilities", Duration::from_millis(250)).await;
+        Ok(())
+    })
+}
+
+pub(super) const BAD_INITIALIZE: Probe = Probe::bare("initialize-incomplete", bad_initialize).era(Era::Legacy);
+
+/// `initialize` without what it demands, then whole.
+fn bad_initialize(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let params = json!({ "capabilities": client_capabilities(case.revision()), "clientInfo": client_info() });
+        case.request("initialize", params).await?;
+        case.request("initialize", case.initialize_params()).await?;
+        Ok(())
+    })
+}

@@ -1,0 +1,152 @@
+//! Lists, pages and what they name: resources; and logging.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wire::Era;
+
+use super::prompts::{Likely, likely};
+use crate::check::case::{Case, Halt};
+use crate::check::probe::{Probe, Script};
+use crate::check::survey::PAGES;
+
+/// How many items of a list are read.
+const ITEMS: usize = 6;
+
+/// Every list: method, the result's member, the capability.
+const LISTS: [(&str, &str, &str); 4] = [
+    ("tools/list", "tools", "tools"),
+    ("resources/list", "resources", "resources"),
+    ("resources/templates/list", "resourceTemplates", "resources"),
+    ("prompts/list", "prompts", "prompts"),
+];
+
+pub(super) const AGAIN: Probe = Probe::shared("lists-again", again);
+
+/// Every list once more: none should have changed by itself. A cursor is used twice.
+fn again(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for (method, member, capability) in LISTS {
+            if !case.survey().has(capability) {
+                continue;
+            }
+            case.list(method, member, PAGES).await?;
+            let reply = case.request(method, json!({})).await?;
+            if let Some(cursor) = reply.result().and_then(|result| result.get("nextCursor")) {
+                for _ in 0..2 {
+                    case.request(method, json!({ "cursor": cursor })).await?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+pub(super) const CURSORS: Probe = Probe::shared("invalid-cursors", cursors);
+
+/// Cursors that nobody gave out, and one that is no text; each list is asked for properly afterwards.
+fn cursors(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for (method, _, capability) in LISTS {
+            if !case.survey().has(capability) {
+                continue;
+            }
+            // What we sent is no cursor of theirs; only we can know that.
+            case.stimulus("invalid-cursor");
+            for cursor in [json!("proof-no-such-cursor"), json!(7)] {
+                case.request(method, json!({ "cursor": cursor })).await?;
+            }
+            case.request(method, json!({})).await?;
+        }
+        Ok(())
+    })
+}
+
+fn text<'v>(value: &'v Value, member: &str) -> Option<&'v str> {
+    value.get(member)?.as_str()
+}
+
+pub(super) const RESOURCES: Probe = Probe::shared("resources-read", resources).needs("resources");
+
+/// Reads some of what is listed, one thing that a template makes, and what cannot be: an unknown URI of a known scheme, a
+/// text that is no URI, none at all, and a path that climbs out of what is served.
+fn resources(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let listed: Vec<_> = case.survey().resources.iter().filter_map(|r| text(r, "uri")).collect();
+        for uri in listed.iter().take(ITEMS) {
+            case.request("resources/read", json!({ "uri": uri })).await?;
+        }
+        for template in case.survey().templates.iter().filter_map(|t| text(t, "uriTemplate")).take(ITEMS / 2) {
+            if let Some(uri) = made(template) {
+                case.request("resources/read", json!({ "uri": uri })).await?;
+            }
+        }
+        let known = listed.first().and_then(|uri| uri.split_once(':')).map_or("proof", |(scheme, _)| scheme);
+        let mut unknown = vec!["proofhouse://no-such-resource".to_owned(), "not a uri".to_owned()];
+        if !["http", "https"].contains(&known) {
+            unknown.push(format!("{known}://proofhouse/no-such-resource"));
+        }
+        let templates = case.survey().templates.iter().filter_map(|t| text(t, "uriTemplate"));
+        if listed.iter().copied().chain(templates).any(|uri| uri.starts_with("file:")) {
+            unknown.push(climbing(&listed));
+        }
+        for uri in unknown {
+            case.request("resources/read", json!({ "uri": uri })).await?;
+        }
+        case.request("resources/read", json!({})).await?;
+        Ok(())
+    })
+}
+
+/// A URI by a template of plain variables only.
+fn made(template: &str) -> Option<String> {
+    let (mut uri, mut rest) = (String::new(), template);
+    while let Some((before, after)) = rest.split_once('{') {
+        let (variable, after) = after.split_once('}')?;
+        let plain = variable.chars().all(|c| c.is_alphanumeric() || c == '_');
+        uri.push_str(before);
+        uri.push_str(if matches!(likely(variable), Likely::Number) { "1" } else { "proof" });
+        rest = Some(after).filter(|_| plain)?;
+    }
+    uri.push_str(rest);
+    Some(uri)
+}
+
+/// A path from where files are served up to the root of the file system and down again.
+fn climbing(listed: &[&str]) -> String {
+    let folder = listed.iter().find(|uri| uri.starts_with("file:///")).and_then(|uri| uri.rsplit_once('/'));
+    let folder = folder.map_or("file:///tmp", |(folder, _)| folder);
+    format!("{folder}/../../../../../../../../../../etc/passwd")
+}
+
+pub(super) const LOGGING: Probe = Probe::shared("logging", logging).needs("logging");
+
+/// What logs, at the strictest level, at the mildest, and at one that does not exist.
+fn logging(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        if case.era() == Era::Modern {
+            let level = |level: &str| json!({ "io.modelcontextprotocol/logLevel": level });
+            for meta in [json!({}), level("warning"), level("debug"), level("proof-no-such-level")] {
+                log(case, meta).await?;
+            }
+            let odd = level("proof-no-such-level");
+            case.request("server/discover", json!({ "_meta": odd })).await?;
+            return Ok(());
+        }
+        for level in ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] {
+            case.request("logging/setLevel", json!({ "level": level })).await?;
+        }
+        log(case, json!({})).await?;
+        case.request("logging/setLevel", json!({ "level": "proof-no-such-level" })).await?;
+        case.request("logging/setLevel", json!({ "level": "debug" })).await?;
+        log(case, json!({})).await?;
+        case.quiet("at the lowest log level", Duration::from_millis(200)).await;
+        Ok(())
+    })
+}
+
+/// The hinted call that logs.
+async fn log(case: &Case, meta: Value) -> Result<(), Halt> {
+    let Some(hint) = &case.setting().hints.logging else { return Ok(()) };
+    super::tools::call(case, &hint.tool, &hint.arguments, meta).await.map(|_| ())
+}

@@ -1,0 +1,130 @@
+//! Messages that are none, and batches: what a server says to them, and whether it goes on. Knows nothing of bytes that no
+//! framing lets through; those are the transports' own probes.
+
+use net::client::Outgoing;
+use serde_json::{Value, json};
+use wire::revision::R2025_03_26;
+use wire::{Kind, Message, RequestId, Transport};
+
+use super::base::harmless;
+use crate::check::case::{Case, Halt};
+use crate::check::probe::{Probe, Script};
+
+pub(super) const MALFORMED: Probe = Probe::rough("malformed", malformed);
+
+/// One text of each fault, each followed by a request that shows whether the server goes on. Where all messages share a
+/// stream, the first two faults get a connection each: an error without an id can be laid to one fault only.
+fn malformed(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let (unreadable, unfit) = (unreadable(), unfit(case));
+        if case.transport() == Transport::StreamableHttp {
+            say_all(case, &unreadable).await?;
+            return say_all(case, &unfit).await;
+        }
+        let first = say_all(case, &unreadable).await;
+        let other = case.another().await?;
+        other.handshake().await?;
+        let second = say_all(&other, &unfit).await;
+        other.close().await;
+        first.and(second)
+    })
+}
+
+async fn say_all(case: &Case, faults: &[Fault]) -> Result<(), Halt> {
+    for (text, id) in faults {
+        say(case, text, id).await?;
+    }
+    Ok(())
+}
+
+/// A text, and the id that an answer to it may carry.
+type Fault = (String, Value);
+
+/// Texts that are no JSON.
+fn unreadable() -> Vec<Fault> {
+    vec![
+        ("{\"jsonrpc\":\"2.0\",\"id\":\"cut\",\"method\":".to_owned(), Value::Null),
+        ("this is no JSON".to_owned(), Value::Null),
+    ]
+}
+
+/// JSON that is no message.
+fn unfit(case: &Case) -> Vec<Fault> {
+    let whole = |id: &str| -> Value {
+        serde_json::from_str(&case.request_text(&json!(id), harmless(case), json!({}))).unwrap_or_default()
+    };
+    let without = |id: &str, member: &str| {
+        let mut message = whole(id);
+        if let Some(members) = message.as_object_mut() {
+            members.remove(member);
+        }
+        (message.to_string(), json!(id))
+    };
+    let with = |id: &str, member: &str, value: Value| {
+        let mut message = whole(id);
+        message[member] = value;
+        (message.to_string(), json!(id))
+    };
+    vec![
+        without("no-jsonrpc", "jsonrpc"),
+        with("wrong-jsonrpc", "jsonrpc", json!("1.0")),
+        without("no-method", "method"),
+        with("method-number", "method", json!(5)),
+        with("params-string", "params", json!("text")),
+        with("id-object", "id", json!({ "a": 1 })),
+        with("id-null", "id", Value::Null),
+        ("42".to_owned(), Value::Null),
+        ("\"a string\"".to_owned(), Value::Null),
+    ]
+}
+
+/// Says something faulty, waits for what is said to that, and asks something sound. A connection that was ended over it is
+/// no use for the next.
+async fn say(case: &Case, text: &str, id: &Value) -> Result<(), Halt> {
+    let exchange = case.say(text).await?;
+    if case.transport() == Transport::StreamableHttp {
+        exchange.finished(case.short()).await;
+    } else {
+        let id = RequestId::from_value(id);
+        let answers = |m: &Message| m.kind().is_response() && (m.id().is_none() || m.id() == id.as_ref());
+        case.connection().wait_for(answers, case.short() / 4).await;
+    }
+    case.request(harmless(case), json!({})).await?;
+    Ok(())
+}
+
+pub(super) const BATCH: Probe = Probe::rough("batch", batch);
+
+/// Two requests and a notification in one array: legal at 2025-03-26 only, where an array of mere notifications follows.
+fn batch(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let (first, second) = (case.next_id(), case.next_id());
+        let request = |id: i64| -> Value {
+            serde_json::from_str(&case.request_text(&json!(id), harmless(case), json!({}))).unwrap_or_default()
+        };
+        let note = json!({ "jsonrpc": "2.0", "method": "notifications/proofhouse/no-such-notification" });
+        let text = json!([request(first), note, request(second)]).to_string();
+        let exchange = case.connection().send_with(Outgoing::message(text)).await?;
+        if case.revision() != R2025_03_26 {
+            // Refused as a whole, as a rule.
+            let refused = |m: &Message| m.kind() == Kind::Error || m.id() == Some(&RequestId::from(second));
+            case.connection().wait_for(refused, case.short() / 4).await;
+            case.request(harmless(case), json!({})).await?;
+            return Ok(());
+        }
+        exchange.finished(case.short()).await;
+        if exchange.status().is_some_and(|status| status >= 400) {
+            return Err(Halt::Lacks("batches"));
+        }
+        for id in [first, second] {
+            if case.connection().response(&RequestId::from(id), case.short()).await.is_none() {
+                break;
+            }
+        }
+        let cancelled =
+            |id: &str| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
+        case.say(&json!([cancelled("proof-never-asked"), cancelled("proof-nor-this")]).to_string()).await?;
+        case.request(harmless(case), json!({})).await?;
+        Ok(())
+    })
+}

@@ -1,0 +1,86 @@
+//! The scripts, by what they provoke.
+
+mod base;
+mod http;
+mod lifecycle;
+mod lists;
+mod malformed;
+mod modern;
+mod patterns;
+mod prompts;
+mod rounds;
+mod sse;
+mod stdio;
+mod strain;
+mod subscriptions;
+mod tools;
+
+use super::probe::Probe;
+
+/// Every probe, in the order in which a shared connection plays them.
+pub const PROBES: &[&Probe] = &[
+    // The longest first: they wait while others work.
+    &patterns::CANCEL,
+    &http::streams::RESUME,
+    &http::streams::GET,
+    &subscriptions::CHANGED,
+    &subscriptions::LISTEN,
+    &subscriptions::UPDATED,
+    // The rough ones, the gentlest first.
+    &stdio::SPLIT,
+    &stdio::CARRIAGE_RETURN,
+    &lifecycle::TWICE,
+    &malformed::BATCH,
+    &malformed::MALFORMED,
+    &stdio::GARBAGE,
+    &base::IDS,
+    &base::UNKNOWN_METHOD,
+    &base::UNKNOWN_NOTIFICATION,
+    &base::CONCURRENT,
+    &lifecycle::VERSIONS,
+    &lifecycle::EARLY,
+    &lifecycle::PLAIN_CLIENT,
+    &lifecycle::BAD_INITIALIZE,
+    &modern::METADATA,
+    &modern::VERSIONS,
+    &modern::CLIENTS,
+    &modern::UNDECLARED,
+    &modern::REMOVED,
+    &modern::STATELESS,
+    &modern::GREETED_AS_LEGACY,
+    &modern::INCAPABLE,
+    &lists::AGAIN,
+    &tools::CALLS,
+    &tools::ASKING,
+    &rounds::ROUNDS,
+    &tools::UNKNOWN,
+    &tools::REFUSED,
+    &patterns::PROGRESS,
+    &patterns::CANCEL_NOTHING,
+    &lists::CURSORS,
+    &lists::RESOURCES,
+    &prompts::PROMPTS,
+    &prompts::COMPLETION,
+    &lists::LOGGING,
+    &stdio::TERMINATE,
+    &http::envelope::ORIGINS,
+    &http::envelope::ORIGIN_GREETING,
+    &http::envelope::HOSTS,
+    &http::envelope::NOTIFICATIONS,
+    &http::envelope::CONTENT,
+    &http::envelope::BODIES,
+    &http::envelope::METHODS,
+    &http::envelope::BROKEN,
+    &http::headers::MIRRORED,
+    &http::headers::NAMES,
+    &http::sessions::IDS,
+    &http::sessions::ENDED,
+    &http::sessions::UNIQUE,
+    &http::sessions::VERSION,
+    &http::streams::CUT,
+    &http::arguments::ARGUMENTS,
+    &http::older::OLDER_CLIENTS,
+    &sse::ORIGINS,
+    &strain::LARGE,
+    &strain::DEEP,
+];

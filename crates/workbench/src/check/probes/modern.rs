@@ -1,0 +1,193 @@
+//! What every modern request must carry, what a server says to one that does not, and that no request rests on another.
+
+use net::client::Outgoing;
+use serde_json::{Map, Value, json};
+use wire::{Era, RequestId, Revision, Transport};
+
+use crate::check::case::{Case, Halt, Reply, client_capabilities, client_info};
+use crate::check::probe::{Probe, Script};
+use crate::check::survey::PAGES;
+
+/// A request whose metadata is exactly `meta` (none where `None`).
+async fn with_meta(case: &Case, method: &str, meta: Option<Map<String, Value>>) -> Result<Reply, Halt> {
+    let id = case.next_id();
+    let mut params = Map::new();
+    if let Some(meta) = meta {
+        params.insert("_meta".to_owned(), Value::Object(meta));
+    }
+    let text = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string();
+    let outgoing = Outgoing::message(text);
+    let outgoing = match case.transport() {
+        Transport::StreamableHttp => {
+            outgoing.header("MCP-Protocol-Version", case.revision().as_str()).header("Mcp-Method", method)
+        }
+        _ => outgoing,
+    };
+    case.ask(RequestId::from(id), outgoing, case.patience()).await
+}
+
+/// The lists that the peer declares: method, and the result's member.
+pub(super) fn lists(case: &Case) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lists = [
+        ("tools/list", "tools", "tools"),
+        ("prompts/list", "prompts", "prompts"),
+        ("resources/list", "resources", "resources"),
+    ];
+    let declared = lists.map(|(method, member, capability)| case.survey().has(capability).then_some((method, member)));
+    declared.into_iter().flatten()
+}
+
+pub(super) const METADATA: Probe = Probe::shared("metadata-missing", metadata).era(Era::Modern);
+
+/// Requests without metadata, or without one of its members.
+fn metadata(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let without = |member: &str| {
+            let mut meta = case.meta();
+            meta.remove(&format!("io.modelcontextprotocol/{member}"));
+            Some(meta)
+        };
+        for method in ["server/discover"].into_iter().chain(lists(case).map(|(method, _)| method).take(1)) {
+            with_meta(case, method, without("clientCapabilities")).await?;
+            with_meta(case, method, without("clientInfo")).await?;
+            with_meta(case, method, without("protocolVersion")).await?;
+            with_meta(case, method, None).await?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) const CLIENTS: Probe = Probe::shared("clients-alike", clients).era(Era::Modern);
+
+/// The same list under two names of the client: who asks should not matter.
+fn clients(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let (method, _) = lists(case).next().ok_or(Halt::Lacks("a list"))?;
+        case.request(method, json!({})).await?;
+        let other = json!({ "name": "proof-otherwise", "version": "0.0.1" });
+        case.request(method, json!({ "_meta": { "io.modelcontextprotocol/clientInfo": other } })).await?;
+        Ok(())
+    })
+}
+
+pub(super) const VERSIONS: Probe = Probe::shared("versions-unsupported", versions).era(Era::Modern);
+
+/// Versions that nobody serves, named alike in the body and (over HTTP) the header.
+fn versions(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for version in ["1900-01-01", "v999.0.0"] {
+            let id = case.next_id();
+            let meta = json!({ "io.modelcontextprotocol/protocolVersion": version });
+            let text = case.request_text(&json!(id), "server/discover", json!({ "_meta": meta }));
+            case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await?;
+        }
+        if let Some((method, _)) = lists(case).next() {
+            let meta = json!({ "io.modelcontextprotocol/protocolVersion": "1900-01-01" });
+            case.request(method, json!({ "_meta": meta })).await?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) const GREETED_AS_LEGACY: Probe = Probe::fresh("initialize-modern", greeted_as_legacy).era(Era::Modern);
+
+/// The greeting of the legacy era on a second connection: who serves the modern one only must say what it serves.
+fn greeted_as_legacy(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let legacy = Revision::NEWEST_LEGACY;
+        let other = case.another().await?;
+        let params = json!({
+            "protocolVersion": legacy.as_str(),
+            "capabilities": client_capabilities(legacy),
+            "clientInfo": client_info(),
+        });
+        let id = other.next_id();
+        let text = json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": params }).to_string();
+        let asked = other.ask(RequestId::from(id), Outgoing::message(text), other.short()).await;
+        other.close().await;
+        asked.map(|_| ())
+    })
+}
+
+pub(super) const UNDECLARED: Probe = Probe::shared("methods-undeclared", undeclared).era(Era::Modern);
+
+/// Methods of capabilities that the server did not declare.
+fn undeclared(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        case.request("server/discover", json!({})).await?;
+        for capability in ["tools", "prompts", "resources"].into_iter().filter(|c| !case.survey().has(c)) {
+            case.request(&format!("{capability}/list"), json!({})).await?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) const REMOVED: Probe = Probe::shared("methods-removed", removed).era(Era::Modern);
+
+/// Methods of the legacy era, put with modern metadata.
+fn removed(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for method in ["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"] {
+            case.request(method, json!({})).await?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) const STATELESS: Probe = Probe::bare("without-discovery", stateless).era(Era::Modern);
+
+/// The first thing said is no greeting; then everything is listed on two connections by turns, and a cursor that the one
+/// gave is used on both.
+fn stateless(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        walk(case, false).await?;
+        case.request("server/discover", json!({})).await?;
+        let other = case.another().await?;
+        let walked = walk_on(case, &other).await;
+        other.close().await;
+        walked
+    })
+}
+
+async fn walk_on(case: &Case, other: &Case) -> Result<(), Halt> {
+    walk(other, true).await?;
+    super::tools::call_safe(case, 1).await?;
+    walk(case, false).await?;
+    walk(other, false).await?;
+    for (method, _) in lists(case) {
+        let reply = case.request(method, json!({})).await?;
+        let Some(cursor) = reply.result().and_then(|result| result.get("nextCursor")).cloned() else { continue };
+        case.request(method, json!({ "cursor": cursor })).await?;
+        other.request(method, json!({ "cursor": cursor })).await?;
+    }
+    Ok(())
+}
+
+/// Every list to its end, in the usual order or the reverse: so that another one comes first on each connection.
+async fn walk(case: &Case, reversed: bool) -> Result<(), Halt> {
+    let mut lists: Vec<_> = lists(case).collect();
+    if reversed {
+        lists.reverse();
+    }
+    for (method, member) in lists {
+        case.list(method, member, PAGES).await?;
+    }
+    Ok(())
+}
+
+pub(super) const INCAPABLE: Probe = Probe::shared("client-without-capabilities", incapable).era(Era::Modern);
+
+/// The same calls by a client that can do everything and by one that can do nothing.
+fn incapable(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let nothing = json!({ "io.modelcontextprotocol/clientCapabilities": {} });
+        for (name, arguments) in super::tools::asking(case).chain(super::tools::callable(case)).take(6) {
+            let call = json!({ "name": name, "arguments": arguments });
+            case.request("tools/call", call.clone()).await?;
+            let mut bare = call;
+            bare["_meta"] = nothing.clone();
+            case.request("tools/call", bare).await?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,125 @@
+//! Progress and cancellation.
+
+use std::time::{Duration, Instant};
+
+use net::client::Outgoing;
+use serde_json::{Map, Value, json};
+use wire::{Era, Message, RequestId, Transport};
+
+use super::base::harmless;
+use super::tools;
+use crate::check::arguments;
+use crate::check::case::{Case, Halt};
+use crate::check::hints::ToolCall;
+use crate::check::probe::{Probe, Script};
+
+/// A call that takes less cannot be cancelled for certain.
+const SLOW: Duration = Duration::from_millis(400);
+
+pub(super) const PROGRESS: Probe = Probe::shared("progress", progress).needs("tools");
+
+/// The hinted call, or a slow one, with progress tokens of both legal types.
+fn progress(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let hint = case.setting().hints.progress.clone().map(|hint| (hint.tool, hint.arguments));
+        let (name, arguments) = hint.or_else(|| slow(case)).ok_or(Halt::Lacks("a tool that may report progress"))?;
+        for token in [json!("progress-token"), json!(7100)] {
+            tools::call(case, &name, &arguments, json!({ "progressToken": token })).await?;
+        }
+        case.quiet("after progress", Duration::from_millis(200)).await;
+        Ok(())
+    })
+}
+
+pub(super) const CANCEL_NOTHING: Probe = Probe::shared("cancel-nothing", cancel_nothing);
+
+/// Cancellations that refer to nothing, or are none: to be ignored, over any transport. A request follows each.
+fn cancel_nothing(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let answered = case.next_id();
+        let text = case.request_text(&json!(answered), harmless(case), json!({}));
+        case.ask(RequestId::from(answered), Outgoing::message(text), case.patience()).await?;
+        let odd = [
+            json!({ "requestId": "proof-never-asked", "reason": "probe" }),
+            json!({ "requestId": answered, "reason": "already answered" }),
+            json!({ "reason": "no id" }),
+            json!({ "requestId": [1], "reason": "no id" }),
+        ];
+        for params in odd {
+            case.notify("notifications/cancelled", params).await?;
+            case.request(harmless(case), json!({})).await?;
+        }
+        case.quiet("after cancelling nothing", Duration::from_millis(200)).await;
+        Ok(())
+    })
+}
+
+pub(super) const CANCEL: Probe = Probe::fresh("cancel", cancel).needs("tools").when(|setting, survey| {
+    let name = |tool: &Value| tool.get("name").and_then(Value::as_str).is_some_and(seems_slow);
+    setting.hints.slow.is_some() || survey.tools.iter().any(|tool| setting.calls.allow(tool) && name(tool))
+});
+
+/// Cancels a slow call, as the transport has it, and listens for an answer that should not come. The same call is made
+/// before and left alone: only so is it known how long to listen.
+fn cancel(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let (name, arguments) = slow(case).ok_or(Halt::Lacks("a slow tool"))?;
+        let begun = Instant::now();
+        let undisturbed = tools::call(case, &name, &arguments, json!({})).await?;
+        let span = begun.elapsed();
+        if undisturbed.result().is_none() || span < SLOW {
+            return Err(Halt::Lacks("a tool that is slow, and done in time"));
+        }
+        let id = case.next_id();
+        let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": "cancelled" } });
+        let exchange = case.say(&case.request_text(&json!(id), "tools/call", params)).await?;
+        // Cancelled as soon as it is seen to work: by a share of a span that was long for once, it may be over.
+        let works = |m: &Message| m.params().and_then(|p| p.get("progressToken")) == Some(&json!("cancelled"));
+        case.connection().wait_for(works, span / 2).await;
+        if case.era() == Era::Modern && case.transport() != Transport::Stdio {
+            exchange.abort();
+            // The window opens when the stream is known to be closed.
+            exchange.finished(case.short()).await;
+        } else {
+            case.notify("notifications/cancelled", json!({ "requestId": id, "reason": "probe" })).await?;
+        }
+        case.quiet("after cancellation", span + SLOW).await;
+        case.request(harmless(case), json!({})).await?;
+        Ok(())
+    })
+}
+
+fn seems_slow(name: &str) -> bool {
+    ["slow", "long", "sleep", "delay", "wait"].iter().any(|word| name.to_lowercase().contains(word))
+}
+
+/// A call that takes long: hinted, or named as if it did, and then asked to take about a second.
+fn slow(case: &Case) -> Option<(String, Map<String, Value>)> {
+    if let Some(ToolCall { tool, arguments }) = case.setting().hints.slow.clone() {
+        return Some((tool, arguments));
+    }
+    let (name, mut arguments) = tools::callable(case).into_iter().find(|(name, _)| seems_slow(name))?;
+    let tool = case.survey().tools.iter().find(|t| t.get("name") == Some(&json!(name)))?;
+    for (key, schema) in tool.pointer("/inputSchema/properties").and_then(Value::as_object).into_iter().flatten() {
+        if let Some(value) = about_a_second(key, schema) {
+            arguments.entry(key.clone()).or_insert(value);
+        }
+    }
+    Some((name, arguments))
+}
+
+/// A number for an argument that, by its name, says how long or in how many steps.
+fn about_a_second(key: &str, schema: &Value) -> Option<Value> {
+    let key = key.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| key.contains(word));
+    let number = if has(&["ms", "milli"]) {
+        1000
+    } else if has(&["duration", "second", "delay", "timeout"]) {
+        1
+    } else if has(&["steps"]) {
+        4
+    } else {
+        return None;
+    };
+    arguments::admits(schema, &json!(number)).then(|| json!(number))
+}

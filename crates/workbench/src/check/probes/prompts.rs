@@ -1,0 +1,137 @@
+//! Prompts and completion: arguments are what the hints say, what the server itself proposes, or made up.
+
+use serde_json::{Map, Value, json};
+
+use crate::check::case::{Case, Halt};
+use crate::check::probe::{Probe, Script};
+
+/// How many prompts are got.
+const PROMPTS_GOT: usize = 6;
+
+fn text<'v>(value: &'v Value, member: &str) -> Option<&'v str> {
+    value.get(member)?.as_str()
+}
+
+fn arguments(prompt: &Value) -> impl Iterator<Item = &Value> {
+    prompt.get("arguments").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn is_required(argument: &Value) -> bool {
+    argument.get("required") == Some(&json!(true))
+}
+
+pub(super) const PROMPTS: Probe = Probe::shared("prompts-get", prompts).needs("prompts");
+
+/// Gets prompts with all their arguments, one without what it requires, and one that does not exist.
+fn prompts(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for prompt in case.survey().prompts.iter().take(PROMPTS_GOT) {
+            let Some(name) = text(prompt, "name") else { continue };
+            let arguments = made(case, name, prompt).await?;
+            case.request("prompts/get", json!({ "name": name, "arguments": arguments })).await?;
+        }
+        case.request("prompts/get", json!({ "name": "proof-no-such-prompt" })).await?;
+        case.request("prompts/get", json!({})).await?;
+        let demanding = case.survey().prompts.iter().find(|prompt| arguments(prompt).any(is_required));
+        if let Some(name) = demanding.and_then(|prompt| text(prompt, "name")) {
+            case.request("prompts/get", json!({ "name": name })).await?;
+        }
+        Ok(())
+    })
+}
+
+/// Arguments for a prompt: as hinted, else as the server completes them, else (where they are required) a URI where the
+/// name asks for one, or any text.
+async fn made(case: &Case, name: &str, prompt: &Value) -> Result<Map<String, Value>, Halt> {
+    let mut made = Map::new();
+    let hinted = case.setting().hints.prompts.get(name);
+    for argument in arguments(prompt) {
+        let Some(key) = text(argument, "name") else { continue };
+        if let Some(value) = hinted.and_then(|hinted| hinted.get(key)) {
+            made.insert(key.to_owned(), value.clone());
+        } else if let Some(value) = proposed(case, name, key, &made).await? {
+            made.insert(key.to_owned(), value);
+        } else if is_required(argument) {
+            made.insert(key.to_owned(), guessed(case, key));
+        }
+    }
+    Ok(made)
+}
+
+/// The first value that the server proposes, where it completes at all.
+async fn proposed(case: &Case, prompt: &str, key: &str, before: &Map<String, Value>) -> Result<Option<Value>, Halt> {
+    if !case.survey().has("completions") {
+        return Ok(None);
+    }
+    let mut params = json!({
+        "ref": { "type": "ref/prompt", "name": prompt },
+        "argument": { "name": key, "value": "" },
+    });
+    if case.revision().at_least(wire::revision::R2025_06_18) && !before.is_empty() {
+        params["context"] = json!({ "arguments": before });
+    }
+    let reply = case.request("completion/complete", params).await?;
+    Ok(reply.result().and_then(|result| result.pointer("/completion/values/0")).cloned())
+}
+
+fn guessed(case: &Case, key: &str) -> Value {
+    let uri = || case.survey().resources.iter().find_map(|resource| text(resource, "uri"));
+    json!(match likely(key) {
+        Likely::Number => "1",
+        Likely::Uri => uri().unwrap_or("https://example.com/"),
+        Likely::Text => "proof",
+    })
+}
+
+/// What an argument's name lets one expect.
+pub(super) enum Likely {
+    Number,
+    Uri,
+    Text,
+}
+
+/// What to expect of an argument called `key`.
+pub(super) fn likely(key: &str) -> Likely {
+    let key = key.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| key.contains(word));
+    if key.ends_with("id") || has(&["number", "count", "index"]) {
+        Likely::Number
+    } else if has(&["uri", "url", "resource"]) {
+        Likely::Uri
+    } else {
+        Likely::Text
+    }
+}
+
+pub(super) const COMPLETION: Probe = Probe::shared("completion", completion);
+
+/// Completes arguments of prompts and variables of templates, known ones and others. Who does not declare completion is
+/// asked once, in order, and should refuse.
+fn completion(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let survey = case.survey();
+        let declared = survey.has("completions") || !case.revision().at_least(wire::revision::R2025_03_26);
+        let mut asked = Vec::new();
+        for prompt in survey.prompts.iter().take(PROMPTS_GOT) {
+            let Some(name) = text(prompt, "name") else { continue };
+            let names = arguments(prompt).filter_map(|a| text(a, "name")).take(2);
+            asked.extend(names.map(|argument| (json!({ "type": "ref/prompt", "name": name }), argument)));
+        }
+        for template in survey.templates.iter().filter_map(|t| text(t, "uriTemplate")).take(2) {
+            let variable = template.split('{').nth(1).and_then(|rest| rest.split('}').next()).unwrap_or("x");
+            asked.push((json!({ "type": "ref/resource", "uri": template }), variable));
+        }
+        asked.truncate(if declared { asked.len() } else { 1 });
+        for (reference, argument) in asked {
+            let argument = json!({ "name": argument, "value": "" });
+            case.request("completion/complete", json!({ "ref": reference, "argument": argument })).await?;
+        }
+        if declared {
+            let argument = json!({ "name": "x", "value": "" });
+            let unknown = json!({ "type": "ref/prompt", "name": "proof-no-such-prompt" });
+            case.request("completion/complete", json!({ "ref": unknown, "argument": argument })).await?;
+            case.request("completion/complete", json!({ "argument": argument })).await?;
+        }
+        Ok(())
+    })
+}

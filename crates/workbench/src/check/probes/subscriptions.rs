@@ -1,0 +1,195 @@
+//! Lists and resources that change, and how a client hears of it: unasked in the legacy era, by `subscriptions/listen` in
+//! the modern one. What changes them only hints can tell.
+
+use std::time::Duration;
+
+use net::client::Exchange;
+use serde_json::{Value, json};
+use wire::{Era, Message, RequestId, Transport};
+
+use super::tools;
+use crate::check::case::{ANNOUNCEMENT, Case, Halt};
+use crate::check::hints::{ResourceChange, ToolCall};
+use crate::check::probe::{Probe, Script};
+use crate::check::survey::PAGES;
+
+/// A list, and what there is to know to see it change.
+struct List<'h> {
+    method: &'static str,
+    member: &'static str,
+    /// The subscription filter, in the modern era.
+    filter: &'static str,
+    changed: &'static str,
+    hint: &'h ToolCall,
+}
+
+/// The lists that declare changes, and for which a hint tells what changes them.
+fn changeable(case: &Case) -> Vec<List<'_>> {
+    let hints = &case.setting().hints;
+    let of = |capability: &'static str, hint: &'_ Option<ToolCall>| hint.is_some() && case.survey().has(capability);
+    let tools = of("tools.listChanged", &hints.tools_changed).then_some(&hints.tools_changed).into_iter().flatten();
+    let prompts = of("prompts.listChanged", &hints.prompts_changed).then_some(&hints.prompts_changed);
+    let resources = of("resources.listChanged", &hints.resources_changed).then_some(&hints.resources_changed);
+    let tools = tools.map(|hint| List {
+        method: "tools/list",
+        member: "tools",
+        filter: "toolsListChanged",
+        changed: "notifications/tools/list_changed",
+        hint,
+    });
+    let prompts = prompts.into_iter().flatten().map(|hint| List {
+        method: "prompts/list",
+        member: "prompts",
+        filter: "promptsListChanged",
+        changed: "notifications/prompts/list_changed",
+        hint,
+    });
+    let resources = resources.into_iter().flatten().map(|hint| List {
+        method: "resources/list",
+        member: "resources",
+        filter: "resourcesListChanged",
+        changed: "notifications/resources/list_changed",
+        hint,
+    });
+    tools.chain(prompts).chain(resources).collect()
+}
+
+pub(super) const CHANGED: Probe =
+    Probe::fresh("lists-changed", changed).when(|setting, _| setting.hints.change_a_list());
+
+/// Walks each list that hints can change, changes it, waits to be told and walks it again; then the same back.
+fn changed(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let lists = changeable(case);
+        if lists.is_empty() {
+            return Err(Halt::Lacks("a hint on what changes a list"));
+        }
+        let filters = lists.iter().map(|list| (list.filter.to_owned(), json!(true))).collect();
+        let listening = Listening::start(case, Value::Object(filters)).await?;
+        for list in &lists {
+            case.list(list.method, list.member, PAGES).await?;
+            for _ in 0..2 {
+                change(case, list).await?;
+                case.list(list.method, list.member, PAGES).await?;
+            }
+        }
+        case.quiet("after changed lists", ANNOUNCEMENT / 2).await;
+        listening.stop(case).await
+    })
+}
+
+/// Makes a list change and waits until that is announced.
+async fn change(case: &Case, list: &List<'_>) -> Result<(), Halt> {
+    tools::call(case, &list.hint.tool, &list.hint.arguments, json!({})).await?;
+    case.connection().wait_for(|m| m.method() == Some(list.changed), ANNOUNCEMENT).await;
+    Ok(())
+}
+
+pub(super) const LISTEN: Probe = Probe::fresh("subscriptions-listen", listen).era(Era::Modern);
+
+/// Changes with no subscription, then with one for another list, then with two at once; logs while subscribed.
+fn listen(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let hint = case.setting().hints.tools_changed.as_ref();
+        let change = async || match hint {
+            Some(hint) => tools::call(case, &hint.tool, &hint.arguments, json!({})).await.map(|_| ()),
+            None => Ok(()),
+        };
+        change().await?;
+        let other = Listening::start(case, json!({ "promptsListChanged": true })).await?;
+        change().await?;
+        case.quiet("while subscribed to something else", Duration::from_millis(250)).await;
+        let everything = json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
+        let all = Listening::start(case, everything).await?;
+        change().await?;
+        log(case).await?;
+        case.quiet("while subscribed", Duration::from_millis(300)).await;
+        all.stop(case).await?;
+        other.stop(case).await?;
+        change().await?;
+        case.quiet("after unsubscribing", Duration::from_millis(200)).await;
+        case.request("server/discover", json!({})).await?;
+        Ok(())
+    })
+}
+
+/// A call that logs, with a level, while a subscription is open: the log belongs to the call.
+async fn log(case: &Case) -> Result<(), Halt> {
+    let Some(hint) = case.setting().hints.logging.clone() else { return Ok(()) };
+    let meta = json!({ "io.modelcontextprotocol/logLevel": "debug" });
+    tools::call(case, &hint.tool, &hint.arguments, meta).await.map(|_| ())
+}
+
+pub(super) const UPDATED: Probe = Probe::fresh("resources-subscribe", updated)
+    .needs("resources.subscribe")
+    .when(|setting, survey| setting.hints.resource_updated.is_some() || !survey.resources.is_empty());
+
+/// Subscribes to a resource, makes it change where a hint tells how, and unsubscribes.
+fn updated(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let uri_of = |resource: &Value| Some(resource.get("uri")?.as_str()?.to_owned());
+        let hint = case.setting().hints.resource_updated.as_ref();
+        let listed = || case.survey().resources.iter().find_map(uri_of);
+        let uri = hint.map(|h| h.uri.clone()).or_else(listed).ok_or(Halt::Lacks("a resource"))?;
+        if case.era() == Era::Modern {
+            let listening = Listening::start(case, json!({ "resourceSubscriptions": [uri] })).await?;
+            touch(case, hint).await?;
+            return listening.stop(case).await;
+        }
+        let listening = Listening::start(case, json!({})).await?;
+        case.request("resources/subscribe", json!({ "uri": uri })).await?;
+        touch(case, hint).await?;
+        case.request("resources/unsubscribe", json!({ "uri": uri })).await?;
+        case.quiet("after unsubscribing", Duration::from_millis(200)).await;
+        listening.stop(case).await
+    })
+}
+
+async fn touch(case: &Case, hint: Option<&ResourceChange>) -> Result<(), Halt> {
+    let Some(hint) = hint else { return Ok(()) };
+    tools::call(case, &hint.tool, &hint.arguments, json!({})).await?;
+    case.quiet("after a changed resource", ANNOUNCEMENT / 2).await;
+    Ok(())
+}
+
+/// An ear: in the modern era a subscription, in the legacy one over HTTP the stream that GET opens, else nothing.
+enum Listening {
+    Subscription(i64, Exchange),
+    Stream(Exchange),
+    Always,
+}
+
+impl Listening {
+    /// Begins, and waits until it has begun.
+    async fn start(case: &Case, filters: Value) -> Result<Self, Halt> {
+        if case.era() == Era::Legacy {
+            if case.transport() != Transport::StreamableHttp {
+                return Ok(Self::Always);
+            }
+            let stream = case.connection().open_stream(None).await?;
+            stream.head(case.short()).await;
+            return Ok(Self::Stream(stream));
+        }
+        let id = case.next_id();
+        let text = case.request_text(&json!(id), "subscriptions/listen", json!({ "notifications": filters }));
+        let exchange = case.say(&text).await?;
+        let begun = |m: &Message| {
+            m.method() == Some("notifications/subscriptions/acknowledged") || m.id() == Some(&RequestId::from(id))
+        };
+        case.connection().wait_for(begun, case.short()).await;
+        Ok(Self::Subscription(id, exchange))
+    }
+
+    /// Ends as the transport has it.
+    async fn stop(self, case: &Case) -> Result<(), Halt> {
+        match self {
+            Self::Subscription(_, exchange) if case.transport() == Transport::StreamableHttp => exchange.abort(),
+            Self::Subscription(id, _) => {
+                case.notify("notifications/cancelled", json!({ "requestId": id })).await?;
+            }
+            Self::Stream(stream) => stream.abort(),
+            Self::Always => {}
+        }
+        Ok(())
+    }
+}

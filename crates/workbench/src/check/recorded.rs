@@ -1,0 +1,57 @@
+//! Judging a recording: the rules read its trace as they would read a probe's.
+
+use rules::View;
+use rules::judge::revision_of;
+use serde_json::Value;
+use wire::Revision;
+use wire::trace::{Trace, file};
+
+use super::findings::Sources;
+use super::options::Selection;
+use super::run::Judged;
+use super::{Checked, Place, redactor};
+use crate::report::{self, Report, Subject, Summary};
+
+/// What a recording is called as a case.
+const CASE: &str = "recording";
+
+/// Judges the text of a `proof.trace/1` file, at the revisions named or at the one it was spoken in. `target` is how the
+/// command line names it. The error says what is wrong with it.
+pub fn recorded(text: &str, target: &str, by: &Selection, revisions: &[Revision]) -> Result<Checked, String> {
+    let trace = file::read(text).map_err(|bad| bad.to_string())?;
+    let spoken = revision_of(&trace);
+    let revisions = match (revisions, spoken) {
+        ([], Some(revision)) => vec![revision],
+        ([], None) => return Err("it does not show which revision was spoken; name one with --revision".to_owned()),
+        (named, _) => named.to_vec(),
+    };
+    let redactor = redactor();
+    let target = redactor.redact_text(target).into_owned();
+    let mut results = Vec::new();
+    let mut runs = Vec::new();
+    let mut traces = Vec::new();
+    for revision in revisions {
+        let place = Place { transport: trace.header.transport, revision };
+        let cases = vec![Judged::new(CASE, Vec::new(), trace.clone(), revision, by)];
+        results.extend(Sources::new(&cases, place, &target, &redactor).findings());
+        runs.push(report::Run { transport: place.transport, revision, probes: 0, elapsed_ms: 0, cut_short: None });
+        traces.extend(cases.into_iter().filter_map(|case| Some((place, case.name, case.trace?))));
+    }
+    let (name, version) = identity(&redactor.redact_trace(&trace));
+    let subject = Subject { kind: trace.header.subject.as_str(), target, name, version };
+    let summary = Summary::of(&results);
+    let report = Report { schema: report::FORMAT, proof: env!("CARGO_PKG_VERSION"), subject, runs, summary, results };
+    Ok(Checked { report, traces, redactor })
+}
+
+/// The name and version that the server gives itself, where it does.
+fn identity(trace: &Trace) -> (Option<String>, Option<String>) {
+    let events = trace.events();
+    let view = View::new(trace, &events, Revision::NEWEST);
+    let info = view.theirs().find_map(|said| {
+        let result = said.message.result()?;
+        result.get("serverInfo").or_else(|| result.get("_meta")?.get("io.modelcontextprotocol/serverInfo")).cloned()
+    });
+    let text = |key: &str| info.as_ref()?.get(key).and_then(Value::as_str).map(str::to_owned);
+    (text("name"), text("version"))
+}

@@ -1,0 +1,379 @@
+//! One run: all cases of one target at one revision, side by side, each judged as soon as it ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rules::{Rule, Verdict, View, judge};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::task::JoinSet;
+use wire::trace::{Frame, Trace};
+use wire::{Revision, Transport};
+
+use super::case::{Case, Halt, Setting};
+use super::options::Selection;
+use super::probe::{Access, Probe};
+use super::probes::PROBES;
+use super::survey::Survey;
+use super::{Progress, Watch};
+
+/// A case that was played and judged.
+pub struct Judged {
+    /// Its name.
+    pub name: &'static str,
+    /// The probes that took part in it.
+    pub probes: Vec<&'static Probe>,
+    /// What crossed, if it is to be kept.
+    pub trace: Option<Trace>,
+    /// The frames that the verdicts name, by their place in the trace.
+    pub quoted: BTreeMap<usize, Frame>,
+    /// What each selected rule makes of it.
+    pub verdicts: Vec<(&'static Rule, Verdict)>,
+}
+
+impl Judged {
+    /// Judges a trace by every selected rule, and forgets what no verdict names: a peer that sends much is not to fill our
+    /// memory case by case.
+    pub fn new(
+        name: &'static str,
+        probes: Vec<&'static Probe>,
+        trace: Trace,
+        revision: Revision,
+        by: &Selection,
+    ) -> Self {
+        let events = trace.events();
+        let view = View::new(&trace, &events, revision);
+        let selected = rules::book().filter(|rule| rule.is_judged() && by.takes(rule, revision));
+        let verdicts: Vec<_> = selected.map(|rule| (rule, brief(judge(rule, &view)))).collect();
+        let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
+        let quoted = quoted.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect();
+        let trace = by.keep_traces.then_some(trace);
+        Self { name, probes, trace, quoted, verdicts }
+    }
+
+    /// Takes back every finding that may be owed to timing and did not come again.
+    fn correct(&mut self, second: Self) {
+        let stood = |rule: &Rule| second.verdicts.iter().any(|(r, v)| r.id == rule.id && v.is_broken());
+        if !self.verdicts.iter().any(|(rule, verdict)| rule.timed && verdict.is_broken() && stood(rule)) {
+            *self = second;
+            return;
+        }
+        // One that did come again keeps the case; the others' second verdicts would quote another trace.
+        self.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()) || stood(rule));
+    }
+
+    /// The rules whose findings here may be owed to timing.
+    fn doubtful(&self) -> impl Iterator<Item = &'static str> {
+        self.verdicts.iter().filter(|(rule, verdict)| rule.timed && verdict.is_broken()).map(|(rule, _)| rule.id)
+    }
+
+    /// Takes back the doubtful findings, which nobody tried again here.
+    fn hold_back(&mut self) {
+        self.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()));
+    }
+}
+
+/// A verdict with no more witnesses than a report quotes.
+fn brief(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Holds(witnesses) => Verdict::Holds(witnesses.into_iter().take(1).collect()),
+        other => other,
+    }
+}
+
+/// The event that a verdict rests on.
+fn named(verdict: &Verdict) -> Option<usize> {
+    match verdict {
+        Verdict::Broken(breach) => Some(breach.event),
+        Verdict::Holds(witnesses) => witnesses.first().copied(),
+        Verdict::NotSeen(_) | Verdict::NotApplicable(_) => None,
+    }
+}
+
+/// What a run came to.
+pub struct Ran {
+    /// What all its cases had in common.
+    pub setting: Arc<Setting>,
+    /// What the peer offers; `None` where not even the greeting succeeded.
+    pub survey: Option<Arc<Survey>>,
+    /// Every case.
+    pub cases: Vec<Judged>,
+    /// How many probes ran.
+    pub probes: usize,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Why much was not tried, if the peer did not last.
+    pub cut_short: Option<String>,
+}
+
+/// The names of the cases in which probes share a connection.
+const TOUR: &str = "tour";
+const ROUGH_TOUR: &str = "rough-tour";
+
+/// Plays every probe that fits and judges what crossed.
+pub async fn run(setting: Setting, by: Arc<Selection>, permits: Arc<Semaphore>, jobs: u32, watch: Watch) -> Ran {
+    let begun = Instant::now();
+    let stage = Stage { setting: Arc::new(setting), survey: Arc::default(), by, permits, jobs, watch };
+    let opened = match stage.open().await {
+        // Not one word came to an end: before that is said of a peer, it is tried once more with nothing else under way.
+        Err(_) if !stage.setting.silence.is_total() => {
+            let _alone = stage.permits.acquire_many(stage.jobs).await;
+            stage.open_with(None).await
+        }
+        opened => opened,
+    };
+    let (survey, cases, lost) = match opened {
+        Err((case, halt)) => (None, vec![case], Some(halt)),
+        Ok((stage, guide, permit)) => {
+            let ((mut cases, lost), rough, apart) =
+                tokio::join!(stage.tour(guide, permit), stage.rough_tour(), stage.apart());
+            cases.extend(rough);
+            cases.extend(apart);
+            stage.again(&mut cases).await;
+            (Some(stage.survey), cases, lost)
+        }
+    };
+    let probes = cases.iter().map(|case| case.probes.len()).sum();
+    let lost = lost.or(stage.setting.silence.is_total().then_some(Halt::Silent));
+    let cut_short = lost.map(|halt| halt.to_string());
+    Ran { setting: stage.setting, survey, cases, probes, elapsed: begun.elapsed(), cut_short }
+}
+
+/// Leave to play a case.
+type Permit = Option<OwnedSemaphorePermit>;
+
+/// How many children may be starting at a time: a start is all work, and on a busy machine a slow start looks like
+/// silence.
+const STARTING: usize = 3;
+static STARTS: Semaphore = Semaphore::const_new(STARTING);
+
+/// How many jobs a child counts for: it takes memory as a connection does not.
+const CHILD: u32 = 3;
+
+/// What the cases of one run are played with.
+#[derive(Clone)]
+struct Stage {
+    setting: Arc<Setting>,
+    survey: Arc<Survey>,
+    by: Arc<Selection>,
+    permits: Arc<Semaphore>,
+    /// How many permits there are in all.
+    jobs: u32,
+    watch: Watch,
+}
+
+impl Stage {
+    /// Greets the peer and asks for every list. The connection goes on to be the tour's; where there is none, what
+    /// crossed is judged all the same.
+    async fn open(&self) -> Result<(Self, Case, Permit), (Judged, Halt)> {
+        let permit = self.permit().await;
+        self.open_with(permit).await
+    }
+
+    async fn open_with(&self, permit: Permit) -> Result<(Self, Case, Permit), (Judged, Halt)> {
+        let starting = self.start().await;
+        let case = Case::bare(self.setting.clone(), Arc::default(), TOUR).await;
+        let mut case = case.map_err(|(halt, trace)| (self.ended(TOUR, Vec::new(), &halt, trace), halt))?;
+        match Survey::take(&case, starting).await {
+            Err(halt) => Err((self.ended(TOUR, Vec::new(), &halt, case.finish().await), halt)),
+            Ok(survey) => {
+                let stage = Self { survey: Arc::new(survey), ..self.clone() };
+                case.learnt(stage.survey.clone());
+                Ok((stage, case, permit))
+            }
+        }
+    }
+
+    async fn permit(&self) -> Permit {
+        let weight = if self.setting.transport == Transport::Stdio { CHILD.min(self.jobs) } else { 1 };
+        self.permits.clone().acquire_many_owned(weight).await.ok()
+    }
+
+    /// Leave to start a child; nothing to wait for over other transports.
+    async fn start(&self) -> Option<SemaphorePermit<'static>> {
+        if self.setting.transport == Transport::Stdio { STARTS.acquire().await.ok() } else { None }
+    }
+
+    fn judged(&self, name: &'static str, probes: Vec<&'static Probe>, trace: Trace) -> Judged {
+        // Judging is all work: done here it would keep others from reading what comes, and make quick peers look slow.
+        tokio::task::block_in_place(|| Judged::new(name, probes, trace, self.setting.revision, &self.by))
+    }
+
+    fn ended(&self, name: &'static str, probes: Vec<&'static Probe>, halt: &Halt, trace: Trace) -> Judged {
+        tracing::debug!(case = name, %halt, "the case ended early");
+        self.judged(name, probes, trace)
+    }
+
+    fn due(&self, access: &[Access]) -> Vec<&'static Probe> {
+        let fits = |probe: &&'static Probe| {
+            access.contains(&probe.access) && is_due(probe, &self.setting, &self.survey, &self.by)
+        };
+        PROBES.iter().copied().filter(fits).collect()
+    }
+
+    /// All probes that leave their connection as they found it.
+    async fn tour(&self, guide: Case, _permit: Permit) -> (Vec<Judged>, Option<Halt>) {
+        self.together(TOUR, self.due(&[Access::Shared]), guide).await
+    }
+
+    /// All probes that do not. What a peer makes of them may end its connection, or silence it: neither is a reason to cut
+    /// the run short, and what follows gets a new one.
+    async fn rough_tour(&self) -> Vec<Judged> {
+        let mut probes = self.due(&[Access::Rough]);
+        let mut cases = Vec::new();
+        while !probes.is_empty() && !self.setting.silence.is_total() {
+            let _permit = self.permit().await;
+            let setting = Setting { silence: Arc::default(), ..self.setting.as_ref().clone() };
+            let stage = Self { setting: Arc::new(setting), ..self.clone() };
+            match stage.greeted(ROUGH_TOUR).await {
+                Err(trace) => return vec![stage.judged(ROUGH_TOUR, probes, trace)],
+                Ok(guide) => cases.extend(stage.together(ROUGH_TOUR, probes.clone(), guide).await.0),
+            }
+            let played: usize = cases.iter().map(|case: &Judged| case.probes.len()).sum();
+            probes = self.due(&[Access::Rough]).split_off(played);
+        }
+        cases
+    }
+
+    /// Probes one after the other on one connection, on a new one wherever one was lost. What ended it early, if anything
+    /// did.
+    async fn together(
+        &self,
+        name: &'static str,
+        probes: Vec<&'static Probe>,
+        mut guide: Case,
+    ) -> (Vec<Judged>, Option<Halt>) {
+        let mut cases = Vec::new();
+        let mut played = Vec::new();
+        for probe in probes {
+            if self.setting.silence.is_total() {
+                break;
+            }
+            played.push(probe);
+            self.watch.tell(Progress::Probe { run: self.setting.as_ref().into(), probe: probe.name });
+            match (probe.script)(&guide).await {
+                Ok(()) => {}
+                Err(Halt::Lacks(what)) => tracing::debug!(probe = probe.name, what, "the peer lacks something"),
+                Err(halt) => {
+                    cases.push(self.ended(name, std::mem::take(&mut played), &halt, guide.finish().await));
+                    if self.setting.silence.is_total() {
+                        return (cases, Some(halt));
+                    }
+                    match self.greeted(name).await {
+                        Ok(next) => guide = next,
+                        Err(trace) => {
+                            cases.push(self.judged(name, played, trace));
+                            return (cases, Some(halt));
+                        }
+                    }
+                }
+            }
+        }
+        cases.push(self.judged(name, played, guide.finish().await));
+        (cases, None)
+    }
+
+    /// All probes that want a connection of their own, side by side.
+    async fn apart(&self) -> Vec<Judged> {
+        let probes = self.due(&[Access::Fresh, Access::Bare]);
+        let mut playing = JoinSet::new();
+        for &probe in &probes {
+            let stage = self.clone();
+            playing.spawn(async move {
+                let _permit = stage.permit().await;
+                if stage.setting.silence.is_total() {
+                    return None;
+                }
+                stage.watch.tell(Progress::Probe { run: stage.setting.as_ref().into(), probe: probe.name });
+                Some(stage.play(probe).await)
+            });
+        }
+        let mut cases: Vec<_> = playing.join_all().await.into_iter().flatten().collect();
+        cases.sort_by_key(|case| probes.iter().position(|p| p.name == case.name));
+        cases
+    }
+
+    /// A connection of its own, after the handshake.
+    async fn greeted(&self, name: &str) -> Result<Case, Trace> {
+        let starting = self.start().await;
+        let case = Case::bare(self.setting.clone(), self.survey.clone(), name).await.map_err(|(_, trace)| trace)?;
+        let greeting = case.handshake().await;
+        drop(starting);
+        match greeting {
+            Ok(_) => Ok(case),
+            Err(_) => Err(case.finish().await),
+        }
+    }
+
+    /// Plays one probe on a connection of its own.
+    async fn play(&self, probe: &'static Probe) -> Judged {
+        let case = if probe.access == Access::Bare {
+            // Its script says the first word: only the time that a start took before tells when it has started.
+            if let Some(starting) = self.start().await {
+                let span = self.survey.start;
+                tokio::spawn(async move {
+                    tokio::time::sleep(span).await;
+                    drop(starting);
+                });
+            }
+            Case::bare(self.setting.clone(), self.survey.clone(), probe.name).await.map_err(|(_, trace)| trace)
+        } else {
+            self.greeted(probe.name).await
+        };
+        match case {
+            Err(trace) => self.judged(probe.name, vec![probe], trace),
+            Ok(case) => match (probe.script)(&case).await {
+                Ok(()) => self.judged(probe.name, vec![probe], case.finish().await),
+                Err(halt) => self.ended(probe.name, vec![probe], &halt, case.finish().await),
+            },
+        }
+    }
+
+    /// Plays once more, alone, the cases with findings that may be owed to timing, the shortest first, and believes the
+    /// second time. A rule that was broken twice in one case is settled: no other case is played again for its sake.
+    async fn again(&self, cases: &mut [Judged]) {
+        let mut order: Vec<usize> = (0..cases.len()).collect();
+        order.sort_by_key(|&at| cases[at].probes.len());
+        let mut settled = BTreeSet::new();
+        for at in order {
+            let case = &mut cases[at];
+            if case.doubtful().all(|rule| settled.contains(rule)) {
+                case.hold_back();
+                continue;
+            }
+            if self.setting.silence.is_total() {
+                return;
+            }
+            let _alone = self.permits.acquire_many(self.jobs).await;
+            let second = match case.probes.as_slice() {
+                [probe] if matches!(probe.access, Access::Fresh | Access::Bare) => self.play(probe).await,
+                probes => self.again_together(case.name, probes).await,
+            };
+            case.correct(second);
+            settled.extend(case.doubtful());
+        }
+    }
+
+    async fn again_together(&self, name: &'static str, probes: &[&'static Probe]) -> Judged {
+        let trace = match self.greeted(name).await {
+            Err(trace) => trace,
+            Ok(case) => {
+                for probe in probes {
+                    if let Err(Halt::Gone(_) | Halt::Silent | Halt::Flooded) = (probe.script)(&case).await {
+                        break;
+                    }
+                }
+                case.finish().await
+            }
+        };
+        self.judged(name, probes.to_vec(), trace)
+    }
+}
+
+fn is_due(probe: &Probe, setting: &Setting, survey: &Survey, by: &Selection) -> bool {
+    probe.fits(setting.revision, setting.transport)
+        && probe.needs.is_none_or(|capability| survey.has(capability))
+        && (!probe.intrusive || setting.may_strain)
+        && (!probe.safety || by.safety || !by.only.is_empty())
+        && (probe.worth)(setting, survey)
+}

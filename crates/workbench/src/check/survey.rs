@@ -1,0 +1,68 @@
+//! The first thing done on every run: the handshake and every list, so that later probes know what there is to ask for.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use wire::Era;
+
+use super::case::{Case, Halt};
+
+/// How many pages of a list are walked.
+pub const PAGES: usize = 64;
+
+/// What a peer offers at one revision over one transport.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// The result of `initialize` or `server/discover`.
+    pub welcome: Value,
+    /// How long it took from its start to its first answer.
+    pub start: Duration,
+    /// Tools as listed.
+    pub tools: Vec<Value>,
+    /// Resources as listed.
+    pub resources: Vec<Value>,
+    /// Resource templates as listed.
+    pub templates: Vec<Value>,
+    /// Prompts as listed.
+    pub prompts: Vec<Value>,
+}
+
+impl Survey {
+    /// Greets the peer and asks for every list that it says it has. What it held back while it started is let go with
+    /// `starting` once it has answered.
+    pub async fn take(case: &Case, starting: impl Sized) -> Result<Self, Halt> {
+        let begun = Instant::now();
+        let welcome = case.handshake().await?;
+        drop(starting);
+        let mut survey = Self { welcome, start: begun.elapsed(), ..Self::default() };
+        if survey.has("tools") {
+            survey.tools = case.list("tools/list", "tools", PAGES).await?;
+        }
+        if survey.has("resources") {
+            survey.resources = case.list("resources/list", "resources", PAGES).await?;
+            survey.templates = case.list("resources/templates/list", "resourceTemplates", PAGES).await?;
+        }
+        if survey.has("prompts") {
+            survey.prompts = case.list("prompts/list", "prompts", PAGES).await?;
+        }
+        if case.era() == Era::Legacy {
+            case.request("ping", json!({})).await?;
+        }
+        Ok(survey)
+    }
+
+    /// Whether the peer declares a capability, by dotted path.
+    pub fn has(&self, capability: &str) -> bool {
+        self.welcome.get("capabilities").is_some_and(|c| rules::view::declared(c, capability).is_some())
+    }
+
+    /// The name and version that the server gives itself.
+    pub fn identity(&self) -> (Option<String>, Option<String>) {
+        let info = self
+            .welcome
+            .get("serverInfo")
+            .or_else(|| self.welcome.get("_meta")?.get("io.modelcontextprotocol/serverInfo"));
+        let text = |key: &str| Some(info?.get(key)?.as_str()?.to_owned());
+        (text("name"), text("version"))
+    }
+}

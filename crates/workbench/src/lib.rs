@@ -1,0 +1,6 @@
+//! The verbs. Each is a module; verbs do not import verbs. What they have in common is the [`report`].
+//!
+//! Nothing here prints or exits: a verb tells an observer how it fares and returns data.
+
+pub mod check;
+pub mod report;

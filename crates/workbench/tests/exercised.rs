@@ -1,0 +1,165 @@
+//! Judges the reference server at every revision, over stdio and HTTP, and holds the report against a list of what is not
+//! exercised there and why. Fails on any finding, on a rule that is not exercised and not listed, and on an entry that no
+//! longer holds. Without the usual harness, since this program is also the child that serves over stdio.
+//!
+//! Rules on transports and safety are not listed: whether they are exercised is for the tests of their own probes.
+
+use std::process::ExitCode;
+
+use net::client::{Address, Command, HttpAddress, Limits};
+use wire::Revision;
+use workbench::check::hints::Hints;
+use workbench::check::options::matches;
+use workbench::check::{Calls, Options, Selection, Watch, check};
+use workbench::report::{Finding, Outcome};
+
+/// Rules by their ids' beginnings that are not listed here.
+const ELSEWHERE: [&str; 5] = ["stdio.", "http.", "transport.", "sse.", "safety."];
+
+/// A rule that is not exercised on the reference server.
+struct Gap {
+    rule: &'static str,
+    /// Where: globs of a transport and a revision, as in `stdio 2024-11-05`.
+    places: &'static [&'static str],
+    why: &'static str,
+}
+
+const fn gap(rule: &'static str, places: &'static [&'static str], why: &'static str) -> Gap {
+    Gap { rule, places, why }
+}
+
+const LEGACY: &[&str] = &["* 2024-*", "* 2025-*"];
+const MODERN: &[&str] = &["* 2026-07-28"];
+const MODERN_HTTP: &[&str] = &["http 2026-07-28"];
+
+const BY_DISCONNECT: &str = "over modern HTTP a client cancels by leaving, and nothing can be heard after that";
+const ASKS_IN_RESULTS: &str = "a modern server sends no requests";
+const NO_TOKENS: &str = "the reference server asks its client for no progress";
+const NO_TRACES: &str = "the reference server traces nothing";
+const NO_META: &str = "the reference server sends legacy clients no `_meta`";
+const NO_EXTENSIONS: &str = "the reference server has no extensions";
+
+const GAPS: &[Gap] = &[
+    gap("cancellation.not-answered", MODERN_HTTP, BY_DISCONNECT),
+    gap("cancellation.work-stopped", MODERN_HTTP, BY_DISCONNECT),
+    gap("cancellation.own-requests-only", LEGACY, "the reference server takes none of its requests back"),
+    gap(
+        "cancellation.only-for-subscriptions",
+        MODERN,
+        "it cancels subscriptions when it ends, which no client can bring about",
+    ),
+    gap(
+        "subscriptions.graceful-close",
+        MODERN_HTTP,
+        "it ends subscriptions when it ends, which no client can bring about",
+    ),
+    gap("errors.method-not-declared", MODERN, "the reference server declares everything"),
+    gap("jsonrpc.request-id-*", MODERN, ASKS_IN_RESULTS),
+    gap("shape.requests", MODERN, ASKS_IN_RESULTS),
+    gap("lifecycle.version-error", LEGACY, "the reference server offers another version instead of refusing"),
+    gap("meta.baggage", MODERN, NO_TRACES),
+    gap("meta.traceparent", MODERN, NO_TRACES),
+    gap("meta.tracestate", MODERN, NO_TRACES),
+    gap("meta.key-names", &["* 2025-06-18", "* 2025-11-25"], NO_META),
+    gap("meta.prefix-labels", &["* 2025-06-18", "* 2025-11-25"], NO_META),
+    gap("meta.reverse-dns", &["* 2025-11-25"], NO_META),
+    gap("mrtr.keys-unique", MODERN, "no tool of the reference server asks for two things at once"),
+    gap("progress.task-stops", &["* 2025-11-25"], "the reference server has no tasks"),
+    gap("progress.tokens-*", LEGACY, NO_TOKENS),
+    gap("prompts.audio-encoded", &["* 2025-*", "* 2026-*"], "no prompt of the reference server speaks"),
+    gap("resources.traversal-refused", MODERN, "the reference server serves no files"),
+    gap("versioning.extension-*", MODERN, NO_EXTENSIONS),
+    gap("versioning.initialize-told-versions", MODERN, "the reference server serves the legacy era too"),
+];
+
+fn place(finding: &Finding) -> String {
+    let transport = if finding.transport == wire::Transport::Stdio { "stdio" } else { "http" };
+    format!("{transport} {}", finding.revision)
+}
+
+impl Gap {
+    fn is_for(&self, finding: &Finding) -> bool {
+        let place = place(finding);
+        matches(self.rule, finding.rule) && self.places.iter().any(|pattern| matches(pattern, &place))
+    }
+}
+
+fn is_listed_elsewhere(finding: &Finding) -> bool {
+    ELSEWHERE.iter().any(|beginning| finding.rule.starts_with(beginning))
+}
+
+/// Everything about the findings that is not as it should be, a line each.
+fn complaints(findings: &[Finding]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for finding in findings {
+        let gap = GAPS.iter().find(|gap| gap.is_for(finding));
+        let what = match finding.outcome {
+            Outcome::Fail | Outcome::Warn => "broken",
+            Outcome::NotExercised if gap.is_none() && !is_listed_elsewhere(finding) => "not exercised, and not listed",
+            Outcome::Pass if gap.is_some() => "listed as not exercised, but kept",
+            _ => continue,
+        };
+        complaints.push(format!("{}: {} is {what}: {}", place(finding), finding.rule, finding.message));
+    }
+    let open = |gap: &Gap| findings.iter().any(|f| f.outcome == Outcome::NotExercised && gap.is_for(f));
+    let stale = GAPS.iter().filter(|gap| !open(gap));
+    complaints.extend(stale.map(|gap| format!("{} is listed ({}), but never open", gap.rule, gap.why)));
+    complaints
+}
+
+fn options(target: Address, revisions: Vec<Revision>) -> Options {
+    let hints = include_str!("../../cli/src/args/reference-hints.json");
+    Options {
+        targets: vec![target],
+        target: String::new(),
+        revisions,
+        selection: Selection { safety: true, ..Selection::default() },
+        calls: Calls::default(),
+        hints: Hints::parse(hints).expect("the hints are hints"),
+        intrusive: false,
+        jobs: 8,
+        seed: 7,
+        limits: Limits::default(),
+    }
+}
+
+async fn judged(target: Address, revisions: Vec<Revision>) -> Vec<Finding> {
+    let checked = check(options(target, revisions), Watch::nobody()).await;
+    checked.unwrap_or_else(|error| panic!("there is no report: {error}")).report.results
+}
+
+/// A server for each revision: what changes lists for one must not disturb the others.
+async fn over_http(revision: Revision) -> Vec<Finding> {
+    let server = reference::serve_http(([127, 0, 0, 1], 0).into(), reference::Options::default()).await;
+    let server = server.expect("a port is free");
+    let url = url::Url::parse(&format!("http://{}/mcp", server.local_addr())).expect("an address makes a URL");
+    let findings = judged(Address::Http(HttpAddress::new(url)), vec![revision]).await;
+    server.shutdown().await;
+    findings
+}
+
+async fn over_stdio() -> Vec<Finding> {
+    let itself = std::env::current_exe().expect("this program finds itself");
+    judged(Address::Stdio(Command::new(itself.to_string_lossy(), [SERVE])), Vec::new()).await
+}
+
+/// The argument that makes this program the server.
+const SERVE: &str = "--serve-the-reference-server";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    if std::env::args().any(|argument| argument == SERVE) {
+        let served = reference::serve_stdio(reference::Options::default()).await;
+        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let mut runs = tokio::task::JoinSet::new();
+    runs.spawn(over_stdio());
+    for revision in [Revision::R2025_03_26, Revision::R2025_06_18, Revision::R2025_11_25, Revision::R2026_07_28] {
+        runs.spawn(over_http(revision));
+    }
+    let findings = runs.join_all().await.concat();
+    assert!(findings.iter().any(|f| f.outcome == Outcome::Pass), "nothing was judged");
+    let complaints = complaints(&findings);
+    assert!(complaints.is_empty(), "\n  {}\n", complaints.join("\n  "));
+    ExitCode::SUCCESS
+}

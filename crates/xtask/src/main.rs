@@ -1,0 +1,69 @@
+//! Developer tasks, run as `cargo xtask TASK`. This file finds the task and turns its answer into an exit code; what a
+//! task does lies in its own module.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer tool talks on its terminal")]
+
+mod bench;
+mod docs;
+mod nightly;
+mod peers;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What a task says when it has run: whether all is well. An error means that it could not run at all.
+type Verdict = anyhow::Result<bool>;
+
+struct Task {
+    name: &'static str,
+    help: &'static str,
+    run: fn(&[String]) -> Verdict,
+}
+
+const TASKS: &[Task] = &[
+    Task { name: "bench", help: "bench check: how long a whole check takes", run: bench::run },
+    Task { name: "docs", help: "write docs/rules from the rules; --check only compares", run: docs::run },
+    Task { name: "nightly", help: "what takes longer than CI: long tests, repetition, a soak", run: nightly::run },
+    Task {
+        name: "peers",
+        help: "install foreign MCP servers, run `proof check` on each, compare with what is known",
+        run: peers::run,
+    },
+    Task { name: "tidy", help: "hold the sources to the house rules", run: tidy::run },
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = args.split_first() else {
+        eprint!("{}", usage());
+        return ExitCode::from(2);
+    };
+    if matches!(name.as_str(), "--help" | "-h" | "help") {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        eprint!("xtask: there is no task {name:?}\n\n{}", usage());
+        return ExitCode::from(2);
+    };
+    match (task.run)(rest) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask {name}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> String {
+    let tasks: Vec<String> = TASKS.iter().map(|task| format!("  {:<8} {}", task.name, task.help)).collect();
+    format!("usage: cargo xtask TASK [OPTIONS]\n\n{}\n", tasks.join("\n"))
+}
+
+/// The root of the workspace: the folder that holds `crates/`.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}

@@ -1,0 +1,217 @@
+//! `cargo xtask nightly`: what takes longer than CI may. Each part prints a heading, how long it took and a figure; one that
+//! finds something fails the whole. The last figures are written down by hand in `docs/performance.md`.
+//!
+//! This module is the list of parts. It knows nothing of reports ([`flicker`]) or of memory ([`soak`]).
+
+mod flicker;
+mod soak;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context as _, bail, ensure};
+
+use crate::{Verdict, peers, root};
+
+const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
+
+  --part NAME    this part only; may be repeated
+  --percent N    do N % of the usual amount
+  --seed N       the seed of the fuzzing (default: 1, so that a run can be had again)
+  --list         name the parts";
+
+/// How much of everything, at 100 %.
+const CASES: usize = 20_000;
+const FUZZ_ROUNDS: usize = 20_000;
+const CHECKS: usize = 20;
+const PEER_CHECKS: usize = 3;
+const SOAK_CHECKS: usize = 200;
+
+struct Part {
+    name: &'static str,
+    title: &'static str,
+    run: fn(&Options) -> anyhow::Result<Outcome>,
+}
+
+/// How a part ended: whether it found nothing, and its figure in words.
+struct Outcome {
+    well: bool,
+    figure: String,
+}
+
+const PARTS: &[Part] = &[
+    Part { name: "properties", title: "property tests of wire with many cases", run: properties },
+    Part { name: "shapes", title: "our shapes against the official schemas, in release", run: shapes },
+    Part { name: "fuzz", title: "damaged traces and bytes through all that reads", run: fuzz },
+    Part { name: "flicker", title: "the same check of the reference server, again and again", run: flicker },
+    Part { name: "peers", title: "the same check of every installed peer, again", run: peers_flicker },
+    Part { name: "soak", title: "one server under many checks: its memory and handles", run: soak },
+];
+
+#[derive(Debug)]
+struct Options {
+    parts: Vec<String>,
+    percent: usize,
+    seed: u64,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> anyhow::Result<Self> {
+        let mut options = Self { parts: Vec::new(), percent: 100, seed: 1 };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let value = args.next().with_context(|| format!("{arg} wants a value\n\n{USAGE}"))?;
+            match arg.as_str() {
+                "--part" => options.parts.push(value.clone()),
+                "--percent" => options.percent = value.parse().context("--percent wants a number")?,
+                "--seed" => options.seed = value.parse().context("--seed wants a number")?,
+                _ => bail!("unknown argument {arg:?}\n\n{USAGE}"),
+            }
+        }
+        if let Some(name) = options.parts.iter().find(|name| PARTS.iter().all(|part| part.name != **name)) {
+            bail!("there is no part {name:?}; `cargo xtask nightly --list` names them");
+        }
+        ensure!((1..=1000).contains(&options.percent), "--percent wants 1 to 1000");
+        Ok(options)
+    }
+
+    /// So much of the usual amount, but at least `least`.
+    fn share(&self, usual: usize, least: usize) -> usize {
+        (usual * self.percent / 100).max(least)
+    }
+}
+
+/// Runs the task.
+pub(crate) fn run(args: &[String]) -> Verdict {
+    match args {
+        [arg] if arg == "--help" || arg == "-h" => {
+            println!("{USAGE}");
+            return Ok(true);
+        }
+        [arg] if arg == "--list" => {
+            for part in PARTS {
+                println!("{:<11} {}", part.name, part.title);
+            }
+            return Ok(true);
+        }
+        _ => {}
+    }
+    let options = Options::parse(args)?;
+    let mut rows = Vec::new();
+    let mut well = true;
+    for part in PARTS.iter().filter(|p| options.parts.is_empty() || options.parts.iter().any(|name| name == p.name)) {
+        println!("\n== {}: {}", part.name, part.title);
+        let begun = Instant::now();
+        let outcome =
+            (part.run)(&options).unwrap_or_else(|error| Outcome { well: false, figure: format!("{error:#}") });
+        well &= outcome.well;
+        let word = if outcome.well { "ok" } else { "FAILED" };
+        let row = format!("{:<11} {word:<6} {:>6.0} s   {}", part.name, begun.elapsed().as_secs_f32(), outcome.figure);
+        println!("{row}");
+        rows.push(row);
+    }
+    println!("\n{}", rows.join("\n"));
+    Ok(well)
+}
+
+fn properties(options: &Options) -> anyhow::Result<Outcome> {
+    let cases = options.share(CASES, 1000);
+    let tests = ["framing", "json_text", "messages", "redaction", "trace_file"];
+    let named: Vec<&str> = tests.iter().flat_map(|test| ["--test", test]).collect();
+    let said = cargo_test("wire", &named, &[("PROPTEST_CASES", cases.to_string())])?;
+    said.outcome(format!("{} tests, {cases} cases for each property", said.passed()))
+}
+
+fn shapes(_: &Options) -> anyhow::Result<Outcome> {
+    let said = cargo_test("wire", &["--test", "shape_differential"], &[])?;
+    said.outcome(format!("{} tests", said.passed()))
+}
+
+fn fuzz(options: &Options) -> anyhow::Result<Outcome> {
+    let rounds = options.share(FUZZ_ROUNDS, 100).to_string();
+    let variables = [("FUZZ_ROUNDS", rounds), ("FUZZ_SEED", options.seed.to_string())];
+    let said = cargo_test("workbench", &["--test", "fuzz"], &variables)?;
+    // Something of the test runner's own may stand before them.
+    let told = |line| ["damaged ", "long traces: "].iter().find_map(|word| str::find(line, word).map(|at| &line[at..]));
+    let lines: Vec<&str> = said.stdout.lines().filter_map(told).collect();
+    said.outcome(lines.join("\n                             "))
+}
+
+fn flicker(options: &Options) -> anyhow::Result<Outcome> {
+    let proof = peers::build_proof()?;
+    let times = options.share(CHECKS, 2);
+    let mut seen = flicker::Seen::default();
+    for _ in 0..times {
+        let mut check = Command::new(&proof);
+        check.args(["check", "--safety", "--format", "json"]);
+        seen.add(&flicker::report(check)?)?;
+    }
+    let well = seen.tell();
+    Ok(Outcome { well, figure: format!("{times} checks, {}", seen.figure()) })
+}
+
+fn peers_flicker(options: &Options) -> anyhow::Result<Outcome> {
+    if !peers::installed() {
+        return Ok(Outcome {
+            well: true,
+            figure: "skipped: `cargo xtask peers --install-only` comes first".to_owned(),
+        });
+    }
+    let proof = peers::build_proof()?;
+    let times = options.share(PEER_CHECKS, 2);
+    let mut well = true;
+    let mut figures = Vec::new();
+    for name in peers::names() {
+        let mut seen = flicker::Seen::default();
+        for _ in 0..times {
+            seen.add(&peers::report(&proof, &name)?)?;
+        }
+        println!("{name}");
+        well &= seen.tell();
+        figures.push(format!("{name}: {}", seen.figure()));
+    }
+    Ok(Outcome { well, figure: format!("{times} checks each\n  {}", figures.join("\n  ")) })
+}
+
+fn soak(options: &Options) -> anyhow::Result<Outcome> {
+    let proof = peers::build_proof()?;
+    soak::run(&proof, options.share(SOAK_CHECKS, 30), &folder()?)
+}
+
+/// Where what a part writes goes.
+fn folder() -> anyhow::Result<PathBuf> {
+    let folder = root().join("target/nightly");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// What `cargo test` said.
+struct Said {
+    well: bool,
+    stdout: String,
+}
+
+impl Said {
+    /// How many tests passed.
+    fn passed(&self) -> usize {
+        let counts = self.stdout.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
+        counts.filter_map(|rest| rest.split(' ').next()?.parse::<usize>().ok()).sum()
+    }
+
+    fn outcome(&self, figure: String) -> anyhow::Result<Outcome> {
+        if !self.well {
+            println!("{}", self.stdout);
+        }
+        ensure!(!self.well || self.passed() > 0, "no test ran");
+        Ok(Outcome { well: self.well, figure })
+    }
+}
+
+fn cargo_test(package: &str, targets: &[&str], variables: &[(&str, String)]) -> anyhow::Result<Said> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["test", "--quiet", "--release", "--package", package]).args(targets).args(["--", "--nocapture"]);
+    cargo.envs(variables.iter().map(|(name, value)| (name, value))).current_dir(Path::new(&root()));
+    let output = cargo.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    Ok(Said { well: output.status.success(), stdout: String::from_utf8_lossy(&output.stdout).into_owned() })
+}

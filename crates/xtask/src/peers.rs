@@ -1,0 +1,155 @@
+//! `cargo xtask peers`: installs foreign MCP servers, starts each over each of its transports, runs `proof check` on it,
+//! and compares the broken MUST and safety rules with those that `peers/expected.json` holds as adjudicated.
+//!
+//! This module is the order of events. It knows nothing of package managers ([`install`]), of process groups
+//! ([`leash`]), or of what a report says ([`report`], [`expected`]).
+
+mod catalog;
+mod expected;
+mod install;
+mod judge;
+mod leash;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use catalog::{PEERS, Peer};
+use expected::Expectations;
+use install::Home;
+pub(crate) use leash::Leash;
+
+use crate::Verdict;
+
+const USAGE: &str = "usage: cargo xtask peers [--only NAME] [--list] [--install-only] [--proof PATH]
+
+  --only NAME      this peer (server-everything) or this one transport of it (server-everything-sse); may be repeated
+  --list           say which peers there are and how to start each by hand
+  --install-only   install and stop
+  --proof PATH     judge with this binary instead of building `proof` first";
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    only: Vec<String>,
+    list: bool,
+    install_only: bool,
+    proof: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> anyhow::Result<Self> {
+        let mut options = Self::default();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--list" => options.list = true,
+                "--install-only" => options.install_only = true,
+                "--only" => options.only.push(args.next().context("--only wants a name")?.clone()),
+                "--proof" => options.proof = Some(args.next().context("--proof wants a path")?.into()),
+                _ => bail!("unknown argument {arg:?}\n\n{USAGE}"),
+            }
+        }
+        Ok(options)
+    }
+
+    fn chosen(&self) -> anyhow::Result<Vec<&'static Peer>> {
+        if let Some(name) = self.only.iter().find(|name| !PEERS.iter().any(|peer| peer.is_called(name))) {
+            bail!("there is no peer {name:?}; `cargo xtask peers --list` names them");
+        }
+        let chosen = |peer: &&Peer| self.only.is_empty() || self.only.iter().any(|name| peer.is_called(name));
+        Ok(PEERS.iter().filter(chosen).collect())
+    }
+}
+
+/// Whether the peers are there to be judged.
+pub(crate) fn installed() -> bool {
+    Home::new(&crate::root()).is_installed()
+}
+
+/// The peers' names, each with its transport.
+pub(crate) fn names() -> Vec<String> {
+    PEERS.iter().map(Peer::id).collect()
+}
+
+/// Builds `proof` in release and says where it lies.
+pub(crate) fn build_proof() -> anyhow::Result<PathBuf> {
+    judge::build_proof(&Home::new(&crate::root()))
+}
+
+/// Judges one peer and gives the whole report.
+pub(crate) fn report(proof: &Path, name: &str) -> anyhow::Result<serde_json::Value> {
+    let home = Home::new(&crate::root());
+    let peer = PEERS.iter().find(|peer| peer.id() == name).with_context(|| format!("no peer is called {name}"))?;
+    judge::judge(&home, proof, peer)?;
+    let text = std::fs::read_to_string(home.reports().join(format!("{name}.json")))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+/// Runs the task.
+pub(crate) fn run(args: &[String]) -> Verdict {
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        println!("{USAGE}");
+        return Ok(true);
+    }
+    let options = Options::parse(args)?;
+    let peers = options.chosen()?;
+    let home = Home::new(&crate::root());
+    if options.list {
+        list(&home, &peers);
+        return Ok(true);
+    }
+    let expectations = Expectations::load(&home.peers.join("expected.json"))?;
+    home.install()?;
+    if options.install_only {
+        return Ok(true);
+    }
+    let proof = match options.proof {
+        Some(path) => path.canonicalize().with_context(|| format!("--proof {}", path.display()))?,
+        None => judge::build_proof(&home)?,
+    };
+    Ok(judge_all(&home, &proof, &peers, &expectations))
+}
+
+fn list(home: &Home, peers: &[&Peer]) {
+    for peer in peers {
+        println!("{}  serves {}", peer.id(), peer.revisions.join(", "));
+        let port = if peer.transport == catalog::Transport::Stdio { "" } else { "PORT=3000 " };
+        println!("    {port}{}", home.command(peer).join(" "));
+        if let Some(url) = peer.url(3000) {
+            let target = [peer.transport.flags(), &[url.as_str()]].concat().join(" ");
+            println!("    then: proof check {target}");
+        }
+    }
+}
+
+/// Judges the peers one after the other, and says whether all is as expected.
+fn judge_all(home: &Home, proof: &Path, peers: &[&Peer], expectations: &Expectations) -> bool {
+    let mut complaints = Vec::new();
+    println!("{}", report::TABLE_HEAD);
+    for peer in peers {
+        match judge::judge(home, proof, peer) {
+            Ok((report, wall)) => {
+                println!("{}", report.row(peer, wall));
+                let found = expectations.compare(peer, &report);
+                complaints.extend(found.into_iter().map(|what| format!("{}: {what}", peer.id())));
+            }
+            Err(error) => {
+                println!("{:<24} could not be judged", peer.id());
+                complaints.push(format!("{}: {error:#}", peer.id()));
+            }
+        }
+    }
+    println!("\nThe reports lie in {}.", home.reports().display());
+    if complaints.is_empty() {
+        println!("Every broken MUST and every broken safety rule is one that peers/expected.json explains.");
+        return true;
+    }
+    println!("\nNot as peers/expected.json says ({}):", complaints.len());
+    for complaint in &complaints {
+        println!("- {complaint}");
+    }
+    false
+}

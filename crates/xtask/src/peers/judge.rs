@@ -1,0 +1,143 @@
+//! Runs `proof check` on one peer: starts the peer if it is to be reached over HTTP, waits until it listens, gives
+//! `proof` a bounded time, keeps the report, and ends everything.
+
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+
+use super::catalog::{Peer, Transport};
+use super::install::Home;
+use super::leash::Leash;
+use super::report::Report;
+
+/// How long a peer may take until it listens.
+const START: Duration = Duration::from_secs(30);
+/// How long `proof` may take on one peer.
+const CHECK: Duration = Duration::from_mins(5);
+/// How long `proof` may take to end its children when it is told to stop.
+const FAREWELL: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(20);
+
+/// Builds `proof` and says where it lies.
+pub(super) fn build_proof(home: &Home) -> anyhow::Result<PathBuf> {
+    println!("Building proof ...");
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    build.args(["build", "--release", "-p", "cli", "--message-format", "json-render-diagnostics"]);
+    let output = build.current_dir(&home.root).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    ensure!(output.status.success(), "proof does not build");
+    executable(&String::from_utf8_lossy(&output.stdout)).context("cargo did not say where proof lies")
+}
+
+/// The binary named in cargo's messages, one JSON document a line.
+pub(super) fn executable(messages: &str) -> Option<PathBuf> {
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let mut binaries = messages.filter(|message| message["target"]["name"] == "proof");
+    binaries.find_map(|message| message["executable"].as_str().map(PathBuf::from))
+}
+
+/// Judges one peer; the answer comes with the wall time that `proof` took.
+pub(super) fn judge(home: &Home, proof: &Path, peer: &Peer) -> anyhow::Result<(Report, Duration)> {
+    let command = home.command(peer);
+    if peer.transport == Transport::Stdio {
+        let target = ["--".to_owned()].into_iter().chain(command);
+        return check(home, proof, peer, target);
+    }
+    let port = free_port()?;
+    let log = home.logs().join(format!("{}.log", peer.id()));
+    let output = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+    // Held until `proof` has ended.
+    let mut server = Leash::start(&command, &[("PORT", port.to_string())], &output)?;
+    wait_until_listening(&mut server, port).with_context(|| format!("its output lies in {}", log.display()))?;
+    let flags = peer.transport.flags().iter().map(|flag| (*flag).to_owned());
+    let judged = check(home, proof, peer, flags.chain(peer.url(port)))?;
+    if let Some(status) = server.ended()? {
+        bail!("the peer ended while it was judged ({status}); its output lies in {}", log.display());
+    }
+    Ok(judged)
+}
+
+fn free_port() -> anyhow::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free loopback port")?;
+    Ok(listener.local_addr()?.port())
+}
+
+/// Waits until something listens on the port, or says why it never will.
+pub(super) fn wait_until_listening(server: &mut Leash, port: u16) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    while begun.elapsed() < START {
+        if TcpStream::connect_timeout(&address, POLL).is_ok() {
+            return Ok(());
+        }
+        if let Some(status) = server.ended()? {
+            bail!("the peer ended before it listened ({status})");
+        }
+        sleep(POLL);
+    }
+    bail!("the peer did not listen on port {port} within {} s", START.as_secs())
+}
+
+fn check(
+    home: &Home,
+    proof: &Path,
+    peer: &Peer,
+    target: impl IntoIterator<Item = String>,
+) -> anyhow::Result<(Report, Duration)> {
+    let kept = home.reports().join(format!("{}.json", peer.id()));
+    let said = home.logs().join(format!("{}-proof.log", peer.id()));
+    let mut command = Command::new(proof);
+    command.args(["check", "--format", "json", "--safety"]).args(home.hints(peer)).args(target);
+    command.current_dir(&home.root).stdin(Stdio::null());
+    command.stdout(File::create(&kept).with_context(|| format!("cannot write {}", kept.display()))?);
+    command.stderr(File::create(&said).with_context(|| format!("cannot write {}", said.display()))?);
+    let begun = Instant::now();
+    // Not on a leash: `proof` must hear the Ctrl-C of our terminal itself, to end its own children.
+    let child = command.spawn().with_context(|| format!("cannot start {}", proof.display()))?;
+    let status = end_within(child, CHECK)?;
+    let wall = begun.elapsed();
+    ensure!(
+        matches!(status.code(), Some(0 | 1)),
+        "proof gave no verdict ({status}); it says why in {}",
+        said.display()
+    );
+    let text = std::fs::read_to_string(&kept).with_context(|| format!("cannot read {}", kept.display()))?;
+    let report = Report::parse(&text).with_context(|| format!("in {}", kept.display()))?;
+    let fails = report.grave().next().is_some();
+    ensure!(
+        fails == (status.code() == Some(1)),
+        "proof ended with {status} although its report has {} broken MUST or safety rule",
+        if fails { "a" } else { "no" }
+    );
+    Ok((report, wall))
+}
+
+/// Waits for a child, tells it to stop when the time is up, and kills it when it does not.
+pub(super) fn end_within(mut child: Child, limit: Duration) -> anyhow::Result<ExitStatus> {
+    if let Some(status) = wait_for(&mut child, limit)? {
+        return Ok(status);
+    }
+    let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    if wait_for(&mut child, FAREWELL)?.is_none() {
+        child.kill()?;
+        child.wait()?;
+    }
+    bail!("proof did not end within {} s and was stopped", limit.as_secs_f32())
+}
+
+fn wait_for(child: &mut Child, limit: Duration) -> anyhow::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if begun.elapsed() >= limit {
+            return Ok(None);
+        }
+        sleep(POLL);
+    }
+}
