@@ -49,22 +49,36 @@ pub(crate) fn usage(what: &str, remedy: &str) -> Exit {
 
 /// Runs a verb. A panic is a bug of ours: it is told as one, and no child outlives it.
 pub(crate) fn guarded(verb: impl FnOnce() -> Exit) -> Exit {
-    std::panic::set_hook(Box::new(|panic| {
-        tell(format_args!("error: a bug in proof: {panic}\n  try: report it, with the command line and these lines"));
-    }));
+    std::panic::set_hook(Box::new(|panic| tell(bug(panic))));
+    caught(verb)
+}
+
+fn caught(verb: impl FnOnce() -> Exit) -> Exit {
     catch_unwind(AssertUnwindSafe(verb)).unwrap_or_else(|_| {
         net::process::kill_all();
         Exit::Bug
     })
 }
 
+fn bug(panic: &impl fmt::Display) -> String {
+    format!("error: a bug in proof: {panic}\n  try: report it, with the command line and these lines")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Exit, guarded};
+    use super::{Exit, bug, caught};
 
     #[test]
     fn a_panic_is_our_own_bug() {
-        assert_eq!(guarded(|| panic!("on purpose")), Exit::Bug);
-        assert_eq!(guarded(|| Exit::Finding), Exit::Finding);
+        assert_eq!(caught(|| panic!("on purpose")), Exit::Bug);
+        assert_eq!(caught(|| Exit::Finding), Exit::Finding);
+    }
+
+    #[test]
+    fn a_panic_is_told_with_what_to_do() {
+        assert_eq!(
+            bug(&"panicked at here:1:2:\nthere"),
+            "error: a bug in proof: panicked at here:1:2:\nthere\n  try: report it, with the command line and these lines"
+        );
     }
 }
