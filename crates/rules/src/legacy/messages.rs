@@ -77,7 +77,7 @@ fn batch_received(view: &View<'_>) -> Verdict {
 
 /// How a batch was turned away: by HTTP, by an error without id, or by silence while the connection went on.
 fn refusal(view: &View<'_>, request: Said<'_>) -> Option<Breach> {
-    let exchange = view.exchanges().into_iter().find(|x| request.exchange != 0 && x.number == request.exchange);
+    let exchange = view.exchange(request.exchange);
     if let Some(exchange) = exchange {
         let status = exchange.status().filter(|s| matches!(s, 400 | 405 | 415 | 422 | 500 | 501))?;
         return Some(exchange.status_breach(format!("the batch was refused with status {status}")));

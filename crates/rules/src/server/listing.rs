@@ -356,7 +356,7 @@ fn listened(view: &View<'_>, list: &List, connection: u32, from: usize, to: usiz
         });
     }
     let stream = || {
-        view.exchanges().into_iter().any(|x| {
+        view.exchanges().iter().any(|x| {
             let open = x.response.is_some_and(|(event, ..)| event < from) && !closed(x.number);
             x.method() == Some("GET") && x.connection == connection && x.is_stream() && open
         })

@@ -109,7 +109,7 @@ fn expect_code(said: Said<'_>, wanted: i64, what: &str) -> Kept {
 
 /// The HTTP layer refused before the protocol had a say: authorization, sessions, rate limits, breakdowns.
 fn is_http_refusal(view: &View<'_>, said: Said<'_>) -> bool {
-    let exchange = view.exchanges().into_iter().find(|x| said.exchange != 0 && x.number == said.exchange);
+    let exchange = view.exchange(said.exchange);
     exchange.and_then(|x| x.status()).is_some_and(|s| matches!(s, 401 | 403 | 405 | 406 | 415 | 429 | 500..))
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn is_weighed(view: &View<'_>, call: &Call<'_>) -> bool {
 /// A refusal that says nothing about the request's content: by HTTP (in the legacy era any error status is its own), or
 /// over headers.
 pub(crate) fn is_beside(view: &View<'_>, response: Said<'_>) -> bool {
-    let exchange = view.exchanges().into_iter().find(|x| response.exchange != 0 && x.number == response.exchange);
+    let exchange = view.exchange(response.exchange);
     let refused = exchange.and_then(|x| x.status()).is_some_and(|status| status >= 400);
     is_http_refusal(view, response)
         || (refused && view.era() == Era::Legacy)

@@ -210,7 +210,7 @@ fn is_surely_modern(view: &View<'_>, request: Said<'_>) -> bool {
         .meta()
         .is_some_and(|m| [PROTOCOL_VERSION, CLIENT_CAPABILITIES].into_iter().any(|field| m.get(field).is_some()));
     let header = || {
-        let exchange = view.exchanges().into_iter().find(|x| x.number == request.exchange);
+        let exchange = view.exchange(request.exchange);
         exchange.is_some_and(|x| x.request_header("mcp-protocol-version") == Some(view.revision().as_str()))
     };
     some_field || versioning::is_modern_only(view) || (view.transport() == Transport::StreamableHttp && header())

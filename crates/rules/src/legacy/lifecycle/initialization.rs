@@ -67,7 +67,7 @@ fn initialize_first(view: &View<'_>) -> Verdict {
 
 /// The end of a quiet window on a connection between two events.
 fn quiet(view: &View<'_>, connection: u32, after: usize, before: usize) -> Option<usize> {
-    let windows = view.windows().into_iter().filter(|w| w.connection == connection);
+    let windows = view.windows().iter().filter(|w| w.connection == connection);
     windows.map(|w| w.closed).find(|closed| *closed > after && *closed < before)
 }
 

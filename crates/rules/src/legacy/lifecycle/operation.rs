@@ -186,7 +186,7 @@ fn announced_only(view: &View<'_>, concerns: impl Fn(&str) -> bool) -> Verdict {
         .filter(|(_, path, own)| declared(own, path).is_none())
         .map(|(said, path, _)| said.breach("/method", format!("the server did not declare `{path}`")))
         .collect();
-    let windows = view.windows().into_iter().filter(|w| of(w.connection).is_some()).map(|w| w.closed);
+    let windows = view.windows().iter().filter(|w| of(w.connection).is_some()).map(|w| w.closed);
     let witnesses = announced.iter().map(|(said, ..)| said.event).chain(windows);
     Verdict::never(breaches, witnesses, "the server sent no such notification, and no quiet window was kept")
 }

@@ -84,7 +84,7 @@ fn ignored(view: &View<'_>, header: &str) -> Verdict {
         return verdict;
     }
     let posted = posted(view);
-    let with = |p: &Posted<'_>| p.exchange.request_header(header).is_some();
+    let with = |p: &Posted<'_, '_>| p.exchange.request_header(header).is_some();
     let tried = posted.iter().filter(|p| {
         with(p) && p.faults.is_empty() && (p.exchange.served() || twin(&posted, p).is_some_and(|t| !with(t)))
     });
@@ -109,7 +109,7 @@ fn no_session_minted(view: &View<'_>) -> Verdict {
     if let Some(verdict) = unbound(view) {
         return verdict;
     }
-    let answered = |x: &Exchange<'_>| x.partner == Some(Party::Server) && x.response.is_some() && x.succeeded();
+    let answered = |x: &&Exchange<'_>| x.partner == Some(Party::Server) && x.response.is_some() && x.succeeded();
     let answered = view.endpoint_exchanges().into_iter().filter(answered);
     Verdict::every(answered, "nothing was answered", |x| match x.response_header("mcp-session-id") {
         None => Ok(()),

@@ -137,9 +137,9 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// A modern request in an exchange of its own, complete in `_meta`, and what is wrong with its headers.
 #[derive(Clone)]
-pub(crate) struct Posted<'v> {
+pub(crate) struct Posted<'a, 'v> {
     /// The exchange.
-    pub exchange: Exchange<'v>,
+    pub exchange: &'a Exchange<'v>,
     /// The request.
     pub request: Said<'v>,
     /// The version in `_meta`.
@@ -150,21 +150,21 @@ pub(crate) struct Posted<'v> {
     schema: Option<&'v Value>,
 }
 
-impl Located for Posted<'_> {
+impl Located for Posted<'_, '_> {
     fn event(&self) -> usize {
         self.exchange.event()
     }
 }
 
 /// Every modern request that was answered by the endpoint itself.
-pub(crate) fn posted<'v>(view: &View<'v>) -> Vec<Posted<'v>> {
+pub(crate) fn posted<'a, 'v>(view: &'a View<'v>) -> Vec<Posted<'a, 'v>> {
     let all = view.endpoint_exchanges();
     let sound =
         all.into_iter().filter(|x| x.is("POST") && x.status().is_some() && !x.turned_away() && !foreign_origin(x));
     sound.filter_map(|x| read(view, x)).collect()
 }
 
-fn read<'v>(view: &View<'v>, exchange: Exchange<'v>) -> Option<Posted<'v>> {
+fn read<'a, 'v>(view: &View<'v>, exchange: &'a Exchange<'v>) -> Option<Posted<'a, 'v>> {
     let request = exchange.question()?;
     let meta = request.message.meta()?;
     let version = meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()?;
@@ -197,8 +197,8 @@ fn schema<'v>(view: &View<'v>, request: Said<'v>) -> Option<&'v Value> {
 }
 
 /// A request of the same method and parameters (`_meta` aside) that was served, with nothing wrong in its headers.
-pub(crate) fn twin<'a, 'v>(all: &'a [Posted<'v>], p: &Posted<'v>) -> Option<&'a Posted<'v>> {
-    let substance = |p: &Posted<'v>| {
+pub(crate) fn twin<'p, 'a, 'v>(all: &'p [Posted<'a, 'v>], p: &Posted<'a, 'v>) -> Option<&'p Posted<'a, 'v>> {
+    let substance = |p: &Posted<'_, 'v>| {
         let mut params = p.request.message.params().cloned();
         params.as_mut().and_then(Value::as_object_mut).map(|members| members.remove("_meta"));
         (p.request.message.method(), params)
@@ -304,7 +304,7 @@ enum Oddity {
 /// A mirrored argument of a call: the header's value and the body's, where there are any.
 type Mirrored<'v> = (Option<&'v str>, Option<&'v Value>);
 
-fn mirrored<'v>(p: &Posted<'v>) -> Vec<Mirrored<'v>> {
+fn mirrored<'v>(p: &Posted<'_, 'v>) -> Vec<Mirrored<'v>> {
     let arguments = p.request.message.params().and_then(|params| params.get("arguments"));
     let valid = p.schema.map(|schema| http::annotations(schema).valid).unwrap_or_default();
     let value = |path: &[String]| {
@@ -318,7 +318,7 @@ fn encoded(value: &str) -> bool {
     value.trim().starts_with("=?base64?") && value.trim().ends_with("?=")
 }
 
-fn oddities(p: &Posted<'_>) -> Vec<Oddity> {
+fn oddities(p: &Posted<'_, '_>) -> Vec<Oddity> {
     let mirrored = mirrored(p);
     let any = |is: fn(&Mirrored<'_>) -> bool| mirrored.iter().any(is);
     let canonical = [http::PROTOCOL_VERSION, http::METHOD, http::NAME];

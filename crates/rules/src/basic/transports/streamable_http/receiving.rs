@@ -56,7 +56,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(closed_stream_cancels),
 ];
 
-fn streams<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
+fn streams<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
     all.retain(|x| x.is("POST") && x.is_stream() && x.succeeded() && !x.garbled);
     all
@@ -121,7 +121,7 @@ fn no_requests_on_streams(view: &View<'_>) -> Verdict {
     let streams = streams(view);
     let asks = streams.iter().flat_map(|x| x.told.iter()).filter(|s| s.message.kind() == Kind::Request);
     let offenders: Vec<_> = asks.map(|s| s.breach("/method", "a request by the server")).collect();
-    let wants = |x: &&Exchange<'_>| {
+    let wants = |x: &&&Exchange<'_>| {
         let method = x.question().and_then(|s| s.message.method());
         matches!(method, Some("tools/call" | "resources/read" | "prompts/get"))
     };
@@ -135,7 +135,7 @@ fn open_until(view: &View<'_>, x: &Exchange<'_>) -> Option<u64> {
         Some((end, Party::Client, _)) => Some(view.frame(end).at),
         Some(_) => None,
         None => {
-            let windows = view.windows().into_iter().filter(|w| w.connection == x.connection);
+            let windows = view.windows().iter().filter(|w| w.connection == x.connection);
             windows.map(|w| view.frame(w.closed).at).max()
         }
     }
