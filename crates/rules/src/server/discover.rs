@@ -4,7 +4,7 @@ use serde_json::Value;
 use wire::revision::R2026_07_28;
 
 use crate::basic::overview::errors::is_in_order;
-use crate::basic::versioning::{is_modern, listed, named};
+use crate::basic::versioning::{is_modern, named};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::Verdict;
 use crate::view::{Call, View};
@@ -104,7 +104,7 @@ fn own_version_listed(view: &View<'_>) -> Verdict {
 }
 
 fn versions_served(view: &View<'_>) -> Verdict {
-    let Some(listed) = listed(view) else { return Verdict::NotSeen(UNSEEN.to_owned()) };
+    let Some(listed) = view.discovered() else { return Verdict::NotSeen(UNSEEN.to_owned()) };
     let calls = view
         .all_calls()
         .filter(|c| c.response.is_some() && named(c).is_some_and(|v| is_modern(v) && listed.contains(v)));

@@ -247,7 +247,9 @@ impl<'v> View<'v> {
             exchanges[place].take(event, frame, understood);
         }
         for said in self.said() {
-            let Some(exchange) = numbers.get(&said.exchange).and_then(|&place| exchanges.get_mut(place)) else { continue };
+            let Some(exchange) = numbers.get(&said.exchange).and_then(|&place| exchanges.get_mut(place)) else {
+                continue;
+            };
             if said.from == Party::Client { exchange.asked.push(said) } else { exchange.told.push(said) }
         }
         self.endpoint = endpoint(&exchanges);
@@ -268,7 +270,8 @@ impl<'v> View<'v> {
     }
 
     pub(super) fn discover(&self) -> Option<BTreeSet<&'v str>> {
-        let lists = self.results("server/discover").filter_map(|(_, result)| result.get("supportedVersions")?.as_array());
+        let lists =
+            self.results("server/discover").filter_map(|(_, result)| result.get("supportedVersions")?.as_array());
         let all: BTreeSet<_> = lists.flatten().filter_map(Value::as_str).collect();
         (!all.is_empty()).then_some(all)
     }

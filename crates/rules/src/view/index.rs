@@ -34,6 +34,12 @@ pub(super) struct Index<'v> {
     first: BTreeMap<(u32, Party), usize>,
     /// By connection, sender and id: the places of requests.
     asked: BTreeMap<(u32, Party, &'v RequestId), Vec<usize>>,
+    /// By sender: ids of all requests.
+    known: BTreeSet<(Party, &'v RequestId)>,
+    /// By connection and exchange: events of the judged party's messages.
+    told: BTreeMap<(u32, u32), Vec<usize>>,
+    /// By exchange: events that say it was closed.
+    closed: BTreeMap<u32, Vec<usize>>,
     /// By connection and sender: the first event that should have been a message.
     garbled: BTreeMap<(u32, Party), usize>,
 }
@@ -60,6 +66,9 @@ impl<'v> Index<'v> {
         };
         if ends {
             self.ends.entry(frame.exchange).or_default().push(event);
+        }
+        if matches!(frame.content, Content::Closed(_)) {
+            self.closed.entry(frame.exchange).or_default().push(event);
         }
         let fateful = match &frame.content {
             Content::Mark(m) => m.name == mark::STDIN_CLOSED || m.name == mark::SIGNAL,
@@ -89,6 +98,10 @@ impl<'v> Index<'v> {
             self.first.entry((said.connection, said.from)).or_insert(said.index);
             if let Some(id) = said.message.id().filter(|_| said.message.kind() == Kind::Request) {
                 self.asked.entry((said.connection, said.from, id)).or_default().push(said.index);
+                self.known.insert((said.from, id));
+            }
+            if said.from == view.subject() {
+                self.told.entry((said.connection, said.exchange)).or_default().push(said.event);
             }
         }
         for said in view.by(Party::Client) {
@@ -208,6 +221,21 @@ impl<'v> View<'v> {
     ) -> impl DoubleEndedIterator<Item = super::Said<'v>> + use<'a, 'v> {
         let places = self.index.asked.get(&(connection, party, id)).map_or(&[][..], Vec::as_slice);
         places.iter().map(|&place| self.said[place])
+    }
+
+    /// Whether `party` made a request under that id on any connection.
+    pub fn has_asked(&self, id: &RequestId, party: Party) -> bool {
+        self.index.known.contains(&(party, id))
+    }
+
+    /// The first message of the judged party after `event` on the same stream.
+    pub fn told_after(&self, event: usize, connection: u32, exchange: u32) -> Option<usize> {
+        after(self.index.told.get(&(connection, exchange)), event)
+    }
+
+    /// Where an exchange was closed after `event`.
+    pub fn closed_after(&self, event: usize, exchange: u32) -> Option<usize> {
+        after(self.index.closed.get(&exchange), event)
     }
 
     /// The client's capabilities as last declared before (or in) message `said`: its own `_meta` in the modern era, the

@@ -1,5 +1,7 @@
 //! The page `basic`, section "_meta": required fields, capabilities declared with them, and the names of keys.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value};
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Kind, Transport, method};
@@ -7,6 +9,7 @@ use wire::{Kind, Transport, method};
 use super::errors::is_beside;
 use crate::asking;
 use crate::basic::versioning;
+use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{CLIENT_CAPABILITIES, Call, PROTOCOL_VERSION, Said, View};
@@ -216,8 +219,11 @@ fn is_surely_modern(view: &View<'_>, request: Said<'_>) -> bool {
     some_field || versioning::is_modern_only(view) || (view.transport() == Transport::StreamableHttp && header())
 }
 
+/// A key, a method and the params under it.
+type Input<'v> = (&'v str, &'v str, Option<&'v Value>);
+
 /// What an `input_required` result asks for: the key, the method and the params of each request in it.
-fn inputs(result: &Value) -> Vec<(&str, &str, Option<&Value>)> {
+fn inputs(result: &Value) -> Vec<Input<'_>> {
     let requests = result.get("inputRequests").and_then(Value::as_object);
     let each = requests.into_iter().flatten();
     each.filter_map(|(key, r)| Some((key.as_str(), r.get("method")?.as_str()?, r.get("params")))).collect()
@@ -250,6 +256,13 @@ fn undeclared_not_used(view: &View<'_>) -> Verdict {
 /// Refusals of requests that, with more declared, ask the client for something undeclared here.
 fn missing_capability_refused(view: &View<'_>) -> Verdict {
     let calls: Vec<_> = view.all_calls().collect();
+    let mut asking: BTreeMap<(&str, String), Vec<Vec<Input<'_>>>> = BTreeMap::new();
+    for call in &calls {
+        let asked = call.result().map(inputs).unwrap_or_default();
+        if !asked.is_empty() {
+            asking.entry(substance(call)).or_default().push(asked);
+        }
+    }
     let refused = calls.iter().copied().filter(|call| {
         let Some(declared) = call.request.message.meta().and_then(|m| m.get(CLIENT_CAPABILITIES)) else { return false };
         let first = call.request.message.params().is_some_and(|p| p.get("inputResponses").is_none());
@@ -257,12 +270,12 @@ fn missing_capability_refused(view: &View<'_>) -> Verdict {
         call.error().is_some()
             && first
             && !beside
-            && calls.iter().any(|other| {
-                let asked = other.result().map(inputs).unwrap_or_default();
-                let lacking =
-                    asked.iter().any(|(_, method, params)| asking::lacking(declared, method, *params).is_some());
-                lacking && same_request(call, other)
-            })
+            && asking
+                .get(&substance(call))
+                .into_iter()
+                .flatten()
+                .flatten()
+                .any(|(_, method, params)| asking::lacking(declared, method, *params).is_some())
     });
     Verdict::every(refused, "no request was refused that asks for input once a capability is declared", |call| {
         match (call.response, call.error_code()) {
@@ -274,33 +287,39 @@ fn missing_capability_refused(view: &View<'_>) -> Verdict {
     })
 }
 
-fn same_request(one: &Call<'_>, other: &Call<'_>) -> bool {
-    let bare = |call: &Call<'_>| {
-        let mut params = call.request.message.params().cloned().unwrap_or_default();
-        if let Value::Object(members) = &mut params {
-            members.remove("_meta");
-        }
-        params
-    };
-    one.request.message.method() == other.request.message.method() && bare(one) == bare(other)
+/// What a request asks, its metadata aside: the same for requests that ask the same.
+fn substance<'v>(call: &Call<'v>) -> (&'v str, String) {
+    let mut params = call.request.message.params().cloned().unwrap_or_default();
+    if let Value::Object(members) = &mut params {
+        members.remove("_meta");
+    }
+    (call.request.message.method().unwrap_or_default(), canonical(&params))
 }
 
 /// Requests that differ from a successful one in `clientInfo` and in nothing else.
 fn client_info_ignored(view: &View<'_>) -> Verdict {
     let in_order = |c: &Call<'_>| c.response.is_some_and(|r| !is_beside(view, r)) && is_complete(c.request);
     let calls: Vec<_> = view.all_calls().filter(in_order).collect();
-    let other_name = |one: &Call<'_>, other: &Call<'_>| {
-        let info = |c: &Call<'_>| c.request.message.meta().and_then(|m| m.get(CLIENT_INFO)).cloned();
-        let rest = |c: &Call<'_>| {
-            let mut meta = c.request.message.meta().cloned().unwrap_or_default();
-            if let Value::Object(members) = &mut meta {
-                members.remove(CLIENT_INFO);
-            }
-            meta
-        };
-        info(one) != info(other) && same_request(one, other) && rest(one) == rest(other)
+    let info = |c: &Call<'_>| c.request.message.meta().and_then(|m| m.get(CLIENT_INFO)).map(canonical);
+    let rest = |c: &Call<'_>| {
+        let mut meta = c.request.message.meta().cloned().unwrap_or_default();
+        if let Value::Object(members) = &mut meta {
+            members.remove(CLIENT_INFO);
+        }
+        canonical(&meta)
     };
-    let compared = calls.iter().copied().filter(|c| calls.iter().any(|o| o.result().is_some() && other_name(c, o)));
+    // Under which names a request succeeded; two are enough to find one that is another.
+    let mut granted: BTreeMap<_, BTreeSet<Option<String>>> = BTreeMap::new();
+    for call in calls.iter().filter(|c| c.result().is_some()) {
+        let names = granted.entry((substance(call), rest(call))).or_default();
+        if names.len() < 2 {
+            names.insert(info(call));
+        }
+    }
+    let compared = calls.iter().copied().filter(|call| {
+        let names = granted.get(&(substance(call), rest(call)));
+        names.is_some_and(|names| names.iter().any(|name| *name != info(call)))
+    });
     Verdict::every(compared, "no request succeeded that was also made under another `clientInfo`", |call| {
         match call.response {
             Some(r) if r.message.kind() == Kind::Error => {

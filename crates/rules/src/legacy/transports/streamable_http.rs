@@ -113,8 +113,10 @@ fn resumptions<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Vec<&'a Ex
 
 fn stream_primed(view: &View<'_>) -> Verdict {
     let says = |block: &SseFields| block.id.is_some() || block.data.is_some() || block.event.is_some();
-    let firsts =
-        answering(view).into_iter().filter(|x| polls(x)).filter_map(|x| x.blocks.iter().copied().find(|(_, b)| says(b)));
+    let firsts = answering(view)
+        .into_iter()
+        .filter(|x| polls(x))
+        .filter_map(|x| x.blocks.iter().copied().find(|(_, b)| says(b)));
     let firsts: Vec<_> = firsts.collect();
     Verdict::every(firsts, "no stream answered a request of a client that knows of resumption", |&(event, block)| {
         if has_id(block) && block.data.as_deref() == Some("") {

@@ -6,7 +6,8 @@ use wire::revision::{R2024_11_05, R2025_11_25};
 use crate::basic::overview::errors::is_weighed;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::schema::{Fit, fit};
-use crate::server::listing::{TOOLS, definition, surely_lacks};
+use crate::server::catalogue::Catalogue;
+use crate::server::listing::TOOLS;
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -75,7 +76,8 @@ fn name<'v>(call: &Call<'v>) -> Option<&'v str> {
 
 /// Calls under names that no list has.
 fn unknown<'v>(view: &View<'v>) -> Vec<Call<'v>> {
-    let missing = |call: &Call<'_>| name(call).is_some_and(|name| surely_lacks(view, &TOOLS, name));
+    let tools = Catalogue::of(view, &TOOLS);
+    let missing = |call: &Call<'_>| name(call).is_some_and(|name| tools.surely_lacks(name));
     view.calls("tools/call").filter(|call| is_weighed(view, call) && missing(call)).collect()
 }
 
@@ -124,8 +126,9 @@ fn malformed_refused(view: &View<'_>) -> Verdict {
 }
 
 fn invalid_input_reported(view: &View<'_>) -> Verdict {
+    let tools = Catalogue::of(view, &TOOLS);
     let judged = view.calls("tools/call").filter(|call| is_weighed(view, call)).filter_map(|call| {
-        let schema = definition(view, &TOOLS, name(&call)?)?.get("inputSchema")?;
+        let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let empty = json!({});
         let arguments = params(&call)?.get("arguments").unwrap_or(&empty);
         let refused = arguments.is_object() && matches!(fit(schema, arguments), Fit::No(..));

@@ -5,7 +5,7 @@ use wire::revision::R2026_07_28;
 use wire::{Revision, Transport};
 
 use super::foreign_origin;
-use super::headers::{Posted, posted, twin};
+use super::headers::{Posted, posted};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Exchange, View};
@@ -62,7 +62,7 @@ fn unsupported_version_400(view: &View<'_>) -> Verdict {
     let posted = posted(view);
     let odd = posted.iter().filter(|p| {
         let refused = p.exchange.error_code() == Some(-32022);
-        p.faults.is_empty() && (refused || impossible(p.version) && (p.exchange.served() || twin(&posted, p).is_some()))
+        p.faults.is_empty() && (refused || impossible(p.version) && (p.exchange.served() || p.twin.is_some()))
     });
     Verdict::every(odd.cloned(), "no request named a version that cannot be supported", |p| {
         let x = &p.exchange;
