@@ -196,7 +196,17 @@ fn nothing_after<'v>(
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request under way was cancelled and then waited for")
 }
 
+/// Over modern HTTP a client cancels by closing the stream, on which nothing can come any more.
+fn by_leaving(view: &View<'_>) -> Option<Verdict> {
+    let leaves = view.era() == Era::Modern && view.transport() == Transport::StreamableHttp;
+    let why = "over Streamable HTTP a client of this revision cancels by closing the stream";
+    leaves.then(|| Verdict::NotApplicable(why.to_owned()))
+}
+
 fn not_answered(view: &View<'_>) -> Verdict {
+    if let Some(verdict) = by_leaving(view) {
+        return verdict;
+    }
     let answers = |call: &Call<'_>| call.response.is_some();
     // An answer within the time to spare crossed the cancellation: it proves nothing either way.
     let cancelled: Vec<_> = in_time(view);
@@ -232,6 +242,9 @@ impl<'v> Progress<'v> {
 }
 
 fn stopped<'v>(view: &View<'v>) -> Verdict {
+    if let Some(verdict) = by_leaving(view) {
+        return verdict;
+    }
     let progress = Progress::of(view);
     let worked = |said: &Said<'_>, call: &Call<'v>| progress.on(call).iter().any(|p| p.event < said.event);
     let cancelled = in_time(view).into_iter().filter(|(said, call)| call.response.is_none() && worked(said, call));
