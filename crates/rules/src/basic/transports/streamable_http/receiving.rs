@@ -35,7 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, LEGACY_SENDING, "Once the response was sent, the server SHOULD end the stream.")
         .says(R2026_07_28, RECEIVING, "The response SHOULD end the stream.")
         .timed()
-        .how("Reads a stream beyond the response: nothing may follow but its end, and that soon.")
+        .how("Reads a stream beyond the response: nothing may follow but its end, and that soon. A stream on which progress on its own request follows is left to `progress.stops`.")
         .mend("Close the stream right after writing the response.")
         .judge(response_ends_stream),
     server("http.stream-unbuffered")
@@ -146,7 +146,11 @@ fn response_ends_stream(view: &View<'_>) -> Verdict {
     for x in streams(view) {
         let answered = x.requests().next().is_some() && x.requests().all(|s| x.response_to(s).is_some());
         let Some(last) = x.responses().last().filter(|_| answered) else { continue };
-        if let Some(late) = x.told.iter().find(|s| s.event > last.event) {
+        let late = x.told.iter().find(|s| s.event > last.event);
+        if late.is_some_and(|s| s.is("notifications/progress") && relates(view, x, *s) == Some(true)) {
+            continue;
+        }
+        if let Some(late) = late {
             return Verdict::Broken(late.breach("", "sent on the stream after its response"));
         }
         let waited = open_until(view, &x).map_or(0, |until| until.saturating_sub(last.done));
