@@ -14,6 +14,7 @@ use crate::verdict::{Breach, Located};
 mod exchange;
 mod index;
 mod pairs;
+mod standing;
 
 pub use exchange::Exchange;
 use index::Index;

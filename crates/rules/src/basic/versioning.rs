@@ -6,8 +6,7 @@ use serde_json::Value;
 use wire::revision::R2026_07_28;
 use wire::{Revision, method};
 
-use super::overview::errors::is_beside;
-use super::overview::meta::{is_complete, is_prefixed_key};
+use super::overview::meta::is_prefixed_key;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{CLIENT_CAPABILITIES, Call, PROTOCOL_VERSION, View, declared};
@@ -55,11 +54,6 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(initialize_told_versions),
 ];
 
-/// Whether the server said that it serves modern versions and no other.
-pub(crate) fn is_modern_only(view: &View<'_>) -> bool {
-    view.discovered().is_some_and(|versions| versions.iter().all(|v| is_modern(v)))
-}
-
 /// Versions are dates, so that text compares as time does.
 pub(crate) fn is_modern(version: &str) -> bool {
     version >= R2026_07_28.as_str()
@@ -87,11 +81,11 @@ fn headers_agree(view: &View<'_>, call: &Call<'_>) -> bool {
 fn unsupported_refused(view: &View<'_>) -> Verdict {
     let calls = view.all_calls().filter(|call| {
         let known = call.request.message.method().is_some_and(|m| method::find(m, R2026_07_28).is_some());
-        let beside = call.response.is_none_or(|r| is_beside(view, r));
+        let beside = call.response.is_none_or(|r| view.is_beside(r));
         let unsupported = named(call).is_some_and(|version| is_unsupported(view, version));
         // A version under which `server/discover` is served and which it does not list: `discover.own-version-listed`.
         let contradicts = call.request.is("server/discover") && call.result().is_some();
-        known && unsupported && !contradicts && !beside && is_complete(call.request) && headers_agree(view, call)
+        known && unsupported && !contradicts && !beside && call.request.is_complete() && headers_agree(view, call)
     });
     Verdict::every(calls, "no request of a version that the server does not implement was answered", |call| {
         let version = named(call).unwrap_or_default().escape_debug().to_string();
@@ -208,7 +202,7 @@ fn extension_fallback(view: &View<'_>) -> Verdict {
 }
 
 fn initialize_told_versions(view: &View<'_>) -> Verdict {
-    if !is_modern_only(view) {
+    if view.modern_only() != Some(true) {
         return Verdict::NotSeen("that the server serves modern versions only was not learnt here".to_owned());
     }
     let versions = view.discovered();

@@ -7,7 +7,6 @@ use serde_json::Value;
 use wire::trace::{Content, header};
 use wire::{Era, Kind, Transport};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, Said, View};
 
@@ -201,7 +200,7 @@ pub(crate) fn capability<'v>(view: &View<'v>, path: &str, shown: impl IntoIterat
 
 /// Judges that a well-formed request for the list is answered with one.
 pub(crate) fn answered(view: &View<'_>, list: &List) -> Verdict {
-    let plain = |call: &Call<'_>| is_weighed(view, call) && cursor_of(call).is_none();
+    let plain = |call: &Call<'_>| view.is_weighed(call) && cursor_of(call).is_none();
     let judged = view.calls(list.method).filter(plain).filter_map(|call| {
         let response = call.response?;
         let listed = call.result().is_some_and(|result| result.get(list.member).is_some_and(Value::is_array));

@@ -6,9 +6,7 @@ use serde_json::{Map, Value};
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Kind, Transport, method};
 
-use super::errors::is_beside;
 use crate::asking;
-use crate::basic::versioning;
 use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Breach, Verdict};
@@ -71,11 +69,6 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_06_18, META, "Implementations MUST NOT make assumptions about values under reserved keys.")
         .unobservable("an assumption shows only in what it leads to, and no sentence says what that would be"),
 ];
-
-/// Whether a request carries both fields that the modern era requires.
-pub(crate) fn is_complete(request: Said<'_>) -> bool {
-    request.message.meta().is_some_and(|m| m.get(PROTOCOL_VERSION).is_some() && m.get(CLIENT_CAPABILITIES).is_some())
-}
 
 /// Every result of the judged party.
 pub(super) fn results<'v>(view: &View<'v>) -> Vec<(Said<'v>, &'v Value)> {
@@ -200,9 +193,9 @@ fn must_refuse(view: &View<'_>, call: &Call<'_>) -> bool {
     let version = request.message.meta().and_then(|m| m.get(PROTOCOL_VERSION));
     let served = version.is_none_or(|v| v == view.revision().as_str());
     let other_ground =
-        is_beside(view, response) || (call.error_code() == Some(-32601) && !request.is("server/discover"));
+        view.is_beside(response) || (call.error_code() == Some(-32601) && !request.is("server/discover"));
     let legacy = view.handshake(request.connection).is_some() || request.batched;
-    known && !is_complete(request) && served && !other_ground && !legacy && is_surely_modern(view, request)
+    known && !request.is_complete() && served && !other_ground && !legacy && is_surely_modern(view, request)
 }
 
 /// A request without any modern field may be a legacy one to a server of both eras, unless a header or the server's own
@@ -216,7 +209,7 @@ fn is_surely_modern(view: &View<'_>, request: Said<'_>) -> bool {
         let exchange = view.exchange(request.exchange);
         exchange.is_some_and(|x| x.request_header("mcp-protocol-version") == Some(view.revision().as_str()))
     };
-    some_field || versioning::is_modern_only(view) || (view.transport() == Transport::StreamableHttp && header())
+    some_field || view.modern_only() == Some(true) || (view.transport() == Transport::StreamableHttp && header())
 }
 
 /// A key, a method and the params under it.
@@ -266,7 +259,7 @@ fn missing_capability_refused(view: &View<'_>) -> Verdict {
     let refused = calls.iter().copied().filter(|call| {
         let Some(declared) = call.request.message.meta().and_then(|m| m.get(CLIENT_CAPABILITIES)) else { return false };
         let first = call.request.message.params().is_some_and(|p| p.get("inputResponses").is_none());
-        let beside = call.response.is_none_or(|r| is_beside(view, r));
+        let beside = call.response.is_none_or(|r| view.is_beside(r));
         call.error().is_some()
             && first
             && !beside
@@ -298,7 +291,7 @@ fn substance<'v>(call: &Call<'v>) -> (&'v str, String) {
 
 /// Requests that differ from a successful one in `clientInfo` and in nothing else.
 fn client_info_ignored(view: &View<'_>) -> Verdict {
-    let in_order = |c: &Call<'_>| c.response.is_some_and(|r| !is_beside(view, r)) && is_complete(c.request);
+    let in_order = |c: &Call<'_>| c.response.is_some_and(|r| !view.is_beside(r)) && c.request.is_complete();
     let calls: Vec<_> = view.all_calls().filter(in_order).collect();
     let info = |c: &Call<'_>| c.request.message.meta().and_then(|m| m.get(CLIENT_INFO)).map(canonical);
     let rest = |c: &Call<'_>| {
@@ -347,7 +340,7 @@ fn missing_capability_listed(view: &View<'_>) -> Verdict {
 fn server_info(view: &View<'_>) -> Verdict {
     let calls = view.all_calls().filter(|c| {
         c.result().is_some()
-            && is_complete(c.request)
+            && c.request.is_complete()
             && !c.request.is("server/discover")
             && !c.request.is("initialize")
     });

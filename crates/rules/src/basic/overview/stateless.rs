@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 use wire::Kind;
 use wire::revision::R2026_07_28;
 
-use super::errors::{is_beside, is_in_order};
 use crate::content::canonical;
 use crate::rule::{Rule, at, server};
 use crate::verdict::Verdict;
@@ -57,8 +56,8 @@ fn is_first(view: &View<'_>, call: &Call<'_>) -> bool {
 
 fn first_request_served(view: &View<'_>) -> Verdict {
     let usual = |c: &Call<'_>| {
-        let heard = c.response.is_some_and(|r| !is_beside(view, r));
-        heard && is_in_order(view, c.request) && !c.request.is("server/discover")
+        let heard = c.response.is_some_and(|r| !view.is_beside(r));
+        heard && view.is_in_order(c.request) && !c.request.is("server/discover")
     };
     let (first, later): (Vec<_>, Vec<_>) = view.all_calls().filter(usual).partition(|c| is_first(view, c));
     let granted = granted(&later);
@@ -80,9 +79,9 @@ fn first_request_served(view: &View<'_>) -> Verdict {
 /// Requests made while another one was open on their connection, that also succeeded when none was.
 fn concurrent_served(view: &View<'_>) -> Verdict {
     let usual = |c: &Call<'_>| {
-        let heard = c.response.is_some_and(|r| !is_beside(view, r));
+        let heard = c.response.is_some_and(|r| !view.is_beside(r));
         let brief = !c.request.is("subscriptions/listen") && !c.request.batched;
-        heard && brief && is_in_order(view, c.request)
+        heard && brief && view.is_in_order(c.request)
     };
     let calls: Vec<_> = view.all_calls().filter(usual).collect();
     // By connection, until when one of the requests so far is under way.
@@ -107,7 +106,7 @@ fn concurrent_served(view: &View<'_>) -> Verdict {
 }
 
 fn connection_not_required(view: &View<'_>) -> Verdict {
-    let calls: Vec<_> = view.all_calls().filter(|c| c.response.is_some() && is_in_order(view, c.request)).collect();
+    let calls: Vec<_> = view.all_calls().filter(|c| c.response.is_some() && view.is_in_order(c.request)).collect();
     let mut given: BTreeMap<String, u32> = BTreeMap::new();
     let mut served: BTreeSet<(u32, (String, String))> = BTreeSet::new();
     for call in calls.iter().filter(|call| call.result().is_some()) {

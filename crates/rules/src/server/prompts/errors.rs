@@ -3,7 +3,6 @@
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{PROMPTS, capability};
@@ -57,7 +56,7 @@ pub(crate) const RULES: &[Rule] = &[
 
 fn asked<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
     let named = |call: Call<'v>| Some((call, call.request.message.params()?.get("name")?.as_str()?));
-    view.calls("prompts/get").filter(|call| is_weighed(view, call)).filter_map(named).collect()
+    view.calls("prompts/get").filter(|call| view.is_weighed(call)).filter_map(named).collect()
 }
 
 /// An error judged by its code; other codes than JSON-RPC's own say that something else was wrong.

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::content::{is_base64, scheme, uri_fault};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items};
@@ -80,7 +79,7 @@ fn validated(view: &View<'_>) -> Verdict {
         Some(Some(uri)) => uri_fault(uri).is_some() && !listed(uri),
         _ => true,
     };
-    let judged = view.calls("resources/read").filter(|c| is_weighed(view, c) && odd(c)).filter_map(|call| {
+    let judged = view.calls("resources/read").filter(|c| view.is_weighed(c) && odd(c)).filter_map(|call| {
         let response = call.response?;
         let breach = || response.breach("/result/contents", "what is no URI was read all the same");
         Some((response.event, if has_contents(&call) { Err(breach()) } else { Ok(()) }))
@@ -130,7 +129,7 @@ fn is_passwords(call: &Call<'_>) -> bool {
 
 fn traversal(view: &View<'_>) -> Verdict {
     let climbing = |call: &Call<'_>| asked(call).and_then(Value::as_str).is_some_and(climbs);
-    let judged = view.calls("resources/read").filter(|c| is_weighed(view, c) && climbing(c)).filter_map(|call| {
+    let judged = view.calls("resources/read").filter(|c| view.is_weighed(c) && climbing(c)).filter_map(|call| {
         let response = call.response?;
         if is_passwords(&call) {
             let why = "a path with `..` led to the system's password file";

@@ -6,7 +6,6 @@ use serde_json::Value;
 use wire::Era;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::content::scheme;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::catalogue::Catalogue;
@@ -53,7 +52,7 @@ fn missing<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     let reads: BTreeSet<usize> = view.calls("resources/read").filter_map(|c| Some(c.response?.index)).collect();
     let elsewhere: Vec<_> = view.theirs().filter(|said| !reads.contains(&said.index)).collect();
     let mut judged: BTreeMap<&str, bool> = BTreeMap::new();
-    let asked = view.calls("resources/read").filter(|call| is_weighed(view, call));
+    let asked = view.calls("resources/read").filter(|call| view.is_weighed(call));
     let surely = asked.filter(|call| {
         let Some(uri) = uri(call) else { return false };
         let named = || elsewhere.iter().any(|said| said.message.text().contains(uri));
@@ -84,7 +83,7 @@ fn code(view: &View<'_>) -> Verdict {
     let due = if view.era() == Era::Modern { -32602 } else { -32002 };
     let homes = homes(view);
     let missing: BTreeSet<usize> = missing(view).iter().map(|call| call.request.index).collect();
-    let judged = view.calls("resources/read").filter(|call| is_weighed(view, call)).filter_map(|call| {
+    let judged = view.calls("resources/read").filter(|call| view.is_weighed(call)).filter_map(|call| {
         let (response, code) = (call.response?, call.error_code()?);
         let surely = missing.contains(&call.request.index) && (view.era() == Era::Modern || is_at_home(&homes, &call));
         // Other codes tell of something else: a missing method, a session, a missing permission.

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use wire::revision::{R2024_11_05, R2025_11_25};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::schema::{Fit, fit};
 use crate::server::catalogue::Catalogue;
@@ -78,7 +77,7 @@ fn name<'v>(call: &Call<'v>) -> Option<&'v str> {
 fn unknown<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     let tools = Catalogue::of(view, &TOOLS);
     let missing = |call: &Call<'_>| name(call).is_some_and(|name| tools.surely_lacks(name));
-    view.calls("tools/call").filter(|call| is_weighed(view, call) && missing(call)).collect()
+    view.calls("tools/call").filter(|call| view.is_weighed(call) && missing(call)).collect()
 }
 
 /// A success proves a tool that is not listed: nothing forbids those.
@@ -116,7 +115,7 @@ fn malformed_refused(view: &View<'_>) -> Verdict {
         let arguments = params(call).and_then(|p| p.get("arguments"));
         name(call).is_none() || arguments.is_some_and(|a| !a.is_object() && !a.is_null())
     };
-    let calls = view.calls("tools/call").filter(|call| is_weighed(view, call) && malformed(call));
+    let calls = view.calls("tools/call").filter(|call| view.is_weighed(call) && malformed(call));
     Verdict::every(calls.filter(|call| call.response.is_some()), "no malformed call was answered", |call| {
         match (call.response, call.result()) {
             (Some(response), Some(_)) => Err(response.breach("/result", "a malformed call is answered with a result")),
@@ -127,7 +126,7 @@ fn malformed_refused(view: &View<'_>) -> Verdict {
 
 fn invalid_input_reported(view: &View<'_>) -> Verdict {
     let tools = Catalogue::of(view, &TOOLS);
-    let judged = view.calls("tools/call").filter(|call| is_weighed(view, call)).filter_map(|call| {
+    let judged = view.calls("tools/call").filter(|call| view.is_weighed(call)).filter_map(|call| {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let empty = json!({});
         let arguments = params(&call)?.get("arguments").unwrap_or(&empty);

@@ -3,7 +3,6 @@
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_03_26};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::rule::{Anchor, Rule, at, safety, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, PROMPTS};
@@ -81,7 +80,7 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 fn calls<'v>(view: &View<'v>) -> Vec<Call<'v>> {
-    view.calls("completion/complete").filter(|call| is_weighed(view, call)).collect()
+    view.calls("completion/complete").filter(|call| view.is_weighed(call)).collect()
 }
 
 fn values(result: &Value) -> Option<&Vec<Value>> {
