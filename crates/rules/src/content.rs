@@ -2,6 +2,8 @@
 //!
 //! Each test here is lenient: what it refuses is wrong by every reading. It must not know methods or revisions.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 /// Whether `text` could be Base64 in any of its usual forms: either alphabet, padded or not, line breaks within.
@@ -54,6 +56,19 @@ pub(crate) fn same_json(one: &Value, other: &Value) -> bool {
             a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same_json(a, b)))
         }
         _ => one == other,
+    }
+}
+
+/// A text that two JSON values share exactly where they are equal, whatever the order of their members: to look values up by.
+pub(crate) fn canonical(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        Value::Object(members) => {
+            let sorted: BTreeMap<&String, String> = members.iter().map(|(name, v)| (name, canonical(v))).collect();
+            let each = sorted.into_iter().map(|(name, v)| format!("{}:{v}", Value::from(name.as_str())));
+            format!("{{{}}}", each.collect::<Vec<_>>().join(","))
+        }
+        plain => plain.to_string(),
     }
 }
 

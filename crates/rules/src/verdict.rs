@@ -41,6 +41,12 @@ pub trait Located {
     fn event(&self) -> usize;
 }
 
+impl<T: Located> Located for &T {
+    fn event(&self) -> usize {
+        (*self).event()
+    }
+}
+
 impl<T> Located for (usize, T) {
     fn event(&self) -> usize {
         self.0

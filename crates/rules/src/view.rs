@@ -2,18 +2,22 @@
 //!
 //! Everything here is found in the trace; nothing is expected. Judges ask the view and never walk frames themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::message::{Fault, Malformed, Message, Packet};
 use wire::trace::{Closed, Content, Event, Frame, Mark, Trace, mark};
-use wire::{Era, Kind, Party, RequestId, Revision, Transport};
+use wire::{Era, Kind, Party, Revision, Transport};
 
 use crate::verdict::{Breach, Located};
 
 mod exchange;
+mod index;
+mod pairs;
+mod standing;
 
 pub use exchange::Exchange;
+use index::Index;
 
 /// The `_meta` key under which a modern request names its revision.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -148,6 +152,15 @@ pub struct View<'v> {
     answers: BTreeMap<usize, usize>,
     questions: BTreeMap<usize, usize>,
     handshakes: BTreeMap<u32, usize>,
+    exchanges: Vec<Exchange<'v>>,
+    /// Where each exchange stands among them, by its number.
+    numbers: BTreeMap<u32, usize>,
+    /// Those with the MCP endpoint.
+    endpoint: Vec<usize>,
+    server_capabilities: Option<&'v Value>,
+    discovered: Option<BTreeSet<&'v str>>,
+    modern_only: Option<bool>,
+    index: Index<'v>,
 }
 
 impl<'v> View<'v> {
@@ -162,11 +175,23 @@ impl<'v> View<'v> {
             answers: BTreeMap::new(),
             questions: BTreeMap::new(),
             handshakes: BTreeMap::new(),
+            exchanges: Vec::new(),
+            numbers: BTreeMap::new(),
+            endpoint: Vec::new(),
+            server_capabilities: None,
+            discovered: None,
+            modern_only: None,
+            index: Index::default(),
         };
         view.sort();
-        view.answers = view.pair();
+        view.answers = pairs::pair(&view.said);
         view.questions = view.answers.iter().map(|(&request, &answer)| (answer, request)).collect();
         view.handshakes = view.shaken();
+        view.gather();
+        view.server_capabilities = view.declaration();
+        view.discovered = view.discover();
+        view.modern_only = view.is_modern_only();
+        view.index = Index::of(&view);
         view
     }
 
@@ -216,38 +241,6 @@ impl<'v> View<'v> {
     fn garble(&mut self, event: usize, frame: &Frame, malformed: &'v Malformed) {
         let Frame { from, connection, exchange, .. } = *frame;
         self.garbled.push(Garbled { event, from, connection, exchange, malformed });
-    }
-
-    /// Pairs each request with the first later response of the other party on its connection: in the request's own
-    /// exchange if there is one there, else on a stream that carried no request of its own with that id.
-    fn pair(&self) -> BTreeMap<usize, usize> {
-        let mut answers = BTreeMap::new();
-        let mut taken = std::collections::BTreeSet::new();
-        for request in self.said.iter().filter(|s| s.message.kind() == Kind::Request) {
-            let fits = |s: &&Said<'v>| {
-                s.from != request.from
-                    && s.connection == request.connection
-                    && s.message.kind().is_response()
-                    && s.message.id() == request.message.id()
-                    && !taken.contains(&s.index)
-            };
-            let later = &self.said[request.index + 1..];
-            let own = later.iter().filter(fits).find(|s| s.exchange == request.exchange);
-            let elsewhere = || later.iter().filter(fits).find(|s| !self.asks_in(s.exchange, request.message.id()));
-            if let Some(answer) = own.or_else(elsewhere) {
-                answers.insert(request.index, answer.index);
-                taken.insert(answer.index);
-            }
-        }
-        answers
-    }
-
-    fn asks_in(&self, exchange: u32, id: Option<&RequestId>) -> bool {
-        exchange != 0
-            && self
-                .said
-                .iter()
-                .any(|s| s.exchange == exchange && s.message.kind() == Kind::Request && s.message.id() == id)
     }
 
     /// The trace.
@@ -365,50 +358,9 @@ impl<'v> View<'v> {
         self.marks(mark::STIMULUS).filter(move |(_, m)| m.value.get("what").unwrap_or(&m.value) == what)
     }
 
-    /// Closed quiet windows.
-    pub fn windows(&self) -> Vec<Window<'v>> {
-        let mut windows: Vec<Window<'v>> = Vec::new();
-        for (opened, open) in self.marks(mark::WINDOW_OPENED) {
-            let connection = self.frame(opened).connection;
-            let closing = self.marks(mark::WINDOW_CLOSED).find(|&(closed, close)| {
-                closed > opened && close.value == open.value && self.frame(closed).connection == connection
-            });
-            if let Some((closed, _)) = closing {
-                windows.push(Window { opened, closed, connection, name: open.value.as_str().unwrap_or_default() });
-            }
-        }
-        windows
-    }
-
-    /// The first window on `connection` that opened after `event`: by its end, what `event` led to had its time.
-    pub fn window_after(&self, event: usize, connection: u32) -> Option<Window<'v>> {
-        self.windows().into_iter().find(|w| w.opened > event && w.connection == connection)
-    }
-
     /// Whether a message is to be read by the revision that the trace is judged at.
     pub fn current(&self, said: Said<'v>) -> bool {
         self.spoken(said) == Some(self.revision)
-    }
-
-    /// What became of a connection after `event`: `Ok` with the answer to a request sent later, `Err` with the event by
-    /// which the server ended it unasked, `None` where neither is seen.
-    pub fn aftermath(&self, event: usize, connection: u32) -> Option<Result<usize, usize>> {
-        let mut later = self.all_calls().filter(|c| c.request.event > event && c.request.connection == connection);
-        if let Some(response) = later.find_map(|c| c.response) {
-            return Some(Ok(response.event));
-        }
-        let later = self.frames().filter(|(at, f)| *at > event && f.connection == connection && f.exchange == 0);
-        for (at, frame) in later {
-            match &frame.content {
-                Content::Mark(m) if m.name == mark::STDIN_CLOSED || m.name == mark::SIGNAL => return None,
-                Content::Closed(Closed::End | Closed::Reset) | Content::Exit { .. } => {
-                    return (frame.from == self.subject()).then_some(Err(at));
-                }
-                Content::Closed(_) => return None,
-                _ => {}
-            }
-        }
-        None
     }
 
     /// How a connection ended, as far as the trace shows.
@@ -461,63 +413,20 @@ impl<'v> View<'v> {
         (!modern_request).then_some(self.revision)
     }
 
-    /// Whether everything that the other party sent on a connection can be read here: nothing went out piecemeal or
-    /// outside any framing, and nothing was dropped. Only then is what has no visible cause known to have none.
-    pub fn is_fully_seen(&self, connection: u32) -> bool {
-        !self.frames().any(|(_, frame)| {
-            let raw = matches!(frame.content, Content::Raw(_)) && frame.from == self.subject().peer();
-            let dropped = matches!(&frame.content, Content::Mark(m) if m.name == mark::LIMIT);
-            frame.connection == connection && (raw || dropped)
-        })
-    }
-
-    /// The first event by which whatever `event` could still provoke would have shown: within an exchange its end, else
-    /// the answer to a request sent later on its connection; in both cases the end of a quiet window opened later.
-    pub fn settled(&self, event: usize) -> Option<usize> {
-        let Frame { connection, exchange, .. } = *self.frame(event);
-        let window = self.windows().into_iter().find(|w| w.opened > event && w.connection == connection);
-        let ended = if exchange == 0 {
-            let later = |c: &Call<'v>| c.request.event > event && c.request.connection == connection;
-            self.all_calls().filter(later).find_map(|c| c.response).map(|r| r.event)
-        } else {
-            let ends = |frame: &Frame| match &frame.content {
-                Content::Closed(how) => matches!(how, Closed::End | Closed::Aborted | Closed::TimedOut),
-                Content::Body { complete, .. } => *complete && frame.from == self.subject(),
-                Content::Response { status, .. } => *status == 202 || *status == 204,
-                _ => false,
-            };
-            self.frames().find(|&(e, f)| e > event && f.exchange == exchange && ends(f)).map(|(e, _)| e)
-        };
-        ended.into_iter().chain(window.map(|w| w.closed)).min()
-    }
-
     /// The server's capabilities as first declared: the result of `initialize` or of `server/discover`.
-    pub fn server_capabilities(&self) -> Option<&'v Value> {
+    pub const fn server_capabilities(&self) -> Option<&'v Value> {
+        self.server_capabilities
+    }
+
+    fn declaration(&self) -> Option<&'v Value> {
         self.calls_by(Party::Client)
             .filter(|c| c.request.is("initialize") || c.request.is("server/discover"))
             .find_map(|c| c.result()?.get("capabilities"))
     }
 
-    /// The client's capabilities as last declared before (or in) message `said`: its own `_meta` in the modern era, the
-    /// `initialize` request of its connection in the legacy era.
-    pub fn client_capabilities(&self, said: Said<'v>) -> Option<&'v Value> {
-        let meta = said.message.params().and_then(|p| p.get("_meta"));
-        if let Some(declared) = meta.and_then(|m| m.get(CLIENT_CAPABILITIES)) {
-            return Some(declared);
-        }
-        self.by(Party::Client)
-            .filter(|s| s.is("initialize") && s.connection == said.connection)
-            .find_map(|s| s.message.params()?.get("capabilities"))
-    }
-
     /// A server capability by dotted path: `resources.subscribe`. `false` counts as not declared.
     pub fn capability(&self, path: &str) -> Option<&'v Value> {
         declared(self.server_capabilities()?, path)
-    }
-
-    /// Every HTTP exchange, in order.
-    pub fn exchanges(&self) -> Vec<Exchange<'v>> {
-        exchange::gather(self)
     }
 }
 

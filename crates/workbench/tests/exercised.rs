@@ -32,7 +32,6 @@ const LEGACY: &[&str] = &["* 2024-*", "* 2025-*"];
 const MODERN: &[&str] = &["* 2026-07-28"];
 const MODERN_HTTP: &[&str] = &["http 2026-07-28"];
 
-const BY_DISCONNECT: &str = "over modern HTTP a client cancels by leaving, and nothing can be heard after that";
 const ASKS_IN_RESULTS: &str = "a modern server sends no requests";
 const NO_TOKENS: &str = "the reference server asks its client for no progress";
 const NO_TRACES: &str = "the reference server traces nothing";
@@ -40,8 +39,6 @@ const NO_META: &str = "the reference server sends legacy clients no `_meta`";
 const NO_EXTENSIONS: &str = "the reference server has no extensions";
 
 const GAPS: &[Gap] = &[
-    gap("cancellation.not-answered", MODERN_HTTP, BY_DISCONNECT),
-    gap("cancellation.work-stopped", MODERN_HTTP, BY_DISCONNECT),
     gap("cancellation.own-requests-only", LEGACY, "the reference server takes none of its requests back"),
     gap(
         "cancellation.only-for-subscriptions",

@@ -6,8 +6,7 @@ use serde_json::Value;
 use wire::revision::R2026_07_28;
 use wire::{Revision, method};
 
-use super::overview::errors::is_beside;
-use super::overview::meta::{is_complete, is_prefixed_key};
+use super::overview::meta::is_prefixed_key;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{CLIENT_CAPABILITIES, Call, PROTOCOL_VERSION, View, declared};
@@ -55,18 +54,6 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(initialize_told_versions),
 ];
 
-/// The versions that `server/discover` listed anywhere in the trace.
-pub(crate) fn listed<'v>(view: &View<'v>) -> Option<BTreeSet<&'v str>> {
-    let lists = view.results("server/discover").filter_map(|(_, result)| result.get("supportedVersions")?.as_array());
-    let all: BTreeSet<_> = lists.flatten().filter_map(Value::as_str).collect();
-    (!all.is_empty()).then_some(all)
-}
-
-/// Whether the server said that it serves modern versions and no other.
-pub(crate) fn is_modern_only(view: &View<'_>) -> bool {
-    listed(view).is_some_and(|versions| versions.iter().all(|v| is_modern(v)))
-}
-
 /// Versions are dates, so that text compares as time does.
 pub(crate) fn is_modern(version: &str) -> bool {
     version >= R2026_07_28.as_str()
@@ -82,24 +69,23 @@ fn is_unsupported(view: &View<'_>, version: &str) -> bool {
     let is_date = version.len() == 10
         && version.bytes().enumerate().all(|(i, b)| if i == 4 || i == 7 { b == b'-' } else { b.is_ascii_digit() });
     let before_all = is_date && version < Revision::R2024_11_05.as_str();
-    before_all || listed(view).is_some_and(|listed| !listed.contains(version))
+    before_all || view.discovered().is_some_and(|listed| !listed.contains(version))
 }
 
 /// Whether the HTTP headers, where there are any, tell the version that the body does.
 fn headers_agree(view: &View<'_>, call: &Call<'_>) -> bool {
-    let exchange =
-        view.exchanges().into_iter().find(|x| call.request.exchange != 0 && x.number == call.request.exchange);
+    let exchange = view.exchange(call.request.exchange);
     exchange.is_none_or(|x| x.request_header("mcp-protocol-version") == named(call))
 }
 
 fn unsupported_refused(view: &View<'_>) -> Verdict {
     let calls = view.all_calls().filter(|call| {
         let known = call.request.message.method().is_some_and(|m| method::find(m, R2026_07_28).is_some());
-        let beside = call.response.is_none_or(|r| is_beside(view, r));
+        let beside = call.response.is_none_or(|r| view.is_beside(r));
         let unsupported = named(call).is_some_and(|version| is_unsupported(view, version));
         // A version under which `server/discover` is served and which it does not list: `discover.own-version-listed`.
         let contradicts = call.request.is("server/discover") && call.result().is_some();
-        known && unsupported && !contradicts && !beside && is_complete(call.request) && headers_agree(view, call)
+        known && unsupported && !contradicts && !beside && call.request.is_complete() && headers_agree(view, call)
     });
     Verdict::every(calls, "no request of a version that the server does not implement was answered", |call| {
         let version = named(call).unwrap_or_default().escape_debug().to_string();
@@ -156,10 +142,10 @@ fn requested_named(view: &View<'_>) -> Verdict {
 }
 
 fn lists_agree(view: &View<'_>) -> Verdict {
-    let Some(discovered) = listed(view) else {
+    let Some(discovered) = view.discovered() else {
         return Verdict::NotSeen("`server/discover` listed no versions here".to_owned());
     };
-    let discovered: BTreeSet<_> = discovered.into_iter().filter(|v| is_modern(v)).collect();
+    let discovered: BTreeSet<_> = discovered.iter().copied().filter(|v| is_modern(v)).collect();
     let lists = refusals(view).filter_map(|c| {
         let list = c.error()?.pointer("/data/supported")?.as_array()?;
         let modern: BTreeSet<_> = list.iter().filter_map(Value::as_str).filter(|v| is_modern(v)).collect();
@@ -216,15 +202,15 @@ fn extension_fallback(view: &View<'_>) -> Verdict {
 }
 
 fn initialize_told_versions(view: &View<'_>) -> Verdict {
-    if !is_modern_only(view) {
+    if view.modern_only() != Some(true) {
         return Verdict::NotSeen("that the server serves modern versions only was not learnt here".to_owned());
     }
-    let versions = listed(view).unwrap_or_default();
+    let versions = view.discovered();
     let refused = view.legacy_handshakes().filter(|c| c.error().is_some());
     Verdict::every(refused, "no `initialize` was refused", |call| {
         let text = call.error().map(Value::to_string).unwrap_or_default();
         match call.response {
-            Some(response) if !versions.iter().any(|v| text.contains(v)) => {
+            Some(response) if !versions.into_iter().flatten().any(|v| text.contains(v)) => {
                 Err(response.breach("/error", "the error does not name a version that the server supports"))
             }
             _ => Ok(()),

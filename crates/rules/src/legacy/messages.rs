@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
-use wire::trace::{Content, mark};
+use wire::trace::mark;
 use wire::{Kind, Party, RequestId};
 
 use crate::rule::{Rule, at, both};
@@ -24,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, at("basic/index", "batching"), "Batches MUST be received.")
         .gone(R2025_06_18)
         .timed()
-        .how("Sends two requests in one array, after the handshake, and looks for both answers.")
+        .how("Sends two requests in one array, after the handshake, and looks for both answers. Silence counts where a request made later on the same connection is answered.")
         .mend("Take an array of messages wherever a message is taken at 2025-03-26, and answer every request in it.")
         .judge(batch_received),
     both("batch.no-empty-answer")
@@ -75,9 +75,9 @@ fn batch_received(view: &View<'_>) -> Verdict {
     Verdict::never(refused, answered, "no batch was sent after a handshake, or it was not answered")
 }
 
-/// How a batch was turned away: by HTTP, by an error without id, or by silence until we gave up.
+/// How a batch was turned away: by HTTP, by an error without id, or by silence while the connection went on.
 fn refusal(view: &View<'_>, request: Said<'_>) -> Option<Breach> {
-    let exchange = view.exchanges().into_iter().find(|x| request.exchange != 0 && x.number == request.exchange);
+    let exchange = view.exchange(request.exchange);
     if let Some(exchange) = exchange {
         let status = exchange.status().filter(|s| matches!(s, 400 | 405 | 415 | 422 | 500 | 501))?;
         return Some(exchange.status_breach(format!("the batch was refused with status {status}")));
@@ -90,16 +90,19 @@ fn refusal(view: &View<'_>, request: Said<'_>) -> Option<Breach> {
     if let Some(error) = error.filter(|error| !garbled(error)) {
         return Some(error.breach("", "the batch was refused as a whole"));
     }
-    let silent = view.marks(mark::UNANSWERED).find(|(event, mark)| {
+    dropped(view, request).then(|| request.breach("", "never answered, though a request that was made later was"))
+}
+
+/// Whether we gave up on a request of a batch, and a request made after that was answered on the same connection: the
+/// peer was there and read on. That the connection ended later, as every one does, says nothing.
+fn dropped(view: &View<'_>, request: Said<'_>) -> bool {
+    let given_up = view.marks(mark::UNANSWERED).find(|(event, mark)| {
         let id = mark.value.get("id").and_then(RequestId::from_value);
         *event > request.event
             && id.as_ref() == request.message.id()
             && view.frame(*event).connection == request.connection
     });
-    let ended = view.frames().any(|(_, f)| {
-        f.connection == request.connection && matches!(f.content, Content::Closed(_) | Content::Exit { .. })
-    });
-    silent.filter(|_| !ended).map(|_| request.breach("", "no request of the batch was ever answered"))
+    given_up.is_some_and(|(event, _)| matches!(view.aftermath(event, request.connection), Some(Ok(_))))
 }
 
 fn no_empty_answer(view: &View<'_>) -> Verdict {

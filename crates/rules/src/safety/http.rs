@@ -196,7 +196,7 @@ fn answers_stay_home(view: &View<'_>) -> Verdict {
 fn unknown_session_refused(view: &View<'_>) -> Verdict {
     let issued = issued(view);
     let invented = view.endpoint_exchanges().into_iter().filter(|x| {
-        let earlier = |i: &crate::legacy::transports::sessions::Issued<'_>| {
+        let earlier = |i: &crate::legacy::transports::sessions::Issued<'_, '_>| {
             i.exchange.connection == x.connection && i.event() < x.event()
         };
         x.is("POST")
@@ -269,7 +269,7 @@ fn resume_own_session(view: &View<'_>) -> Verdict {
         let from = given(x.resumes()?)?;
         let own =
             |y: &Exchange<'_>| session(y) == session(x) && y.blocks.iter().any(|(_, b)| b.id.as_deref() == x.resumes());
-        let apart = session(from).is_some() && session(x).is_some() && !all.iter().any(own);
+        let apart = session(from).is_some() && session(x).is_some() && !all.iter().any(|y| own(y));
         (apart && x.status().is_some()).then_some((x.event(), (x, from)))
     });
     Verdict::every(foreign.collect::<Vec<_>>(), "no event id of another session was used", |(_, (x, from))| {

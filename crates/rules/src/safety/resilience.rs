@@ -110,7 +110,7 @@ fn survives(view: &View<'_>, stimuli: impl IntoIterator<Item = usize>, unseen: &
 
 /// Events in which the client sent something that is no message: lines, raw lines, bodies.
 fn garbage<'v>(view: &'v View<'_>) -> impl Iterator<Item = usize> + 'v {
-    let bodies = view.exchanges().into_iter().filter(|x| x.garbled && x.partner == Some(Party::Server));
+    let bodies = view.exchanges().iter().filter(|x| x.garbled && x.partner == Some(Party::Server));
     let raw = view.frames().filter(|(_, f)| f.from == Party::Client && !over_http(view));
     let raw = raw.filter(|(_, f)| match &f.content {
         Content::Raw(bytes) => bytes.ends_with(b"\n") && parse(bytes).is_err(),

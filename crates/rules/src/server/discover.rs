@@ -3,8 +3,7 @@
 use serde_json::Value;
 use wire::revision::R2026_07_28;
 
-use crate::basic::overview::errors::is_in_order;
-use crate::basic::versioning::{is_modern, listed, named};
+use crate::basic::versioning::{is_modern, named};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::Verdict;
 use crate::view::{Call, View};
@@ -53,7 +52,7 @@ const UNSEEN: &str = "`server/discover` was not answered with a result";
 
 /// Answered requests that give no reason for a refusal.
 fn asked<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use<'a, 'v> {
-    view.calls("server/discover").filter(|c| c.response.is_some() && is_in_order(view, c.request))
+    view.calls("server/discover").filter(|c| c.response.is_some() && view.is_in_order(c.request))
 }
 
 /// A server that answered it once knows it, whatever it says later: one of both eras may take what came in between for
@@ -104,7 +103,7 @@ fn own_version_listed(view: &View<'_>) -> Verdict {
 }
 
 fn versions_served(view: &View<'_>) -> Verdict {
-    let Some(listed) = listed(view) else { return Verdict::NotSeen(UNSEEN.to_owned()) };
+    let Some(listed) = view.discovered() else { return Verdict::NotSeen(UNSEEN.to_owned()) };
     let calls = view
         .all_calls()
         .filter(|c| c.response.is_some() && named(c).is_some_and(|v| is_modern(v) && listed.contains(v)));

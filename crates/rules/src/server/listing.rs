@@ -1,13 +1,12 @@
 //! The lists a server offers (tools, prompts, resources, templates), put together from their pages, and what the
 //! specification says of all of them alike. It must not know what stands in an item.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::trace::{Content, header};
 use wire::{Era, Kind, Transport};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, Said, View};
 
@@ -157,41 +156,27 @@ pub(crate) type Walk<'v> = Vec<Page<'v>>;
 /// Every walk that came to its end.
 pub(crate) fn walks<'v>(view: &View<'v>, list: &List) -> Vec<Walk<'v>> {
     let pages = pages(view, list);
+    let mut by_cursor: BTreeMap<(u32, &str), Vec<Page<'v>>> = BTreeMap::new();
+    for page in &pages {
+        let Some(cursor) = page.cursor().and_then(Value::as_str) else { continue };
+        by_cursor.entry((page.request.connection, cursor)).or_default().push(*page);
+    }
     let from = |first: &Page<'v>| {
         let mut walk = vec![*first];
         while let Some(cursor) = walk.last()?.next() {
             let here = walk.last()?;
-            let next = pages.iter().find(|p| {
-                p.request.event > here.response.event
-                    && p.request.connection == here.request.connection
-                    && p.cursor().and_then(Value::as_str) == Some(cursor)
-            })?;
-            walk.push(*next);
+            let under = by_cursor.get(&(here.request.connection, cursor))?;
+            let next = under.partition_point(|page| page.request.event <= here.response.event);
+            walk.push(*under.get(next)?);
         }
         Some(walk)
     };
     pages.iter().filter(|page| page.cursor().is_none()).filter_map(from).collect()
 }
 
-/// Whether a list surely lacks `key`: it was read to its end, no page of the trace has it, and no change was announced
-/// after that.
-pub(crate) fn surely_lacks(view: &View<'_>, list: &List, key: &str) -> bool {
-    let changed = view.notifications(list.changed).last().map_or(0, |said| said.event);
-    let fresh = |walk: &Walk<'_>| walk.first().is_some_and(|page| page.request.event > changed);
-    walks(view, list).iter().any(fresh) && items(view, list).iter().all(|item| item.text(list.key) != Some(key))
-}
-
 /// Whether a URI template could make `uri`, as far as its literal beginning tells.
 pub(crate) fn could_make(template: &str, uri: &str) -> bool {
     uri.starts_with(template.split('{').next().unwrap_or_default())
-}
-
-/// The item of that key, if every page that has it says the same of it.
-pub(crate) fn definition<'v>(view: &View<'v>, list: &List, key: &str) -> Option<&'v Value> {
-    let items = items(view, list);
-    let mut found = items.iter().filter(|item| item.text(list.key) == Some(key)).map(|item| item.value);
-    let first = found.next()?;
-    found.all(|other| other == first).then_some(first)
 }
 
 /// Judges that a server which offers such a list declared the capability.
@@ -215,7 +200,7 @@ pub(crate) fn capability<'v>(view: &View<'v>, path: &str, shown: impl IntoIterat
 
 /// Judges that a well-formed request for the list is answered with one.
 pub(crate) fn answered(view: &View<'_>, list: &List) -> Verdict {
-    let plain = |call: &Call<'_>| is_weighed(view, call) && cursor_of(call).is_none();
+    let plain = |call: &Call<'_>| view.is_weighed(call) && cursor_of(call).is_none();
     let judged = view.calls(list.method).filter(plain).filter_map(|call| {
         let response = call.response?;
         let listed = call.result().is_some_and(|result| result.get(list.member).is_some_and(Value::is_array));
@@ -356,7 +341,7 @@ fn listened(view: &View<'_>, list: &List, connection: u32, from: usize, to: usiz
         });
     }
     let stream = || {
-        view.exchanges().into_iter().any(|x| {
+        view.exchanges().iter().any(|x| {
             let open = x.response.is_some_and(|(event, ..)| event < from) && !closed(x.number);
             x.method() == Some("GET") && x.connection == connection && x.is_stream() && open
         })

@@ -1,5 +1,6 @@
 //! Pages under `server`: what servers offer.
 
+pub(crate) mod catalogue;
 pub(crate) mod discover;
 pub(crate) mod listing;
 pub(crate) mod prompts;

@@ -1,9 +1,12 @@
 //! One HTTP request with its whole response, put together from a trace.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
 use wire::message::{Malformed, Packet};
 use wire::revision::R2026_07_28;
 use wire::trace::{Closed, Content, Event, Frame, Headers, SseFields, header};
-use wire::{Kind, Party, RequestId};
+use wire::{Kind, Party};
 
 use super::{Call, Said, View};
 use crate::verdict::{Breach, Located};
@@ -213,21 +216,44 @@ fn garbles(understood: &Event) -> bool {
 }
 
 impl<'v> View<'v> {
-    /// The exchanges with the MCP server at a path to which messages were posted: the MCP endpoint.
-    pub fn endpoint_exchanges(&self) -> Vec<Exchange<'v>> {
-        let mut all = self.exchanges();
-        all.retain(|x| x.partner == Some(Party::Server));
-        let paths: Vec<_> = all.iter().filter(|x| x.is("POST") && !x.asked.is_empty()).map(Exchange::path).collect();
-        all.retain(|x| paths.contains(&x.path()));
-        all
+    /// Every HTTP exchange, in order of their first frames.
+    pub fn exchanges(&self) -> &[Exchange<'v>] {
+        &self.exchanges
     }
 
-    /// Whether the client asked to cancel the request.
-    pub fn cancelled(&self, request: Said<'v>) -> bool {
-        self.by(Party::Client).filter(|s| s.is("notifications/cancelled")).any(|s| {
-            let id = s.message.params().and_then(|p| p.get("requestId")).and_then(RequestId::from_value);
-            id.as_ref() == request.message.id()
-        })
+    /// The exchange of that number, over HTTP.
+    pub fn exchange(&self, number: u32) -> Option<&Exchange<'v>> {
+        self.numbers.get(&number).map(|&place| &self.exchanges[place])
+    }
+
+    /// The exchanges with the MCP server at a path to which messages were posted: the MCP endpoint.
+    pub fn endpoint_exchanges(&self) -> Vec<&Exchange<'v>> {
+        self.endpoint.iter().map(|&place| &self.exchanges[place]).collect()
+    }
+
+    /// Puts every exchange of the trace together.
+    pub(super) fn gather(&mut self) {
+        let mut exchanges: Vec<Exchange<'v>> = Vec::new();
+        let mut numbers = BTreeMap::new();
+        for ((event, frame), (_, understood)) in self.frames().zip(self.events()) {
+            if frame.exchange == 0 || matches!(frame.content, Content::Mark(_)) {
+                continue;
+            }
+            let place = *numbers.entry(frame.exchange).or_insert_with(|| {
+                let (number, connection) = (frame.exchange, frame.connection);
+                exchanges.push(Exchange { number, connection, ..Exchange::default() });
+                exchanges.len() - 1
+            });
+            exchanges[place].take(event, frame, understood);
+        }
+        for said in self.said() {
+            let Some(exchange) = numbers.get(&said.exchange).and_then(|&place| exchanges.get_mut(place)) else {
+                continue;
+            };
+            if said.from == Party::Client { exchange.asked.push(said) } else { exchange.told.push(said) }
+        }
+        self.endpoint = endpoint(&exchanges);
+        (self.exchanges, self.numbers) = (exchanges, numbers);
     }
 
     /// The revisions that the server says it serves, as text: in answer to `server/discover`, or in refusing a version.
@@ -238,9 +264,25 @@ impl<'v> View<'v> {
         Some(list.iter().filter_map(|v| v.as_str()).collect())
     }
 
+    /// The revisions that `server/discover` listed anywhere in the trace, as text.
+    pub const fn discovered(&self) -> Option<&BTreeSet<&'v str>> {
+        self.discovered.as_ref()
+    }
+
+    pub(super) fn discover(&self) -> Option<BTreeSet<&'v str>> {
+        let lists =
+            self.results("server/discover").filter_map(|(_, result)| result.get("supportedVersions")?.as_array());
+        let all: BTreeSet<_> = lists.flatten().filter_map(Value::as_str).collect();
+        (!all.is_empty()).then_some(all)
+    }
+
     /// Whether the server serves no revision of the legacy era; `None` where that is not known. Its own list may name but
     /// the modern revisions of several that it serves, so the legacy handshake must have been refused as well.
-    pub fn modern_only(&self) -> Option<bool> {
+    pub const fn modern_only(&self) -> Option<bool> {
+        self.modern_only
+    }
+
+    pub(super) fn is_modern_only(&self) -> Option<bool> {
         let served = self.served_revisions().unwrap_or_default();
         if self.initialized().is_some() || served.iter().any(|v| *v < R2026_07_28.as_str()) {
             return Some(false);
@@ -251,7 +293,7 @@ impl<'v> View<'v> {
     /// Whether an `initialize` in the manner of the legacy era was answered with an error.
     fn handshake_refused(&self) -> bool {
         self.legacy_handshakes().any(|c| {
-            let bare = || self.exchange_of(c.request);
+            let bare = || self.exchange(c.request.exchange);
             c.error().is_some() || bare().is_some_and(|x| matches!(x.status(), Some(400 | 404 | 405)))
         })
     }
@@ -261,7 +303,7 @@ impl<'v> View<'v> {
     pub fn legacy_handshakes(&self) -> impl Iterator<Item = Call<'v>> + '_ {
         let modern = |s: Said<'_>| {
             let headed = || {
-                self.exchange_of(s)
+                self.exchange(s.exchange)
                     .and_then(|x| x.request_header("mcp-protocol-version"))
                     .is_some_and(|v| v >= R2026_07_28.as_str())
             };
@@ -269,30 +311,13 @@ impl<'v> View<'v> {
         };
         self.calls_by(Party::Client).filter(move |c| c.request.is("initialize") && !modern(c.request))
     }
-
-    /// The exchange that carried a message, over HTTP.
-    fn exchange_of(&self, said: Said<'_>) -> Option<Exchange<'v>> {
-        self.exchanges().into_iter().find(|x| x.number == said.exchange && x.number != 0)
-    }
 }
 
-/// Puts every exchange of a trace together, in the order of their first frames.
-pub(super) fn gather<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
-    let mut exchanges: Vec<Exchange<'v>> = Vec::new();
-    for ((event, frame), (_, understood)) in view.frames().zip(view.events()) {
-        if frame.exchange == 0 || matches!(frame.content, Content::Mark(_)) {
-            continue;
-        }
-        let place = exchanges.iter().position(|x| x.number == frame.exchange).unwrap_or_else(|| {
-            exchanges.push(Exchange { number: frame.exchange, connection: frame.connection, ..Exchange::default() });
-            exchanges.len() - 1
-        });
-        exchanges[place].take(event, frame, understood);
-    }
-    for said in view.said().filter(|s| s.exchange != 0) {
-        if let Some(exchange) = exchanges.iter_mut().find(|x| x.number == said.exchange) {
-            if said.from == Party::Client { exchange.asked.push(said) } else { exchange.told.push(said) }
-        }
-    }
-    exchanges
+/// The places of exchanges with the MCP server at a path to which messages were posted.
+fn endpoint(all: &[Exchange<'_>]) -> Vec<usize> {
+    let ours = |x: &Exchange<'_>| x.partner == Some(Party::Server);
+    let posts = all.iter().filter(|x| ours(x) && x.is("POST") && !x.asked.is_empty());
+    let paths: BTreeSet<_> = posts.map(Exchange::path).collect();
+    let here = all.iter().enumerate().filter(|(_, x)| ours(x) && paths.contains(&x.path()));
+    here.map(|(place, _)| place).collect()
 }

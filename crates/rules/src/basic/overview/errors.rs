@@ -5,9 +5,8 @@ use wire::message::Fault;
 use wire::method::{self, Form};
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 use wire::shape;
-use wire::{Era, Kind, Transport};
+use wire::{Kind, Transport};
 
-use super::meta;
 use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Garbled, Said, View, declared};
@@ -94,7 +93,7 @@ fn reply_to<'v>(view: &View<'v>, garbled: &Garbled<'v>) -> Option<Said<'v>> {
     let notified = view
         .by(garbled.from)
         .any(|s| here(s.connection, s.exchange) && s.event > garbled.event && s.event < reply.event);
-    (alone && !notified && !is_http_refusal(view, reply) && view.is_fully_seen(garbled.connection)).then_some(reply)
+    (alone && !notified && !view.is_http_refusal(reply) && view.is_fully_seen(garbled.connection)).then_some(reply)
 }
 
 fn expect_code(said: Said<'_>, wanted: i64, what: &str) -> Kept {
@@ -105,12 +104,6 @@ fn expect_code(said: Said<'_>, wanted: i64, what: &str) -> Kept {
             Err(said.breach("/error/code", format!("{what} was answered with the code {code}, not {wanted}")))
         }
     }
-}
-
-/// The HTTP layer refused before the protocol had a say: authorization, sessions, rate limits, breakdowns.
-fn is_http_refusal(view: &View<'_>, said: Said<'_>) -> bool {
-    let exchange = view.exchanges().into_iter().find(|x| said.exchange != 0 && x.number == said.exchange);
-    exchange.and_then(|x| x.status()).is_some_and(|s| matches!(s, 401 | 403 | 405 | 406 | 415 | 429 | 500..))
 }
 
 fn parse_error(view: &View<'_>) -> Verdict {
@@ -149,36 +142,11 @@ fn is_nobodys(name: &str) -> bool {
     !method::known_ever(name) && name.split('/').any(says_so)
 }
 
-/// Whether a request gives no other reason to refuse it: in the modern era its metadata is there and names this
-/// revision, in the legacy era its connection's handshake is done.
-pub(crate) fn is_in_order(view: &View<'_>, request: Said<'_>) -> bool {
-    match view.era() {
-        Era::Legacy => view.handshake(request.connection).is_some_and(|h| h.request.index < request.index),
-        Era::Modern => meta::is_complete(request) && view.spoken(request) == Some(view.revision()),
-    }
-}
-
-/// Whether a request was in order and its answer, if there is one, is about its content.
-pub(crate) fn is_weighed(view: &View<'_>, call: &Call<'_>) -> bool {
-    let beside = || call.error().is_some() && call.response.is_some_and(|response| is_beside(view, response));
-    is_in_order(view, call.request) && !beside()
-}
-
-/// A refusal that says nothing about the request's content: by HTTP (in the legacy era any error status is its own), or
-/// over headers.
-pub(crate) fn is_beside(view: &View<'_>, response: Said<'_>) -> bool {
-    let exchange = view.exchanges().into_iter().find(|x| response.exchange != 0 && x.number == response.exchange);
-    let refused = exchange.and_then(|x| x.status()).is_some_and(|status| status >= 400);
-    is_http_refusal(view, response)
-        || (refused && view.era() == Era::Legacy)
-        || response.message.error_code() == Some(-32020)
-}
-
 fn method_not_found(view: &View<'_>) -> Verdict {
     let calls = view.calls_by(view.subject().peer()).filter(|c| {
         let name = c.request.message.method().unwrap_or_default();
         let unknown = is_nobodys(name) || (is_removed(view, name) && c.error().is_some());
-        unknown && !c.request.batched && is_in_order(view, c.request) && c.response.is_some_and(|r| !is_beside(view, r))
+        unknown && !c.request.batched && view.is_in_order(c.request) && c.response.is_some_and(|r| !view.is_beside(r))
     });
     Verdict::every(calls, "no method that nobody implements was asked for and answered", |call| {
         call.response.map_or(Ok(()), |r| expect_answer(r, -32601, "a method that does not exist"))
@@ -207,9 +175,9 @@ fn method_not_declared(view: &View<'_>) -> Verdict {
             c.request.message.method().and_then(|m| method::find(m, view.revision())?.capability_at(view.revision()));
         let undeclared = needs.is_some_and(|(_, path)| declared(capabilities, path).is_none());
         undeclared
-            && is_in_order(view, c.request)
+            && view.is_in_order(c.request)
             && c.error().is_some()
-            && c.response.is_some_and(|r| !is_beside(view, r))
+            && c.response.is_some_and(|r| !view.is_beside(r))
     });
     Verdict::every(calls, "no method of an undeclared capability was asked for and refused", |call| {
         call.response.map_or(Ok(()), |r| expect_code(r, -32601, "a method of an undeclared capability"))
@@ -220,9 +188,9 @@ fn invalid_params(view: &View<'_>) -> Verdict {
     let calls = view.calls_by(view.subject().peer()).filter(|c| {
         let of_json_rpc = matches!(c.error_code(), Some(-32700 | -32600 | -32602 | -32603));
         of_json_rpc
-            && is_in_order(view, c.request)
+            && view.is_in_order(c.request)
             && takes_no_such_params(view, c.request)
-            && c.response.is_some_and(|r| !is_beside(view, r))
+            && c.response.is_some_and(|r| !view.is_beside(r))
     });
     Verdict::every(
         calls,

@@ -38,7 +38,7 @@ impl Faulty<'_> {
 /// is no message, so bodies count only in a 200 response to a request that claims to be JSON.
 pub(super) fn theirs<'v>(view: &View<'v>) -> Vec<Faulty<'v>> {
     let lines = view.their_garbled().map(|g| (g.event, g.connection, g.malformed));
-    let bodies = view.exchanges().into_iter().filter_map(|x| {
+    let bodies = view.exchanges().iter().filter_map(|x| {
         let (response, status, headers) = x.response?;
         let (event, _) = x.received?;
         let claims = status == 200

@@ -1,12 +1,13 @@
 //! The page `basic`, section "_meta": required fields, capabilities declared with them, and the names of keys.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Map, Value};
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Kind, Transport, method};
 
-use super::errors::is_beside;
 use crate::asking;
-use crate::basic::versioning;
+use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{CLIENT_CAPABILITIES, Call, PROTOCOL_VERSION, Said, View};
@@ -68,11 +69,6 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_06_18, META, "Implementations MUST NOT make assumptions about values under reserved keys.")
         .unobservable("an assumption shows only in what it leads to, and no sentence says what that would be"),
 ];
-
-/// Whether a request carries both fields that the modern era requires.
-pub(crate) fn is_complete(request: Said<'_>) -> bool {
-    request.message.meta().is_some_and(|m| m.get(PROTOCOL_VERSION).is_some() && m.get(CLIENT_CAPABILITIES).is_some())
-}
 
 /// Every result of the judged party.
 pub(super) fn results<'v>(view: &View<'v>) -> Vec<(Said<'v>, &'v Value)> {
@@ -197,9 +193,9 @@ fn must_refuse(view: &View<'_>, call: &Call<'_>) -> bool {
     let version = request.message.meta().and_then(|m| m.get(PROTOCOL_VERSION));
     let served = version.is_none_or(|v| v == view.revision().as_str());
     let other_ground =
-        is_beside(view, response) || (call.error_code() == Some(-32601) && !request.is("server/discover"));
+        view.is_beside(response) || (call.error_code() == Some(-32601) && !request.is("server/discover"));
     let legacy = view.handshake(request.connection).is_some() || request.batched;
-    known && !is_complete(request) && served && !other_ground && !legacy && is_surely_modern(view, request)
+    known && !request.is_complete() && served && !other_ground && !legacy && is_surely_modern(view, request)
 }
 
 /// A request without any modern field may be a legacy one to a server of both eras, unless a header or the server's own
@@ -210,14 +206,17 @@ fn is_surely_modern(view: &View<'_>, request: Said<'_>) -> bool {
         .meta()
         .is_some_and(|m| [PROTOCOL_VERSION, CLIENT_CAPABILITIES].into_iter().any(|field| m.get(field).is_some()));
     let header = || {
-        let exchange = view.exchanges().into_iter().find(|x| x.number == request.exchange);
+        let exchange = view.exchange(request.exchange);
         exchange.is_some_and(|x| x.request_header("mcp-protocol-version") == Some(view.revision().as_str()))
     };
-    some_field || versioning::is_modern_only(view) || (view.transport() == Transport::StreamableHttp && header())
+    some_field || view.modern_only() == Some(true) || (view.transport() == Transport::StreamableHttp && header())
 }
 
+/// A key, a method and the params under it.
+type Input<'v> = (&'v str, &'v str, Option<&'v Value>);
+
 /// What an `input_required` result asks for: the key, the method and the params of each request in it.
-fn inputs(result: &Value) -> Vec<(&str, &str, Option<&Value>)> {
+fn inputs(result: &Value) -> Vec<Input<'_>> {
     let requests = result.get("inputRequests").and_then(Value::as_object);
     let each = requests.into_iter().flatten();
     each.filter_map(|(key, r)| Some((key.as_str(), r.get("method")?.as_str()?, r.get("params")))).collect()
@@ -250,19 +249,26 @@ fn undeclared_not_used(view: &View<'_>) -> Verdict {
 /// Refusals of requests that, with more declared, ask the client for something undeclared here.
 fn missing_capability_refused(view: &View<'_>) -> Verdict {
     let calls: Vec<_> = view.all_calls().collect();
+    let mut asking: BTreeMap<(&str, String), Vec<Vec<Input<'_>>>> = BTreeMap::new();
+    for call in &calls {
+        let asked = call.result().map(inputs).unwrap_or_default();
+        if !asked.is_empty() {
+            asking.entry(substance(call)).or_default().push(asked);
+        }
+    }
     let refused = calls.iter().copied().filter(|call| {
         let Some(declared) = call.request.message.meta().and_then(|m| m.get(CLIENT_CAPABILITIES)) else { return false };
         let first = call.request.message.params().is_some_and(|p| p.get("inputResponses").is_none());
-        let beside = call.response.is_none_or(|r| is_beside(view, r));
+        let beside = call.response.is_none_or(|r| view.is_beside(r));
         call.error().is_some()
             && first
             && !beside
-            && calls.iter().any(|other| {
-                let asked = other.result().map(inputs).unwrap_or_default();
-                let lacking =
-                    asked.iter().any(|(_, method, params)| asking::lacking(declared, method, *params).is_some());
-                lacking && same_request(call, other)
-            })
+            && asking
+                .get(&substance(call))
+                .into_iter()
+                .flatten()
+                .flatten()
+                .any(|(_, method, params)| asking::lacking(declared, method, *params).is_some())
     });
     Verdict::every(refused, "no request was refused that asks for input once a capability is declared", |call| {
         match (call.response, call.error_code()) {
@@ -274,33 +280,39 @@ fn missing_capability_refused(view: &View<'_>) -> Verdict {
     })
 }
 
-fn same_request(one: &Call<'_>, other: &Call<'_>) -> bool {
-    let bare = |call: &Call<'_>| {
-        let mut params = call.request.message.params().cloned().unwrap_or_default();
-        if let Value::Object(members) = &mut params {
-            members.remove("_meta");
-        }
-        params
-    };
-    one.request.message.method() == other.request.message.method() && bare(one) == bare(other)
+/// What a request asks, its metadata aside: the same for requests that ask the same.
+fn substance<'v>(call: &Call<'v>) -> (&'v str, String) {
+    let mut params = call.request.message.params().cloned().unwrap_or_default();
+    if let Value::Object(members) = &mut params {
+        members.remove("_meta");
+    }
+    (call.request.message.method().unwrap_or_default(), canonical(&params))
 }
 
 /// Requests that differ from a successful one in `clientInfo` and in nothing else.
 fn client_info_ignored(view: &View<'_>) -> Verdict {
-    let in_order = |c: &Call<'_>| c.response.is_some_and(|r| !is_beside(view, r)) && is_complete(c.request);
+    let in_order = |c: &Call<'_>| c.response.is_some_and(|r| !view.is_beside(r)) && c.request.is_complete();
     let calls: Vec<_> = view.all_calls().filter(in_order).collect();
-    let other_name = |one: &Call<'_>, other: &Call<'_>| {
-        let info = |c: &Call<'_>| c.request.message.meta().and_then(|m| m.get(CLIENT_INFO)).cloned();
-        let rest = |c: &Call<'_>| {
-            let mut meta = c.request.message.meta().cloned().unwrap_or_default();
-            if let Value::Object(members) = &mut meta {
-                members.remove(CLIENT_INFO);
-            }
-            meta
-        };
-        info(one) != info(other) && same_request(one, other) && rest(one) == rest(other)
+    let info = |c: &Call<'_>| c.request.message.meta().and_then(|m| m.get(CLIENT_INFO)).map(canonical);
+    let rest = |c: &Call<'_>| {
+        let mut meta = c.request.message.meta().cloned().unwrap_or_default();
+        if let Value::Object(members) = &mut meta {
+            members.remove(CLIENT_INFO);
+        }
+        canonical(&meta)
     };
-    let compared = calls.iter().copied().filter(|c| calls.iter().any(|o| o.result().is_some() && other_name(c, o)));
+    // Under which names a request succeeded; two are enough to find one that is another.
+    let mut granted: BTreeMap<_, BTreeSet<Option<String>>> = BTreeMap::new();
+    for call in calls.iter().filter(|c| c.result().is_some()) {
+        let names = granted.entry((substance(call), rest(call))).or_default();
+        if names.len() < 2 {
+            names.insert(info(call));
+        }
+    }
+    let compared = calls.iter().copied().filter(|call| {
+        let names = granted.get(&(substance(call), rest(call)));
+        names.is_some_and(|names| names.iter().any(|name| *name != info(call)))
+    });
     Verdict::every(compared, "no request succeeded that was also made under another `clientInfo`", |call| {
         match call.response {
             Some(r) if r.message.kind() == Kind::Error => {
@@ -328,7 +340,7 @@ fn missing_capability_listed(view: &View<'_>) -> Verdict {
 fn server_info(view: &View<'_>) -> Verdict {
     let calls = view.all_calls().filter(|c| {
         c.result().is_some()
-            && is_complete(c.request)
+            && c.request.is_complete()
             && !c.request.is("server/discover")
             && !c.request.is("initialize")
     });

@@ -46,10 +46,10 @@ fn unanswered(view: &View<'_>) -> Verdict {
 
 fn answer_to<'v>(view: &View<'v>, notification: Said<'v>) -> Option<Said<'v>> {
     if notification.exchange != 0 {
-        let exchange = view.exchanges().into_iter().find(|x| x.number == notification.exchange)?;
+        let exchange = view.exchange(notification.exchange)?;
         let alone = exchange.asked.iter().all(|s| s.message.kind() == Kind::Notification);
         let accepted = exchange.status().is_some_and(|status| status < 300);
-        let answer = exchange.told.into_iter().find(|s| s.message.kind().is_response());
+        let answer = exchange.told.iter().copied().find(|s| s.message.kind().is_response());
         return answer.filter(|_| alone && accepted);
     }
     let here = |s: &Said<'v>| s.connection == notification.connection;

@@ -165,7 +165,7 @@ fn open_request<'v>(view: &View<'v>, error: Said<'_>) -> Option<Said<'v>> {
 
 /// Over HTTP: the one request of the error's own exchange, where the error is not merely the body of a refusal by HTTP.
 fn posted_request<'v>(view: &View<'v>, error: Said<'_>) -> Option<Said<'v>> {
-    let exchange = view.exchanges().into_iter().find(|x| x.number == error.exchange)?;
+    let exchange = view.exchange(error.exchange)?;
     let [request] = exchange.asked[..] else { return None };
     let code = error.message.error_code();
     let was_read = exchange.status() == Some(200)

@@ -26,7 +26,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(dialect_recommended),
     server("schema.valid")
         .says(R2025_11_25, at("basic/index", "schema-validation"), "A schema MUST be valid by the dialect it declares, or by 2020-12.")
-        .how("Checks every keyword of tool schemas and elicitation schemas for the type its dialect gives it. Schemas of dialects before draft 6 or unknown ones are left alone.")
+        .how("Checks every keyword of tool schemas and elicitation schemas for the type its dialect gives it. Schemas of dialects before draft 6 or unknown ones are left alone, and an `inputSchema` that is no object to `tools.input-schema-object`.")
         .mend("Run the schema through a validator against its meta-schema and mend what it names.")
         .judge(valid),
     server("schema.dialect-supported")
@@ -49,7 +49,9 @@ fn schemas<'v>(view: &View<'v>) -> Vec<(usize, (String, &'v Value))> {
     for (said, result) in results(view) {
         for (index, tool) in result.get("tools").and_then(Value::as_array).into_iter().flatten().enumerate() {
             for name in ["inputSchema", "outputSchema"] {
-                found.extend(tool.get(name).map(|s| (said.event, (format!("/result/tools/{index}/{name}"), s))));
+                // An input schema that is no object is another rule's business: `tools.input-schema-object`.
+                let schema = tool.get(name).filter(|schema| name != "inputSchema" || schema.is_object());
+                found.extend(schema.map(|s| (said.event, (format!("/result/tools/{index}/{name}"), s))));
             }
         }
         for (key, request) in result.get("inputRequests").and_then(Value::as_object).into_iter().flatten() {

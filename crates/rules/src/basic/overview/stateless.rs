@@ -1,14 +1,15 @@
 //! The page `basic`, section "Statelessness".
 
-use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
 use wire::Kind;
 use wire::revision::R2026_07_28;
-use wire::trace::Content;
 
-use super::errors::{is_beside, is_in_order};
+use crate::content::canonical;
 use crate::rule::{Rule, at, server};
 use crate::verdict::Verdict;
-use crate::view::{Call, View};
+use crate::view::{Call, Said, View};
 
 /// The section's rules.
 pub(crate) const RULES: &[Rule] = &[
@@ -32,33 +33,35 @@ pub(crate) const RULES: &[Rule] = &[
         .unobservable("whether a server keeps state that no request names cannot be told from a change of its world"),
 ];
 
-/// What a request asks, its metadata aside.
-fn essence(call: &Call<'_>) -> (String, Option<Value>) {
-    let mut params = call.request.message.params().cloned();
-    if let Some(Value::Object(members)) = &mut params {
+/// What a request asks, its metadata aside: the same text for requests that ask the same.
+fn essence(call: &Call<'_>) -> (String, String) {
+    let mut params = call.request.message.params().cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    if let Value::Object(members) = &mut params {
         members.remove("_meta");
     }
-    let empty = Value::Object(serde_json::Map::new());
-    (call.request.message.method().unwrap_or_default().to_owned(), params.filter(|p| *p != empty))
+    (call.request.message.method().unwrap_or_default().to_owned(), canonical(&params))
+}
+
+/// What was asked with success.
+fn granted<'c, 'v: 'c>(calls: impl IntoIterator<Item = &'c Call<'v>>) -> BTreeSet<(String, String)> {
+    calls.into_iter().filter(|call| call.result().is_some()).map(essence).collect()
 }
 
 /// Whether a request was the first message of a connection that was seen to open.
 fn is_first(view: &View<'_>, call: &Call<'_>) -> bool {
-    let request = call.request;
-    let opened = view.frames().any(|(event, f)| {
-        event < request.event && f.connection == request.connection && matches!(f.content, Content::Opened)
-    });
-    let earlier = view.by(request.from).any(|s| s.connection == request.connection && s.index < request.index);
-    opened && !earlier && !view.our_garbled().any(|g| g.connection == request.connection && g.event < request.event)
+    let Said { connection, event, from, .. } = call.request;
+    let opened = view.opened(connection).is_some_and(|opened| opened < event);
+    opened && view.is_first(call.request) && !view.garbled_before(event, from, connection)
 }
 
 fn first_request_served(view: &View<'_>) -> Verdict {
     let usual = |c: &Call<'_>| {
-        let heard = c.response.is_some_and(|r| !is_beside(view, r));
-        heard && is_in_order(view, c.request) && !c.request.is("server/discover")
+        let heard = c.response.is_some_and(|r| !view.is_beside(r));
+        heard && view.is_in_order(c.request) && !c.request.is("server/discover")
     };
     let (first, later): (Vec<_>, Vec<_>) = view.all_calls().filter(usual).partition(|c| is_first(view, c));
-    let pairs = first.into_iter().filter(|f| later.iter().any(|l| l.result().is_some() && essence(l) == essence(f)));
+    let granted = granted(&later);
+    let pairs = first.into_iter().filter(|call| granted.contains(&essence(call)));
     Verdict::every(pairs, "no request succeeded that was also made as the first of a connection", |call| {
         match call.response {
             Some(r) if r.message.kind() == Kind::Error => {
@@ -76,18 +79,21 @@ fn first_request_served(view: &View<'_>) -> Verdict {
 /// Requests made while another one was open on their connection, that also succeeded when none was.
 fn concurrent_served(view: &View<'_>) -> Verdict {
     let usual = |c: &Call<'_>| {
-        let heard = c.response.is_some_and(|r| !is_beside(view, r));
+        let heard = c.response.is_some_and(|r| !view.is_beside(r));
         let brief = !c.request.is("subscriptions/listen") && !c.request.batched;
-        heard && brief && is_in_order(view, c.request)
+        heard && brief && view.is_in_order(c.request)
     };
     let calls: Vec<_> = view.all_calls().filter(usual).collect();
-    let is_open =
-        |other: &Call<'_>, event: usize| other.request.event < event && other.response.is_some_and(|r| r.event > event);
-    let (together, alone): (Vec<_>, Vec<_>) = calls.iter().copied().partition(|c| {
-        let here = |o: &&Call<'_>| o.request.connection == c.request.connection;
-        calls.iter().filter(here).any(|o| is_open(o, c.request.event))
+    // By connection, until when one of the requests so far is under way.
+    let mut open: BTreeMap<u32, usize> = BTreeMap::new();
+    let (together, alone): (Vec<_>, Vec<_>) = calls.iter().copied().partition(|call| {
+        let until = open.entry(call.request.connection).or_default();
+        let beside = *until > call.request.event;
+        *until = call.response.map_or(0, |response| response.event).max(*until);
+        beside
     });
-    let pairs = together.into_iter().filter(|t| alone.iter().any(|a| a.result().is_some() && essence(a) == essence(t)));
+    let granted = granted(&alone);
+    let pairs = together.into_iter().filter(|call| granted.contains(&essence(call)));
     Verdict::every(pairs, "no request succeeded alone that was also made while another was open", |call| {
         match call.response {
             Some(r) if r.message.kind() == Kind::Error => {
@@ -100,19 +106,20 @@ fn concurrent_served(view: &View<'_>) -> Verdict {
 }
 
 fn connection_not_required(view: &View<'_>) -> Verdict {
-    let calls: Vec<_> = view.all_calls().filter(|c| c.response.is_some() && is_in_order(view, c.request)).collect();
+    let calls: Vec<_> = view.all_calls().filter(|c| c.response.is_some() && view.is_in_order(c.request)).collect();
+    let mut given: BTreeMap<String, u32> = BTreeMap::new();
+    let mut served: BTreeSet<(u32, (String, String))> = BTreeSet::new();
+    for call in calls.iter().filter(|call| call.result().is_some()) {
+        if let Some(next) = call.result().and_then(|result| result.get("nextCursor")) {
+            given.entry(canonical(next)).or_insert(call.request.connection);
+        }
+        if cursor(call).is_some() {
+            served.insert((call.request.connection, essence(call)));
+        }
+    }
     let foreign = calls.iter().copied().filter(|used| {
-        let Some(cursor) = cursor(used) else { return false };
-        let given = calls.iter().find(|c| c.result().and_then(|r| r.get("nextCursor")) == Some(cursor));
-        let at_home = |home: u32| {
-            calls.iter().any(|c| {
-                c.request.connection == home
-                    && self::cursor(c) == Some(cursor)
-                    && c.result().is_some()
-                    && essence(c) == essence(used)
-            })
-        };
-        given.is_some_and(|g| g.request.connection != used.request.connection && at_home(g.request.connection))
+        let home = cursor(used).and_then(|cursor| given.get(&canonical(cursor)));
+        home.is_some_and(|&home| home != used.request.connection && served.contains(&(home, essence(used))))
     });
     Verdict::every(foreign, "no cursor was used both on the connection that gave it and on another", |call| match call
         .response

@@ -1,10 +1,12 @@
 //! The page `basic/patterns/cancellation` (before 2026-07-28: `basic/utilities/cancellation`).
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::{Era, Kind, Transport};
+use wire::{Era, Kind, RequestId, Transport};
 
-use crate::content::same_json;
+use crate::content::{canonical, same_json};
 use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Said, View};
@@ -156,8 +158,10 @@ fn ours<'v>(view: &View<'v>) -> impl Iterator<Item = Said<'v>> {
 
 /// The request that a cancellation names: the last of that id before it.
 fn target<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Call<'v>> {
-    let before = |call: &Call<'_>| call.request.event < said.event && call.request.connection == said.connection;
-    view.all_calls().filter(before).filter(|call| id(&call.request) == named(said)).last()
+    let named = RequestId::from_value(named(said)?)?;
+    let mut asked = view.requests_under(&named, view.subject().peer(), said.connection);
+    let request = asked.rfind(|request| request.event < said.event)?;
+    Some(Call { request, response: view.answer(request) })
 }
 
 /// Cancellations that count: of a request under way, which is neither the handshake nor run as a task. In the modern era
@@ -192,7 +196,17 @@ fn nothing_after<'v>(
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request under way was cancelled and then waited for")
 }
 
+/// Over modern HTTP a client cancels by closing the stream, on which nothing can come any more.
+fn by_leaving(view: &View<'_>) -> Option<Verdict> {
+    let leaves = view.era() == Era::Modern && view.transport() == Transport::StreamableHttp;
+    let why = "over Streamable HTTP a client of this revision cancels by closing the stream";
+    leaves.then(|| Verdict::NotApplicable(why.to_owned()))
+}
+
 fn not_answered(view: &View<'_>) -> Verdict {
+    if let Some(verdict) = by_leaving(view) {
+        return verdict;
+    }
     let answers = |call: &Call<'_>| call.response.is_some();
     // An answer within the time to spare crossed the cancellation: it proves nothing either way.
     let cancelled: Vec<_> = in_time(view);
@@ -207,21 +221,37 @@ fn not_answered(view: &View<'_>) -> Verdict {
     )
 }
 
-fn progress<'v>(view: &View<'v>, call: &Call<'v>) -> Vec<Said<'v>> {
-    let Some(token) = call.request.message.params().and_then(|p| p.get("_meta")?.get("progressToken")) else {
-        return Vec::new();
-    };
-    let told = view.notifications("notifications/progress").filter(|said| said.connection == call.request.connection);
-    told.filter(|said| said.message.params().and_then(|p| p.get("progressToken")) == Some(token)).collect()
+/// Progress notifications, by connection and token.
+struct Progress<'v>(BTreeMap<(u32, String), Vec<Said<'v>>>);
+
+impl<'v> Progress<'v> {
+    fn of(view: &View<'v>) -> Self {
+        let mut told: BTreeMap<(u32, String), Vec<Said<'v>>> = BTreeMap::new();
+        for said in view.notifications("notifications/progress") {
+            let Some(token) = said.message.params().and_then(|p| p.get("progressToken")) else { continue };
+            told.entry((said.connection, canonical(token))).or_default().push(said);
+        }
+        Self(told)
+    }
+
+    fn on(&self, call: &Call<'v>) -> &[Said<'v>] {
+        let token = call.request.message.params().and_then(|p| p.get("_meta")?.get("progressToken"));
+        let told = token.and_then(|token| self.0.get(&(call.request.connection, canonical(token))));
+        told.map_or(&[], Vec::as_slice)
+    }
 }
 
-fn stopped(view: &View<'_>) -> Verdict {
-    let worked = |said: &Said<'_>, call: &Call<'_>| progress(view, call).iter().any(|p| p.event < said.event);
+fn stopped<'v>(view: &View<'v>) -> Verdict {
+    if let Some(verdict) = by_leaving(view) {
+        return verdict;
+    }
+    let progress = Progress::of(view);
+    let worked = |said: &Said<'_>, call: &Call<'v>| progress.on(call).iter().any(|p| p.event < said.event);
     let cancelled = in_time(view).into_iter().filter(|(said, call)| call.response.is_none() && worked(said, call));
     nothing_after(
         view,
         cancelled.collect::<Vec<_>>(),
-        |call| progress(view, call),
+        |call| progress.on(call).to_vec(),
         "a cancelled request makes progress",
     )
 }
@@ -232,8 +262,8 @@ fn is_late(view: &View<'_>, said: &Said<'_>) -> bool {
 
 fn is_unknown(view: &View<'_>, said: &Said<'_>) -> bool {
     let readable = named(said).is_some_and(|id| id.is_string() || id.is_number());
-    let ever = || view.all_calls().any(|call| id(&call.request) == named(said));
-    readable && !ever()
+    let id = named(said).and_then(RequestId::from_value);
+    readable && !id.is_some_and(|id| view.has_asked(&id, view.subject().peer()))
 }
 
 fn is_malformed(view: &View<'_>, said: &Said<'_>) -> bool {

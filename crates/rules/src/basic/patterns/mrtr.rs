@@ -7,7 +7,6 @@ use serde_json::Value;
 use wire::json::{self, Outline};
 use wire::revision::R2026_07_28;
 
-use crate::basic::overview::errors::is_weighed;
 use crate::content::step;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Kept, Verdict};
@@ -181,7 +180,7 @@ fn malformed(view: &View<'_>) -> Verdict {
             first.request.message.method() == call.request.message.method() && name(first) == name(call)
         })
     };
-    let judged = view.all_calls().filter(|call| is_weighed(view, call) && wanted(call)).filter_map(|call| {
+    let judged = view.all_calls().filter(|call| view.is_weighed(call) && wanted(call)).filter_map(|call| {
         let (response, _) = (call.response?, responses(&call).filter(|value| wrong(value))?);
         let why = "malformed `inputResponses` are answered with a result";
         // Asking again is an answer too: nothing of what came was used.
@@ -208,7 +207,7 @@ fn retries<'v>(view: &View<'v>) -> Vec<(Call<'v>, Vec<&'v str>, &'v serde_json::
         let keys = before.get("inputRequests")?.as_object()?.keys().map(String::as_str).collect();
         Some((call, keys, entries))
     };
-    view.all_calls().filter(|call| is_weighed(view, call)).filter_map(retry).collect()
+    view.all_calls().filter(|call| view.is_weighed(call)).filter_map(retry).collect()
 }
 
 /// A retry should not be refused with -32602 for `why`.

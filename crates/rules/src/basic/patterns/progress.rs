@@ -1,11 +1,11 @@
 //! The page `basic/patterns/progress` (before 2026-07-28: `basic/utilities/progress`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
 
-use crate::content::same_json;
+use crate::content::{canonical, same_json};
 use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Said, View};
@@ -80,30 +80,37 @@ fn token<'v>(progress: &Said<'v>) -> Option<&'v Value> {
     progress.message.params()?.get("progressToken")
 }
 
-/// Every progress notification with the request it is about, if there is one.
-fn reports<'v>(view: &View<'v>) -> Vec<(Said<'v>, Option<Call<'v>>)> {
-    let told = view.notifications("notifications/progress").filter(|said| token(said).is_some() && view.current(*said));
-    told.map(|said| (said, about(view, &said))).collect()
+/// A progress notification and the request it is about, if there is one.
+type Report<'v> = (Said<'v>, Option<Call<'v>>);
+
+/// Every progress notification with the request it is about: the last one before it with the token, on its connection.
+fn reports<'v>(view: &View<'v>) -> Vec<Report<'v>> {
+    let mut asked: BTreeMap<(u32, String), Vec<Call<'v>>> = BTreeMap::new();
+    for call in view.all_calls() {
+        let Some(token) = given(&call) else { continue };
+        asked.entry((call.request.connection, canonical(token))).or_default().push(call);
+    }
+    let about = |said: &Said<'v>, token: &Value| {
+        let calls = asked.get(&(said.connection, canonical(token)))?;
+        let before = calls.partition_point(|call| call.request.event < said.event);
+        calls[..before].last().copied()
+    };
+    let told = view.notifications("notifications/progress").filter(|said| view.current(*said));
+    told.filter_map(|said| Some((said, about(&said, token(&said)?)))).collect()
 }
 
-/// The notifications about one request.
-fn of<'v>(reports: &[(Said<'v>, Option<Call<'v>>)], call: &Call<'_>) -> Vec<Said<'v>> {
-    let same = |about: &Option<Call<'_>>| about.is_some_and(|about| about.request.index == call.request.index);
-    reports.iter().filter(|(_, about)| same(about)).map(|(said, _)| *said).collect()
+/// The notifications about each request, by the request's place.
+fn by_request<'v>(view: &View<'v>) -> BTreeMap<usize, Vec<Said<'v>>> {
+    let mut told: BTreeMap<usize, Vec<Said<'v>>> = BTreeMap::new();
+    for (said, about) in reports(view) {
+        let Some(call) = about else { continue };
+        told.entry(call.request.index).or_default().push(said);
+    }
+    told
 }
 
 fn given<'v>(call: &Call<'v>) -> Option<&'v Value> {
     call.request.message.params()?.get("_meta")?.get("progressToken")
-}
-
-/// The request that progress is about: the last one before it with the token, on its connection.
-fn about<'v>(view: &View<'v>, progress: &Said<'v>) -> Option<Call<'v>> {
-    let before = |call: &Call<'_>| {
-        call.request.event < progress.event
-            && call.request.connection == progress.connection
-            && given(call) == token(progress)
-    };
-    view.all_calls().filter(before).last()
 }
 
 fn increases(view: &View<'_>) -> Verdict {
@@ -121,9 +128,10 @@ fn increases(view: &View<'_>) -> Verdict {
 
 fn known(view: &View<'_>) -> Verdict {
     let tokens: Vec<_> = view.all_calls().filter_map(|call| given(&call)).collect();
+    let alike: BTreeSet<String> = tokens.iter().map(|token| canonical(token)).collect();
     let told = reports(view).into_iter().map(|(said, _)| said);
     Verdict::every(told, "no progress was reported", |said| match token(said) {
-        Some(found) if !tokens.iter().any(|token| same_json(token, found)) => {
+        Some(found) if !alike.contains(&canonical(found)) && !tokens.iter().any(|token| same_json(token, found)) => {
             Err(said.breach("/params/progressToken", format!("no request gave the token {found}")))
         }
         _ => Ok(()),
@@ -142,20 +150,27 @@ fn plain_tokens(view: &View<'_>) -> Verdict {
 
 /// Streams may be read in another order than they were written, so only requests of one stream are compared.
 fn unique_tokens(view: &View<'_>) -> Verdict {
-    let own: Vec<_> = view.calls_by(view.subject()).filter(|call| given(call).is_some()).collect();
-    let judged = own.iter().enumerate().filter_map(|(index, call)| {
-        let open = |other: &&Call<'_>| {
-            let here =
-                other.request.connection == call.request.connection && other.request.exchange == call.request.exchange;
-            here && other.response.is_none_or(|response| response.event > call.request.event)
+    // Until when a request of a stream, and one of that token on it, is under way: the latest of all before.
+    let mut open: BTreeMap<(u32, u32, Option<String>), usize> = BTreeMap::new();
+    let own = view.calls_by(view.subject()).filter_map(|call| Some((call, given(&call)?)));
+    let judged = own.filter_map(|(call, token)| {
+        let Said { connection, exchange, event, .. } = call.request;
+        let end = call.response.map_or(usize::MAX, |response| response.event);
+        let mut under_way = |token: Option<String>| {
+            let until = open.entry((connection, exchange, token)).or_default();
+            let others = *until > event;
+            *until = end.max(*until);
+            others
         };
-        let mut open = own[..index].iter().filter(open).peekable();
-        open.peek()?;
-        let same = open.any(|other| given(other) == given(call));
+        let (any, same) = (under_way(None), under_way(Some(canonical(token))));
         let breach = || call.request.breach("/params/_meta/progressToken", "another request under way has this token");
-        Some((call.request.event, if same { Err(breach()) } else { Ok(()) }))
+        any.then(|| (event, if same { Err(breach()) } else { Ok(()) }))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "the server asked for progress on no two requests at a time")
+}
+
+fn of<'r, 'v>(reports: &'r BTreeMap<usize, Vec<Said<'v>>>, call: &Call<'_>) -> &'r [Said<'v>] {
+    reports.get(&call.request.index).map_or(&[], Vec::as_slice)
 }
 
 fn is_task(call: &Call<'_>) -> bool {
@@ -166,30 +181,33 @@ fn is_task(call: &Call<'_>) -> bool {
 }
 
 fn stops(view: &View<'_>) -> Verdict {
-    let reports = reports(view);
+    let reports = by_request(view);
     let judged = view.all_calls().filter(|call| given(call).is_some() && !is_task(call)).filter_map(|call| {
-        over(view, call.response?, &of(&reports, &call), "progress on a request that was answered before")
+        over(view, call.response?, of(&reports, &call), "progress on a request that was answered before")
     });
     Verdict::of(judged, "no request was told of progress, answered, and followed by anything")
 }
 
 fn task_stops(view: &View<'_>) -> Verdict {
-    let reports = reports(view);
+    let reports = by_request(view);
+    let mut ends: BTreeMap<(u32, String), Said<'_>> = BTreeMap::new();
+    for said in view.theirs() {
+        let Some(task) = ended_task(&said) else { continue };
+        ends.entry((said.connection, canonical(task))).or_insert(said);
+    }
     let judged = view.all_calls().filter(|call| given(call).is_some()).filter_map(|call| {
         let task = call.result()?.get("task")?.get("taskId")?;
-        let ended = view.theirs().find(|said| said.connection == call.request.connection && ends(said, task))?;
-        over(view, ended, &of(&reports, &call), "progress on a task that was over before")
+        let ended = *ends.get(&(call.request.connection, canonical(task)))?;
+        over(view, ended, of(&reports, &call), "progress on a task that was over before")
     });
     Verdict::of(judged, "no task was told of progress, ended, and followed by anything")
 }
 
-/// Whether a message says that a task is over.
-fn ends(said: &Said<'_>, task: &Value) -> bool {
-    let says = |body: &Value| {
-        let status = body.get("status").and_then(Value::as_str);
-        body.get("taskId") == Some(task) && matches!(status, Some("completed" | "failed" | "cancelled"))
-    };
-    said.message.params().or_else(|| said.message.result()).is_some_and(says)
+/// The task that a message says is over.
+fn ended_task<'v>(said: &Said<'v>) -> Option<&'v Value> {
+    let body = said.message.params().or_else(|| said.message.result())?;
+    let status = body.get("status").and_then(Value::as_str);
+    body.get("taskId").filter(|_| matches!(status, Some("completed" | "failed" | "cancelled")))
 }
 
 /// Judges that no report came after `ended` on its stream; kept where there were reports and something shows the end.
@@ -204,13 +222,8 @@ fn over(view: &View<'_>, ended: Said<'_>, reports: &[Said<'_>], why: &str) -> Op
 
 /// What shows that nothing more came after a response on its stream.
 fn end(view: &View<'_>, response: Said<'_>) -> Option<usize> {
-    let here = |said: &Said<'_>| said.connection == response.connection && said.exchange == response.exchange;
-    let next = view.theirs().find(|said| here(said) && said.event > response.event).map(|said| said.event);
-    let closed = || {
-        let of =
-            view.closings().find(|(event, frame, _)| *event > response.event && frame.exchange == response.exchange);
-        of.filter(|_| response.exchange != 0).map(|(event, ..)| event)
-    };
+    let next = view.told_after(response.event, response.connection, response.exchange);
+    let closed = || view.closed_after(response.event, response.exchange).filter(|_| response.exchange != 0);
     let window = || view.window_after(response.event, response.connection).map(|window| window.closed);
     next.or_else(closed).or_else(window)
 }

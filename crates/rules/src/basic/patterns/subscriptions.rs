@@ -5,7 +5,6 @@ use wire::revision::R2026_07_28;
 use wire::trace::Closed;
 use wire::{Kind, Party};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::rule::{Rule, at, server};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Said, View};
@@ -129,7 +128,7 @@ fn messages<'v>(view: &View<'v>, call: &Call<'v>) -> Vec<Said<'v>> {
 }
 
 fn acknowledged(view: &View<'_>) -> Verdict {
-    let open = listens(view).into_iter().filter(|call| is_weighed(view, call) && call.error().is_none());
+    let open = listens(view).into_iter().filter(|call| view.is_weighed(call) && call.error().is_none());
     let judged = open.filter_map(|call| {
         if let Some(said) = messages(view, &call).into_iter().find(|said| said.is(ACKNOWLEDGED)) {
             return Some((said.event, Ok(())));

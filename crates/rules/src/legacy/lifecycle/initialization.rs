@@ -67,7 +67,7 @@ fn initialize_first(view: &View<'_>) -> Verdict {
 
 /// The end of a quiet window on a connection between two events.
 fn quiet(view: &View<'_>, connection: u32, after: usize, before: usize) -> Option<usize> {
-    let windows = view.windows().into_iter().filter(|w| w.connection == connection);
+    let windows = view.windows().iter().filter(|w| w.connection == connection);
     windows.map(|w| w.closed).find(|closed| *closed > after && *closed < before)
 }
 
@@ -85,7 +85,7 @@ fn initialize_answered(view: &View<'_>) -> Verdict {
     let answered = view.calls("initialize").filter(|c| {
         let first = !view.by(Party::Client).any(|s| s.connection == c.request.connection && s.index < c.request.index);
         let known = super::versions::requested(c).is_some_and(|v| accepted.contains(&v));
-        let beside = c.response.is_none_or(|r| crate::basic::overview::errors::is_beside(view, r));
+        let beside = c.response.is_none_or(|r| view.is_beside(r));
         known && first && !c.request.batched && !beside && is_well_formed(c.request)
     });
     Verdict::every(answered, UNSEEN, |call| match call.response {

@@ -67,7 +67,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, OPERATION, "The server SHOULD send log messages only where it declared `logging`.")
         .says(R2025_06_18, OPERATION, "The server MUST send log messages only where it declared `logging`.")
         .gone(R2026_07_28)
-        .how("Compares every `notifications/message` with the server's declaration.")
+        .how("Compares every `notifications/message` with the server's declaration. Where this is but a SHOULD, messages without one are left to `logging.capability-declared`, which is a MUST.")
         .mend("Declare the capability `logging`, or log to stderr instead.")
         .judge(logging_negotiated),
     both("lifecycle.timeouts-kept")
@@ -166,6 +166,11 @@ fn updates_negotiated(view: &View<'_>) -> Verdict {
 }
 
 fn logging_negotiated(view: &View<'_>) -> Verdict {
+    let undeclared = view.server_capabilities().is_some_and(|own| declared(own, "logging").is_none());
+    let logs = || view.notifications("notifications/message").next().is_some();
+    if !view.revision().at_least(R2025_06_18) && undeclared && logs() {
+        return Verdict::NotSeen("`logging.capability-declared` judges it here".to_owned());
+    }
     announced_only(view, |name| name == "notifications/message")
 }
 
@@ -186,7 +191,7 @@ fn announced_only(view: &View<'_>, concerns: impl Fn(&str) -> bool) -> Verdict {
         .filter(|(_, path, own)| declared(own, path).is_none())
         .map(|(said, path, _)| said.breach("/method", format!("the server did not declare `{path}`")))
         .collect();
-    let windows = view.windows().into_iter().filter(|w| of(w.connection).is_some()).map(|w| w.closed);
+    let windows = view.windows().iter().filter(|w| of(w.connection).is_some()).map(|w| w.closed);
     let witnesses = announced.iter().map(|(said, ..)| said.event).chain(windows);
     Verdict::never(breaches, witnesses, "the server sent no such notification, and no quiet window was kept")
 }

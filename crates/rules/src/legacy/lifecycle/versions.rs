@@ -123,9 +123,7 @@ fn version_latest(view: &View<'_>) -> Verdict {
 }
 
 fn version_error(view: &View<'_>) -> Verdict {
-    let refused = unknown(view).filter(|c| {
-        c.error().is_some() && c.response.is_some_and(|r| !crate::basic::overview::errors::is_beside(view, r))
-    });
+    let refused = unknown(view).filter(|c| c.error().is_some() && c.response.is_some_and(|r| !view.is_beside(r)));
     Verdict::every(refused, "no version that never existed was refused", |call| {
         let (Some(response), Some(error)) = (call.response, call.error()) else { return Ok(()) };
         if call.error_code() != Some(-32602) {

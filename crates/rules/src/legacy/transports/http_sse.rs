@@ -38,8 +38,8 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// The streams that clients opened.
-pub(crate) fn streams<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
-    let mut all = view.exchanges();
+pub(crate) fn streams<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
+    let mut all: Vec<_> = view.exchanges().iter().collect();
     all.retain(|x| x.partner == Some(Party::Server) && x.is("GET") && x.is_stream() && x.succeeded());
     all
 }
@@ -59,8 +59,8 @@ fn path(uri: &str) -> &str {
 
 fn post_endpoint(view: &View<'_>) -> Verdict {
     let streams = streams(view);
-    let named: Vec<&str> = streams.iter().filter_map(endpoint).map(|(_, uri)| path(uri)).collect();
-    let posts = view.exchanges().into_iter().filter(|x| {
+    let named: Vec<&str> = streams.iter().filter_map(|x| endpoint(x)).map(|(_, uri)| path(uri)).collect();
+    let posts = view.exchanges().iter().filter(|x| {
         x.is("POST")
             && x.partner == Some(Party::Server)
             && x.path().is_some_and(|p| named.iter().any(|n| *n == p || (!n.starts_with('/') && p.ends_with(n))))

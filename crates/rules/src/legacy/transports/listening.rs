@@ -96,12 +96,12 @@ fn get_stream_or_405(view: &View<'_>) -> Verdict {
 }
 
 /// Whether the session of `x` still served a request later on.
-fn lives_on(all: &[Exchange<'_>], x: &Exchange<'_>) -> bool {
+fn lives_on(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
     all.iter().any(|y| y.event() > x.event() && y.session() == x.session() && y.succeeded())
 }
 
 /// Streams opened with GET that do not resume another.
-fn listening<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
+fn listening<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
     all.retain(|x| x.is("GET") && x.is_stream() && x.succeeded() && x.request_header("last-event-id").is_none());
     all
@@ -150,7 +150,7 @@ fn not_broadcast(view: &View<'_>) -> Verdict {
     let mut streams = view.endpoint_exchanges();
     streams.retain(|x| x.is_stream() && x.resumes().is_none());
     let said: Vec<(&Exchange<'_>, Said<'_>)> =
-        streams.iter().flat_map(|x| x.told.iter().map(move |&s| (x, s))).collect();
+        streams.iter().flat_map(|&x| x.told.iter().map(move |&s| (x, s))).collect();
     for (index, (x, one)) in said.iter().enumerate() {
         let twin = said[index + 1..].iter().find(|(y, other)| {
             y.number != x.number && y.connection == x.connection && same(view, (x, *one), (y, *other))

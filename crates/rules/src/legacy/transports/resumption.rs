@@ -40,15 +40,15 @@ fn session<'v>(x: &Exchange<'v>) -> (u32, Option<&'v str>) {
     (x.connection, x.session().or_else(|| x.response_header("mcp-session-id")))
 }
 
-fn streams<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
+fn streams<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
     all.retain(|x| x.is_stream() && x.succeeded());
     all
 }
 
 /// Events with an id and data, with their exchange, in the order in which they came.
-fn identified<'a, 'v>(streams: &'a [Exchange<'v>]) -> Vec<(usize, &'a Exchange<'v>, &'v str, &'v str)> {
-    let each = streams.iter().flat_map(|x| {
+fn identified<'a, 'v>(streams: &[&'a Exchange<'v>]) -> Vec<(usize, &'a Exchange<'v>, &'v str, &'v str)> {
+    let each = streams.iter().flat_map(|&x| {
         x.blocks.iter().filter_map(move |&(event, block)| {
             let id = block.id.as_deref().filter(|id| !id.is_empty())?;
             Some((event, x, id, block.data.as_deref()?))
@@ -83,7 +83,7 @@ fn event_ids_unique(view: &View<'_>) -> Verdict {
 }
 
 /// Which stream each event id was first given on; a resumption counts as the stream that it resumes.
-fn origins<'v>(streams: &[Exchange<'v>]) -> BTreeMap<((u32, Option<&'v str>), &'v str), u32> {
+fn origins<'v>(streams: &[&Exchange<'v>]) -> BTreeMap<((u32, Option<&'v str>), &'v str), u32> {
     let mut origins = BTreeMap::new();
     for (_, x, id, _) in identified(streams) {
         let resumed = x.resumes().and_then(|last| origins.get(&(session(x), last)).copied());

@@ -76,23 +76,23 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// A session that a server assigned.
-pub(crate) struct Issued<'v> {
+pub(crate) struct Issued<'a, 'v> {
     /// The exchange of the `initialize` request.
-    pub exchange: Exchange<'v>,
+    pub exchange: &'a Exchange<'v>,
     /// The session's id.
     pub id: &'v str,
 }
 
-impl Located for Issued<'_> {
+impl Located for Issued<'_, '_> {
     fn event(&self) -> usize {
         self.exchange.event()
     }
 }
 
 /// The sessions that the server assigned, in order.
-pub(crate) fn issued<'v>(view: &View<'v>) -> Vec<Issued<'v>> {
-    let opens = |x: &Exchange<'_>| x.succeeded() && x.asked.iter().any(|s| s.is("initialize"));
-    let assigned = |x: Exchange<'v>| {
+pub(crate) fn issued<'a, 'v>(view: &'a View<'v>) -> Vec<Issued<'a, 'v>> {
+    let opens = |x: &&Exchange<'_>| x.succeeded() && x.asked.iter().any(|s| s.is("initialize"));
+    let assigned = |x: &'a Exchange<'v>| {
         let id = x.response_header("mcp-session-id")?;
         Some(Issued { exchange: x, id })
     };
@@ -186,7 +186,7 @@ fn session_id_visible(view: &View<'_>) -> Verdict {
 }
 
 /// The session of an exchange's connection at that time.
-fn current<'a, 'v>(issued: &'a [Issued<'v>], x: &Exchange<'v>) -> Option<&'a Issued<'v>> {
+fn current<'i, 'a, 'v>(issued: &'i [Issued<'a, 'v>], x: &Exchange<'v>) -> Option<&'i Issued<'a, 'v>> {
     issued.iter().rfind(|i| i.exchange.connection == x.connection && i.event() < x.event())
 }
 
@@ -264,9 +264,9 @@ fn bad_version_header_400(view: &View<'_>) -> Verdict {
 }
 
 /// A request of the same session, with another version header, that was accepted.
-fn twin<'a, 'v>(all: &'a [Exchange<'v>], x: &Exchange<'v>) -> Option<&'a Exchange<'v>> {
+fn twin<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Option<&'a Exchange<'v>> {
     let version = |y: &Exchange<'v>| y.request_header("mcp-protocol-version");
-    all.iter().find(|y| {
+    all.iter().copied().find(|y| {
         y.is("POST")
             && y.succeeded()
             && y.connection == x.connection

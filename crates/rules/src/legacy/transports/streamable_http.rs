@@ -56,7 +56,7 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Streams that answer a POST with at least one request.
-fn answering<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
+fn answering<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
     all.retain(|x| x.is("POST") && x.is_stream() && x.succeeded() && !x.garbled && x.requests().next().is_some());
     all
@@ -90,7 +90,7 @@ fn any_cancelled(view: &View<'_>, x: &Exchange<'_>) -> bool {
 
 /// Whether the session of an exchange was refused later on, or ended by the client before the exchange was over: then its
 /// streams may end.
-fn expired(all: &[Exchange<'_>], x: &Exchange<'_>) -> bool {
+fn expired(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
     let Some(session) = x.session() else { return false };
     let over = x.closed.map_or(usize::MAX, |(event, ..)| event);
     let ends = |y: &Exchange<'_>| y.is("DELETE") && y.request.is_some_and(|(event, ..)| event < over);
@@ -99,10 +99,10 @@ fn expired(all: &[Exchange<'_>], x: &Exchange<'_>) -> bool {
 }
 
 /// GETs that resume the stream of `x`, directly or by way of another resumption.
-fn resumptions<'a, 'v>(all: &'a [Exchange<'v>], x: &Exchange<'v>) -> Vec<&'a Exchange<'v>> {
+fn resumptions<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Vec<&'a Exchange<'v>> {
     let mut ids: Vec<&str> = x.blocks.iter().filter_map(|(_, b)| b.id.as_deref()).collect();
     let mut found = Vec::new();
-    for y in all.iter().filter(|y| y.event() > x.event() && y.connection == x.connection) {
+    for &y in all.iter().filter(|y| y.event() > x.event() && y.connection == x.connection) {
         if y.resumes().is_some_and(|id| ids.contains(&id)) {
             ids.extend(y.blocks.iter().filter_map(|(_, b)| b.id.as_deref()));
             found.push(y);
@@ -113,8 +113,10 @@ fn resumptions<'a, 'v>(all: &'a [Exchange<'v>], x: &Exchange<'v>) -> Vec<&'a Exc
 
 fn stream_primed(view: &View<'_>) -> Verdict {
     let says = |block: &SseFields| block.id.is_some() || block.data.is_some() || block.event.is_some();
-    let firsts =
-        answering(view).into_iter().filter(polls).filter_map(|x| x.blocks.iter().copied().find(|(_, b)| says(b)));
+    let firsts = answering(view)
+        .into_iter()
+        .filter(|x| polls(x))
+        .filter_map(|x| x.blocks.iter().copied().find(|(_, b)| says(b)));
     let firsts: Vec<_> = firsts.collect();
     Verdict::every(firsts, "no stream answered a request of a client that knows of resumption", |&(event, block)| {
         if has_id(block) && block.data.as_deref() == Some("") {
@@ -141,14 +143,14 @@ fn stream_carries_response(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
     let mut witnesses = Vec::new();
     for x in answering(view) {
-        let resumed = resumptions(&all, &x);
+        let resumed = resumptions(&all, x);
         let carried =
             |request| x.response_to(request).is_some() || resumed.iter().any(|y| y.response_to(request).is_some());
-        let ends = std::iter::once(&x).chain(resumed.iter().copied()).all(Exchange::ended);
-        let untried = resumable(&x) && resumed.is_empty();
+        let ends = std::iter::once(x).chain(resumed.iter().copied()).all(Exchange::ended);
+        let untried = resumable(x) && resumed.is_empty();
         if x.requests().all(carried) {
             witnesses.push(x.responses().last().map_or(x.event(), |r| r.event));
-        } else if ends && !untried && !any_cancelled(view, &x) && !expired(&all, &x) {
+        } else if ends && !untried && !any_cancelled(view, x) && !expired(&all, x) {
             let end = x.closed.map_or(x.event(), |(event, ..)| event);
             return Verdict::Broken(Breach::at(end, "", "the stream ended without the response"));
         }

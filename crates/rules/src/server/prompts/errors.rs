@@ -3,9 +3,9 @@
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::rule::{Anchor, Rule, at, server};
-use crate::server::listing::{PROMPTS, capability, definition, surely_lacks};
+use crate::server::catalogue::Catalogue;
+use crate::server::listing::{PROMPTS, capability};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -56,7 +56,7 @@ pub(crate) const RULES: &[Rule] = &[
 
 fn asked<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
     let named = |call: Call<'v>| Some((call, call.request.message.params()?.get("name")?.as_str()?));
-    view.calls("prompts/get").filter(|call| is_weighed(view, call)).filter_map(named).collect()
+    view.calls("prompts/get").filter(|call| view.is_weighed(call)).filter_map(named).collect()
 }
 
 /// An error judged by its code; other codes than JSON-RPC's own say that something else was wrong.
@@ -72,7 +72,8 @@ fn coded(call: &Call<'_>) -> Option<(usize, Kept)> {
 
 /// Prompts may exist that are not listed: only what was refused, or answered with no message, is judged.
 fn unknown(view: &View<'_>) -> Verdict {
-    let unknown = asked(view).into_iter().filter(|(_, name)| surely_lacks(view, &PROMPTS, name));
+    let prompts = Catalogue::of(view, &PROMPTS);
+    let unknown = asked(view).into_iter().filter(|(_, name)| prompts.surely_lacks(name));
     let judged = unknown.filter_map(|(call, _)| {
         let messages = call.result().and_then(|r| r.get("messages")).and_then(Value::as_array);
         match (call.response, messages) {
@@ -87,8 +88,9 @@ fn unknown(view: &View<'_>) -> Verdict {
 
 /// Requests for listed prompts that lack an argument, and which.
 fn lacking<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
+    let prompts = Catalogue::of(view, &PROMPTS);
     let lacks = |(call, name): (Call<'v>, &'v str)| {
-        let arguments = definition(view, &PROMPTS, name)?.get("arguments")?.as_array()?;
+        let arguments = prompts.definition(name)?.get("arguments")?.as_array()?;
         let given = call.request.message.params()?.get("arguments");
         let required = arguments.iter().filter(|argument| argument.get("required").is_some_and(|r| r == true));
         let mut names = required.filter_map(|argument| argument.get("name")?.as_str());

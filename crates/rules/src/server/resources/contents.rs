@@ -1,12 +1,13 @@
 //! `server/resources`: URIs and contents.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::content::{is_base64, scheme, uri_fault};
 use crate::rule::{Anchor, Rule, at, server};
-use crate::server::listing::{Item, RESOURCES, TEMPLATES, could_make, items};
+use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items};
 use crate::verdict::Verdict;
 use crate::view::{Call, View};
 
@@ -71,16 +72,14 @@ fn has_contents(call: &Call<'_>) -> bool {
 }
 
 fn validated(view: &View<'_>) -> Verdict {
-    let listed = |uri: &str| {
-        let template = |item: &Item<'_>| item.text("uriTemplate").is_some_and(|template| could_make(template, uri));
-        items(view, &RESOURCES).iter().any(|item| item.text("uri") == Some(uri))
-            || items(view, &TEMPLATES).iter().any(template)
-    };
+    let resources: BTreeSet<_> = items(view, &RESOURCES).iter().filter_map(|item| item.text("uri")).collect();
+    let templates: BTreeSet<_> = items(view, &TEMPLATES).iter().filter_map(|item| item.text("uriTemplate")).collect();
+    let listed = |uri: &str| resources.contains(uri) || templates.iter().any(|template| could_make(template, uri));
     let odd = |call: &Call<'_>| match asked(call).map(Value::as_str) {
         Some(Some(uri)) => uri_fault(uri).is_some() && !listed(uri),
         _ => true,
     };
-    let judged = view.calls("resources/read").filter(|c| is_weighed(view, c) && odd(c)).filter_map(|call| {
+    let judged = view.calls("resources/read").filter(|c| view.is_weighed(c) && odd(c)).filter_map(|call| {
         let response = call.response?;
         let breach = || response.breach("/result/contents", "what is no URI was read all the same");
         Some((response.event, if has_contents(&call) { Err(breach()) } else { Ok(()) }))
@@ -130,7 +129,7 @@ fn is_passwords(call: &Call<'_>) -> bool {
 
 fn traversal(view: &View<'_>) -> Verdict {
     let climbing = |call: &Call<'_>| asked(call).and_then(Value::as_str).is_some_and(climbs);
-    let judged = view.calls("resources/read").filter(|c| is_weighed(view, c) && climbing(c)).filter_map(|call| {
+    let judged = view.calls("resources/read").filter(|c| view.is_weighed(c) && climbing(c)).filter_map(|call| {
         let response = call.response?;
         if is_passwords(&call) {
             let why = "a path with `..` led to the system's password file";

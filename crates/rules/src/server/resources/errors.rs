@@ -1,13 +1,15 @@
 //! `server/resources#error-handling`: what becomes of reads of what does not exist.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 use wire::Era;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::content::scheme;
 use crate::rule::{Anchor, Rule, at, server};
-use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items, surely_lacks, walks};
+use crate::server::catalogue::Catalogue;
+use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items, walks};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -38,21 +40,25 @@ fn uri<'v>(call: &Call<'v>) -> Option<&'v str> {
 /// Reads of URIs that surely do not exist: both lists were read to their ends, no template could make the URI, and the
 /// server named it nowhere else.
 fn missing<'v>(view: &View<'v>) -> Vec<Call<'v>> {
-    view.calls("resources/read").filter(|call| is_weighed(view, call) && is_missing(view, call)).collect()
-}
-
-fn is_missing(view: &View<'_>, call: &Call<'_>) -> bool {
-    let Some(uri) = uri(call) else { return false };
-    let refused = || view.calls(TEMPLATES.method).any(|call| call.error_code() == Some(-32601));
+    let resources = Catalogue::of(view, &RESOURCES);
     let templates = items(view, &TEMPLATES);
-    let named = || {
-        let reads = |index: usize| view.calls("resources/read").any(|c| c.response.is_some_and(|r| r.index == index));
-        view.theirs().any(|said| !reads(said.index) && said.message.text().contains(uri))
+    let refused = || view.calls(TEMPLATES.method).any(|call| call.error_code() == Some(-32601));
+    if walks(view, &TEMPLATES).is_empty() && !refused() {
+        return Vec::new();
+    }
+    let fits = |uri: &str| {
+        templates.iter().any(|item| item.text("uriTemplate").is_none_or(|template| could_make(template, uri)))
     };
-    surely_lacks(view, &RESOURCES, uri)
-        && (!walks(view, &TEMPLATES).is_empty() || refused())
-        && templates.iter().all(|item| item.text("uriTemplate").is_some_and(|template| !could_make(template, uri)))
-        && !named()
+    let reads: BTreeSet<usize> = view.calls("resources/read").filter_map(|c| Some(c.response?.index)).collect();
+    let elsewhere: Vec<_> = view.theirs().filter(|said| !reads.contains(&said.index)).collect();
+    let mut judged: BTreeMap<&str, bool> = BTreeMap::new();
+    let asked = view.calls("resources/read").filter(|call| view.is_weighed(call));
+    let surely = asked.filter(|call| {
+        let Some(uri) = uri(call) else { return false };
+        let named = || elsewhere.iter().any(|said| said.message.text().contains(uri));
+        *judged.entry(uri).or_insert_with(|| resources.surely_lacks(uri) && !fits(uri) && !named())
+    });
+    surely.collect()
 }
 
 /// Whether the server itself says that it knows no such resource.
@@ -63,18 +69,23 @@ fn says_so(call: &Call<'_>) -> bool {
 }
 
 /// In the legacy era a URI of a foreign scheme may be refused as a wrong parameter before anything is looked for.
-fn is_at_home(view: &View<'_>, call: &Call<'_>) -> bool {
-    let of = |uri: &str| scheme(uri).map(str::to_ascii_lowercase);
-    let wanted = uri(call).and_then(of);
-    wanted.is_some() && items(view, &RESOURCES).iter().any(|item| item.text("uri").and_then(of) == wanted)
+fn is_at_home(homes: &BTreeSet<String>, call: &Call<'_>) -> bool {
+    uri(call).and_then(scheme).is_some_and(|scheme| homes.contains(&scheme.to_ascii_lowercase()))
+}
+
+/// The schemes of the resources that the server lists, in lower case.
+fn homes(view: &View<'_>) -> BTreeSet<String> {
+    let listed = items(view, &RESOURCES);
+    listed.iter().filter_map(|item| Some(scheme(item.text("uri")?)?.to_ascii_lowercase())).collect()
 }
 
 fn code(view: &View<'_>) -> Verdict {
     let due = if view.era() == Era::Modern { -32602 } else { -32002 };
-    let missing: Vec<usize> = missing(view).iter().map(|call| call.request.index).collect();
-    let judged = view.calls("resources/read").filter(|call| is_weighed(view, call)).filter_map(|call| {
+    let homes = homes(view);
+    let missing: BTreeSet<usize> = missing(view).iter().map(|call| call.request.index).collect();
+    let judged = view.calls("resources/read").filter(|call| view.is_weighed(call)).filter_map(|call| {
         let (response, code) = (call.response?, call.error_code()?);
-        let surely = missing.contains(&call.request.index) && (view.era() == Era::Modern || is_at_home(view, &call));
+        let surely = missing.contains(&call.request.index) && (view.era() == Era::Modern || is_at_home(&homes, &call));
         // Other codes tell of something else: a missing method, a session, a missing permission.
         let about_it = matches!(code, -32002 | -32603 | -32602 | -32600 | -32000);
         if !about_it || !(surely || (uri(&call).is_some() && says_so(&call))) {

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use wire::revision::{R2024_11_05, R2025_11_25};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::schema::{Fit, fit};
-use crate::server::listing::{TOOLS, definition, surely_lacks};
+use crate::server::catalogue::Catalogue;
+use crate::server::listing::TOOLS;
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -75,8 +75,9 @@ fn name<'v>(call: &Call<'v>) -> Option<&'v str> {
 
 /// Calls under names that no list has.
 fn unknown<'v>(view: &View<'v>) -> Vec<Call<'v>> {
-    let missing = |call: &Call<'_>| name(call).is_some_and(|name| surely_lacks(view, &TOOLS, name));
-    view.calls("tools/call").filter(|call| is_weighed(view, call) && missing(call)).collect()
+    let tools = Catalogue::of(view, &TOOLS);
+    let missing = |call: &Call<'_>| name(call).is_some_and(|name| tools.surely_lacks(name));
+    view.calls("tools/call").filter(|call| view.is_weighed(call) && missing(call)).collect()
 }
 
 /// A success proves a tool that is not listed: nothing forbids those.
@@ -114,7 +115,7 @@ fn malformed_refused(view: &View<'_>) -> Verdict {
         let arguments = params(call).and_then(|p| p.get("arguments"));
         name(call).is_none() || arguments.is_some_and(|a| !a.is_object() && !a.is_null())
     };
-    let calls = view.calls("tools/call").filter(|call| is_weighed(view, call) && malformed(call));
+    let calls = view.calls("tools/call").filter(|call| view.is_weighed(call) && malformed(call));
     Verdict::every(calls.filter(|call| call.response.is_some()), "no malformed call was answered", |call| {
         match (call.response, call.result()) {
             (Some(response), Some(_)) => Err(response.breach("/result", "a malformed call is answered with a result")),
@@ -124,8 +125,9 @@ fn malformed_refused(view: &View<'_>) -> Verdict {
 }
 
 fn invalid_input_reported(view: &View<'_>) -> Verdict {
-    let judged = view.calls("tools/call").filter(|call| is_weighed(view, call)).filter_map(|call| {
-        let schema = definition(view, &TOOLS, name(&call)?)?.get("inputSchema")?;
+    let tools = Catalogue::of(view, &TOOLS);
+    let judged = view.calls("tools/call").filter(|call| view.is_weighed(call)).filter_map(|call| {
+        let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let empty = json!({});
         let arguments = params(&call)?.get("arguments").unwrap_or(&empty);
         let refused = arguments.is_object() && matches!(fit(schema, arguments), Fit::No(..));

@@ -2,7 +2,6 @@
 
 use wire::revision::R2025_11_25;
 
-use crate::basic::overview::errors::is_weighed;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing::{Item, TOOLS, items, walks};
 use crate::verdict::{Kept, Verdict};
@@ -82,7 +81,7 @@ fn case_sensitive(view: &View<'_>) -> Verdict {
     let alike =
         |tool: &Item<'_>, name: &str| tool.text("name").is_some_and(|n| n.to_lowercase() == name.to_lowercase());
     let walked = !walks(view, &TOOLS).is_empty();
-    let judged = view.calls("tools/call").filter(|call| walked && is_weighed(view, call)).filter_map(|call| {
+    let judged = view.calls("tools/call").filter(|call| walked && view.is_weighed(call)).filter_map(|call| {
         let name = call.request.message.params()?.get("name")?.as_str()?;
         let tool = tools.iter().find(|tool| alike(tool, name)).filter(|_| !listed(name))?;
         let response = call.response?;

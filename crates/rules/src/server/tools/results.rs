@@ -6,6 +6,7 @@ use wire::revision::R2025_06_18;
 use crate::content::same_json;
 use crate::rule::{Rule, at, server};
 use crate::schema::{Fit, fit};
+use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, TOOLS};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Said, View};
@@ -89,13 +90,14 @@ fn mirrored(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no tool returned structured content")
 }
 
-fn promised<'v>(view: &View<'v>, name: &str) -> Option<&'v Value> {
-    listing::definition(view, &TOOLS, name)?.get("outputSchema").filter(|schema| schema.is_object())
+fn promised<'v>(tools: &Catalogue<'v>, name: &str) -> Option<&'v Value> {
+    tools.definition(name)?.get("outputSchema").filter(|schema| schema.is_object())
 }
 
 fn present(view: &View<'_>) -> Verdict {
+    let tools = Catalogue::of(view, &TOOLS);
     let judged = successes(view).filter_map(|(said, name, result)| {
-        promised(view, name)?;
+        promised(&tools, name)?;
         let why = "the tool has an `outputSchema`, the result no `structuredContent`";
         let there = result.get("structuredContent").is_some();
         Some((said.event, if there { Ok(()) } else { Err(said.breach("/result", why)) }))
@@ -104,8 +106,9 @@ fn present(view: &View<'_>) -> Verdict {
 }
 
 fn conforms(view: &View<'_>) -> Verdict {
+    let tools = Catalogue::of(view, &TOOLS);
     let judged = successes(view).filter_map(|(said, name, result)| {
-        let kept: Kept = match fit(promised(view, name)?, result.get("structuredContent")?) {
+        let kept: Kept = match fit(promised(&tools, name)?, result.get("structuredContent")?) {
             Fit::Yes => Ok(()),
             Fit::No(pointer, why) => Err(said.breach(format!("/result/structuredContent{pointer}"), why)),
             Fit::Unsure => return None,

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_03_26};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::rule::{Anchor, Rule, at, safety, server};
-use crate::server::listing::{self, PROMPTS, surely_lacks};
+use crate::server::catalogue::Catalogue;
+use crate::server::listing::{self, PROMPTS};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -80,7 +80,7 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 fn calls<'v>(view: &View<'v>) -> Vec<Call<'v>> {
-    view.calls("completion/complete").filter(|call| is_weighed(view, call)).collect()
+    view.calls("completion/complete").filter(|call| view.is_weighed(call)).collect()
 }
 
 fn values(result: &Value) -> Option<&Vec<Value>> {
@@ -149,10 +149,11 @@ fn not_supported(view: &View<'_>) -> Verdict {
 }
 
 fn unknown_prompt(view: &View<'_>) -> Verdict {
+    let prompts = Catalogue::of(view, &PROMPTS);
     let unknown = calls(view).into_iter().filter(|call| {
         let name = call.request.message.params().and_then(|p| p.get("ref")?.get("name")?.as_str());
         let kind = call.request.message.params().and_then(|p| p.get("ref")?.get("type")?.as_str());
-        let missing = |name: &str| surely_lacks(view, &PROMPTS, name);
+        let missing = |name: &str| prompts.surely_lacks(name);
         lacking(call).is_none() && kind == Some("ref/prompt") && name.is_some_and(missing)
     });
     // Values prove a prompt that is not listed: nothing forbids those.

@@ -4,7 +4,6 @@ use serde_json::Value;
 use wire::Era;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
-use crate::basic::overview::errors::is_weighed;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing;
 use crate::verdict::{Kept, Verdict};
@@ -184,7 +183,7 @@ fn odd_level<'v>(view: &View<'v>, call: &Call<'v>) -> Option<&'v Value> {
 }
 
 fn invalid_refused(view: &View<'_>) -> Verdict {
-    let judged = view.all_calls().filter(|call| is_weighed(view, call)).filter_map(|call| {
+    let judged = view.all_calls().filter(|call| view.is_weighed(call)).filter_map(|call| {
         let level = odd_level(view, &call)?;
         let response = call.response?;
         let kept: Kept = match call.error_code() {

@@ -4,7 +4,6 @@ use serde_json::Value;
 use wire::Era;
 use wire::revision::R2024_11_05;
 
-use crate::basic::overview::errors::is_weighed;
 use crate::rule::{Anchor, Rule, at, safety, server};
 use crate::server::listing::{ALL, List, Page, pages};
 use crate::verdict::{Breach, Kept, Verdict};
@@ -54,7 +53,7 @@ fn made_up<'v>(view: &View<'v>) -> Vec<(&'static List, Call<'v>, &'v Value)> {
         let given = move |cursor: &Value| pages.iter().any(|page| page.next().is_some_and(|next| cursor == next));
         view.calls(list.method).filter_map(move |call| {
             let cursor = call.request.message.params()?.get("cursor")?;
-            let counts = !cursor.is_null() && cursor != "" && !given(cursor) && is_weighed(view, &call);
+            let counts = !cursor.is_null() && cursor != "" && !given(cursor) && view.is_weighed(&call);
             counts.then_some((list, call, cursor))
         })
     };

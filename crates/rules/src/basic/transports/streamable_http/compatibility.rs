@@ -4,7 +4,7 @@ use wire::revision::R2026_07_28;
 use wire::{Party, Transport};
 
 use super::foreign_origin;
-use super::headers::{Posted, posted, twin};
+use super::headers::{Posted, posted};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::Verdict;
 use crate::view::{Exchange, View};
@@ -84,9 +84,11 @@ fn ignored(view: &View<'_>, header: &str) -> Verdict {
         return verdict;
     }
     let posted = posted(view);
-    let with = |p: &Posted<'_>| p.exchange.request_header(header).is_some();
+    let with = |p: &Posted<'_, '_>| p.exchange.request_header(header).is_some();
     let tried = posted.iter().filter(|p| {
-        with(p) && p.faults.is_empty() && (p.exchange.served() || twin(&posted, p).is_some_and(|t| !with(t)))
+        with(p)
+            && p.faults.is_empty()
+            && (p.exchange.served() || p.twin.is_some_and(|t| t.request_header(header).is_none()))
     });
     Verdict::every(tried.cloned(), format!("no request that is otherwise served carried `{header}`"), |p| {
         if p.exchange.served() {
@@ -109,7 +111,7 @@ fn no_session_minted(view: &View<'_>) -> Verdict {
     if let Some(verdict) = unbound(view) {
         return verdict;
     }
-    let answered = |x: &Exchange<'_>| x.partner == Some(Party::Server) && x.response.is_some() && x.succeeded();
+    let answered = |x: &&Exchange<'_>| x.partner == Some(Party::Server) && x.response.is_some() && x.succeeded();
     let answered = view.endpoint_exchanges().into_iter().filter(answered);
     Verdict::every(answered, "nothing was answered", |x| match x.response_header("mcp-session-id") {
         None => Ok(()),

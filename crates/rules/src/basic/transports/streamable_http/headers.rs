@@ -1,5 +1,7 @@
 //! Headers that mirror the body of a modern request: which requests must be refused for them, and which must not.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use wire::http::{self, HeaderFault, check_headers, decode_value};
 use wire::revision::{R2025_06_18, R2026_07_28};
@@ -7,6 +9,7 @@ use wire::{Era, Party, Revision, Transport};
 
 use super::foreign_origin;
 use super::metadata::impossible;
+use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Located, Verdict};
 use crate::view::{Exchange, Said, View};
@@ -137,9 +140,9 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// A modern request in an exchange of its own, complete in `_meta`, and what is wrong with its headers.
 #[derive(Clone)]
-pub(crate) struct Posted<'v> {
+pub(crate) struct Posted<'a, 'v> {
     /// The exchange.
-    pub exchange: Exchange<'v>,
+    pub exchange: &'a Exchange<'v>,
     /// The request.
     pub request: Said<'v>,
     /// The version in `_meta`.
@@ -148,33 +151,45 @@ pub(crate) struct Posted<'v> {
     pub faults: Vec<HeaderFault>,
     /// The input schema of the tool that is called, where a list told it.
     schema: Option<&'v Value>,
+    /// The first request of the same method and parameters (`_meta` aside) that was served, with nothing wrong in its
+    /// headers.
+    pub twin: Option<&'a Exchange<'v>>,
 }
 
-impl Located for Posted<'_> {
+impl Located for Posted<'_, '_> {
     fn event(&self) -> usize {
         self.exchange.event()
     }
 }
 
 /// Every modern request that was answered by the endpoint itself.
-pub(crate) fn posted<'v>(view: &View<'v>) -> Vec<Posted<'v>> {
+pub(crate) fn posted<'a, 'v>(view: &'a View<'v>) -> Vec<Posted<'a, 'v>> {
     let all = view.endpoint_exchanges();
     let sound =
         all.into_iter().filter(|x| x.is("POST") && x.status().is_some() && !x.turned_away() && !foreign_origin(x));
-    sound.filter_map(|x| read(view, x)).collect()
+    let schemas = Schemas::of(view);
+    let mut posted: Vec<_> = sound.filter_map(|x| read(&schemas, x)).collect();
+    let mut twins: BTreeMap<_, &Exchange<'v>> = BTreeMap::new();
+    for p in posted.iter().filter(|p| p.faults.is_empty() && p.exchange.served() && !impossible(p.version)) {
+        twins.entry(substance(p)).or_insert(p.exchange);
+    }
+    for p in &mut posted {
+        p.twin = twins.get(&substance(p)).copied();
+    }
+    posted
 }
 
-fn read<'v>(view: &View<'v>, exchange: Exchange<'v>) -> Option<Posted<'v>> {
+fn read<'a, 'v>(schemas: &Schemas<'v>, exchange: &'a Exchange<'v>) -> Option<Posted<'a, 'v>> {
     let request = exchange.question()?;
     let meta = request.message.meta()?;
     let version = meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()?;
     meta.get("io.modelcontextprotocol/clientCapabilities")?.as_object()?;
     let (.., headers) = exchange.request?;
-    let schema = schema(view, request);
+    let schema = schemas.at(request);
     let mut faults = check_headers(headers, request.message, schema);
     // Extensions name what they mirror by rules of their own.
     faults.retain(|f| name_of(f) != http::NAME || names(request).is_some());
-    Some(Posted { exchange, request, version, faults, schema })
+    Some(Posted { exchange, request, version, faults, schema, twin: None })
 }
 
 /// What the core protocol mirrors into `Mcp-Name`.
@@ -187,24 +202,40 @@ fn names(request: Said<'_>) -> Option<&Value> {
     request.message.params()?.get(member)
 }
 
-/// The input schema of the tool that a request calls, as last listed before.
-fn schema<'v>(view: &View<'v>, request: Said<'v>) -> Option<&'v Value> {
-    let name = names(request).filter(|_| request.is("tools/call"))?;
-    let lists = view.calls_by(Party::Client).filter(|c| c.request.is("tools/list"));
-    let earlier = lists.filter(|c| c.response.is_some_and(|r| r.event < request.event));
-    let tools = earlier.filter_map(|c| c.result()?.get("tools")?.as_array());
-    tools.flatten().filter(|tool| tool.get("name") == Some(name)).last()?.get("inputSchema")
+/// The input schemas of each tool, as listed: the events of the list's request and response, and the schema.
+struct Schemas<'v>(BTreeMap<String, Vec<(usize, usize, Option<&'v Value>)>>);
+
+impl<'v> Schemas<'v> {
+    fn of(view: &View<'v>) -> Self {
+        let mut schemas: BTreeMap<String, Vec<_>> = BTreeMap::new();
+        for call in view.calls_by(Party::Client).filter(|c| c.request.is("tools/list")) {
+            let (Some(response), Some(tools)) = (call.response, call.result().and_then(|r| r.get("tools")?.as_array()))
+            else {
+                continue;
+            };
+            for tool in tools {
+                let Some(name) = tool.get("name") else { continue };
+                let listed = (call.request.event, response.event, tool.get("inputSchema"));
+                schemas.entry(canonical(name)).or_default().push(listed);
+            }
+        }
+        Self(schemas)
+    }
+
+    /// The input schema of the tool that a request calls, as last listed before.
+    fn at(&self, request: Said<'v>) -> Option<&'v Value> {
+        let name = names(request).filter(|_| request.is("tools/call"))?;
+        let listed = self.0.get(&canonical(name))?;
+        let asked = listed.partition_point(|(asked, ..)| *asked < request.event);
+        listed[..asked].iter().rfind(|(_, told, _)| *told < request.event)?.2
+    }
 }
 
-/// A request of the same method and parameters (`_meta` aside) that was served, with nothing wrong in its headers.
-pub(crate) fn twin<'a, 'v>(all: &'a [Posted<'v>], p: &Posted<'v>) -> Option<&'a Posted<'v>> {
-    let substance = |p: &Posted<'v>| {
-        let mut params = p.request.message.params().cloned();
-        params.as_mut().and_then(Value::as_object_mut).map(|members| members.remove("_meta"));
-        (p.request.message.method(), params)
-    };
-    all.iter()
-        .find(|q| q.faults.is_empty() && q.exchange.served() && !impossible(q.version) && substance(q) == substance(p))
+/// What a request asks, `_meta` aside: the same for requests that ask the same.
+fn substance<'v>(p: &Posted<'_, 'v>) -> (Option<&'v str>, Option<String>) {
+    let mut params = p.request.message.params().cloned();
+    params.as_mut().and_then(Value::as_object_mut).map(|members| members.remove("_meta"));
+    (p.request.message.method(), params.as_ref().map(canonical))
 }
 
 fn name_of(fault: &HeaderFault) -> &str {
@@ -261,7 +292,7 @@ fn readable_difference(fault: &HeaderFault) -> bool {
 fn rejected(view: &View<'_>, kind: fn(&HeaderFault) -> bool) -> Verdict {
     let all = posted(view);
     let judged = all.iter().filter(|p| {
-        let known = p.exchange.served() || p.exchange.error_code() == Some(MISMATCH) || twin(&all, p).is_some();
+        let known = p.exchange.served() || p.exchange.error_code() == Some(MISMATCH) || p.twin.is_some();
         matches!(p.faults.as_slice(), [fault] if kind(fault)) && known
     });
     Verdict::every(judged.cloned(), "no request had such a header and nothing else wrong", |p| {
@@ -304,7 +335,7 @@ enum Oddity {
 /// A mirrored argument of a call: the header's value and the body's, where there are any.
 type Mirrored<'v> = (Option<&'v str>, Option<&'v Value>);
 
-fn mirrored<'v>(p: &Posted<'v>) -> Vec<Mirrored<'v>> {
+fn mirrored<'v>(p: &Posted<'_, 'v>) -> Vec<Mirrored<'v>> {
     let arguments = p.request.message.params().and_then(|params| params.get("arguments"));
     let valid = p.schema.map(|schema| http::annotations(schema).valid).unwrap_or_default();
     let value = |path: &[String]| {
@@ -318,7 +349,7 @@ fn encoded(value: &str) -> bool {
     value.trim().starts_with("=?base64?") && value.trim().ends_with("?=")
 }
 
-fn oddities(p: &Posted<'_>) -> Vec<Oddity> {
+fn oddities(p: &Posted<'_, '_>) -> Vec<Oddity> {
     let mirrored = mirrored(p);
     let any = |is: fn(&Mirrored<'_>) -> bool| mirrored.iter().any(is);
     let canonical = [http::PROTOCOL_VERSION, http::METHOD, http::NAME];
@@ -376,7 +407,7 @@ fn header_failure_answer(view: &View<'_>) -> Verdict {
         let seems_legacy = missing(fault) && name_of(fault) == http::PROTOCOL_VERSION || names_legacy(fault);
         let excused = seems_legacy && !only_modern || impossible(p.version);
         let refused = !p.exchange.served();
-        p.exchange.error_code() == Some(MISMATCH) || refused && !excused && twin(&all, p).is_some()
+        p.exchange.error_code() == Some(MISMATCH) || refused && !excused && p.twin.is_some()
     });
     Verdict::every(judged.cloned(), "no request was refused for its headers", |p| {
         let x = &p.exchange;

@@ -5,7 +5,7 @@ use wire::revision::R2026_07_28;
 use wire::{Revision, Transport};
 
 use super::foreign_origin;
-use super::headers::{Posted, posted, twin};
+use super::headers::{Posted, posted};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Exchange, View};
@@ -62,7 +62,7 @@ fn unsupported_version_400(view: &View<'_>) -> Verdict {
     let posted = posted(view);
     let odd = posted.iter().filter(|p| {
         let refused = p.exchange.error_code() == Some(-32022);
-        p.faults.is_empty() && (refused || impossible(p.version) && (p.exchange.served() || twin(&posted, p).is_some()))
+        p.faults.is_empty() && (refused || impossible(p.version) && (p.exchange.served() || p.twin.is_some()))
     });
     Verdict::every(odd.cloned(), "no request named a version that cannot be supported", |p| {
         let x = &p.exchange;
@@ -83,7 +83,7 @@ fn unsupported_version_400(view: &View<'_>) -> Verdict {
     })
 }
 
-fn lists_versions(p: &Posted<'_>) -> Kept {
+fn lists_versions(p: &Posted<'_, '_>) -> Kept {
     let Some(answer) = p.exchange.responses().next() else { return Ok(()) };
     let supported = answer.message.error().and_then(|e| e.get("data")?.get("supported")?.as_array());
     match supported {
@@ -93,7 +93,7 @@ fn lists_versions(p: &Posted<'_>) -> Kept {
 }
 
 /// Modern requests, or at least such as claim to be: answers that nothing before the endpoint gave.
-fn modern<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
+fn modern<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
     all.retain(|x| {
         let claims = x.request_header("mcp-protocol-version").is_some_and(|v| v >= R2026_07_28.as_str());

@@ -140,10 +140,10 @@ pub(crate) fn foreign_origin(x: &Exchange<'_>) -> bool {
 }
 
 /// An accepted request like `x`, but for its Origin, put to a host that is not the one `x` claims to come from.
-fn accepted_twin<'a, 'v>(all: &'a [Exchange<'v>], x: &Exchange<'v>) -> Option<&'a Exchange<'v>> {
+fn accepted_twin<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Option<&'a Exchange<'v>> {
     let asks = |y: &Exchange<'v>| y.asked.first().and_then(|s| s.message.method());
     let origin = host(x.request_header("origin").unwrap_or_default());
-    all.iter().find(|y| {
+    all.iter().copied().find(|y| {
         !foreign_origin(y)
             && y.succeeded()
             && y.error_code().is_none()
@@ -155,11 +155,11 @@ fn accepted_twin<'a, 'v>(all: &'a [Exchange<'v>], x: &Exchange<'v>) -> Option<&'
 }
 
 /// Exchanges with a foreign Origin that differ from an accepted one in nothing else.
-fn foreign<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
-    let mut all = view.exchanges();
+fn foreign<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
+    let mut all: Vec<_> = view.exchanges().iter().collect();
     all.retain(|x| x.partner == Some(Party::Server) && x.status().is_some() && !x.is("OPTIONS"));
     let odd = all.iter().filter(|x| foreign_origin(x) && accepted_twin(&all, x).is_some());
-    odd.filter(|x| !matches!(x.status(), Some(300..=399 | 401 | 407 | 408 | 429 | 502..=504))).cloned().collect()
+    odd.filter(|x| !matches!(x.status(), Some(300..=399 | 401 | 407 | 408 | 429 | 502..=504))).copied().collect()
 }
 
 /// Whether nothing but an error came back, whatever the status says.
@@ -189,7 +189,7 @@ fn origin_forbidden(view: &View<'_>) -> Verdict {
 }
 
 /// POSTs of nothing but notifications and responses that have an answer.
-fn told<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
+fn told<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
     // 2026-07-28 knows no responses by the client: what to answer them is not said.
     let modern = view.revision().at_least(R2026_07_28);
@@ -231,7 +231,7 @@ fn refusal_has_error_status(view: &View<'_>) -> Verdict {
 }
 
 /// Successful answers to a POST with at least one request.
-fn answers<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
+fn answers<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
     all.retain(|x| x.is("POST") && x.requests().next().is_some() && !x.garbled && x.succeeded());
     all

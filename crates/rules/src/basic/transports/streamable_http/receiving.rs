@@ -35,7 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, LEGACY_SENDING, "Once the response was sent, the server SHOULD end the stream.")
         .says(R2026_07_28, RECEIVING, "The response SHOULD end the stream.")
         .timed()
-        .how("Reads a stream beyond the response: nothing may follow but its end, and that soon.")
+        .how("Reads a stream beyond the response: nothing may follow but its end, and that soon. A stream on which progress on its own request follows is left to `progress.stops`.")
         .mend("Close the stream right after writing the response.")
         .judge(response_ends_stream),
     server("http.stream-unbuffered")
@@ -56,7 +56,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(closed_stream_cancels),
 ];
 
-fn streams<'v>(view: &View<'v>) -> Vec<Exchange<'v>> {
+fn streams<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
     all.retain(|x| x.is("POST") && x.is_stream() && x.succeeded() && !x.garbled);
     all
@@ -121,7 +121,7 @@ fn no_requests_on_streams(view: &View<'_>) -> Verdict {
     let streams = streams(view);
     let asks = streams.iter().flat_map(|x| x.told.iter()).filter(|s| s.message.kind() == Kind::Request);
     let offenders: Vec<_> = asks.map(|s| s.breach("/method", "a request by the server")).collect();
-    let wants = |x: &&Exchange<'_>| {
+    let wants = |x: &&&Exchange<'_>| {
         let method = x.question().and_then(|s| s.message.method());
         matches!(method, Some("tools/call" | "resources/read" | "prompts/get"))
     };
@@ -135,7 +135,7 @@ fn open_until(view: &View<'_>, x: &Exchange<'_>) -> Option<u64> {
         Some((end, Party::Client, _)) => Some(view.frame(end).at),
         Some(_) => None,
         None => {
-            let windows = view.windows().into_iter().filter(|w| w.connection == x.connection);
+            let windows = view.windows().iter().filter(|w| w.connection == x.connection);
             windows.map(|w| view.frame(w.closed).at).max()
         }
     }
@@ -146,7 +146,11 @@ fn response_ends_stream(view: &View<'_>) -> Verdict {
     for x in streams(view) {
         let answered = x.requests().next().is_some() && x.requests().all(|s| x.response_to(s).is_some());
         let Some(last) = x.responses().last().filter(|_| answered) else { continue };
-        if let Some(late) = x.told.iter().find(|s| s.event > last.event) {
+        let late = x.told.iter().find(|s| s.event > last.event);
+        if late.is_some_and(|s| s.is("notifications/progress") && relates(view, x, *s) == Some(true)) {
+            continue;
+        }
+        if let Some(late) = late {
             return Verdict::Broken(late.breach("", "sent on the stream after its response"));
         }
         let waited = open_until(view, &x).map_or(0, |until| until.saturating_sub(last.done));

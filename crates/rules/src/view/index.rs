@@ -1,0 +1,252 @@
+//! What judges ask of a trace again and again, found in one walk: without it a judge that asks for each message would walk
+//! the whole trace each time. Knows nothing that [`View`] does not answer for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use wire::trace::{Closed, Content, Frame, mark};
+use wire::{Kind, Party, RequestId};
+
+use super::{CLIENT_CAPABILITIES, Call, View, Window};
+
+/// Places in a trace, by what they are asked for.
+#[derive(Default)]
+pub(super) struct Index<'v> {
+    /// Closed quiet windows, by their openings.
+    windows: Vec<Window<'v>>,
+    /// The same by connection.
+    heard: BTreeMap<u32, Vec<Window<'v>>>,
+    /// By connection: answered requests to the judged party, as events of the request and of the answer.
+    answered: BTreeMap<u32, Vec<(usize, usize)>>,
+    /// By exchange: frames that end it.
+    ends: BTreeMap<u32, Vec<usize>>,
+    /// By connection: frames that end it, or by which we end it, outside any exchange.
+    fates: BTreeMap<u32, Vec<usize>>,
+    /// Connections of which something is not to be read here.
+    dim: BTreeSet<u32>,
+    /// By connection: where it was seen to open.
+    opened: BTreeMap<u32, usize>,
+    /// By connection: what the client's first `initialize` that says so declared.
+    declared: BTreeMap<u32, &'v Value>,
+    /// Ids of requests that the client cancelled.
+    cancelled: BTreeSet<RequestId>,
+    /// By connection and sender: the place of the first message.
+    first: BTreeMap<(u32, Party), usize>,
+    /// By connection, sender and id: the places of requests.
+    asked: BTreeMap<(u32, Party, &'v RequestId), Vec<usize>>,
+    /// By sender: ids of all requests.
+    known: BTreeSet<(Party, &'v RequestId)>,
+    /// By connection and exchange: events of the judged party's messages.
+    told: BTreeMap<(u32, u32), Vec<usize>>,
+    /// By exchange: events that say it was closed.
+    closed: BTreeMap<u32, Vec<usize>>,
+    /// By connection and sender: the first event that should have been a message.
+    garbled: BTreeMap<(u32, Party), usize>,
+}
+
+impl<'v> Index<'v> {
+    pub(super) fn of(view: &View<'v>) -> Self {
+        let mut index = Self { windows: windows(view), ..Self::default() };
+        for window in &index.windows {
+            index.heard.entry(window.connection).or_default().push(*window);
+        }
+        for (event, frame) in view.frames() {
+            index.take(event, frame, view.subject());
+        }
+        index.listen(view);
+        index
+    }
+
+    fn take(&mut self, event: usize, frame: &'v Frame, subject: Party) {
+        let ends = match &frame.content {
+            Content::Closed(how) => matches!(how, Closed::End | Closed::Aborted | Closed::TimedOut),
+            Content::Body { complete, .. } => *complete && frame.from == subject,
+            Content::Response { status, .. } => *status == 202 || *status == 204,
+            _ => false,
+        };
+        if ends {
+            self.ends.entry(frame.exchange).or_default().push(event);
+        }
+        if matches!(frame.content, Content::Closed(_)) {
+            self.closed.entry(frame.exchange).or_default().push(event);
+        }
+        let fateful = match &frame.content {
+            Content::Mark(m) => m.name == mark::STDIN_CLOSED || m.name == mark::SIGNAL,
+            Content::Closed(_) | Content::Exit { .. } => true,
+            _ => false,
+        };
+        if fateful && frame.exchange == 0 {
+            self.fates.entry(frame.connection).or_default().push(event);
+        }
+        let raw = matches!(frame.content, Content::Raw(_)) && frame.from == subject.peer();
+        if raw || matches!(&frame.content, Content::Mark(m) if m.name == mark::LIMIT) {
+            self.dim.insert(frame.connection);
+        }
+        if matches!(frame.content, Content::Opened) {
+            self.opened.entry(frame.connection).or_insert(event);
+        }
+    }
+
+    /// What the messages tell.
+    fn listen(&mut self, view: &View<'v>) {
+        for Call { request, response } in view.all_calls() {
+            if let Some(response) = response {
+                self.answered.entry(request.connection).or_default().push((request.event, response.event));
+            }
+        }
+        for said in view.said() {
+            self.first.entry((said.connection, said.from)).or_insert(said.index);
+            if let Some(id) = said.message.id().filter(|_| said.message.kind() == Kind::Request) {
+                self.asked.entry((said.connection, said.from, id)).or_default().push(said.index);
+                self.known.insert((said.from, id));
+            }
+            if said.from == view.subject() {
+                self.told.entry((said.connection, said.exchange)).or_default().push(said.event);
+            }
+        }
+        for said in view.by(Party::Client) {
+            let params = said.message.params();
+            if let Some(capabilities) = params.and_then(|p| p.get("capabilities")).filter(|_| said.is("initialize")) {
+                self.declared.entry(said.connection).or_insert(capabilities);
+            }
+            let named = params.and_then(|p| p.get("requestId")).and_then(RequestId::from_value);
+            self.cancelled.extend(named.filter(|_| said.is("notifications/cancelled")));
+        }
+        for garbled in &view.garbled {
+            self.garbled.entry((garbled.connection, garbled.from)).or_insert(garbled.event);
+        }
+    }
+}
+
+/// Every window with the first mark after its opening that closes one of its name on its connection.
+fn windows<'v>(view: &View<'v>) -> Vec<Window<'v>> {
+    let mut open: BTreeMap<(u32, String), Vec<usize>> = BTreeMap::new();
+    let mut windows = Vec::new();
+    for (event, frame) in view.frames() {
+        let Content::Mark(mark) = &frame.content else { continue };
+        let key = (frame.connection, mark.value.to_string());
+        if mark.name == mark::WINDOW_OPENED {
+            open.entry(key).or_default().push(event);
+        } else if mark.name == mark::WINDOW_CLOSED {
+            let name = mark.value.as_str().unwrap_or_default();
+            let ended = open.remove(&key).unwrap_or_default().into_iter();
+            windows.extend(ended.map(|opened| Window { opened, closed: event, connection: frame.connection, name }));
+        }
+    }
+    windows.sort_by_key(|w| w.opened);
+    windows
+}
+
+/// The first of `events`, which are in order, that comes after `event`.
+fn after(events: Option<&Vec<usize>>, event: usize) -> Option<usize> {
+    let events = events?;
+    events.get(events.partition_point(|&e| e <= event)).copied()
+}
+
+impl<'v> View<'v> {
+    /// Closed quiet windows, in the order in which they opened.
+    pub fn windows(&self) -> &[Window<'v>] {
+        &self.index.windows
+    }
+
+    /// Closed quiet windows of one connection, likewise.
+    pub fn windows_on(&self, connection: u32) -> &[Window<'v>] {
+        self.index.heard.get(&connection).map_or(&[], Vec::as_slice)
+    }
+
+    /// The first window on `connection` that opened after `event`: by its end, what `event` led to had its time.
+    pub fn window_after(&self, event: usize, connection: u32) -> Option<Window<'v>> {
+        let here = self.windows_on(connection);
+        here.get(here.partition_point(|w| w.opened <= event)).copied()
+    }
+
+    /// The answer to the first request made after `event` on a connection that has one.
+    pub fn answered_after(&self, event: usize, connection: u32) -> Option<usize> {
+        let answered = self.index.answered.get(&connection)?;
+        answered.get(answered.partition_point(|(request, _)| *request <= event)).map(|(_, response)| *response)
+    }
+
+    /// What became of a connection after `event`: `Ok` with the answer to a request sent later, `Err` with the event by
+    /// which the server ended it unasked, `None` where neither is seen.
+    pub fn aftermath(&self, event: usize, connection: u32) -> Option<Result<usize, usize>> {
+        if let Some(answer) = self.answered_after(event, connection) {
+            return Some(Ok(answer));
+        }
+        let fate = after(self.index.fates.get(&connection), event)?;
+        let frame = self.frame(fate);
+        let ended = matches!(&frame.content, Content::Closed(Closed::End | Closed::Reset) | Content::Exit { .. });
+        (ended && frame.from == self.subject()).then_some(Err(fate))
+    }
+
+    /// The first event by which whatever `event` could still provoke would have shown: within an exchange its end, else
+    /// the answer to a request sent later on its connection; in both cases the end of a quiet window opened later.
+    pub fn settled(&self, event: usize) -> Option<usize> {
+        let Frame { connection, exchange, .. } = *self.frame(event);
+        let window = self.window_after(event, connection).map(|w| w.closed);
+        let ended = if exchange == 0 {
+            self.answered_after(event, connection)
+        } else {
+            after(self.index.ends.get(&exchange), event)
+        };
+        ended.into_iter().chain(window).min()
+    }
+
+    /// Whether everything that the other party sent on a connection can be read here: nothing went out piecemeal or
+    /// outside any framing, and nothing was dropped. Only then is what has no visible cause known to have none.
+    pub fn is_fully_seen(&self, connection: u32) -> bool {
+        !self.index.dim.contains(&connection)
+    }
+
+    /// Where a connection was seen to open.
+    pub fn opened(&self, connection: u32) -> Option<usize> {
+        self.index.opened.get(&connection).copied()
+    }
+
+    /// Whether a message is the first of its sender on its connection.
+    pub fn is_first(&self, said: super::Said<'_>) -> bool {
+        self.index.first.get(&(said.connection, said.from)) == Some(&said.index)
+    }
+
+    /// Whether something that `party` sent on a connection before `event` should have been a message and is none.
+    pub fn garbled_before(&self, event: usize, party: Party, connection: u32) -> bool {
+        self.index.garbled.get(&(connection, party)).is_some_and(|first| *first < event)
+    }
+
+    /// Requests of `party` on a connection under that id, in order.
+    pub fn requests_under<'a>(
+        &'a self,
+        id: &'a RequestId,
+        party: Party,
+        connection: u32,
+    ) -> impl DoubleEndedIterator<Item = super::Said<'v>> + use<'a, 'v> {
+        let places = self.index.asked.get(&(connection, party, id)).map_or(&[][..], Vec::as_slice);
+        places.iter().map(|&place| self.said[place])
+    }
+
+    /// Whether `party` made a request under that id on any connection.
+    pub fn has_asked(&self, id: &RequestId, party: Party) -> bool {
+        self.index.known.contains(&(party, id))
+    }
+
+    /// The first message of the judged party after `event` on the same stream.
+    pub fn told_after(&self, event: usize, connection: u32, exchange: u32) -> Option<usize> {
+        after(self.index.told.get(&(connection, exchange)), event)
+    }
+
+    /// Where an exchange was closed after `event`.
+    pub fn closed_after(&self, event: usize, exchange: u32) -> Option<usize> {
+        after(self.index.closed.get(&exchange), event)
+    }
+
+    /// The client's capabilities as last declared before (or in) message `said`: its own `_meta` in the modern era, the
+    /// `initialize` request of its connection in the legacy era.
+    pub fn client_capabilities(&self, said: super::Said<'v>) -> Option<&'v Value> {
+        let own = said.message.params().and_then(|p| p.get("_meta")?.get(CLIENT_CAPABILITIES));
+        own.or_else(|| self.index.declared.get(&said.connection).copied())
+    }
+
+    /// Whether the client asked to cancel the request.
+    pub fn cancelled(&self, request: super::Said<'v>) -> bool {
+        request.message.id().is_some_and(|id| self.index.cancelled.contains(id))
+    }
+}

@@ -1,0 +1,38 @@
+//! Which response answers which request.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wire::{Kind, RequestId};
+
+use super::Said;
+
+/// Responses of one id on one connection that answer no request yet, in order.
+type Waiting<'v> = BTreeMap<(u32, Option<&'v RequestId>), Vec<Said<'v>>>;
+
+/// Pairs each request with the first later response of the other party on its connection: in the request's own
+/// exchange if there is one there, else on a stream that carried no request of its own with that id. Places among all
+/// messages: of the request, and of the response.
+pub(super) fn pair(said: &[Said<'_>]) -> BTreeMap<usize, usize> {
+    let requests = || said.iter().filter(|s| s.message.kind() == Kind::Request);
+    let asked: BTreeSet<_> = requests().filter(|s| s.exchange != 0).map(|s| (s.exchange, s.message.id())).collect();
+    let mut waiting = Waiting::new();
+    // Back to front, so that the first of them can be taken from the end.
+    for response in said.iter().rev().filter(|s| s.message.kind().is_response()) {
+        waiting.entry((response.connection, response.message.id())).or_default().push(*response);
+    }
+    let mut answers = BTreeMap::new();
+    for request in requests() {
+        let id = request.message.id();
+        let Some(left) = waiting.get_mut(&(request.connection, id)) else { continue };
+        // Later requests have no use for what came before this one either.
+        while left.last().is_some_and(|s| s.index < request.index) {
+            left.pop();
+        }
+        let own = left.iter().rposition(|s| s.from != request.from && s.exchange == request.exchange);
+        let elsewhere = || left.iter().rposition(|s| s.from != request.from && !asked.contains(&(s.exchange, id)));
+        if let Some(place) = own.or_else(elsewhere) {
+            answers.insert(request.index, left.remove(place).index);
+        }
+    }
+    answers
+}
