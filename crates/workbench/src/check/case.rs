@@ -11,6 +11,7 @@ use wire::trace::{Header, Trace, mark};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
 use super::answers::Answering;
+use super::dice::Dice;
 use super::hints::Hints;
 use super::options::Calls;
 use super::silence::Silence;
@@ -70,12 +71,19 @@ pub struct Setting {
     pub hints: Hints,
     /// Whether the peer may be strained.
     pub may_strain: bool,
-    /// The seed of everything that is drawn.
+    /// The seed of what is drawn: arguments made from schemas, and the order of side-by-side cases. 0 draws nothing.
     pub seed: u64,
     /// Time and size limits.
     pub limits: Limits,
     /// Whether the peer still answers.
     pub silence: Arc<Silence>,
+}
+
+impl Setting {
+    /// Dice for one purpose: a tool's name, say.
+    pub fn dice(&self, purpose: &str) -> Dice {
+        Dice::new(self.seed, purpose)
+    }
 }
 
 /// An answer, or its absence.

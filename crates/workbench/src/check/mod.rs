@@ -6,6 +6,7 @@
 mod answers;
 mod arguments;
 mod case;
+mod dice;
 mod findings;
 pub mod hints;
 pub mod options;
@@ -200,7 +201,7 @@ fn conclude(ran: Vec<Ran>, introduced: (Option<String>, Option<String>), options
     let target = redactor.redact_text(&options.target).into_owned();
     let of_run = |run: &Ran| {
         let place = Place::from(run.setting.as_ref());
-        Sources::new(&run.cases, place, &target, &redactor).findings()
+        Sources::new(&run.cases, place, &target, options.seed, &redactor).findings()
     };
     let results: Vec<_> = ran.iter().flat_map(of_run).collect();
     let (name, version) = ran.iter().find_map(|r| r.survey.as_ref().map(|s| s.identity())).unwrap_or(introduced);

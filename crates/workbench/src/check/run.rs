@@ -276,19 +276,23 @@ impl Stage {
     /// All probes that want a connection of their own, side by side.
     async fn apart(&self) -> Vec<Judged> {
         let probes = self.due(&[Access::Fresh, Access::Bare]);
+        let mut order = probes.clone();
+        self.setting.dice("order of cases").shuffle(&mut order);
         let mut playing = JoinSet::new();
-        for &probe in &probes {
+        for probe in order {
+            // Waited for here, so that they begin in their order.
+            let permit = self.permit().await;
+            if self.setting.silence.is_total() {
+                break;
+            }
+            self.watch.tell(Progress::Probe { run: self.setting.as_ref().into(), probe: probe.name });
             let stage = self.clone();
             playing.spawn(async move {
-                let _permit = stage.permit().await;
-                if stage.setting.silence.is_total() {
-                    return None;
-                }
-                stage.watch.tell(Progress::Probe { run: stage.setting.as_ref().into(), probe: probe.name });
-                Some(stage.play(probe).await)
+                let _permit = permit;
+                stage.play(probe).await
             });
         }
-        let mut cases: Vec<_> = playing.join_all().await.into_iter().flatten().collect();
+        let mut cases = playing.join_all().await;
         cases.sort_by_key(|case| probes.iter().position(|p| p.name == case.name));
         cases
     }
