@@ -16,6 +16,7 @@ use super::hints::Hints;
 use super::options::Calls;
 use super::silence::Silence;
 use super::survey::Survey;
+use super::turns::{Turn, Turns};
 
 /// Why a script ended early. No judgement: what the peer did stands in the trace.
 #[derive(Debug)]
@@ -73,6 +74,8 @@ pub struct Setting {
     pub may_strain: bool,
     /// The seed of what is drawn: arguments made from schemas, and the order of side-by-side cases. 0 draws nothing.
     pub seed: u64,
+    /// Whose turn it is to change what all clients of the peer see.
+    pub turns: Turns,
     /// Time and size limits.
     pub limits: Limits,
     /// Whether the peer still answers.
@@ -182,6 +185,11 @@ impl Case {
     /// The next id of a request.
     pub fn next_id(&self) -> i64 {
         self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Waits for the turn to change what all clients of the peer see; over when the turn is dropped.
+    pub async fn turn(&self) -> Result<Turn, Halt> {
+        self.setting.turns.take().await.ok_or(Halt::Lacks("a moment in which nobody else changes it"))
     }
 
     /// Listens without sending.

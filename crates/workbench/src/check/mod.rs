@@ -16,6 +16,7 @@ mod recorded;
 mod run;
 mod silence;
 mod survey;
+mod turns;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ use findings::Sources;
 pub use options::{Calls, Options, Selection};
 pub use recorded::recorded;
 use run::Ran;
+use turns::Turns;
 
 /// Something that an observer may want to show.
 #[derive(Clone, Debug)]
@@ -146,8 +148,9 @@ pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError
         let text = |text: Option<&str>| text.map(str::to_owned);
         introduced = introduced.or_else(|| found.introductions.last().map(|i| (text(i.name()), text(i.version()))));
         watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
+        let turns = Turns::over(found.transport);
         for revision in revisions {
-            let setting = setting(&options, &found, revision);
+            let setting = setting(&options, &found, revision, turns.clone());
             order.push(Place::from(&setting));
             let (by, permits, watch) = (by.clone(), permits.clone(), watch.clone());
             runs.spawn(async move {
@@ -171,7 +174,7 @@ fn wanted(asked: &[Revision], found: &Detected) -> Result<Vec<Revision>, CheckEr
     Ok(wanted)
 }
 
-fn setting(options: &Options, found: &Detected, revision: Revision) -> Setting {
+fn setting(options: &Options, found: &Detected, revision: Revision, turns: Turns) -> Setting {
     let may_strain = options.intrusive || is_near(&found.address);
     Setting {
         address: found.address.clone(),
@@ -181,6 +184,7 @@ fn setting(options: &Options, found: &Detected, revision: Revision) -> Setting {
         hints: options.hints.clone(),
         may_strain,
         seed: options.seed,
+        turns,
         limits: options.limits.clone(),
         silence: Arc::default(),
     }
