@@ -15,6 +15,7 @@ mod probes;
 mod recorded;
 mod run;
 mod silence;
+mod starts;
 mod survey;
 mod turns;
 
