@@ -7,6 +7,7 @@ use net::client::Exchange;
 use serde_json::{Value, json};
 use wire::{Era, Message, RequestId, Transport};
 
+use super::http::streams;
 use super::tools;
 use crate::check::case::{ANNOUNCEMENT, Case, Halt};
 use crate::check::hints::{ResourceChange, ToolCall};
@@ -189,9 +190,7 @@ impl Listening {
             if case.transport() != Transport::StreamableHttp {
                 return Ok(Self::Always);
             }
-            let stream = case.connection().open_stream(None).await?;
-            stream.head(case.short()).await;
-            return Ok(Self::Stream(stream));
+            return Ok(Self::Stream(streams::open(case, None).await?));
         }
         let id = case.next_id();
         let text = case.request_text(&json!(id), "subscriptions/listen", json!({ "notifications": filters }));
