@@ -11,10 +11,13 @@ use wire::trace::{Header, Trace, mark};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
 use super::answers::Answering;
+use super::dice::Dice;
 use super::hints::Hints;
 use super::options::Calls;
 use super::silence::Silence;
+use super::starts::Start;
 use super::survey::Survey;
+use super::turns::{Turn, Turns};
 
 /// Why a script ended early. No judgement: what the peer did stands in the trace.
 #[derive(Debug)]
@@ -70,12 +73,21 @@ pub struct Setting {
     pub hints: Hints,
     /// Whether the peer may be strained.
     pub may_strain: bool,
-    /// The seed of everything that is drawn.
+    /// The seed of what is drawn: arguments made from schemas, and the order of side-by-side cases. 0 draws nothing.
     pub seed: u64,
+    /// Whose turn it is to change what all clients of the peer see.
+    pub turns: Turns,
     /// Time and size limits.
     pub limits: Limits,
     /// Whether the peer still answers.
     pub silence: Arc<Silence>,
+}
+
+impl Setting {
+    /// Dice for one purpose: a tool's name, say.
+    pub fn dice(&self, purpose: &str) -> Dice {
+        Dice::new(self.seed, purpose)
+    }
 }
 
 /// An answer, or its absence.
@@ -97,28 +109,45 @@ pub struct Case {
     ids: Arc<AtomicI64>,
     connection: Connection,
     answering: Answering,
+    /// Held until the peer has answered once.
+    start: Start,
 }
 
 impl Case {
-    /// Opens a connection for a case of that name and says nothing on it.
+    /// Opens a connection for a case of that name and says nothing on it. A child counts as starting until it has
+    /// answered once.
     pub async fn bare(setting: Arc<Setting>, survey: Arc<Survey>, name: &str) -> Result<Self, (Halt, Trace)> {
         let tap = Tap::new(Header::server(setting.transport, setting.revision, name));
-        match Connection::open(&setting.address, setting.revision, &tap, &setting.limits).await {
-            Ok(connection) => {
-                let answering = Answering::start(connection.clone());
-                Ok(Self { setting, survey, tap, ids: Arc::new(AtomicI64::new(1)), connection, answering })
-            }
-            Err(error) => Err((error.into(), tap.finish())),
-        }
+        let ids = Arc::new(AtomicI64::new(1));
+        Self::open(setting, survey, tap.clone(), ids).await.map_err(|error| (error.into(), tap.finish()))
     }
 
-    /// Another connection to the same peer, in the same trace, on which nothing has been said.
-    pub async fn another(&self) -> Result<Self, Halt> {
-        let Setting { address, revision, limits, .. } = self.setting.as_ref();
-        let connection = Connection::open(address, *revision, &self.tap, limits).await?;
+    async fn open(
+        setting: Arc<Setting>,
+        survey: Arc<Survey>,
+        tap: Tap,
+        ids: Arc<AtomicI64>,
+    ) -> Result<Self, OpenError> {
+        let start = Start::leave(setting.transport).await;
+        let connection = Connection::open(&setting.address, setting.revision, &tap, &setting.limits).await?;
         let answering = Answering::start(connection.clone());
+        Ok(Self { setting, survey, tap, ids, connection, answering, start })
+    }
+
+    /// Plays `script` on another connection to the same peer, in the same trace, on which nothing has been said, and ends
+    /// that in order whatever came of it.
+    pub async fn beside<T>(&self, script: impl AsyncFnOnce(&Self) -> Result<T, Halt>) -> Result<T, Halt> {
         let (setting, survey, tap) = (self.setting.clone(), self.survey.clone(), self.tap.clone());
-        Ok(Self { setting, survey, tap, ids: self.ids.clone(), connection, answering })
+        let other = Self::open(setting, survey, tap, self.ids.clone()).await?;
+        other.starts_within(self.survey.start);
+        let outcome = script(&other).await;
+        other.close().await;
+        outcome
+    }
+
+    /// The child counts as started after `span`, though it may have answered nothing.
+    pub fn starts_within(&self, span: Duration) {
+        self.start.over_after(span);
     }
 
     /// The connection.
@@ -174,6 +203,11 @@ impl Case {
     /// The next id of a request.
     pub fn next_id(&self) -> i64 {
         self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Waits for the turn to change what all clients of the peer see; over when the turn is dropped.
+    pub async fn turn(&self) -> Result<Turn, Halt> {
+        self.setting.turns.take().await.ok_or(Halt::Lacks("a moment in which nobody else changes it"))
     }
 
     /// Listens without sending.
@@ -242,7 +276,9 @@ impl Case {
 
     async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Halt> {
         self.connection.send_with(outgoing).await?;
-        Ok(Reply(self.connection.response(&id, patience).await))
+        let reply = Reply(self.connection.response(&id, patience).await);
+        self.start.over();
+        Ok(reply)
     }
 
     /// Sends a notification.
@@ -300,6 +336,7 @@ impl Case {
     /// Ends the connection in order; the trace stays open for others.
     pub async fn close(&self) {
         self.answering.stop();
+        self.start.over();
         self.connection.close().await;
     }
 

@@ -6,6 +6,7 @@
 mod answers;
 mod arguments;
 mod case;
+mod dice;
 mod findings;
 pub mod hints;
 pub mod options;
@@ -14,7 +15,9 @@ mod probes;
 mod recorded;
 mod run;
 mod silence;
+mod starts;
 mod survey;
+mod turns;
 
 use std::sync::Arc;
 
@@ -31,6 +34,7 @@ use findings::Sources;
 pub use options::{Calls, Options, Selection};
 pub use recorded::recorded;
 use run::Ran;
+use turns::Turns;
 
 /// Something that an observer may want to show.
 #[derive(Clone, Debug)]
@@ -145,8 +149,9 @@ pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError
         let text = |text: Option<&str>| text.map(str::to_owned);
         introduced = introduced.or_else(|| found.introductions.last().map(|i| (text(i.name()), text(i.version()))));
         watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
+        let turns = Turns::over(found.transport);
         for revision in revisions {
-            let setting = setting(&options, &found, revision);
+            let setting = setting(&options, &found, revision, turns.clone());
             order.push(Place::from(&setting));
             let (by, permits, watch) = (by.clone(), permits.clone(), watch.clone());
             runs.spawn(async move {
@@ -170,7 +175,7 @@ fn wanted(asked: &[Revision], found: &Detected) -> Result<Vec<Revision>, CheckEr
     Ok(wanted)
 }
 
-fn setting(options: &Options, found: &Detected, revision: Revision) -> Setting {
+fn setting(options: &Options, found: &Detected, revision: Revision, turns: Turns) -> Setting {
     let may_strain = options.intrusive || is_near(&found.address);
     Setting {
         address: found.address.clone(),
@@ -180,6 +185,7 @@ fn setting(options: &Options, found: &Detected, revision: Revision) -> Setting {
         hints: options.hints.clone(),
         may_strain,
         seed: options.seed,
+        turns,
         limits: options.limits.clone(),
         silence: Arc::default(),
     }
@@ -200,7 +206,7 @@ fn conclude(ran: Vec<Ran>, introduced: (Option<String>, Option<String>), options
     let target = redactor.redact_text(&options.target).into_owned();
     let of_run = |run: &Ran| {
         let place = Place::from(run.setting.as_ref());
-        Sources::new(&run.cases, place, &target, &redactor).findings()
+        Sources::new(&run.cases, place, &target, options.seed, &redactor).findings()
     };
     let results: Vec<_> = ran.iter().flat_map(of_run).collect();
     let (name, version) = ran.iter().find_map(|r| r.survey.as_ref().map(|s| s.identity())).unwrap_or(introduced);

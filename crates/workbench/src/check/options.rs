@@ -27,7 +27,7 @@ pub struct Options {
     pub intrusive: bool,
     /// How many cases run side by side.
     pub jobs: usize,
-    /// The seed of everything that is drawn.
+    /// The seed of what is drawn: arguments made from schemas, and the order of side-by-side cases. 0 draws nothing.
     pub seed: u64,
     /// Time and size limits.
     pub limits: Limits,

@@ -33,7 +33,7 @@ pub fn recorded(text: &str, target: &str, by: &Selection, revisions: &[Revision]
     for revision in revisions {
         let place = Place { transport: trace.header.transport, revision };
         let cases = vec![Judged::new(CASE, Vec::new(), trace.clone(), revision, by)];
-        results.extend(Sources::new(&cases, place, &target, &redactor).findings());
+        results.extend(Sources::new(&cases, place, &target, 0, &redactor).findings());
         runs.push(report::Run { transport: place.transport, revision, probes: 0, elapsed_ms: 0, cut_short: None });
         traces.extend(cases.into_iter().filter_map(|case| Some((place, case.name, case.trace?))));
     }

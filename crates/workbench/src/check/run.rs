@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rules::{Rule, Verdict, View, judge};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use wire::trace::{Frame, Trace};
 use wire::{Revision, Transport};
@@ -142,11 +142,6 @@ pub async fn run(setting: Setting, by: Arc<Selection>, permits: Arc<Semaphore>, 
 /// Leave to play a case.
 type Permit = Option<OwnedSemaphorePermit>;
 
-/// How many children may be starting at a time: a start is all work, and on a busy machine a slow start looks like
-/// silence.
-const STARTING: usize = 3;
-static STARTS: Semaphore = Semaphore::const_new(STARTING);
-
 /// How many jobs a child counts for: it takes memory as a connection does not.
 const CHILD: u32 = 3;
 
@@ -171,10 +166,9 @@ impl Stage {
     }
 
     async fn open_with(&self, permit: Permit) -> Result<(Self, Case, Permit), (Judged, Halt)> {
-        let starting = self.start().await;
         let case = Case::bare(self.setting.clone(), Arc::default(), TOUR).await;
         let mut case = case.map_err(|(halt, trace)| (self.ended(TOUR, Vec::new(), &halt, trace), halt))?;
-        match Survey::take(&case, starting).await {
+        match Survey::take(&case).await {
             Err(halt) => Err((self.ended(TOUR, Vec::new(), &halt, case.finish().await), halt)),
             Ok(survey) => {
                 let stage = Self { survey: Arc::new(survey), ..self.clone() };
@@ -187,11 +181,6 @@ impl Stage {
     async fn permit(&self) -> Permit {
         let weight = if self.setting.transport == Transport::Stdio { CHILD.min(self.jobs) } else { 1 };
         self.permits.clone().acquire_many_owned(weight).await.ok()
-    }
-
-    /// Leave to start a child; nothing to wait for over other transports.
-    async fn start(&self) -> Option<SemaphorePermit<'static>> {
-        if self.setting.transport == Transport::Stdio { STARTS.acquire().await.ok() } else { None }
     }
 
     fn judged(&self, name: &'static str, probes: Vec<&'static Probe>, trace: Trace) -> Judged {
@@ -276,30 +265,31 @@ impl Stage {
     /// All probes that want a connection of their own, side by side.
     async fn apart(&self) -> Vec<Judged> {
         let probes = self.due(&[Access::Fresh, Access::Bare]);
+        let mut order = probes.clone();
+        self.setting.dice("order of cases").shuffle(&mut order);
         let mut playing = JoinSet::new();
-        for &probe in &probes {
+        for probe in order {
+            // Waited for here, so that they begin in their order.
+            let permit = self.permit().await;
+            if self.setting.silence.is_total() {
+                break;
+            }
+            self.watch.tell(Progress::Probe { run: self.setting.as_ref().into(), probe: probe.name });
             let stage = self.clone();
             playing.spawn(async move {
-                let _permit = stage.permit().await;
-                if stage.setting.silence.is_total() {
-                    return None;
-                }
-                stage.watch.tell(Progress::Probe { run: stage.setting.as_ref().into(), probe: probe.name });
-                Some(stage.play(probe).await)
+                let _permit = permit;
+                stage.play(probe).await
             });
         }
-        let mut cases: Vec<_> = playing.join_all().await.into_iter().flatten().collect();
+        let mut cases = playing.join_all().await;
         cases.sort_by_key(|case| probes.iter().position(|p| p.name == case.name));
         cases
     }
 
     /// A connection of its own, after the handshake.
     async fn greeted(&self, name: &str) -> Result<Case, Trace> {
-        let starting = self.start().await;
         let case = Case::bare(self.setting.clone(), self.survey.clone(), name).await.map_err(|(_, trace)| trace)?;
-        let greeting = case.handshake().await;
-        drop(starting);
-        match greeting {
+        match case.handshake().await {
             Ok(_) => Ok(case),
             Err(_) => Err(case.finish().await),
         }
@@ -308,15 +298,10 @@ impl Stage {
     /// Plays one probe on a connection of its own.
     async fn play(&self, probe: &'static Probe) -> Judged {
         let case = if probe.access == Access::Bare {
-            // Its script says the first word: only the time that a start took before tells when it has started.
-            if let Some(starting) = self.start().await {
-                let span = self.survey.start;
-                tokio::spawn(async move {
-                    tokio::time::sleep(span).await;
-                    drop(starting);
-                });
-            }
-            Case::bare(self.setting.clone(), self.survey.clone(), probe.name).await.map_err(|(_, trace)| trace)
+            let case = Case::bare(self.setting.clone(), self.survey.clone(), probe.name).await;
+            // Its script says the first word, perhaps one that is not answered: the time that a start took before tells
+            // when it has started at the latest.
+            case.inspect(|case| case.starts_within(self.survey.start)).map_err(|(_, trace)| trace)
         } else {
             self.greeted(probe.name).await
         };

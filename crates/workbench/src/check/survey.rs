@@ -28,12 +28,10 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Greets the peer and asks for every list that it says it has. What it held back while it started is let go with
-    /// `starting` once it has answered.
-    pub async fn take(case: &Case, starting: impl Sized) -> Result<Self, Halt> {
+    /// Greets the peer and asks for every list that it says it has.
+    pub async fn take(case: &Case) -> Result<Self, Halt> {
         let begun = Instant::now();
         let welcome = case.handshake().await?;
-        drop(starting);
         let mut survey = Self { welcome, start: begun.elapsed(), ..Self::default() };
         if survey.has("tools") {
             survey.tools = case.list("tools/list", "tools", PAGES).await?;

@@ -3,18 +3,26 @@
 use jsonschema::validator_for;
 use serde_json::{Value, json};
 
-use super::{example, refused};
+use super::{Dice, Map, example, refused};
+
+fn plain(schema: &Value) -> Option<Map<String, Value>> {
+    example(schema, &mut Dice::plain())
+}
+
+fn wrong(schema: &Value) -> Option<Map<String, Value>> {
+    refused(schema, &mut Dice::plain())
+}
 
 /// Schemas for which there are arguments.
 fn met() -> Vec<(&'static str, Value)> {
-    let mut schemas = plain();
+    let mut schemas = written();
     schemas.extend(generated());
     schemas
 }
 
 /// As people write them, and as zod does.
 #[expect(clippy::too_many_lines, reason = "a table")]
-fn plain() -> Vec<(&'static str, Value)> {
+fn written() -> Vec<(&'static str, Value)> {
     vec![
         ("nothing", json!({ "type": "object" })),
         ("nothing, said plainly", json!({ "type": "object", "properties": {}, "additionalProperties": false })),
@@ -218,7 +226,7 @@ fn unmet() -> Vec<(&'static str, Value)> {
 #[test]
 fn what_is_made_is_accepted() {
     for (name, schema) in met() {
-        let made = Value::Object(example(&schema).unwrap_or_else(|| panic!("{name}: nothing was made")));
+        let made = Value::Object(plain(&schema).unwrap_or_else(|| panic!("{name}: nothing was made")));
         let validator = jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema");
         assert!(validator.is_valid(&made), "{name}: {made} is refused");
     }
@@ -227,7 +235,7 @@ fn what_is_made_is_accepted() {
 #[test]
 fn what_cannot_be_met_is_left_alone() {
     for (name, schema) in unmet() {
-        assert_eq!(example(&schema), None, "{name}");
+        assert_eq!(plain(&schema), None, "{name}");
     }
 }
 
@@ -235,7 +243,7 @@ fn what_cannot_be_met_is_left_alone() {
 fn what_is_to_be_refused_is() {
     let mut made = 0;
     for (name, schema) in met().into_iter().chain(unmet()) {
-        let Some(wrong) = refused(&schema) else { continue };
+        let Some(wrong) = wrong(&schema) else { continue };
         made += 1;
         let validator = validator_for(&schema).expect("a schema");
         assert!(!validator.is_valid(&Value::Object(wrong.clone())), "{name}: {wrong:?} is accepted");
@@ -255,13 +263,70 @@ fn drawn_numbers_fit() {
                         if exclusive { ("exclusiveMinimum", "exclusiveMaximum") } else { ("minimum", "maximum") };
                     let number = json!({ "type": kind, low: least, high: least + span, "multipleOf": step });
                     let schema = json!({ "type": "object", "properties": { "n": number }, "required": ["n"] });
-                    let Some(arguments) = example(&schema) else { continue };
+                    let Some(arguments) = plain(&schema) else { continue };
                     made += 1;
                     let validator = validator_for(&schema).expect("a schema");
-                    assert!(validator.is_valid(&Value::Object(arguments.clone())), "{arguments:?} for {schema}");
+                    let drawn = (1..12).filter_map(|seed| example(&schema, &mut Dice::new(seed, "n")));
+                    for arguments in [arguments].into_iter().chain(drawn) {
+                        assert!(validator.is_valid(&Value::Object(arguments.clone())), "{arguments:?} for {schema}");
+                    }
                 }
             }
         }
     }
     assert!(made > 200, "only {made} were met");
+}
+
+/// How many seeds each schema is met with.
+const SEEDS: std::ops::Range<u64> = 1..200;
+
+/// Where much may vary.
+fn roomy() -> Vec<(&'static str, Value)> {
+    let one = |property: Value| json!({ "type": "object", "properties": { "x": property }, "required": ["x"] });
+    vec![
+        ("a text", one(json!({ "type": "string", "minLength": 2, "maxLength": 9 }))),
+        ("an enumeration", one(json!({ "type": "string", "enum": ["a", "b", "c", 4] }))),
+        ("a number", one(json!({ "type": "number", "exclusiveMinimum": -3, "maximum": 8 }))),
+        ("steps", one(json!({ "type": "integer", "minimum": 5, "multipleOf": 5 }))),
+        ("a flag", one(json!({ "type": "boolean" }))),
+        ("an address", one(json!({ "type": "string", "format": "uri" }))),
+        ("items", one(json!({ "type": "array", "items": { "enum": [1, 2, 3] }, "minItems": 1, "maxItems": 2 }))),
+        ("alternatives", one(json!({ "anyOf": [{ "type": "integer" }, { "type": "boolean" }, { "type": "null" }] }))),
+        ("a default", one(json!({ "type": "integer", "default": 4, "minimum": 0, "maximum": 6 }))),
+        ("examples", one(json!({ "type": "string", "examples": ["one", "two", "three"] }))),
+    ]
+}
+
+#[test]
+fn what_is_drawn_is_accepted_and_drawn_again() {
+    for (name, schema) in met().into_iter().chain(roomy()) {
+        let validator = jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema");
+        for seed in SEEDS {
+            let drawn = example(&schema, &mut Dice::new(seed, name));
+            assert_eq!(drawn, example(&schema, &mut Dice::new(seed, name)), "{name}: seed {seed} is no seed");
+            let made = Value::Object(drawn.unwrap_or_else(|| panic!("{name}: seed {seed} makes nothing")));
+            assert!(validator.is_valid(&made), "{name}: {made} (seed {seed}) is refused");
+        }
+    }
+}
+
+#[test]
+fn seeds_differ_where_there_is_room() {
+    for (name, schema) in roomy() {
+        let drawn = |seed| Value::Object(example(&schema, &mut Dice::new(seed, name)).unwrap_or_default()).to_string();
+        let different: std::collections::BTreeSet<_> = SEEDS.map(drawn).collect();
+        assert!(different.len() > 1, "{name}: always {different:?}");
+        assert_eq!(plain(&schema), example(&schema, &mut Dice::new(0, name)), "{name}: seed 0 draws");
+    }
+}
+
+#[test]
+fn what_is_drawn_to_be_refused_is() {
+    for (name, schema) in met().into_iter().chain(unmet()) {
+        let validator = validator_for(&schema).expect("a schema");
+        for seed in SEEDS {
+            let Some(wrong) = refused(&schema, &mut Dice::new(seed, name)) else { continue };
+            assert!(!validator.is_valid(&Value::Object(wrong.clone())), "{name}: {wrong:?} (seed {seed}) is accepted");
+        }
+    }
 }

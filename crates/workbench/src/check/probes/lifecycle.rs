@@ -21,9 +21,7 @@ fn versions(case: &Case) -> Script<'_> {
         let whole = case.transport() != Transport::Stdio || case.revision() == Revision::NEWEST_LEGACY;
         let needed = |version: &&str| whole || ["1999-01-01", Revision::NEWEST_LEGACY.as_str()].contains(version);
         for version in versions.filter(needed) {
-            let other = case.another().await?;
-            initialize_as(&other, version).await?;
-            other.close().await;
+            case.beside(async |other| initialize_as(other, version).await).await?;
         }
         Ok(())
     })

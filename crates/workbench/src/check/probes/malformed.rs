@@ -22,11 +22,11 @@ fn malformed(case: &Case) -> Script<'_> {
             return say_all(case, &unfit).await;
         }
         let first = say_all(case, &unreadable).await;
-        let other = case.another().await?;
-        other.handshake().await?;
-        let second = say_all(&other, &unfit).await;
-        other.close().await;
-        first.and(second)
+        let second = case.beside(async |other| {
+            other.handshake().await?;
+            say_all(other, &unfit).await
+        });
+        first.and(second.await)
     })
 }
 

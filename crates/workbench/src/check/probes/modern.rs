@@ -93,20 +93,27 @@ pub(super) const GREETED_AS_LEGACY: Probe = Probe::fresh("initialize-modern", gr
 
 /// The greeting of the legacy era on a second connection: who serves the modern one only must say what it serves.
 fn greeted_as_legacy(case: &Case) -> Script<'_> {
-    Box::pin(async move {
-        let legacy = Revision::NEWEST_LEGACY;
-        let other = case.another().await?;
-        let params = json!({
-            "protocolVersion": legacy.as_str(),
-            "capabilities": client_capabilities(legacy),
-            "clientInfo": client_info(),
-        });
-        let id = other.next_id();
-        let text = json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": params }).to_string();
-        let asked = other.ask(RequestId::from(id), Outgoing::message(text), other.short()).await;
-        other.close().await;
-        asked.map(|_| ())
-    })
+    Box::pin(async move { case.beside(async |other| greet_as_legacy(other).await).await })
+}
+
+/// `initialize` as a legacy client puts it, over HTTP without any header that such a client does not know.
+pub(super) async fn greet_as_legacy(case: &Case) -> Result<(), Halt> {
+    let legacy = Revision::NEWEST_LEGACY;
+    let id = case.next_id();
+    let params = json!({
+        "protocolVersion": legacy.as_str(),
+        "capabilities": client_capabilities(legacy),
+        "clientInfo": client_info(),
+    });
+    let text = json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": params }).to_string();
+    let outgoing = match case.transport() {
+        Transport::StreamableHttp => {
+            Outgoing::message(text).without("MCP-Protocol-Version").without("Mcp-Method").without("Mcp-Name")
+        }
+        _ => Outgoing::message(text),
+    };
+    case.ask(RequestId::from(id), outgoing, case.short()).await?;
+    Ok(())
 }
 
 pub(super) const UNDECLARED: Probe = Probe::shared("methods-undeclared", undeclared).era(Era::Modern);
@@ -142,10 +149,7 @@ fn stateless(case: &Case) -> Script<'_> {
     Box::pin(async move {
         walk(case, false).await?;
         case.request("server/discover", json!({})).await?;
-        let other = case.another().await?;
-        let walked = walk_on(case, &other).await;
-        other.close().await;
-        walked
+        case.beside(async |other| walk_on(case, other).await).await
     })
 }
 

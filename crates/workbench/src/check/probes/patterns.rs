@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use net::client::Outgoing;
 use serde_json::{Map, Value, json};
-use wire::{Era, Message, RequestId, Transport};
+use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::base::harmless;
 use super::tools;
@@ -59,34 +59,66 @@ pub(super) const CANCEL: Probe = Probe::fresh("cancel", cancel).needs("tools").w
     setting.hints.slow.is_some() || survey.tools.iter().any(|tool| setting.calls.allow(tool) && name(tool))
 });
 
+/// How often it is tried to cancel a call before it is done.
+const TRIES: usize = 2;
+
 /// Cancels a slow call, as the transport has it, and listens for an answer that should not come. The same call is made
-/// before and left alone: only so is it known how long to listen.
+/// before and left alone: only so is it known how long to listen, and whether it can be seen to work.
 fn cancel(case: &Case) -> Script<'_> {
     Box::pin(async move {
         let (name, arguments) = slow(case).ok_or(Halt::Lacks("a slow tool"))?;
         let begun = Instant::now();
-        let undisturbed = tools::call(case, &name, &arguments, json!({})).await?;
+        let undisturbed = tools::call(case, &name, &arguments, json!({ "progressToken": "undisturbed" })).await?;
         let span = begun.elapsed();
         if undisturbed.result().is_none() || span < SLOW {
             return Err(Halt::Lacks("a tool that is slow, and done in time"));
         }
-        let id = case.next_id();
-        let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": "cancelled" } });
-        let exchange = case.say(&case.request_text(&json!(id), "tools/call", params)).await?;
-        // Cancelled as soon as it is seen to work: by a share of a span that was long for once, it may be over.
-        let works = |m: &Message| m.params().and_then(|p| p.get("progressToken")) == Some(&json!("cancelled"));
-        case.connection().wait_for(works, span / 2).await;
-        if case.era() == Era::Modern && case.transport() != Transport::Stdio {
-            exchange.abort();
-            // The window opens when the stream is known to be closed.
-            exchange.finished(case.short()).await;
-        } else {
-            case.notify("notifications/cancelled", json!({ "requestId": id, "reason": "probe" })).await?;
+        let reports = case.connection().received().iter().any(|m| reports_on(m, &json!("undisturbed")));
+        // By a share of a span that was long for once, the call may be over: one that can be seen to work is.
+        let patience = if reports { case.tool_patience() } else { span / 2 };
+        for number in 0..TRIES {
+            let call = json!({ "name": name, "arguments": arguments });
+            if cancel_one(case, call, &format!("cancelled-{number}"), patience, span).await? {
+                break;
+            }
         }
-        case.quiet("after cancellation", span + SLOW).await;
         case.request(harmless(case), json!({})).await?;
         Ok(())
     })
+}
+
+/// Whether a message is a progress report under that token.
+fn reports_on(message: &Message, token: &Value) -> bool {
+    message.params().and_then(|params| params.get("progressToken")) == Some(token)
+}
+
+/// Puts a call and cancels it once it is seen to work or `patience` is over; then listens for longer than it would have
+/// taken. Whether it was cancelled before it was done.
+async fn cancel_one(
+    case: &Case,
+    mut call: Value,
+    token: &str,
+    patience: Duration,
+    span: Duration,
+) -> Result<bool, Halt> {
+    let (id, token) = (case.next_id(), json!(token));
+    call["_meta"] = json!({ "progressToken": token });
+    let exchange = case.say(&case.request_text(&json!(id), "tools/call", call)).await?;
+    let done = |m: &Message| m.kind().is_response() && m.id() == Some(&RequestId::from(id));
+    let seen = case.connection().wait_for(|m| reports_on(m, &token) || done(m), patience).await;
+    if seen.is_some_and(|message| done(&message)) {
+        return Ok(false);
+    }
+    if case.era() == Era::Modern && case.transport() != Transport::Stdio {
+        exchange.abort();
+        // The window opens when the stream is known to be closed.
+        exchange.finished(case.short()).await;
+    } else {
+        case.notify("notifications/cancelled", json!({ "requestId": id, "reason": "probe" })).await?;
+    }
+    case.quiet("after cancellation", span + SLOW).await;
+    // A result may have crossed the cancellation; an error is an answer to it.
+    Ok(case.connection().wait_for(done, Duration::ZERO).await.is_none_or(|answer| answer.kind() == Kind::Error))
 }
 
 fn seems_slow(name: &str) -> bool {

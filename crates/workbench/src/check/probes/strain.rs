@@ -41,7 +41,9 @@ fn deep(case: &Case) -> Script<'_> {
         case.connection().sample_memory();
         for depth in DEPTHS {
             let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-            let note = json!({ "jsonrpc": "2.0", "method": "notifications/proofhouse/deep", "params": { "_meta": { "proofhouse/payload": PAYLOAD } } });
+            // In order but for its depth: some servers take the first message without modern metadata for a legacy client's.
+            let params = case.params(json!({ "_meta": { "proofhouse/payload": PAYLOAD } }));
+            let note = json!({ "jsonrpc": "2.0", "method": "notifications/proofhouse/deep", "params": params });
             case.say(&fill(&note.to_string(), &nested)).await?.finished(case.short()).await;
             case.request(harmless(case), json!({})).await?;
             case.connection().sample_memory();

@@ -7,6 +7,7 @@ use net::client::Exchange;
 use serde_json::{Value, json};
 use wire::{Era, Message, RequestId, Transport};
 
+use super::http::streams;
 use super::tools;
 use crate::check::case::{ANNOUNCEMENT, Case, Halt};
 use crate::check::hints::{ResourceChange, ToolCall};
@@ -67,22 +68,42 @@ fn changed(case: &Case) -> Script<'_> {
         let filters = lists.iter().map(|list| (list.filter.to_owned(), json!(true))).collect();
         let listening = Listening::start(case, Value::Object(filters)).await?;
         for list in &lists {
-            case.list(list.method, list.member, PAGES).await?;
-            for _ in 0..2 {
-                change(case, list).await?;
-                case.list(list.method, list.member, PAGES).await?;
-            }
+            there_and_back(case, list).await?;
         }
         case.quiet("after changed lists", ANNOUNCEMENT / 2).await;
         listening.stop(case).await
     })
 }
 
-/// Makes a list change and waits until that is announced.
-async fn change(case: &Case, list: &List<'_>) -> Result<(), Halt> {
-    tools::call(case, &list.hint.tool, &list.hint.arguments, json!({})).await?;
-    case.connection().wait_for(|m| m.method() == Some(list.changed), ANNOUNCEMENT).await;
+/// A list before, between and after two changes. All in one turn: another run's change between them would undo ours. Where
+/// one was not announced, the time that shows it belongs to the turn too.
+async fn there_and_back(case: &Case, list: &List<'_>) -> Result<(), Halt> {
+    let _turn = case.turn().await?;
+    let mut announced = true;
+    case.list(list.method, list.member, PAGES).await?;
+    for _ in 0..2 {
+        announced &= change(case, list).await?;
+        case.list(list.method, list.member, PAGES).await?;
+    }
+    if !announced {
+        case.quiet("after a change that was not announced", ANNOUNCEMENT / 2).await;
+    }
     Ok(())
+}
+
+/// How many announcements of others' changes are passed over before one of our own is waited for.
+const OTHERS: usize = 1000;
+
+/// Makes a list change and waits until that is announced; whether it was.
+async fn change(case: &Case, list: &List<'_>) -> Result<bool, Halt> {
+    let announced = |m: &Message| m.method() == Some(list.changed);
+    for _ in 0..OTHERS {
+        if case.connection().wait_for(announced, Duration::ZERO).await.is_none() {
+            break;
+        }
+    }
+    tools::call(case, &list.hint.tool, &list.hint.arguments, json!({})).await?;
+    Ok(case.connection().wait_for(announced, ANNOUNCEMENT).await.is_some())
 }
 
 pub(super) const LISTEN: Probe = Probe::fresh("subscriptions-listen", listen).era(Era::Modern);
@@ -92,7 +113,10 @@ fn listen(case: &Case) -> Script<'_> {
     Box::pin(async move {
         let hint = case.setting().hints.tools_changed.as_ref();
         let change = async || match hint {
-            Some(hint) => tools::call(case, &hint.tool, &hint.arguments, json!({})).await.map(|_| ()),
+            Some(hint) => {
+                let _turn = case.turn().await?;
+                tools::call(case, &hint.tool, &hint.arguments, json!({})).await.map(|_| ())
+            }
             None => Ok(()),
         };
         change().await?;
@@ -166,9 +190,7 @@ impl Listening {
             if case.transport() != Transport::StreamableHttp {
                 return Ok(Self::Always);
             }
-            let stream = case.connection().open_stream(None).await?;
-            stream.head(case.short()).await;
-            return Ok(Self::Stream(stream));
+            return Ok(Self::Stream(streams::open(case, None).await?));
         }
         let id = case.next_id();
         let text = case.request_text(&json!(id), "subscriptions/listen", json!({ "notifications": filters }));
@@ -176,7 +198,8 @@ impl Listening {
         let begun = |m: &Message| {
             m.method() == Some("notifications/subscriptions/acknowledged") || m.id() == Some(&RequestId::from(id))
         };
-        case.connection().wait_for(begun, case.short()).await;
+        // What changes before is not announced: nothing may be changed until this is known.
+        case.connection().wait_for(begun, case.patience()).await;
         Ok(Self::Subscription(id, exchange))
     }
 

@@ -15,7 +15,7 @@ pub(super) fn callable(case: &Case) -> Vec<(String, Map<String, Value>)> {
     let one = |tool: &Value| {
         let name = tool.get("name")?.as_str()?;
         let given = setting.hints.arguments.get(name).cloned();
-        let arguments = given.or_else(|| arguments::example(tool.get("inputSchema")?))?;
+        let arguments = given.or_else(|| arguments::example(tool.get("inputSchema")?, &mut setting.dice(name)))?;
         Some((name.to_owned(), arguments))
     };
     case.survey().tools.iter().filter(|tool| setting.calls.allow(tool)).filter_map(one).collect()
@@ -121,7 +121,8 @@ fn refused(case: &Case) -> Script<'_> {
         let setting = case.setting();
         for tool in case.survey().tools.iter().filter(|tool| setting.calls.allow(tool)).take(TOOLS) {
             let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
-            let Some(wrong) = tool.get("inputSchema").and_then(arguments::refused) else { continue };
+            let wrong = |schema| arguments::refused(schema, &mut setting.dice(name));
+            let Some(wrong) = tool.get("inputSchema").and_then(wrong) else { continue };
             case.request("tools/call", json!({ "name": name, "arguments": wrong })).await?;
         }
         Ok(())

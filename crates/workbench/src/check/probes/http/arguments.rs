@@ -77,7 +77,7 @@ fn tool(case: &Case, tool: &Value) -> Option<Tool> {
     for annotation in &annotations {
         demand(&mut schema, &annotation.path);
     }
-    let mut arguments = arguments::example(&schema)?;
+    let mut arguments = arguments::example(&schema, &mut case.setting().dice(name))?;
     arguments.extend(case.setting().hints.arguments.get(name).cloned().unwrap_or_default());
     Some(Tool { name: name.to_owned(), arguments, annotations })
 }
@@ -118,6 +118,7 @@ fn without(params: &Value, annotations: &[Annotation], instead: Option<&Value>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::dice::Dice;
 
     #[test]
     fn a_mirrored_argument_is_always_given() {
@@ -128,7 +129,7 @@ mod tests {
         for annotation in &found {
             demand(&mut schema, &annotation.path);
         }
-        let arguments = arguments::example(&schema).map(Value::Object);
+        let arguments = arguments::example(&schema, &mut Dice::plain()).map(Value::Object);
         assert_eq!(arguments, Some(json!({ "outer": { "zone": "proof" } })));
         let params = json!({ "arguments": arguments });
         assert_eq!(at(&params, &found[0]), Some(&json!("proof")));

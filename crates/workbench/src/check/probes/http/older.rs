@@ -3,11 +3,12 @@
 
 use net::client::Outgoing;
 use serde_json::json;
-use wire::{Era, RequestId, Revision};
+use wire::{Era, RequestId};
 
 use super::{HTTP, put};
-use crate::check::case::{Case, Halt, client_capabilities, client_info};
+use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
+use crate::check::probes::modern;
 
 pub(in super::super) const OLDER_CLIENTS: Probe =
     Probe::fresh("http-older-clients", older_clients).on(HTTP).era(Era::Modern);
@@ -21,7 +22,7 @@ fn older_clients(case: &Case) -> Script<'_> {
         put(case, |o| o.header("Last-Event-ID", "proof-no-such-event")).await?;
         put(case, |o| o.without("MCP-Protocol-Version")).await?;
         bare(case).await?;
-        initialize(case).await?;
+        modern::greet_as_legacy(case).await?;
         // A server that serves both eras has opened a session by now: DELETE ends it.
         for method in ["GET", "DELETE"] {
             let exchange = case.connection().send_with(Outgoing::bare(method)).await?;
@@ -37,20 +38,5 @@ async fn bare(case: &Case) -> Result<(), Halt> {
     let (id, method) = (case.next_id(), super::harmless(case));
     let text = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {} }).to_string();
     case.ask(RequestId::from(id), Outgoing::message(text), case.short()).await?;
-    Ok(())
-}
-
-/// The greeting as the legacy era has it, without any header that it does not know.
-async fn initialize(case: &Case) -> Result<(), Halt> {
-    let legacy = Revision::NEWEST_LEGACY;
-    let id = case.next_id();
-    let params = json!({
-        "protocolVersion": legacy.as_str(),
-        "capabilities": client_capabilities(legacy),
-        "clientInfo": client_info(),
-    });
-    let text = json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": params }).to_string();
-    let outgoing = Outgoing::message(text).without("MCP-Protocol-Version").without("Mcp-Method");
-    case.ask(RequestId::from(id), outgoing, case.short()).await?;
     Ok(())
 }

@@ -6,6 +6,7 @@ use net::client::Outgoing;
 use serde_json::json;
 use wire::{Era, Revision};
 
+use super::streams::open;
 use super::{HTTP, put};
 use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
@@ -33,18 +34,18 @@ pub(in super::super) const ENDED: Probe = Probe::fresh("http-session-ended", end
 fn ended(case: &Case) -> Script<'_> {
     Box::pin(async move {
         let session = case.connection().session_id().ok_or(Halt::Lacks("a session"))?;
-        let listening = case.connection().open_stream(None).await?;
-        listening.head(case.short()).await;
+        let listening = open(case, None).await?;
         let exchange = case.connection().delete_session().await?;
-        exchange.finished(case.short()).await;
-        if !listening.finished(CLOSING).await {
-            case.quiet("after the end of the session", CLOSING).await;
-        }
+        exchange.finished(case.patience()).await;
         put(case, |o| o.session(session.clone())).await?;
         let stream = Outgoing::bare("GET").header("Accept", "text/event-stream").session(session);
         let stream = case.connection().send_with(stream).await?;
         stream.head(case.short()).await;
         stream.abort();
+        // Waited for last: a server that is kept from working is by now known to have worked after the session's end.
+        if !listening.finished(CLOSING).await {
+            case.quiet("after the end of the session", CLOSING).await;
+        }
         Ok(())
     })
 }
@@ -55,10 +56,11 @@ pub(in super::super) const UNIQUE: Probe = Probe::fresh("http-session-unique", u
 fn unique(case: &Case) -> Script<'_> {
     Box::pin(async move {
         for _ in 0..3 {
-            let other = case.another().await?;
-            other.handshake().await?;
-            other.request("ping", json!({})).await?;
-            other.close().await;
+            case.beside(async |other| {
+                other.handshake().await?;
+                other.request("ping", json!({})).await
+            })
+            .await?;
         }
         put(case, |o| o).await?;
         Ok(())

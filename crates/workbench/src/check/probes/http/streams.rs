@@ -20,11 +20,21 @@ const PROMPT: Duration = Duration::from_millis(300);
 
 pub(in super::super) const GET: Probe = Probe::fresh("http-get-stream", get).on(HTTP).era(Era::Legacy);
 
+/// Opens an event stream by GET and waits until the server has begun to answer. One that sends no head before it has
+/// something to say, or that is slow, is given the time of one more answer.
+pub(in super::super) async fn open(case: &Case, last_event_id: Option<&str>) -> Result<Exchange, Halt> {
+    let stream = case.connection().open_stream(last_event_id).await?;
+    if stream.head(case.short()).await.is_none() {
+        case.request(harmless(case), json!({})).await?;
+        stream.head(case.short()).await;
+    }
+    Ok(stream)
+}
+
 /// Opens the server's own stream, has two calls report progress beside it at a time, and opens another.
 fn get(case: &Case) -> Script<'_> {
     Box::pin(async move {
-        let stream = case.connection().open_stream(None).await?;
-        stream.head(case.short()).await;
+        let stream = open(case, None).await?;
         case.request("ping", json!({})).await?;
         let mut under_way = Vec::new();
         for (token, call) in ["listening-1", "listening-2"].into_iter().zip(two_calls(case)) {
@@ -34,9 +44,7 @@ fn get(case: &Case) -> Script<'_> {
             case.connection().response(&id, case.tool_patience()).await;
         }
         case.quiet("on the GET stream", LISTENED).await;
-        let second = case.connection().open_stream(None).await?;
-        second.head(case.short()).await;
-        second.abort();
+        open(case, None).await?.abort();
         stream.abort();
         let wrong = Outgoing::bare("GET").header("Accept", "application/json");
         let wrong = case.connection().send_with(wrong).await?;
@@ -55,7 +63,7 @@ fn resume(case: &Case) -> Script<'_> {
         let [beside, slow] = two_calls(case).try_into().map_err(|_| Halt::Lacks("a tool that may be called"))?;
         let (id, exchange) = start(case, &slow, "resumed").await?;
         let says = |block: &Block| block.data.as_deref().is_some_and(|data| !data.is_empty());
-        exchange.event(says, case.short()).await;
+        exchange.event(says, case.tool_patience()).await;
         let first = exchange.events().into_iter().find_map(|block| block.id.filter(|id| !id.is_empty()));
         let last = first.ok_or(Halt::Lacks("event ids"))?;
         exchange.abort();
@@ -63,8 +71,7 @@ fn resume(case: &Case) -> Script<'_> {
         let (other, _) = start(case, &beside, "beside").await?;
         case.connection().response(&other, case.tool_patience()).await;
         trespass(case, &last).await?;
-        let rest = case.connection().open_stream(Some(&last)).await?;
-        rest.head(case.short()).await;
+        let rest = open(case, Some(&last)).await?;
         case.connection().response(&id, case.tool_patience()).await;
         rest.finished(PROMPT).await;
         rest.abort();
@@ -74,13 +81,12 @@ fn resume(case: &Case) -> Script<'_> {
 
 /// Another session asks for the events after `last`, which it was never given.
 async fn trespass(case: &Case, last: &str) -> Result<(), Halt> {
-    let other = case.another().await?;
-    other.handshake().await?;
-    let foreign = other.connection().open_stream(Some(last)).await?;
-    foreign.head(case.short()).await;
-    foreign.finished(PROMPT).await;
-    other.close().await;
-    Ok(())
+    case.beside(async |other| {
+        other.handshake().await?;
+        open(other, Some(last)).await?.finished(PROMPT).await;
+        Ok(())
+    })
+    .await
 }
 
 /// Two calls, the slower one last: hinted, or of tools that may be called. None, or two.
