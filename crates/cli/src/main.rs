@@ -6,6 +6,7 @@ mod args;
 mod exit;
 mod format;
 mod progress;
+mod signals;
 mod verb;
 
 use std::process::ExitCode;

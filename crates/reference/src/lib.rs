@@ -71,6 +71,16 @@ impl Server {
         }))
     }
 
+    /// Serves over this process's standard streams until the input ends or `stop` is done.
+    pub async fn stdio(&self, stop: impl Future<Output = ()>) -> io::Result<()> {
+        stdio::serve_process(Arc::new(self.clone()), stdio::Limits::default(), stop).await
+    }
+
+    /// Serves over HTTP, and what [`http::Options::beside`] has, until the returned handle is shut down or dropped.
+    pub async fn http(&self, address: SocketAddr) -> io::Result<http::Server> {
+        http::listen(Arc::new(self.clone()), address, self.0.options.http.clone()).await
+    }
+
     pub(crate) fn state(&self) -> &State {
         &self.0
     }
@@ -84,11 +94,10 @@ impl Service for Server {
 
 /// Serves over this process's standard streams until the input ends.
 pub async fn serve_stdio(options: Options) -> io::Result<()> {
-    stdio::serve_process(Arc::new(Server::new(options)), stdio::Limits::default()).await
+    Server::new(options).stdio(std::future::pending()).await
 }
 
 /// Serves over HTTP until the returned handle is shut down or dropped.
 pub async fn serve_http(address: SocketAddr, options: Options) -> io::Result<http::Server> {
-    let http = options.http.clone();
-    http::listen(Arc::new(Server::new(options)), address, http).await
+    Server::new(options).http(address).await
 }

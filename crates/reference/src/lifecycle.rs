@@ -5,8 +5,8 @@ use std::sync::Arc;
 use net::service::{Call, Opening, RpcError};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use wire::revision::R2025_03_26;
-use wire::{Era, Revision};
+use wire::revision::{R2024_11_05, R2025_03_26};
+use wire::{Era, Revision, Transport};
 
 use crate::answer::{Handled, implementation};
 use crate::{Server, params};
@@ -33,7 +33,7 @@ struct Client {
 pub(crate) fn initialize(server: &Server, call: &Call) -> Handled {
     let params: Params = params::read(call)?;
     let session = call.context.session.as_ref().ok_or_else(|| RpcError::internal("A session is needed"))?;
-    let revision = negotiate(&params.version);
+    let revision = negotiate(&params.version, call.context.transport);
     let opening = Opening {
         revision,
         capabilities: Value::Object(params.capabilities),
@@ -51,8 +51,11 @@ pub(crate) fn initialize(server: &Server, call: &Call) -> Handled {
     }))
 }
 
-/// The same version where it is one of the handshake's, else the newest of those.
-fn negotiate(requested: &str) -> Revision {
+/// The same version where it is one of the handshake's, else the newest of those. The old HTTP+SSE has but one.
+fn negotiate(requested: &str, over: Transport) -> Revision {
+    if over == Transport::HttpSse {
+        return R2024_11_05;
+    }
     requested.parse().ok().filter(|r: &Revision| r.era() == Era::Legacy).unwrap_or(Revision::NEWEST_LEGACY)
 }
 

@@ -329,7 +329,7 @@ fn is_header(name: &str, value: &str) -> bool {
 }
 
 /// Says that a transport does not lead to a target.
-pub(crate) fn unreachable(target: &str, transport: Transport) -> Exit {
+fn unreachable(target: &str, transport: Transport) -> Exit {
     let what = format!("`{}` cannot be reached over {transport}", wire::escape::line(target));
     usage(&what, "http:// goes with http and sse, ws:// with ws, a command with stdio")
 }

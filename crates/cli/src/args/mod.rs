@@ -46,7 +46,17 @@ pub(crate) struct ExplainArgs {
 
 /// Arguments of `serve`.
 #[derive(Args)]
-#[group(required = true, multiple = false)]
+#[command(group(clap::ArgGroup::new("way").required(true).multiple(true).args(["stdio", "http"])))]
+#[command(after_help = "\
+Examples:
+  proof serve --stdio                              for a client that starts it
+  proof serve --http 127.0.0.1:3000                http://127.0.0.1:3000/mcp
+  proof serve --http 127.0.0.1:3000 --sse --ws     /sse and /ws beside it
+  proof serve --http 127.0.0.1:0 --stdio           both, one server
+
+Every transport reaches the same server: what one client changes, all see.
+Ctrl-C or SIGTERM ends it, with --stdio the end of stdin too; the exit code
+is 0.")]
 pub(crate) struct ServeArgs {
     /// Speak over stdin and stdout
     #[arg(long)]
@@ -54,6 +64,16 @@ pub(crate) struct ServeArgs {
     /// Listen for Streamable HTTP at http://ADDR/mcp; port 0 picks a free one
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<SocketAddr>,
+    /// Serve the old HTTP+SSE (2024-11-05) at http://ADDR/sse too
+    #[arg(long, requires = "http")]
+    pub(crate) sse: bool,
+    /// Serve WebSocket at ws://ADDR/ws too, every revision
+    #[arg(long, requires = "http")]
+    pub(crate) ws: bool,
+    /// Refuse requests without MCP-Protocol-Version in sessions at 2025-06-18 or
+    /// later, instead of taking them for the session's version
+    #[arg(long, requires = "http")]
+    pub(crate) strict: bool,
 }
 
 /// Reads the command line; on `--help`, `--version` and mistakes the exit code to end with.

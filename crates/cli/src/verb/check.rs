@@ -3,19 +3,22 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
-use net::client::{Address, Command, OpenError};
+use net::client::{Address, Command, HttpAddress, OpenError};
+use net::server::http::{self, Beside, Server};
+use wire::Transport;
 use workbench::check::{CheckError, Checked, check, recorded};
 use workbench::report::baseline::Baseline;
 use workbench::report::{Finding, Outcome, Report};
 
-use crate::args::check::{CheckArgs, FailOn, Format, quoted, read, unreachable};
+use crate::args::check::{CheckArgs, FailOn, Format, quoted, read};
 use crate::exit::{Exit, tell, usage};
 use crate::format::text::Paint;
 use crate::format::{human, json};
 use crate::progress::Ticker;
+use crate::signals::interrupted;
 use crate::verb::output;
 
-/// Judges a server, a recording, or (without a target) the reference server over stdio and HTTP.
+/// Judges a server, a recording, or (without a target) the reference server over every transport.
 pub(crate) fn run(args: CheckArgs) -> Exit {
     let outcome = prepared(&args).and_then(|baseline| conclude(&args, baseline.as_ref(), &judged(&args)?));
     match outcome {
@@ -70,19 +73,23 @@ async fn live(args: &CheckArgs, address: Option<Address>) -> Result<Checked, Exi
     })
 }
 
-/// Judges the reference server: as a child over stdio, and in this process over HTTP.
+/// Judges the reference server: as a child over stdio, and in this process over everything else.
 async fn judge_ourselves(args: &CheckArgs, ticker: &Ticker) -> Result<Result<Checked, CheckError>, Exit> {
-    let server = reference::serve_http(([127, 0, 0, 1], 0).into(), reference::Options::default()).await;
-    let server = server.map_err(|error| {
-        tell(format_args!("error: the reference server did not start: {error}"));
-        Exit::Bug
-    })?;
-    let mut targets = vec![own_stdio()?, own_http(server.local_addr())?];
-    targets.retain(|target| args.transport.is_none_or(|transport| transport == target.transport()));
-    if let (true, Some(transport)) = (targets.is_empty(), args.transport) {
-        return Err(unreachable("the reference server", transport));
+    let wanted = |transport: &Transport| args.transport.is_none_or(|only| only == *transport);
+    let (mut targets, mut servers) = (Vec::new(), Vec::new());
+    for transport in Transport::ALL.into_iter().filter(wanted) {
+        if transport == Transport::Stdio {
+            targets.push(own_stdio()?);
+            continue;
+        }
+        // A server for each: what changes lists over one transport must not disturb the others.
+        let (address, server) = own_http(transport).await?;
+        targets.push(address);
+        servers.push(server);
     }
-    Ok(check(args.meaning(targets)?, ticker.watch()).await)
+    let checked = check(args.meaning(targets)?, ticker.watch()).await;
+    drop(servers);
+    Ok(checked)
 }
 
 fn own_stdio() -> Result<Address, Exit> {
@@ -94,26 +101,24 @@ fn own_stdio() -> Result<Address, Exit> {
     Ok(Address::Stdio(Command { program: program.to_string_lossy().into_owned(), args, env: Vec::new(), cwd: None }))
 }
 
-fn own_http(address: std::net::SocketAddr) -> Result<Address, Exit> {
-    let url = url::Url::parse(&format!("http://{address}/mcp")).map_err(|_| Exit::Bug)?;
-    Ok(Address::Http(net::client::HttpAddress { url, headers: Vec::new(), ca: None }))
-}
-
-/// The number of the signal that asks us to end. A closed terminal must not leave children behind either.
-async fn interrupted() -> u8 {
-    use tokio::signal::unix::{SignalKind, signal};
-    let came = |kind: SignalKind| async move {
-        match signal(kind) {
-            Ok(mut signals) => _ = signals.recv().await,
-            Err(_) => std::future::pending().await,
-        }
-        kind.as_raw_value() as u8
+async fn own_http(transport: Transport) -> Result<(Address, Server), Exit> {
+    let beside = Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
+    let http = http::Options { beside, ..http::Options::default() };
+    let options = reference::Options { http, ..reference::Options::default() };
+    let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.map_err(|error| {
+        tell(format_args!("error: the reference server did not start: {error}"));
+        Exit::Bug
+    })?;
+    let at = |scheme: &str, path: &str| {
+        let url = url::Url::parse(&format!("{scheme}://{}{path}", server.local_addr()));
+        url.map(HttpAddress::new).map_err(|_| Exit::Bug)
     };
-    tokio::select! {
-        number = came(SignalKind::interrupt()) => number,
-        number = came(SignalKind::terminate()) => number,
-        number = came(SignalKind::hangup()) => number,
-    }
+    let address = match transport {
+        Transport::HttpSse => Address::Sse(at("http", http::SSE_PATH)?),
+        Transport::WebSocket => Address::WebSocket(at("ws", http::WEBSOCKET_PATH)?),
+        Transport::StreamableHttp | Transport::Stdio => Address::Http(at("http", &http::Options::default().path)?),
+    };
+    Ok((address, server))
 }
 
 /// What a check needs from files, read before it begins, and whether its files can be written.

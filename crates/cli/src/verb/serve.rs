@@ -1,9 +1,15 @@
-//! `proof serve`: the reference server.
+//! `proof serve`: the reference server, over one transport or several at once.
+
+use std::net::SocketAddr;
+
+use net::server::http::{self, Beside};
+use reference::{Options, Server};
 
 use crate::args::ServeArgs;
 use crate::exit::{Exit, tell, usage};
+use crate::signals::interrupted;
 
-/// Serves until stdin ends or a signal comes.
+/// Serves until stdin ends, where that is a way in, or a signal comes.
 pub(crate) fn run(args: &ServeArgs) -> Exit {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -12,24 +18,67 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
             return Exit::Bug;
         }
     };
-    let exit = runtime.block_on(async {
-        match args.http {
-            None => reference::serve_stdio(reference::Options::default()).await.map_or(Exit::Bug, |()| Exit::Clean),
-            Some(address) => http(address).await,
-        }
-    });
+    let exit = runtime.block_on(serve(args));
+    // A read of stdin that never ends is not waited for.
     runtime.shutdown_background();
     exit
 }
 
-async fn http(address: std::net::SocketAddr) -> Exit {
-    let server = match reference::serve_http(address, reference::Options::default()).await {
-        Ok(server) => server,
-        Err(error) => {
-            return usage(&format!("{address} cannot be listened on: {error}"), "another port, or 0 for a free one");
-        }
+async fn serve(args: &ServeArgs) -> Exit {
+    // Before anybody is told that we serve: whoever ends us at once ends us cleanly too.
+    let interrupted = interrupted();
+    let server = Server::new(options(args));
+    let listening = match args.http {
+        None => None,
+        Some(address) => match server.http(address).await {
+            Ok(listening) => Some(listening),
+            Err(error) => return unlistenable(address, &error),
+        },
     };
-    tell(format_args!("serving http://{}/mcp (Ctrl-C ends it)", server.local_addr()));
-    let _ = tokio::signal::ctrl_c().await;
-    Exit::Clean
+    if let Some(listening) = &listening {
+        announce(args, listening.local_addr());
+    }
+    let exit = if args.stdio {
+        over_stdio(&server, async { _ = interrupted.await }).await
+    } else {
+        interrupted.await;
+        Exit::Clean
+    };
+    if let Some(listening) = listening {
+        listening.shutdown().await;
+    }
+    exit
+}
+
+fn options(args: &ServeArgs) -> Options {
+    let beside = Beside { sse: args.sse, websocket: args.ws };
+    Options { http: http::Options { beside, strict: args.strict, ..http::Options::default() }, ..Options::default() }
+}
+
+async fn over_stdio(server: &Server, stop: impl Future<Output = ()>) -> Exit {
+    match server.stdio(stop).await {
+        Ok(()) => Exit::Clean,
+        Err(error) => {
+            tell(format_args!("error: stdin or stdout broke: {error}"));
+            Exit::Bug
+        }
+    }
+}
+
+fn unlistenable(address: SocketAddr, error: &std::io::Error) -> Exit {
+    usage(&format!("{address} cannot be listened on: {error}"), "another port, or 0 for a free one")
+}
+
+/// Says where everything is. Alone, stdio needs no saying: whoever started us knows, and may show our stderr to somebody.
+fn announce(args: &ServeArgs, address: SocketAddr) {
+    tell(format_args!("serving http://{address}/mcp (Streamable HTTP; Ctrl-C ends it)"));
+    if args.sse {
+        tell(format_args!("serving http://{address}{} (HTTP+SSE, 2024-11-05)", http::SSE_PATH));
+    }
+    if args.ws {
+        tell(format_args!("serving ws://{address}{} (WebSocket)", http::WEBSOCKET_PATH));
+    }
+    if args.stdio {
+        tell("serving stdin and stdout (their end ends it)");
+    }
 }

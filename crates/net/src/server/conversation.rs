@@ -1,4 +1,4 @@
-//! A conversation over one two-way channel of messages (stdio; later WebSocket): both eras side by side, requests
+//! A conversation over one two-way channel of messages (stdio, HTTP+SSE, WebSocket): both eras side by side, requests
 //! answered concurrently, cancellation, batches. Knows frames, not how they are framed.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,6 +28,7 @@ struct Queue {
 pub(crate) struct Outgoing {
     queue: Mutex<Queue>,
     filled: Notify,
+    overrun: Notify,
     limit: usize,
 }
 
@@ -40,6 +41,7 @@ impl Outgoing {
         let mut queue = self.queue();
         queue.dead |= queue.bytes > self.limit;
         if queue.dead {
+            self.overrun.notify_one();
             return Err(Gone);
         }
         queue.bytes += frame.len();
@@ -59,6 +61,11 @@ impl Outgoing {
     /// Waits until something may wait to be written.
     pub(crate) async fn filled(&self) {
         self.filled.notified().await;
+    }
+
+    /// Waits until the peer has let the queue fill. Whoever is stuck in a write learns of it here.
+    pub(crate) async fn overrun(&self) {
+        self.overrun.notified().await;
     }
 }
 
@@ -84,10 +91,22 @@ impl Outlet for Lane {
     }
 }
 
+/// Bounds of a conversation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// About how many bytes may wait for a peer which does not read.
+    pub(crate) queue: usize,
+    /// How many requests may be under way at once.
+    pub(crate) flights: usize,
+}
+
 /// One conversation.
 pub(crate) struct Conversation {
     service: Arc<dyn Service>,
     transport: Transport,
+    /// The revisions that are both served and carried.
+    revisions: Vec<Revision>,
+    most_flights: usize,
     session: Arc<Session>,
     outgoing: Arc<Outgoing>,
     flights: Flights,
@@ -98,14 +117,18 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// A conversation that queues at most about `limit` bytes for a peer which does not read.
-    pub(crate) fn new(service: Arc<dyn Service>, transport: Transport, limit: usize) -> Self {
-        let outgoing = Arc::new(Outgoing { queue: Mutex::default(), filled: Notify::new(), limit });
+    /// A conversation that nobody has said anything in.
+    pub(crate) fn new(service: Arc<dyn Service>, transport: Transport, bounds: Bounds) -> Self {
+        let (filled, overrun) = (Notify::new(), Notify::new());
+        let outgoing = Arc::new(Outgoing { queue: Mutex::default(), filled, overrun, limit: bounds.queue });
+        let revisions = service.revisions().iter().copied().filter(|revision| transport.carries(*revision)).collect();
         let session = Arc::new(Session::new(None, Arc::clone(&outgoing) as Arc<dyn Outlet>));
         let (ending, closing) = Closing::new();
         Self {
             service,
             transport,
+            revisions,
+            most_flights: bounds.flights,
             session,
             outgoing,
             flights: Flights::default(),
@@ -118,6 +141,11 @@ impl Conversation {
 
     pub(crate) fn outgoing(&self) -> Arc<Outgoing> {
         Arc::clone(&self.outgoing)
+    }
+
+    /// Whether no request is under way.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.flights.is_empty()
     }
 
     /// Takes one frame in.
@@ -175,6 +203,9 @@ impl Conversation {
         let lane = self.lane();
         match self.reply(message, &lane) {
             Reply::Now(answer) => self.put(answer),
+            Reply::Later(_) if self.flights.count() >= self.most_flights => {
+                self.refuse(Some(&id), &RpcError::internal("Too many requests are being answered; try again later"));
+            }
             Reply::Later(pending) => self.launch(id, lane, pending),
         }
     }
@@ -198,7 +229,7 @@ impl Conversation {
     fn reply(&self, message: Message, lane: &Arc<Lane>) -> Reply {
         let gate = Gate::new(&message, None);
         let admitted = match gate.era() {
-            Era::Modern => gate.admit(self.service.revisions()).map(|revision| (revision, None)),
+            Era::Modern => gate.admit(&self.revisions).map(|revision| (revision, None)),
             Era::Legacy => self.legacy(&message).map(|revision| (revision, Some(Arc::clone(&self.session)))),
         };
         match admitted {

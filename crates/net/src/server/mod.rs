@@ -7,6 +7,7 @@ mod gate;
 pub mod http;
 pub mod link;
 pub mod stdio;
+mod websocket;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -10,7 +10,7 @@ use wire::Transport;
 use wire::framing::Piece;
 use wire::framing::lines::Lines;
 
-use super::conversation::Conversation;
+use super::conversation::{Bounds, Conversation};
 use crate::service::{RpcError, Service};
 
 /// Bounds of a stdio conversation.
@@ -20,30 +20,50 @@ pub struct Limits {
     pub line: usize,
     /// How much may wait for a peer that does not read, in bytes.
     pub queue: usize,
+    /// How many requests may be under way at once.
+    pub flights: usize,
     /// How long answers in flight are waited for once the input has ended.
     pub grace: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { line: 16 << 20, queue: 64 << 20, grace: Duration::from_millis(500) }
+        Self { line: 16 << 20, queue: 64 << 20, flights: 1 << 16, grace: Duration::from_millis(500) }
     }
 }
 
-/// Serves over this process's standard streams until the input ends.
-pub async fn serve_process(service: Arc<dyn Service>, limits: Limits) -> io::Result<()> {
-    serve(service, tokio::io::stdin(), tokio::io::stdout(), limits).await
+/// Serves over this process's standard streams until the input ends, or until told to stop.
+pub async fn serve_process(
+    service: Arc<dyn Service>,
+    limits: Limits,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    serve_until(service, tokio::io::stdin(), tokio::io::stdout(), limits, stop).await
 }
 
 /// Serves over `reader` and `writer` until `reader` ends.
 pub async fn serve(
     service: Arc<dyn Service>,
     reader: impl AsyncRead + Unpin,
-    mut writer: impl AsyncWrite + Unpin,
+    writer: impl AsyncWrite + Unpin,
     limits: Limits,
 ) -> io::Result<()> {
-    let conversation = Conversation::new(service, Transport::Stdio, limits.queue);
+    serve_until(service, reader, writer, limits, std::future::pending()).await
+}
+
+/// Serves over `reader` and `writer` until `reader` ends or `stop` is done. Either way what is under way gets
+/// [`Limits::grace`] to be answered.
+pub async fn serve_until(
+    service: Arc<dyn Service>,
+    reader: impl AsyncRead + Unpin,
+    mut writer: impl AsyncWrite + Unpin,
+    limits: Limits,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let bounds = Bounds { queue: limits.queue, flights: limits.flights };
+    let conversation = Conversation::new(service, Transport::Stdio, bounds);
     let outgoing = conversation.outgoing();
+    tokio::pin!(stop);
     let mut reader = BufReader::with_capacity(64 << 10, reader);
     let mut lines = Lines::new(limits.line);
     loop {
@@ -61,6 +81,7 @@ pub async fn serve(
                 }
             }
             () = outgoing.filled() => {}
+            () = &mut stop => break,
         }
         write(&conversation, &mut writer).await?;
     }

@@ -4,12 +4,15 @@
 
 mod ask;
 mod features;
+mod frames;
 mod http;
 mod legacy;
 mod malformed;
 mod modern;
+mod old_sse;
 mod schema;
 mod stdio;
 mod subscriptions;
 mod talk;
+mod websocket;
 mod wire_http;

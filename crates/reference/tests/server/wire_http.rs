@@ -82,6 +82,12 @@ impl Stream {
         stream
     }
 
+    /// The connection, for what is no HTTP any more.
+    pub fn into_socket(self) -> TcpStream {
+        assert!(self.raw.is_empty() || self.head.status != 101, "nobody speaks before the client does");
+        self.socket
+    }
+
     async fn more(&mut self) -> bool {
         let read = self.socket.read_buf(&mut self.raw);
         tokio::time::timeout(Duration::from_secs(5), read).await.expect("the server says something").unwrap_or(0) > 0

@@ -1,4 +1,5 @@
-//! The body of a response: one text, a modern stream that carries its request's future along, or a legacy event stream.
+//! The body of a response: one text, a modern stream that carries its request's future along, a legacy event stream, or
+//! the one stream of an HTTP+SSE session.
 
 use std::io;
 use std::pin::Pin;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
 use wire::framing::sse::Block;
 
@@ -23,6 +25,27 @@ pub(crate) enum Body {
     Stream(Box<Stream>),
     /// A legacy event stream, from some event on.
     Events(Box<Events>),
+    /// Whatever a task hands over, until it hangs up.
+    Relay(Box<Relay>),
+}
+
+/// Events that a task renders and hands over one by one.
+pub(crate) struct Relay {
+    pub(super) events: mpsc::Receiver<Bytes>,
+    pub(super) silence: Silence,
+}
+
+impl Relay {
+    fn poll(&mut self, context: &mut Context<'_>) -> Polled {
+        match self.events.poll_recv(context) {
+            Poll::Ready(Some(event)) => {
+                self.silence.broken();
+                frame(event)
+            }
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Pending => self.silence.poll(context).map(|comment| Some(Ok(Frame::data(comment)))),
+        }
+    }
 }
 
 /// A modern response stream. Dropping it, as hyper does when the client is gone, drops the request's future with it: that
@@ -151,6 +174,7 @@ impl hyper::body::Body for Body {
             Self::Whole(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
             Self::Stream(stream) => stream.poll(context),
             Self::Events(events) => events.poll(context),
+            Self::Relay(relay) => relay.poll(context),
         }
     }
 
@@ -161,7 +185,7 @@ impl hyper::body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
-            Self::Stream(_) | Self::Events(_) => SizeHint::default(),
+            Self::Stream(_) | Self::Events(_) | Self::Relay(_) => SizeHint::default(),
         }
     }
 }

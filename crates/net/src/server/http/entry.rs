@@ -1,4 +1,4 @@
-//! The endpoint: what is refused before any message is read, how a body is read, and which era answers.
+//! The endpoints: what is refused before any message is read, how a body is read, and which era answers.
 
 use std::sync::Arc;
 
@@ -14,39 +14,81 @@ use wire::{Era, Kind, Message, RequestId};
 
 use super::accept::{accepts, is_json, is_trusted};
 use super::body::Body;
-use super::{Shared, legacy, modern};
+use super::{MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, legacy, modern, old_sse, upgrade};
 use crate::server::gate::Gate;
 use crate::service::{Answer, RpcError, code};
 
-/// A response of this endpoint.
+/// A response of these endpoints.
 pub(super) type Response = hyper::Response<Body>;
 
-/// Answers one HTTP request.
-pub(super) async fn respond(shared: &Arc<Shared>, request: Request<Incoming>) -> Response {
-    let (parts, body) = request.into_parts();
-    if parts.uri.path() != shared.options.path {
-        return status(StatusCode::NOT_FOUND);
-    }
-    if !is_trusted(&parts.headers, &shared.options.hosts) {
-        let error = RpcError::invalid_request("Forbidden: `Host` or `Origin` is not one this server trusts");
-        return refuse(StatusCode::FORBIDDEN, None, &error);
-    }
-    match parts.method {
-        Method::POST => post(shared, parts, body).await,
-        Method::GET => legacy::get(shared, &parts.headers),
-        Method::DELETE => legacy::delete(shared, &parts.headers),
-        _ => {
-            let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
-            response
+/// What a path leads to.
+#[derive(Clone, Copy)]
+enum Endpoint {
+    /// Streamable HTTP.
+    Mcp,
+    /// The event stream of HTTP+SSE.
+    Sse,
+    /// Where an HTTP+SSE client posts.
+    Messages,
+    /// WebSocket.
+    Socket,
+}
+
+impl Endpoint {
+    fn of(path: &str, options: &Options) -> Option<Self> {
+        match path {
+            path if path == options.path => Some(Self::Mcp),
+            SSE_PATH if options.beside.sse => Some(Self::Sse),
+            MESSAGES_PATH if options.beside.sse => Some(Self::Messages),
+            WEBSOCKET_PATH if options.beside.websocket => Some(Self::Socket),
+            _ => None,
         }
     }
 }
 
+/// Answers one HTTP request.
+pub(super) async fn respond(shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -> Response {
+    let Some(endpoint) = Endpoint::of(request.uri().path(), &shared.options) else {
+        return status(StatusCode::NOT_FOUND);
+    };
+    if !is_trusted(request.headers(), &shared.options.hosts) {
+        let error = RpcError::invalid_request("Forbidden: `Host` or `Origin` is not one this server trusts");
+        return refuse(StatusCode::FORBIDDEN, None, &error);
+    }
+    if matches!((endpoint, request.method()), (Endpoint::Socket, &Method::GET)) {
+        return upgrade::upgrade(shared, peer, request);
+    }
+    let (parts, body) = request.into_parts();
+    match (endpoint, &parts.method) {
+        (Endpoint::Mcp, &Method::POST) => post(shared, parts, body).await,
+        (Endpoint::Mcp, &Method::GET) => legacy::get(shared, &parts.headers),
+        (Endpoint::Mcp, &Method::DELETE) => legacy::delete(shared, &parts.headers),
+        (Endpoint::Sse, &Method::GET) => old_sse::open(shared, peer, &parts.headers),
+        (Endpoint::Messages, &Method::POST) => old_sse::post(shared, &parts, body).await,
+        (Endpoint::Mcp, _) => not_allowed("GET, POST, DELETE"),
+        (Endpoint::Messages, _) => not_allowed("POST"),
+        (Endpoint::Sse | Endpoint::Socket, _) => not_allowed("GET"),
+    }
+}
+
+fn not_allowed(allowed: &'static str) -> Response {
+    let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+/// Refuses a body that is not declared to be JSON.
+pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Response> {
+    if is_json(headers) {
+        return Ok(());
+    }
+    let error = RpcError::invalid_request("Unsupported media type: the body must be application/json");
+    Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error))
+}
+
 async fn post(shared: &Arc<Shared>, parts: Parts, body: Incoming) -> Response {
-    if !is_json(&parts.headers) {
-        let error = RpcError::invalid_request("Unsupported media type: the body must be application/json");
-        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error);
+    if let Err(response) = check_json(&parts.headers) {
+        return response;
     }
     if !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENT_STREAM)) {
         let text = "Not acceptable: `Accept` must list application/json and text/event-stream";
@@ -63,7 +105,8 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: Incoming) -> Response {
     }
 }
 
-async fn read(shared: &Shared, body: Incoming) -> Result<Bytes, Response> {
+/// Reads a body within its bounds.
+pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<Bytes, Response> {
     let limits = &shared.options.limits;
     if body.size_hint().lower() > limits.body as u64 {
         return Err(too_large(limits.body));

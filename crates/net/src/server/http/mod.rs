@@ -1,5 +1,5 @@
-//! The Streamable HTTP transport, server end: one endpoint, both eras. This file listens and keeps connections; what a
-//! request means is decided in `entry` and below.
+//! The HTTP transports, server end, on one listener: Streamable HTTP in both eras and, where they are wanted, the old
+//! HTTP+SSE and WebSocket. This file listens and keeps connections; what a request means is decided in `entry` and below.
 
 mod accept;
 mod body;
@@ -7,8 +7,10 @@ mod entry;
 mod events;
 mod legacy;
 mod modern;
+mod old_sse;
 mod outbox;
 mod sessions;
+mod upgrade;
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,18 +21,37 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 
+use self::old_sse::Talks;
 use self::sessions::Sessions;
 use super::link::Closing;
 use crate::service::Service;
 
-/// How the endpoint behaves.
+/// Where the old HTTP+SSE transport opens its stream.
+pub const SSE_PATH: &str = "/sse";
+/// Where an HTTP+SSE client posts, which the stream's first event tells it.
+const MESSAGES_PATH: &str = "/messages";
+/// Where a WebSocket is opened.
+pub const WEBSOCKET_PATH: &str = "/ws";
+
+/// Which transports are served beside Streamable HTTP.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside {
+    /// The old HTTP+SSE at [`SSE_PATH`].
+    pub sse: bool,
+    /// WebSocket at [`WEBSOCKET_PATH`].
+    pub websocket: bool,
+}
+
+/// How the endpoints behave.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The path of the endpoint.
+    /// The path of the Streamable HTTP endpoint.
     pub path: String,
+    /// What else is served.
+    pub beside: Beside,
     /// Host names beside the loopback ones that a request may name in `Host` and `Origin`.
     pub hosts: Vec<String>,
     /// Refuse a legacy request of a session at 2025-06-18 or later that lacks `MCP-Protocol-Version`.
@@ -39,10 +60,10 @@ pub struct Options {
     pub limits: Limits,
 }
 
-/// Bounds of the endpoint.
+/// Bounds of the endpoints.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// The largest body taken, in bytes.
+    /// The largest body or WebSocket message taken, in bytes.
     pub body: usize,
     /// How long a body may take to come.
     pub body_time: Duration,
@@ -54,20 +75,24 @@ pub struct Limits {
     pub headers: usize,
     /// The most connections at once.
     pub connections: usize,
-    /// The most sessions at once.
+    /// The most sessions at once of Streamable HTTP, and the most of the other transports together.
     pub sessions: usize,
-    /// After how long without a request or an open stream a session ends.
+    /// After how long without a request or an open stream a session ends. Where the session is its connection: after how
+    /// long without a message of the client or a request under way.
     pub idle: Duration,
     /// The most requests of one session being answered at once.
     pub flights: usize,
     /// How many events one stream keeps for a client that reads slowly or comes back.
     pub events: usize,
-    /// How many bytes of events one stream keeps.
+    /// How many bytes of events one stream keeps, or may wait for an HTTP+SSE or WebSocket peer that does not read.
     pub event_bytes: usize,
     /// How many ended streams one session keeps for a client that comes back.
     pub streams: usize,
-    /// After how long of silence a stream carries a comment.
+    /// After how long of silence a stream carries a comment, and a WebSocket a ping. A WebSocket peer that is silent for as
+    /// long again is gone.
     pub keep_alive: Duration,
+    /// How long one message may take to be written to an HTTP+SSE or WebSocket peer.
+    pub write_time: Duration,
     /// What `retry` tells a client that lost its connection.
     pub retry: Duration,
     /// How long answers in flight are waited for at shutdown.
@@ -76,7 +101,13 @@ pub struct Limits {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { path: "/mcp".to_owned(), hosts: Vec::new(), strict: false, limits: Limits::default() }
+        Self {
+            path: "/mcp".to_owned(),
+            beside: Beside::default(),
+            hosts: Vec::new(),
+            strict: false,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -96,18 +127,32 @@ impl Default for Limits {
             event_bytes: 8 << 20,
             streams: 8,
             keep_alive: Duration::from_secs(15),
+            write_time: Duration::from_secs(30),
             retry: Duration::from_millis(500),
             grace: Duration::from_secs(2),
         }
     }
 }
 
-/// What every request of one endpoint shares.
+/// What all requests share.
 pub(crate) struct Shared {
     service: Arc<dyn Service>,
     options: Options,
     sessions: Sessions,
+    talks: Talks,
+    /// Room for sessions that are their connection: HTTP+SSE and WebSocket.
+    room: Arc<Semaphore>,
     closing: Closing,
+}
+
+/// The connection a request came on.
+#[derive(Clone)]
+struct Peer {
+    /// Its place among the connections, held for as long as anything serves it.
+    place: Arc<OwnedSemaphorePermit>,
+    /// Told when the connection is to be dropped in the middle of what it does: hyper, stuck in a write to a peer that does
+    /// not read, would not notice that its body has ended.
+    cut: Arc<Notify>,
 }
 
 /// A server that listens.
@@ -142,7 +187,8 @@ pub async fn listen(service: Arc<dyn Service>, address: SocketAddr, options: Opt
     let address = listener.local_addr()?;
     let (ending, closing) = Closing::new();
     let sessions = Sessions::new(options.limits.clone());
-    let shared = Arc::new(Shared { service, options, sessions, closing });
+    let room = Arc::new(Semaphore::new(options.limits.sessions.min(Semaphore::MAX_PERMITS)));
+    let shared = Arc::new(Shared { service, options, sessions, talks: Talks::default(), room, closing });
     let task = tokio::spawn(accept_all(listener, shared));
     Ok(Server { address, ending, task })
 }
@@ -177,23 +223,26 @@ async fn accept_one(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(
     Some((stream, place))
 }
 
-async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, _place: OwnedSemaphorePermit) {
+async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
     let limits = &shared.options.limits;
+    let peer = Peer { place: Arc::new(place), cut: Arc::default() };
     let service = service_fn(|request| {
-        let shared = Arc::clone(&shared);
-        async move { Ok::<_, std::convert::Infallible>(entry::respond(&shared, request).await) }
+        let (shared, peer) = (Arc::clone(&shared), peer.clone());
+        async move { Ok::<_, std::convert::Infallible>(entry::respond(&shared, &peer, request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
         .max_buf_size(limits.head.max(8 << 10))
         .max_headers(limits.headers)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     tokio::pin!(connection);
     let closing = shared.closing.clone();
     tokio::select! {
         _ = &mut connection => {}
+        () = peer.cut.notified() => {}
         () = closing.wait() => {
             connection.as_mut().graceful_shutdown();
             let _ = tokio::time::timeout(limits.grace, connection).await;

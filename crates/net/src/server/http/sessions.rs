@@ -154,11 +154,9 @@ impl Sessions {
 
     /// A session with an unguessable id, not yet known to [`Self::find`].
     pub(super) fn begin(&self) -> Option<HttpSession> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).ok()?;
+        let id = unguessable()?;
         let streams =
             Arc::new(Streams { next: AtomicU32::new(1), limits: Arc::clone(&self.limits), table: Mutex::default() });
-        let id = format!("{:032x}", u128::from_be_bytes(bytes));
         let session = Arc::new(Session::new(Some(id), Arc::clone(&streams) as Arc<dyn Outlet>));
         Some(HttpSession { session, streams, flights: Flights::default(), touched: AtomicU64::new(self.now()) })
     }
@@ -213,8 +211,15 @@ impl Sessions {
     }
 }
 
+/// A new id: 128 bits from the system, as visible ASCII.
+pub(super) fn unguessable() -> Option<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
 /// Our ids are 32 lower-case hexadecimal digits; anything else is nobody's.
-fn key(id: &str) -> Option<u128> {
+pub(super) fn key(id: &str) -> Option<u128> {
     let ours = id.len() == 32 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     if ours { u128::from_str_radix(id, 16).ok() } else { None }
 }

@@ -1,0 +1,183 @@
+//! The old HTTP+SSE transport (2024-11-05 basic/transports#http-with-sse): a stream whose first event names where to post,
+//! and carries every message of the server. One session is one stream; it ends with it. Knows no message.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, StatusCode};
+use tokio::sync::{Notify, OwnedSemaphorePermit, mpsc};
+use tokio::time::timeout;
+use wire::Transport;
+use wire::framing::sse::Block;
+use wire::http::EVENT_STREAM;
+
+use super::accept::accepts;
+use super::body::{Body, Relay, Silence};
+use super::entry::{Response, check_json, events, read, refuse, status};
+use super::sessions::{key, unguessable};
+use super::{Limits, MESSAGES_PATH, Peer, Shared};
+use crate::server::conversation::{Bounds, Conversation, Outgoing};
+use crate::service::RpcError;
+
+/// How many rendered events wait between us and hyper; what waits before them is the conversation's to bound.
+const HANDED_OVER: usize = 4;
+
+/// One session.
+struct Talk {
+    conversation: Conversation,
+    posted: Notify,
+}
+
+/// All sessions of this transport, by id.
+#[derive(Default)]
+pub(super) struct Talks(Mutex<HashMap<u128, Arc<Talk>>>);
+
+impl Talks {
+    fn table(&self) -> MutexGuard<'_, HashMap<u128, Arc<Talk>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, key: u128) -> Option<Arc<Talk>> {
+        self.table().get(&key).cloned()
+    }
+}
+
+/// A session's entry among [`Talks`], and its room; both go when the stream does, however that comes.
+struct Entry {
+    shared: Arc<Shared>,
+    key: u128,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.shared.talks.table().remove(&self.key);
+    }
+}
+
+/// Opens a session and its stream.
+pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, headers: &HeaderMap) -> Response {
+    if !accepts(headers, EVENT_STREAM) {
+        let error = RpcError::invalid_request("Not acceptable: `Accept` must list text/event-stream");
+        return refuse(StatusCode::NOT_ACCEPTABLE, None, &error);
+    }
+    let full = RpcError::internal("This server has as many sessions as it can take; try again later");
+    let Ok(room) = Arc::clone(&shared.room).try_acquire_owned() else {
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, None, &full);
+    };
+    let Some((key, id)) = unguessable().and_then(|id| Some((key(&id)?, id))) else {
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, None, &full);
+    };
+    let limits = &shared.options.limits;
+    let bounds = Bounds { queue: limits.event_bytes, flights: limits.flights };
+    let conversation = Conversation::new(Arc::clone(&shared.service), Transport::HttpSse, bounds);
+    let talk = Arc::new(Talk { conversation, posted: Notify::new() });
+    let entry = Entry { shared: Arc::clone(shared), key, _room: room };
+    shared.talks.table().insert(key, Arc::clone(&talk));
+    let (sender, receiver) = mpsc::channel(HANDED_OVER);
+    // The first of the channel's few places: it cannot be full.
+    let _ = sender.try_send(event("endpoint", format!("{MESSAGES_PATH}?session={id}")));
+    tokio::spawn(run(entry, talk, sender, Arc::clone(&peer.cut)));
+    events(Body::Relay(Box::new(Relay { events: receiver, silence: Silence::new(limits.keep_alive) })))
+}
+
+fn event(name: &str, data: String) -> Bytes {
+    Block { event: Some(name.to_owned()), data: Some(data), ..Block::default() }.render().into()
+}
+
+/// How a stream comes to its end.
+enum End {
+    /// The client left, or has been idle for too long.
+    Over,
+    /// The client does not read.
+    Slow,
+    /// We are about to end.
+    Closing,
+}
+
+/// Hands everything the conversation says over to the stream, until either has enough.
+async fn run(entry: Entry, talk: Arc<Talk>, sender: mpsc::Sender<Bytes>, cut: Arc<Notify>) {
+    let limits = &entry.shared.options.limits;
+    let outgoing = talk.conversation.outgoing();
+    let end = tokio::select! {
+        end = relay(&outgoing, &sender, limits) => end,
+        () = sender.closed() => End::Over,
+        () = idle(&talk, limits) => End::Over,
+        () = outgoing.overrun() => End::Slow,
+        () = entry.shared.closing.wait() => End::Closing,
+    };
+    match end {
+        End::Over => {}
+        End::Slow => cut.notify_one(),
+        End::Closing => {
+            let farewell = async {
+                talk.conversation.finish().await;
+                hand_over(&outgoing, &sender).await
+            };
+            let _ = timeout(limits.grace / 2, farewell).await;
+        }
+    }
+}
+
+async fn relay(outgoing: &Outgoing, sender: &mpsc::Sender<Bytes>, limits: &Limits) -> End {
+    loop {
+        outgoing.filled().await;
+        match timeout(limits.write_time, hand_over(outgoing, sender)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(())) => return End::Over,
+            Err(_) => return End::Slow,
+        }
+    }
+}
+
+/// Hands over everything that waits; `Err` where nobody takes it any more.
+async fn hand_over(outgoing: &Outgoing, sender: &mpsc::Sender<Bytes>) -> Result<(), ()> {
+    for frame in outgoing.take().map_err(|_| ())? {
+        let text = String::from_utf8(frame).unwrap_or_default();
+        sender.send(event("message", text)).await.map_err(|_| ())?;
+    }
+    Ok(())
+}
+
+/// Waits until the client has posted nothing for so long, with nothing under way, that it may be taken for gone.
+async fn idle(talk: &Talk, limits: &Limits) {
+    loop {
+        let quiet = timeout(limits.idle, talk.posted.notified()).await.is_err();
+        if quiet && talk.conversation.is_at_rest() {
+            return;
+        }
+    }
+}
+
+/// Takes a message of the client. What it says is answered on the stream.
+pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: Incoming) -> Response {
+    let named = parts.uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("session=")));
+    let Some(id) = named else {
+        let error = RpcError::invalid_request("Invalid request: no session is named; the `endpoint` event does");
+        return refuse(StatusCode::BAD_REQUEST, None, &error);
+    };
+    let find = || key(id).and_then(|key| shared.talks.find(key)).ok_or_else(ended);
+    if let Err(response) = find().and_then(|_| check_json(&parts.headers)) {
+        return response;
+    }
+    let text = match read(shared, body).await {
+        Ok(text) => text,
+        Err(response) => return response,
+    };
+    // Looked up again: it may have ended while the body came.
+    match find() {
+        Ok(talk) => {
+            talk.posted.notify_one();
+            talk.conversation.receive(&text);
+            status(StatusCode::ACCEPTED)
+        }
+        Err(response) => response,
+    }
+}
+
+fn ended() -> Response {
+    refuse(StatusCode::NOT_FOUND, None, &RpcError::invalid_request("No such session: it may have ended"))
+}

@@ -1,0 +1,173 @@
+//! WebSocket, server end: a custom transport that no revision defines. One connection is one conversation, one text frame
+//! one message. Knows neither the handshake before nor what the messages say.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
+use wire::Transport;
+
+use super::conversation::{Bounds, Conversation, Outgoing};
+use super::http::Limits;
+use super::link::Closing;
+use crate::service::Service;
+
+/// How long the peer may take to answer our close.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// How much of what a refused peer still sends is read away, so that it finds our close before the reset.
+const LEFTOVERS: u64 = 8 << 20;
+
+/// How a connection comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The peer said so.
+    Closed,
+    /// The connection broke, or the peer is silent.
+    Lost,
+    /// The peer does not read.
+    Slow,
+    /// We close, with this code.
+    Close(CloseCode, &'static str),
+}
+
+/// Serves one connection until it ends.
+pub(crate) async fn serve<S>(service: Arc<dyn Service>, io: S, limits: &Limits, closing: Closing)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let config = WebSocketConfig::default().max_message_size(Some(limits.body)).max_frame_size(Some(limits.body));
+    let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
+    let (mut sink, mut stream) = socket.split();
+    let bounds = Bounds { queue: limits.event_bytes, flights: limits.flights };
+    let conversation = Conversation::new(service, Transport::WebSocket, bounds);
+    let outgoing = conversation.outgoing();
+    let ping = Notify::new();
+    let reading = async {
+        tokio::select! {
+            end = listen(&mut stream, &conversation, &ping, limits) => end,
+            () = closing.wait() => {
+                let _ = timeout(limits.grace / 2, conversation.finish()).await;
+                End::Close(CloseCode::Away, "the server ends")
+            }
+        }
+    };
+    let end = tokio::select! {
+        biased;
+        end = speak(&mut sink, &outgoing, &ping, limits) => end,
+        () = outgoing.overrun() => End::Slow,
+        end = reading => end,
+    };
+    tracing::debug!(?end, "a WebSocket ends");
+    drop(conversation);
+    if matches!(end, End::Lost | End::Slow) {
+        return;
+    }
+    if let Ok(socket) = sink.reunite(stream) {
+        let _ = timeout(FAREWELL, part(socket, &outgoing, end)).await;
+    }
+}
+
+/// Takes in what the peer says; a ping goes out where it says nothing.
+async fn listen<S>(
+    stream: &mut SplitStream<WebSocketStream<S>>,
+    conversation: &Conversation,
+    ping: &Notify,
+    limits: &Limits,
+) -> End
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let patience = limits.keep_alive.min(limits.idle);
+    let mut spoken = Instant::now();
+    let mut pinged = false;
+    loop {
+        match timeout(patience, stream.next()).await {
+            Err(_) if pinged => return End::Lost,
+            Err(_) => {
+                pinged = true;
+                ping.notify_one();
+            }
+            Ok(Some(Ok(Message::Text(text)))) => {
+                (spoken, pinged) = (Instant::now(), false);
+                conversation.receive(text.as_bytes());
+            }
+            Ok(Some(Ok(Message::Binary(_)))) => {
+                return End::Close(CloseCode::Unsupported, "messages are text frames here");
+            }
+            Ok(Some(Ok(Message::Close(_)))) => return End::Closed,
+            Ok(Some(Ok(_))) => pinged = false,
+            Ok(None) => return End::Lost,
+            Ok(Some(Err(error))) => return fault(&error),
+        }
+        if spoken.elapsed() >= limits.idle && conversation.is_at_rest() {
+            return End::Close(CloseCode::Normal, "idle for too long");
+        }
+    }
+}
+
+/// What a broken frame is answered with.
+fn fault(error: &Error) -> End {
+    match error {
+        Error::Capacity(_) => End::Close(CloseCode::Size, "too long a message"),
+        Error::Utf8(_) => End::Close(CloseCode::Invalid, "not UTF-8"),
+        Error::Protocol(_) => End::Close(CloseCode::Protocol, "not the WebSocket protocol"),
+        _ => End::Lost,
+    }
+}
+
+type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
+
+/// Writes what the conversation says, and pings. Ends only where that fails.
+async fn speak<S>(sink: &mut Sink<S>, outgoing: &Outgoing, ping: &Notify, limits: &Limits) -> End
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    loop {
+        let written = tokio::select! {
+            () = outgoing.filled() => timeout(limits.write_time, write(sink, outgoing)).await,
+            () = ping.notified() => timeout(limits.write_time, sink.send(Message::Ping(Vec::new().into()))).await,
+        };
+        match written {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return End::Lost,
+            Err(_) => return End::Slow,
+        }
+    }
+}
+
+/// Writes everything that waits, a text frame each.
+async fn write<W>(sink: &mut W, outgoing: &Outgoing) -> Result<(), Error>
+where
+    W: futures_util::Sink<Message, Error = Error> + Unpin,
+{
+    for frame in outgoing.take().map_err(|_| Error::ConnectionClosed)? {
+        sink.feed(Message::Text(Utf8Bytes::try_from(frame)?)).await?;
+    }
+    sink.flush().await
+}
+
+/// The closing handshake (RFC 6455, section 7.1).
+async fn part<S>(mut socket: WebSocketStream<S>, outgoing: &Outgoing, end: End)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    if let End::Close(code, reason) = end {
+        if code == CloseCode::Away {
+            let _ = write(&mut socket, outgoing).await;
+        }
+        let _ = socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+    }
+    // Reading also writes our answer to the peer's close. What is no frame any more is read away as bytes.
+    while let Some(Ok(_)) = socket.next().await {}
+    if matches!(end, End::Close(CloseCode::Size | CloseCode::Invalid | CloseCode::Protocol, _)) {
+        let _ = tokio::io::copy(&mut socket.get_mut().take(LEFTOVERS), &mut tokio::io::sink()).await;
+    }
+}
