@@ -66,7 +66,6 @@ const GAPS: &[Gap] = &[
     gap("mrtr.keys-unique", MODERN, "no tool of the reference server asks for two things at once"),
     gap("progress.task-stops", &["* 2025-11-25"], "the reference server has no tasks"),
     gap("progress.tokens-*", LEGACY, NO_TOKENS),
-    gap("prompts.audio-encoded", &["* 2025-*", "* 2026-*"], "no prompt of the reference server speaks"),
     gap("resources.traversal-refused", MODERN, "the reference server serves no files"),
     gap("versioning.extension-*", MODERN, NO_EXTENSIONS),
     gap("versioning.initialize-told-versions", MODERN, "the reference server serves the legacy era too"),
