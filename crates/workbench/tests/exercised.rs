@@ -63,7 +63,6 @@ const GAPS: &[Gap] = &[
     gap("meta.key-names", &["* 2025-06-18", "* 2025-11-25"], NO_META),
     gap("meta.prefix-labels", &["* 2025-06-18", "* 2025-11-25"], NO_META),
     gap("meta.reverse-dns", &["* 2025-11-25"], NO_META),
-    gap("mrtr.keys-unique", MODERN, "no tool of the reference server asks for two things at once"),
     gap("progress.task-stops", &["* 2025-11-25"], "the reference server has no tasks"),
     gap("progress.tokens-*", LEGACY, NO_TOKENS),
     gap("resources.traversal-refused", MODERN, "the reference server serves no files"),
