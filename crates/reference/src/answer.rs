@@ -1,32 +1,34 @@
 //! How a result is dressed for its era: bare in the legacy one; with `resultType`, the server's name and, where the
 //! method has them, caching hints in the modern one (basic/index#result-responses, server/utilities/caching).
 
-use net::service::{Answer, Call, Context, RpcError};
+use net::service::{Answer, Call, Context, Reply, RpcError};
 use serde::Serialize;
 use serde_json::{Value, json};
 use wire::revision::R2025_06_18;
 use wire::{Era, RequestId, Revision};
 
 use crate::Server;
+use crate::catalogue::{Finished, Invocation, Outcome, Run};
 
 /// What a handler gives.
 pub(crate) type Handled = Result<Value, RpcError>;
 
 /// Who we say we are.
 #[derive(Clone, Copy, Serialize)]
-pub(crate) struct Implementation {
-    name: &'static str,
+pub(crate) struct Implementation<'a> {
+    name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<&'static str>,
-    version: &'static str,
+    title: Option<&'a str>,
+    version: &'a str,
 }
 
 /// Who we say we are in `revision`: `title` came with 2025-06-18.
-pub(crate) fn implementation(revision: Revision) -> Implementation {
+pub(crate) fn implementation(server: &Server, revision: Revision) -> Implementation<'_> {
+    let catalogue = server.catalogue();
     Implementation {
-        name: "proof-reference",
-        title: revision.at_least(R2025_06_18).then_some("Proofhouse reference server"),
-        version: env!("CARGO_PKG_VERSION"),
+        name: &catalogue.name,
+        title: catalogue.title.as_deref().filter(|_| revision.at_least(R2025_06_18)),
+        version: &catalogue.version,
     }
 }
 
@@ -37,31 +39,61 @@ struct Modern<'a, T> {
     #[serde(flatten)]
     body: &'a T,
     #[serde(rename = "_meta")]
-    meta: Meta,
+    meta: Meta<'a>,
 }
 
 #[derive(Serialize)]
-struct Meta {
+struct Meta<'a> {
     #[serde(rename = "io.modelcontextprotocol/serverInfo")]
-    server: Implementation,
+    server: Implementation<'a>,
 }
 
 /// A complete result.
-pub(crate) fn complete<T: Serialize>(context: &Context, id: &RequestId, body: &T) -> Answer {
-    dressed(context, id, "complete", body)
+pub(crate) fn complete<T: Serialize>(server: &Server, context: &Context, id: &RequestId, body: &T) -> Answer {
+    dressed(server, context, id, "complete", body)
 }
 
-/// A result that asks for more (basic/patterns/mrtr); only the modern era has it.
-pub(crate) fn input_required<T: Serialize>(context: &Context, id: &RequestId, body: &T) -> Answer {
-    dressed(context, id, "input_required", body)
-}
-
-fn dressed<T: Serialize>(context: &Context, id: &RequestId, result_type: &'static str, body: &T) -> Answer {
+fn dressed<T: Serialize>(
+    server: &Server,
+    context: &Context,
+    id: &RequestId,
+    result_type: &'static str,
+    body: &T,
+) -> Answer {
     match context.era() {
         Era::Legacy => Answer::result(id, body),
         Era::Modern => {
-            let meta = Meta { server: implementation(context.revision) };
+            let meta = Meta { server: implementation(server, context.revision) };
             Answer::result(id, &Modern { result_type, body, meta })
+        }
+    }
+}
+
+/// What came of a call.
+pub(crate) fn outcome<T: Finished>(server: &Server, context: &Context, id: &RequestId, outcome: Outcome<T>) -> Answer {
+    match outcome {
+        Outcome::Done(mut body) => {
+            body.fit(context.revision);
+            complete(server, context, id, &body)
+        }
+        Outcome::InputRequired(body) => dressed(server, context, id, "input_required", &body),
+        Outcome::Refused(refused) => error(id, &refused),
+    }
+}
+
+/// Runs what answers a call, now or later.
+pub(crate) fn reply<T: Finished>(server: &Server, run: &Run<T>, invocation: Invocation) -> Reply {
+    match run {
+        Run::Now(run) => {
+            let done = run(server, &invocation);
+            outcome(server, &invocation.call.context, invocation.call.id(), done).into()
+        }
+        Run::Later(run) => {
+            let server = server.clone();
+            let context = invocation.call.context.clone();
+            let id = invocation.call.id().clone();
+            let running = run(server.clone(), invocation);
+            Reply::later(async move { outcome(&server, &context, &id, running.await) })
         }
     }
 }

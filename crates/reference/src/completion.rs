@@ -1,16 +1,17 @@
-//! Completion of prompt and template arguments (server/utilities/completion).
+//! Completion of prompt and template arguments over any catalogue (server/utilities/completion).
+
+use std::collections::BTreeMap;
 
 use net::service::{Call, RpcError};
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::answer::Handled;
-use crate::resources::TEMPLATE;
-use crate::{params, prompts};
+use crate::catalogue::Text;
+use crate::{Server, params, prompts};
 
-const LANGUAGES: &[&str] = &["c", "go", "haskell", "java", "javascript", "python", "ruby", "rust", "typescript"];
-const NAMES: &[&str] = &["ada", "alan", "barbara", "donald", "edsger", "grace"];
-const URIS: &[&str] = &["proof://counter", "proof://docs/readme", "proof://docs/welcome", "proof://images/pixel"];
+/// The most values one answer may have.
+const MOST: usize = 100;
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
@@ -27,35 +28,53 @@ struct Argument {
     value: String,
 }
 
+/// What is known of the other arguments (2025-06-18).
+#[derive(Default, Deserialize)]
+struct Known {
+    #[serde(default)]
+    arguments: BTreeMap<String, String>,
+}
+
 #[derive(Deserialize)]
 struct Params {
     #[serde(rename = "ref")]
     reference: Reference,
     argument: Argument,
+    #[serde(default)]
+    context: Known,
 }
 
 /// `completion/complete`
-pub(crate) fn complete(call: &Call) -> Handled {
+pub(crate) fn complete(server: &Server, call: &Call) -> Handled {
     params::meta(call)?;
-    let Params { reference, argument } = params::read(call)?;
-    let known = candidates(&reference, &argument.name)?;
-    let typed = argument.value.to_lowercase();
-    let values: Vec<_> = known.iter().filter(|candidate| candidate.starts_with(&typed)).collect();
-    Ok(json!({ "completion": { "total": values.len(), "hasMore": false, "values": values } }))
+    let params: Params = params::read(call)?;
+    let candidates = candidates(server, call, &params)?;
+    let typed = params.argument.value.to_lowercase();
+    let mut values: Vec<_> = candidates.into_iter().filter(|value| value.to_lowercase().starts_with(&typed)).collect();
+    let total = values.len();
+    values.truncate(MOST);
+    Ok(json!({ "completion": { "total": total, "hasMore": total > MOST, "values": values } }))
 }
 
-fn candidates(reference: &Reference, argument: &str) -> Result<&'static [&'static str], RpcError> {
+fn candidates(server: &Server, call: &Call, params: &Params) -> Result<Vec<Text>, RpcError> {
     let unknown = |what: &str| RpcError::invalid_params(format!("Invalid params: {what}"));
-    match reference {
-        Reference::Prompt { name } => match (name.as_str(), argument, prompts::has_argument(name, argument)) {
-            (_, _, None) => Err(unknown("`ref` names no prompt")),
-            (_, _, Some(false)) => Err(unknown("the prompt has no such argument")),
-            ("code_review", "language", _) => Ok(LANGUAGES),
-            ("summarize_resource", "uri", _) => Ok(URIS),
-            _ => Ok(&[]),
-        },
-        Reference::Resource { uri } if uri != TEMPLATE => Err(unknown("`ref` names no resource template")),
-        Reference::Resource { .. } if argument == "name" => Ok(NAMES),
-        Reference::Resource { .. } => Err(unknown("the template has no such variable")),
+    let wanted = params.argument.name.as_str();
+    let known = &params.context.arguments;
+    match &params.reference {
+        Reference::Prompt { name } => {
+            let prompt = prompts::available(server, call.context.revision).find(|prompt| prompt.name == *name);
+            let prompt = prompt.ok_or_else(|| unknown("`ref` names no prompt"))?;
+            let argument = prompt.arguments.iter().find(|argument| argument.name == wanted);
+            Ok(argument.ok_or_else(|| unknown("the prompt has no such argument"))?.completer.candidates(known))
+        }
+        Reference::Resource { uri } => {
+            let template = server.catalogue().templates.iter().find(|template| template.uri_template == *uri);
+            let template = template.ok_or_else(|| unknown("`ref` names no resource template"))?;
+            if !template.variables().any(|variable| variable == wanted) {
+                return Err(unknown("the template has no such variable"));
+            }
+            let completer = template.completers.get(wanted);
+            Ok(completer.map(|completer| completer.candidates(known)).unwrap_or_default())
+        }
     }
 }

@@ -5,17 +5,19 @@ use serde_json::json;
 use wire::Revision;
 
 use crate::answer::{Handled, cacheable};
-use crate::lifecycle::{INSTRUCTIONS, capabilities};
+use crate::lifecycle::capabilities;
 use crate::{Server, params};
 
 /// Tells the versions, the capabilities and how to use the server.
 pub(crate) fn discover(server: &Server, call: &Call) -> Handled {
     params::meta(call)?;
     let versions: Vec<_> = server.revisions().iter().map(|revision| Revision::as_str(*revision)).collect();
-    let body = json!({
+    let mut body = json!({
         "supportedVersions": versions,
-        "capabilities": capabilities(call.context.revision),
-        "instructions": INSTRUCTIONS,
+        "capabilities": capabilities(server, call.context.revision),
     });
+    if let Some(instructions) = &server.catalogue().instructions {
+        body["instructions"] = json!(instructions);
+    }
     Ok(cacheable(server, call, body))
 }

@@ -1,14 +1,21 @@
-//! Which handler answers which method, in which era. Knows no parameters and no results.
+//! Which handler answers which method, in which era. Knows no parameters and no results, but that what a server does not
+//! declare it does not serve.
 
 use net::service::{Call, Reply, RpcError};
 use wire::Era;
 
+use crate::catalogue::Kind;
 use crate::{Server, answer, completion, discover, lifecycle, logging, prompts, resources, subscriptions, tools};
 
 /// Answers one request.
 pub(crate) fn call(server: &Server, call: Call) -> Reply {
-    let result = match (call.context.era(), call.message.method().unwrap_or_default()) {
+    let method = call.message.method().unwrap_or_default();
+    if !offers(server, method) {
+        return answer::error(call.id(), &RpcError::method_not_found(method)).into();
+    }
+    let result = match (call.context.era(), method) {
         (_, "tools/call") => return tools::call(server, call),
+        (_, "prompts/get") => return prompts::get(server, call),
         (Era::Modern, "subscriptions/listen") => return subscriptions::listen(server, call),
         (Era::Modern, "server/discover") => discover::discover(server, &call),
         (Era::Legacy, "initialize") => lifecycle::initialize(server, &call),
@@ -21,13 +28,24 @@ pub(crate) fn call(server: &Server, call: Call) -> Reply {
         (_, "resources/templates/list") => resources::templates(server, &call),
         (_, "resources/read") => resources::read(server, &call),
         (_, "prompts/list") => prompts::list(server, &call),
-        (_, "prompts/get") => prompts::get(server, &call),
-        (_, "completion/complete") => completion::complete(&call),
+        (_, "completion/complete") => completion::complete(server, &call),
         (_, method) => Err(RpcError::method_not_found(method)),
     };
     match result {
-        Ok(body) => answer::complete(&call.context, call.id(), &body),
+        Ok(body) => answer::complete(server, &call.context, call.id(), &body),
         Err(error) => answer::error(call.id(), &error),
     }
     .into()
+}
+
+/// Whether the catalogue has anything that `method` is about.
+fn offers(server: &Server, method: &str) -> bool {
+    let catalogue = server.catalogue();
+    match method.split_once('/') {
+        Some(("tools", _)) => catalogue.has(Kind::Tool),
+        Some(("resources", _)) => catalogue.has(Kind::Resource),
+        Some(("prompts", _)) => catalogue.has(Kind::Prompt),
+        Some(("completion", _)) => catalogue.completes(),
+        _ => true,
+    }
 }

@@ -93,7 +93,7 @@ impl Hub {
 
 fn announce_to(session: &Session, change: Change<'_>) {
     let params: Option<Value> = match change {
-        Change::Resource(uri) if session.state::<SessionState>().subscriptions.has(uri) => Some(json!({ "uri": uri })),
+        Change::Resource(uri) if session.state::<SessionState>().watched.has(uri) => Some(json!({ "uri": uri })),
         Change::Resource(_) => return,
         _ => None,
     };

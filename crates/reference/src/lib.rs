@@ -1,7 +1,10 @@
 //! The reference MCP server: what a perfect peer does, in all five revisions. It answers as a [`net::service::Service`] and
-//! knows nothing of the transport that asks, but for the headers a modern tool may demand.
+//! knows nothing of the transport that asks, but for the headers a modern tool may demand. What it offers is a value, its
+//! [`catalogue::Catalogue`].
 
 mod answer;
+mod asking;
+pub mod catalogue;
 mod completion;
 mod discover;
 mod dispatch;
@@ -23,7 +26,8 @@ use std::sync::Arc;
 use net::server::{http, stdio};
 use net::service::{Call, Reply, Service};
 
-use crate::hub::Hub;
+use crate::catalogue::{Catalogue, Kind, Switches};
+use crate::hub::{Change, Hub};
 use crate::resources::Shelf;
 use crate::seal::Seal;
 use crate::tools::Toolbox;
@@ -31,6 +35,8 @@ use crate::tools::Toolbox;
 /// What the server is like.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// What it offers.
+    pub catalogue: Arc<Catalogue>,
     /// How many resources one page of `resources/list` has.
     pub resources_per_page: usize,
     /// How many items one page of any other list has.
@@ -43,7 +49,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { resources_per_page: 3, items_per_page: 100, ttl_ms: 60_000, http: http::Options::default() }
+        Self {
+            catalogue: Arc::new(Catalogue::standard()),
+            resources_per_page: 3,
+            items_per_page: 100,
+            ttl_ms: 60_000,
+            http: http::Options::default(),
+        }
     }
 }
 
@@ -55,6 +67,7 @@ pub(crate) struct State {
     pub(crate) options: Options,
     pub(crate) hub: Hub,
     pub(crate) seal: Seal,
+    pub(crate) switches: Switches,
     pub(crate) toolbox: Toolbox,
     pub(crate) shelf: Shelf,
 }
@@ -62,11 +75,13 @@ pub(crate) struct State {
 impl Server {
     /// A server with nothing toggled and nothing touched.
     pub fn new(options: Options) -> Self {
+        let toolbox = Toolbox::new(&options.catalogue);
         Self(Arc::new(State {
             options,
             hub: Hub::default(),
             seal: Seal::new(),
-            toolbox: Toolbox::new(),
+            switches: Switches::default(),
+            toolbox,
             shelf: Shelf::default(),
         }))
     }
@@ -83,6 +98,43 @@ impl Server {
 
     pub(crate) fn state(&self) -> &State {
         &self.0
+    }
+
+    /// What the server offers.
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.0.options.catalogue
+    }
+
+    /// Brings in what comes and goes, or takes it away, and tells everybody; tells whether it is there now. A resource is
+    /// named by its URI.
+    pub fn toggle(&self, kind: Kind, name: &str) -> bool {
+        let there = self.0.switches.flip(kind, name);
+        self.0.hub.announce(match kind {
+            Kind::Tool => Change::Tools,
+            Kind::Prompt => Change::Prompts,
+            Kind::Resource => Change::Resources,
+        });
+        there
+    }
+
+    /// Tells whoever subscribed to `uri` that it changed; `false` where there is no such resource.
+    pub fn touch(&self, uri: &str) -> bool {
+        let known = resources::exists(self, uri);
+        if known {
+            self.0.shelf.touch(uri);
+            self.0.hub.announce(Change::Resource(uri));
+        }
+        known
+    }
+
+    /// What is at `uri`, as one `ResourceContents`.
+    pub fn contents(&self, uri: &str) -> Option<serde_json::Value> {
+        resources::contents(self, uri)
+    }
+
+    /// Whether something that may come and go is there.
+    pub(crate) fn is_there(&self, comes_and_goes: bool, kind: Kind, name: &str) -> bool {
+        !comes_and_goes || self.0.switches.is_on(kind, name)
     }
 }
 

@@ -9,10 +9,8 @@ use wire::revision::{R2024_11_05, R2025_03_26};
 use wire::{Era, Revision, Transport};
 
 use crate::answer::{Handled, implementation};
+use crate::catalogue::Kind;
 use crate::{Server, params};
-
-/// What we tell a model about this server.
-pub(crate) const INSTRUCTIONS: &str = "A server to test clients with. Every tool is harmless; `slow`, `log` and `ask` show what a call can do besides answer.";
 
 #[derive(Deserialize)]
 struct Params {
@@ -43,12 +41,15 @@ pub(crate) fn initialize(server: &Server, call: &Call) -> Handled {
         return Err(RpcError::invalid_request("Invalid request: this session is initialized"));
     }
     server.state().hub.join(Arc::clone(session));
-    Ok(json!({
+    let mut body = json!({
         "protocolVersion": revision.as_str(),
-        "capabilities": capabilities(revision),
-        "serverInfo": implementation(revision),
-        "instructions": INSTRUCTIONS,
-    }))
+        "capabilities": capabilities(server, revision),
+        "serverInfo": implementation(server, revision),
+    });
+    if let Some(instructions) = &server.catalogue().instructions {
+        body["instructions"] = json!(instructions);
+    }
+    Ok(body)
 }
 
 /// The same version where it is one of the handshake's, else the newest of those. The old HTTP+SSE has but one.
@@ -59,16 +60,20 @@ fn negotiate(requested: &str, over: Transport) -> Revision {
     requested.parse().ok().filter(|r: &Revision| r.era() == Era::Legacy).unwrap_or(Revision::NEWEST_LEGACY)
 }
 
-/// What the server offers in `revision`.
-pub(crate) fn capabilities(revision: Revision) -> Value {
-    let mut capabilities = json!({
-        "tools": { "listChanged": true },
-        "resources": { "subscribe": true, "listChanged": true },
-        "prompts": { "listChanged": true },
-        "logging": {},
-    });
+/// What the server offers in `revision`: what its catalogue has, and no more.
+pub(crate) fn capabilities(server: &Server, revision: Revision) -> Value {
+    let catalogue = server.catalogue();
+    let mut capabilities = json!({ "logging": {} });
+    for (name, kind) in [("tools", Kind::Tool), ("prompts", Kind::Prompt), ("resources", Kind::Resource)] {
+        if catalogue.has(kind) {
+            capabilities[name] = if catalogue.changes(kind) { json!({ "listChanged": true }) } else { json!({}) };
+        }
+    }
+    if catalogue.has(Kind::Resource) {
+        capabilities["resources"]["subscribe"] = json!(true);
+    }
     // 2024-11-05 has the method and no capability for it.
-    if revision.at_least(R2025_03_26) {
+    if revision.at_least(R2025_03_26) && catalogue.completes() {
         capabilities["completions"] = json!({});
     }
     capabilities

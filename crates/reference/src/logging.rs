@@ -9,24 +9,33 @@ use wire::Era;
 
 use crate::answer::Handled;
 use crate::params;
-use crate::resources::Subscriptions;
+use crate::subscriptions::Watched;
 
 /// Syslog severities, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Level {
+pub enum Level {
+    /// What only a developer wants to see.
     Debug,
+    /// What happens as it should.
     Info,
+    /// What is normal and worth knowing.
     Notice,
+    /// What may become a mistake.
     Warning,
+    /// What failed.
     Error,
+    /// What failed and takes other things with it.
     Critical,
+    /// What someone must see to at once.
     Alert,
+    /// What makes everything unusable.
     Emergency,
 }
 
 impl Level {
-    pub(crate) const ALL: [Self; 8] = [
+    /// Every level, least first.
+    pub const ALL: [Self; 8] = [
         Self::Debug,
         Self::Info,
         Self::Notice,
@@ -42,7 +51,7 @@ impl Level {
 #[derive(Default)]
 pub(crate) struct SessionState {
     level: Mutex<Option<Level>>,
-    pub(crate) subscriptions: Subscriptions,
+    pub(crate) watched: Watched,
 }
 
 #[derive(Deserialize)]

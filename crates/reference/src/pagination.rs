@@ -15,7 +15,7 @@ struct Params {
 }
 
 /// The page that `call` asks for, as `{ name: […], nextCursor }`.
-pub(crate) fn page(call: &Call, name: &str, items: Vec<Value>, size: usize) -> Handled {
+pub(crate) fn page(call: &Call, name: &str, items: impl Iterator<Item = Value>, size: usize) -> Handled {
     params::meta(call)?;
     let Params { cursor } = params::read(call)?;
     let from = match cursor {
@@ -25,11 +25,11 @@ pub(crate) fn page(call: &Call, name: &str, items: Vec<Value>, size: usize) -> H
             .and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok())
             .ok_or_else(|| RpcError::invalid_params("Invalid params: `cursor` is not one this server gave"))?,
     };
-    let total = items.len();
-    let page: Vec<Value> = items.into_iter().skip(from).take(size).collect();
+    let mut rest = items.skip(from);
+    let page: Vec<Value> = rest.by_ref().take(size).collect();
     let next = from + page.len();
     let mut body = json!({ name: page });
-    if next < total {
+    if rest.next().is_some() {
         body["nextCursor"] = json!(Seal::CURSORS.close(name, next.to_string().as_bytes()));
     }
     Ok(body)

@@ -1,4 +1,8 @@
-//! `subscriptions/listen` (modern era; basic/patterns/subscriptions).
+//! Who wants to hear of changes: `subscriptions/listen` (modern era; basic/patterns/subscriptions), and the resources a
+//! legacy session subscribed to.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use net::service::{Answer, Call, Reply};
 use serde::{Deserialize, Serialize};
@@ -6,8 +10,31 @@ use serde_json::{Value, json};
 use wire::RequestId;
 
 use crate::answer::implementation;
+use crate::catalogue::Kind;
 use crate::hub::Change;
-use crate::{Server, answer, params};
+use crate::{Server, answer, params, resources};
+
+/// The resources a legacy session subscribed to.
+#[derive(Default)]
+pub(crate) struct Watched(Mutex<HashSet<String>>);
+
+impl Watched {
+    fn uris(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn has(&self, uri: &str) -> bool {
+        self.uris().contains(uri)
+    }
+
+    pub(crate) fn insert(&self, uri: String) {
+        self.uris().insert(uri);
+    }
+
+    pub(crate) fn remove(&self, uri: &str) {
+        self.uris().remove(uri);
+    }
+}
 
 /// Which notifications a client wants.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -40,10 +67,14 @@ impl Filter {
         }
     }
 
-    /// What of it we can honour: resources that do not exist never change.
+    /// What of it we can honour: some lists, and resources that do not exist, never change.
     fn honoured(mut self, server: &Server) -> Self {
+        let catalogue = server.catalogue();
+        self.tools_list_changed &= catalogue.changes(Kind::Tool);
+        self.prompts_list_changed &= catalogue.changes(Kind::Prompt);
+        self.resources_list_changed &= catalogue.changes(Kind::Resource);
         if let Some(uris) = &mut self.resource_subscriptions {
-            uris.retain(|uri| server.state().shelf.exists(uri));
+            uris.retain(|uri| resources::exists(server, uri));
         }
         self.resource_subscriptions = self.resource_subscriptions.filter(|uris| !uris.is_empty());
         self
@@ -84,6 +115,7 @@ pub(crate) fn listen(server: &Server, call: Call) -> Reply {
     let key = server.state().hub.listen(id.clone(), filter, call.link.clone(), |link| {
         let _ = link.notify("notifications/subscriptions/acknowledged", acknowledged);
     });
+    let server = server.clone();
     let listening = Listening { server: server.clone(), key };
     Reply::later(async move {
         call.link.closing().await;
@@ -92,7 +124,7 @@ pub(crate) fn listen(server: &Server, call: Call) -> Reply {
         let cancelled = json!({ "_meta": subscription, "requestId": id_value(&id), "reason": "The server is ending" });
         let _ = call.link.notify("notifications/cancelled", cancelled);
         let mut meta = subscription;
-        meta["io.modelcontextprotocol/serverInfo"] = json!(implementation(call.context.revision));
+        meta["io.modelcontextprotocol/serverInfo"] = json!(implementation(&server, call.context.revision));
         Answer::result(&id, &json!({ "resultType": "complete", "_meta": meta }))
     })
 }

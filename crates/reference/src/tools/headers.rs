@@ -1,54 +1,16 @@
-//! Arguments mirrored into headers (basic/transports/streamable-http#custom-headers-from-tool-parameters), and a tool that
-//! has some.
+//! Arguments mirrored into headers (basic/transports/streamable-http#custom-headers-from-tool-parameters).
 
 use net::service::{Call, RpcError, code};
-use serde_json::{Value, json};
+use serde_json::Value;
 use wire::Era;
-use wire::http::{PARAM_PREFIX, annotations, says};
-use wire::revision::R2026_07_28;
-
-use super::call::{Invocation, Outcome};
-use super::{READS, Run, Tool};
-use crate::Server;
-
-pub(super) const ROUTE: Tool = Tool {
-    name: "route",
-    title: "Route",
-    description: "Tells the region a call was routed to by its header",
-    since: R2026_07_28,
-    input,
-    output: None,
-    hints: READS,
-    run: Run::Now(run),
-};
-
-fn input() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "region": { "type": "string", "description": "Where to route to", "x-mcp-header": "Region" },
-            "shard": { "type": "integer", "description": "Which part of it", "x-mcp-header": "Shard" },
-        },
-        "additionalProperties": false,
-    })
-}
-
-fn run(_: &Server, invocation: &Invocation) -> Outcome {
-    let shard = invocation.number("shard").map(|shard| format!(", shard {shard}")).unwrap_or_default();
-    let region = invocation.text("region").map_or("Routed nowhere".into(), |region| format!("Routed to {region}"));
-    Outcome::text(region + &shard)
-}
+use wire::http::{Annotation, PARAM_PREFIX, says};
 
 /// Compares the headers of a modern HTTP call with the arguments they mirror.
-pub(super) fn check(tool: &Tool, call: &Call, arguments: &Value) -> Result<(), RpcError> {
+pub(super) fn check(mirrored: &[Annotation], call: &Call, arguments: &Value) -> Result<(), RpcError> {
     if call.context.era() != Era::Modern || call.context.headers.is_none() {
         return Ok(());
     }
-    // Only tools of the modern era have such headers, which spares all others the walk.
-    if tool.since != R2026_07_28 {
-        return Ok(());
-    }
-    for annotation in annotations(&(tool.input)()).valid {
+    for annotation in mirrored {
         let value = annotation.path.iter().try_fold(arguments, |value, step| value.get(step));
         check_one(call, &annotation.name, value.filter(|value| !value.is_null()))?;
     }

@@ -1,175 +1,81 @@
-//! Tools: what a tool is, the list, and how one is called (server/tools). One file per family holds what they do.
+//! The methods of tools over any catalogue: the list, and how a tool is found and its arguments checked (server/tools).
 
-mod ask;
 mod call;
-mod content;
-mod echo;
-mod fail;
 mod headers;
-mod log;
-mod slow;
-mod sum;
-mod toggle;
-mod touch;
-mod weather;
 
-use std::future::Future;
-use std::pin::Pin;
+use std::collections::HashMap;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use jsonschema::Validator;
 use net::service::{Call, RpcError};
-use serde_json::{Value, json};
+use serde_json::Value;
 use wire::Revision;
-use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
+use wire::http::Annotation;
 
 use crate::answer::{Handled, cacheable};
+use crate::catalogue::{Catalogue, Kind, Tool};
 use crate::{Server, pagination};
 
 pub(crate) use self::call::call;
-use self::call::{Invocation, Outcome};
 
-/// A tool.
-struct Tool {
-    name: &'static str,
-    title: &'static str,
-    description: &'static str,
-    /// The first revision that has what the tool needs.
-    since: Revision,
-    input: fn() -> Value,
-    output: Option<fn() -> Value>,
-    hints: Hints,
-    run: Run,
-}
-
-/// What a tool does to the world, told honestly (`ToolAnnotations`). None of ours leaves this process.
-#[derive(Clone, Copy)]
-struct Hints {
-    read_only: bool,
-    idempotent: bool,
-}
-
-/// Changes nothing.
-const READS: Hints = Hints { read_only: true, idempotent: true };
-/// Changes this server, each time anew; destroys nothing.
-const CHANGES: Hints = Hints { read_only: false, idempotent: false };
-
-/// How a tool runs.
-enum Run {
-    /// At once.
-    Now(fn(&Server, &Invocation) -> Outcome),
-    /// Over some time. Dropping the future cancels it.
-    Later(fn(Server, Invocation) -> Running),
-}
-
-type Running = Pin<Box<dyn Future<Output = Outcome> + Send>>;
-
-const TOOLS: &[&Tool] = &[
-    &echo::ECHO,
-    &sum::SUM,
-    &weather::GET_WEATHER,
-    &slow::SLOW,
-    &fail::FAIL,
-    &content::IMAGE,
-    &content::AUDIO,
-    &content::LINK,
-    &content::EMBEDDED,
-    &log::LOG,
-    &ask::ASK,
-    &ask::SAMPLE,
-    &ask::LIST_ROOTS,
-    &headers::ROUTE,
-    &touch::TOUCH_RESOURCE,
-    &toggle::TOGGLE_TOOL,
-    &toggle::TOGGLE_RESOURCE,
-    &toggle::TOGGLE_PROMPT,
-    &toggle::EXTRA,
-];
-
-/// The tools and what of them changes.
+/// What is made of the tools once, so that a call need not.
 pub(crate) struct Toolbox {
-    validators: Vec<OnceLock<Validator>>,
-    extra: AtomicBool,
-    extra_prompt: AtomicBool,
+    by_name: HashMap<String, usize>,
+    compiled: Vec<OnceLock<Compiled>>,
+}
+
+/// What is made of one tool's input schema when it is first called.
+struct Compiled {
+    validator: Validator,
+    /// The arguments that are mirrored in headers.
+    mirrored: Vec<Annotation>,
 }
 
 impl Toolbox {
-    pub(crate) fn new() -> Self {
-        Self {
-            validators: TOOLS.iter().map(|_| OnceLock::new()).collect(),
-            extra: AtomicBool::new(false),
-            extra_prompt: AtomicBool::new(false),
+    pub(crate) fn new(catalogue: &Catalogue) -> Self {
+        let by_name = catalogue.tools.iter().enumerate().map(|(index, tool)| (tool.name.to_string(), index));
+        // Where two tools have one name the first is called, which is also the first that a client sees.
+        Self { by_name: by_name.rev().collect(), compiled: catalogue.tools.iter().map(|_| OnceLock::new()).collect() }
+    }
+
+    /// The place of the tool that `revision` knows by this name, where it is there.
+    fn find(&self, server: &Server, name: &str, revision: Revision) -> Option<usize> {
+        let index = *self.by_name.get(name)?;
+        is_there(server, &server.catalogue().tools[index], revision).then_some(index)
+    }
+
+    fn compiled(&self, index: usize, tool: &Tool) -> Result<&Compiled, RpcError> {
+        let slot = &self.compiled[index];
+        if let Some(compiled) = slot.get() {
+            return Ok(compiled);
         }
+        let validator = jsonschema::validator_for(&tool.input)
+            .map_err(|error| RpcError::internal(format!("Broken input schema: {error}")))?;
+        let mirrored = wire::http::annotations(&tool.input).valid;
+        Ok(slot.get_or_init(|| Compiled { validator, mirrored }))
     }
+}
 
-    /// Whether the prompt that comes and goes is there.
-    pub(crate) fn has_extra_prompt(&self) -> bool {
-        self.extra_prompt.load(Ordering::Relaxed)
-    }
-
-    fn available(&self, revision: Revision) -> impl Iterator<Item = (usize, &'static Tool)> {
-        let extra = self.extra.load(Ordering::Relaxed);
-        let tools = TOOLS.iter().copied().enumerate();
-        tools.filter(move |(_, tool)| revision.at_least(tool.since) && (extra || tool.name != toggle::EXTRA.name))
-    }
-
-    fn find(&self, name: &str, revision: Revision) -> Option<(usize, &'static Tool)> {
-        self.available(revision).find(|(_, tool)| tool.name == name)
-    }
-
-    /// What is wrong with the arguments of a tool; nothing where they fit its schema.
-    fn faults(&self, index: usize, arguments: &Value) -> Result<Vec<String>, RpcError> {
-        let slot = &self.validators[index];
-        let validator = if let Some(validator) = slot.get() {
-            validator
-        } else {
-            let made = jsonschema::validator_for(&(TOOLS[index].input)());
-            let made = made.map_err(|error| RpcError::internal(format!("Broken input schema: {error}")))?;
-            slot.get_or_init(|| made)
-        };
-        if validator.is_valid(arguments) {
-            return Ok(Vec::new());
+impl Compiled {
+    /// What is wrong with the arguments of the tool; nothing where they fit its schema.
+    fn faults(&self, arguments: &Value) -> Vec<String> {
+        if self.validator.is_valid(arguments) {
+            return Vec::new();
         }
         let explain = |error: jsonschema::ValidationError<'_>| format!("{}: {error}", error.instance_path());
-        Ok(validator.iter_errors(arguments).take(8).map(explain).collect())
+        self.validator.iter_errors(arguments).take(8).map(explain).collect()
     }
 }
 
-/// The schema of a tool without parameters.
-fn nothing() -> Value {
-    json!({ "type": "object", "additionalProperties": false })
-}
-
-/// The tool as `tools/list` describes it in `revision`.
-fn describe(tool: &Tool, revision: Revision) -> Value {
-    let mut value = json!({ "name": tool.name, "description": tool.description, "inputSchema": (tool.input)() });
-    if revision.at_least(R2025_03_26) {
-        value["annotations"] = json!({
-            "title": tool.title,
-            "readOnlyHint": tool.hints.read_only,
-            "destructiveHint": false,
-            "idempotentHint": tool.hints.idempotent,
-            "openWorldHint": false,
-        });
-    }
-    if revision.at_least(R2025_06_18) {
-        value["title"] = json!(tool.title);
-        if let Some(output) = tool.output {
-            value["outputSchema"] = output();
-        }
-    }
-    if revision.at_least(R2025_11_25) && tool.name == echo::ECHO.name {
-        let src = format!("data:image/png;base64,{}", crate::resources::PNG);
-        value["icons"] = json!([{ "src": src, "mimeType": "image/png", "sizes": ["1x1"] }]);
-    }
-    value
+fn is_there(server: &Server, tool: &Tool, revision: Revision) -> bool {
+    revision.at_least(tool.since) && server.is_there(tool.comes_and_goes, Kind::Tool, &tool.name)
 }
 
 /// `tools/list`
 pub(crate) fn list(server: &Server, call: &Call) -> Handled {
     let revision = call.context.revision;
-    let items = server.state().toolbox.available(revision).map(|(_, tool)| describe(tool, revision)).collect();
+    let tools = server.catalogue().tools.iter().filter(|tool| is_there(server, tool, revision));
+    let items = tools.map(|tool| tool.describe(revision));
     let body = pagination::page(call, "tools", items, server.state().options.items_per_page)?;
     Ok(cacheable(server, call, body))
 }

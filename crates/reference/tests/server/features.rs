@@ -83,7 +83,7 @@ async fn every_tool_can_be_called_with_what_its_schema_asks() {
         let tools = talk.result("tools/list", json!({})).await["tools"].take();
         for tool in tools.as_array().unwrap() {
             let name = tool["name"].as_str().unwrap();
-            if ["ask", "sample", "list_roots"].contains(&name) {
+            if ["sample", "list_roots"].contains(&name) || name.starts_with("ask") {
                 continue;
             }
             let arguments = match name {
@@ -211,15 +211,22 @@ async fn resources_can_be_read() {
             ("proof://images/pixel", "blob", "image/png"),
             ("proof://counter", "text", "text/plain"),
             ("proof://greeting/ada", "text", "text/plain"),
+            ("proof://city/norway/oslo", "text", "text/plain"),
         ] {
             let contents = talk.result("resources/read", json!({ "uri": uri })).await["contents"].take();
             assert_eq!(contents[0]["uri"], uri);
             assert_eq!(contents[0]["mimeType"], mime);
             assert!(contents[0][member].is_string());
         }
-        for uri in
-            ["proof://nowhere", "proof://extra", "proof://greeting/", "proof://greeting/../x", "file:///etc/passwd"]
-        {
+        for uri in [
+            "proof://nowhere",
+            "proof://extra",
+            "proof://greeting/",
+            "proof://greeting/../x",
+            "proof://city/norway/",
+            "proof://city/oslo",
+            "file:///etc/passwd",
+        ] {
             let error = talk.error("resources/read", json!({ "uri": uri })).await;
             assert_eq!(error["code"], if revision.era() == Era::Legacy { -32002 } else { -32602 });
             assert_eq!(error["data"]["uri"], uri);
@@ -234,7 +241,10 @@ async fn prompts_are_listed_and_filled_in() {
     for revision in Revision::ALL {
         let mut talk = Talk::start(revision).await;
         let list = talk.result("prompts/list", json!({})).await;
-        assert_eq!(names(&list["prompts"]), ["code_review", "describe_image", "summarize_resource"]);
+        let mut known = vec!["code_review", "bug_report", "refactor", "describe_image"];
+        known.extend(revision.at_least(R2025_03_26).then_some("describe_sound"));
+        known.push("summarize_resource");
+        assert_eq!(names(&list["prompts"]), known);
         let arguments = json!({ "code": "let x;", "language": "rust" });
         let review = talk.result("prompts/get", json!({ "name": "code_review", "arguments": arguments })).await;
         let text = review["messages"][0]["content"]["text"].as_str().unwrap();
@@ -268,6 +278,15 @@ async fn arguments_are_completed() {
         assert_eq!(found["completion"], json!({ "values": ["java", "javascript"], "total": 2, "hasMore": false }));
         let found = talk.result("completion/complete", params(template.clone(), "name", "a")).await;
         assert_eq!(found["completion"]["values"], json!(["ada", "alan"]));
+        let city = json!({ "type": "ref/resource", "uri": "proof://city/{country}/{city}" });
+        let mut known = params(city, "city", "");
+        let every = talk.result("completion/complete", known.clone()).await;
+        assert_eq!(every["completion"]["total"], 6);
+        if revision.at_least(R2025_06_18) {
+            known["context"] = json!({ "arguments": { "country": "Norway" } });
+            let some = talk.result("completion/complete", known).await;
+            assert_eq!(some["completion"]["values"], json!(["bergen", "oslo"]));
+        }
         let none = talk.result("completion/complete", params(prompt.clone(), "code", "x")).await;
         assert_eq!(none["completion"]["values"], json!([]));
         for bad in [

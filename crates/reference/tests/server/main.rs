@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test may give up loudly, and says what it skipped")]
 
 mod ask;
+mod asking;
+mod catalogue;
 mod features;
 mod frames;
 mod http;

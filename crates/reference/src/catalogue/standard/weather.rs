@@ -1,33 +1,20 @@
 //! `get_weather`: made up from the name of the place, always the same for the same place.
 
 use serde_json::{Value, json};
-use wire::revision::R2024_11_05;
 
-use super::call::{Invocation, Outcome};
-use super::{READS, Run, Tool};
-use crate::Server;
+use crate::catalogue::{Invocation, Outcome, Tool};
 
-pub(super) const GET_WEATHER: Tool = Tool {
-    name: "get_weather",
-    title: "Weather",
-    description: "Tells made-up weather, always the same for the same place",
-    since: R2024_11_05,
-    input,
-    output: Some(output),
-    hints: READS,
-    run: Run::Now(run),
-};
-
-fn input() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "location": { "type": "string", "minLength": 1, "description": "A city" },
-            "units": { "type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius" },
-        },
-        "required": ["location"],
-        "additionalProperties": false,
+pub(super) fn tool() -> Tool {
+    let properties = json!({
+        "location": { "type": "string", "minLength": 1, "description": "A city" },
+        "units": { "type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius" },
+    });
+    Tool::now("get_weather", "Tells made-up weather, always the same for the same place", |_, invocation| {
+        run(invocation)
     })
+    .titled("Weather")
+    .takes(properties, &["location"])
+    .output(output())
 }
 
 fn output() -> Value {
@@ -43,7 +30,7 @@ fn output() -> Value {
     })
 }
 
-fn run(_: &Server, invocation: &Invocation) -> Outcome {
+fn run(invocation: &Invocation) -> Outcome {
     const CONDITIONS: [&str; 4] = ["clear", "cloudy", "rain", "snow"];
     let location = invocation.text("location").unwrap_or_default();
     let seed = location.bytes().fold(7_u32, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));

@@ -1,0 +1,279 @@
+//! Asking the client something before a call is answered: requests of ours in the legacy era, results that ask in the
+//! modern one (basic/patterns/mrtr, client/elicitation, client/sampling, client/roots). What is asked does not show which.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use net::service::{RpcError, code};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use wire::revision::R2025_11_25;
+use wire::{Era, Kind, Revision};
+
+use crate::Server;
+use crate::catalogue::{Invocation, Outcome, Text};
+
+/// How long a client may take to come back with an answer.
+const STATE_LIFE: Duration = Duration::from_mins(10);
+
+/// Something the client is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Its key among the input requests of the modern era.
+    pub key: Text,
+    matter: Matter,
+}
+
+#[derive(Clone, Debug)]
+enum Matter {
+    Form { message: Text, schema: Value },
+    Url { message: Text, url: Text, id: Text },
+    Sampling { prompt: Text },
+    Roots,
+}
+
+impl Question {
+    /// Asks the user to fill in a form; `schema` is its `requestedSchema`.
+    pub fn form(key: impl Into<Text>, message: impl Into<Text>, schema: Value) -> Self {
+        Self { key: key.into(), matter: Matter::Form { message: message.into(), schema } }
+    }
+
+    /// Asks the user to visit a page; `id` names the visit to legacy clients.
+    pub fn url(key: impl Into<Text>, message: impl Into<Text>, url: impl Into<Text>, id: impl Into<Text>) -> Self {
+        Self { key: key.into(), matter: Matter::Url { message: message.into(), url: url.into(), id: id.into() } }
+    }
+
+    /// Asks the client's model to complete a prompt.
+    pub fn sampling(key: impl Into<Text>, prompt: impl Into<Text>) -> Self {
+        Self { key: key.into(), matter: Matter::Sampling { prompt: prompt.into() } }
+    }
+
+    /// Asks for the client's roots.
+    pub fn roots(key: impl Into<Text>) -> Self {
+        Self { key: key.into(), matter: Matter::Roots }
+    }
+
+    const fn method(&self) -> &'static str {
+        match self.matter {
+            Matter::Form { .. } | Matter::Url { .. } => "elicitation/create",
+            Matter::Sampling { .. } => "sampling/createMessage",
+            Matter::Roots => "roots/list",
+        }
+    }
+
+    fn params(&self, revision: Revision) -> Option<Value> {
+        match &self.matter {
+            Matter::Form { message, schema } if revision.at_least(R2025_11_25) => {
+                Some(json!({ "mode": "form", "message": message, "requestedSchema": schema }))
+            }
+            Matter::Form { message, schema } => Some(json!({ "message": message, "requestedSchema": schema })),
+            Matter::Url { message, url, id } if revision.era() == Era::Legacy => {
+                Some(json!({ "mode": "url", "message": message, "url": url, "elicitationId": id }))
+            }
+            Matter::Url { message, url, .. } => Some(json!({ "mode": "url", "message": message, "url": url })),
+            Matter::Sampling { prompt } => Some(json!({
+                "messages": [{ "role": "user", "content": { "type": "text", "text": prompt } }],
+                "maxTokens": 100,
+            })),
+            Matter::Roots => None,
+        }
+    }
+
+    /// The capabilities a client has that answers this.
+    fn needs(&self) -> Value {
+        match self.matter {
+            Matter::Form { .. } => json!({ "elicitation": {} }),
+            Matter::Url { .. } => json!({ "elicitation": { "url": {} } }),
+            Matter::Sampling { .. } => json!({ "sampling": {} }),
+            Matter::Roots => json!({ "roots": {} }),
+        }
+    }
+
+    /// Whether the client declared what it takes. Elicitation that names modes must name this one.
+    pub fn can_be_asked(&self, invocation: &Invocation) -> bool {
+        let Some(declared) = invocation.call.client_capabilities() else { return false };
+        let has = |name| declared.get(name).is_some_and(Value::is_object);
+        let mode = |name| declared.get("elicitation").is_some_and(|modes| modes.get(name).is_some());
+        match self.matter {
+            Matter::Form { .. } => has("elicitation") && (mode("form") || !mode("url")),
+            Matter::Url { .. } => has("elicitation") && mode("url"),
+            Matter::Sampling { .. } => has("sampling"),
+            Matter::Roots => has("roots"),
+        }
+    }
+
+    /// Whether `answer` is one to this question.
+    fn fits(&self, answer: &Value) -> bool {
+        match &self.matter {
+            Matter::Form { schema, .. } => match answer.get("action").and_then(Value::as_str) {
+                Some("accept") => answer.get("content").is_some_and(|content| jsonschema::is_valid(schema, content)),
+                action => matches!(action, Some("decline" | "cancel")),
+            },
+            Matter::Url { .. } => {
+                matches!(answer.get("action").and_then(Value::as_str), Some("accept" | "decline" | "cancel"))
+            }
+            Matter::Sampling { .. } => {
+                let text = |name| answer.get(name).is_some_and(Value::is_string);
+                text("role") && text("model") && answer.get("content").is_some()
+            }
+            Matter::Roots => answer
+                .get("roots")
+                .and_then(Value::as_array)
+                .is_some_and(|roots| roots.iter().all(|root| root.get("uri").is_some_and(Value::is_string))),
+        }
+    }
+}
+
+/// Why there are no answers.
+#[derive(Debug)]
+pub enum Unanswered {
+    /// The client is asked by the result (modern era).
+    Asked(Value),
+    /// The client cannot be asked, or its state is not ours (modern era).
+    Refused(RpcError),
+    /// The client cannot be asked, or what it said is no answer (legacy era).
+    Failed(String),
+}
+
+impl From<Unanswered> for Outcome {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Asked(body) => Self::InputRequired(body),
+            Unanswered::Refused(error) => Self::Refused(error),
+            Unanswered::Failed(why) => Self::failure(why),
+        }
+    }
+}
+
+impl From<Unanswered> for Outcome<crate::catalogue::Messages> {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Asked(body) => Self::InputRequired(body),
+            Unanswered::Refused(error) => Self::Refused(error),
+            Unanswered::Failed(why) => Self::Refused(RpcError::internal(why)),
+        }
+    }
+}
+
+/// Asks everything at once, as far as the era can, and gives the answers in the questions' order.
+pub async fn ask(server: &Server, invocation: &Invocation, questions: Vec<Question>) -> Result<Vec<Value>, Unanswered> {
+    ask_in_turn(server, invocation, vec![questions]).await
+}
+
+/// Asks each round when the one before is answered, and gives all answers in the questions' order.
+pub async fn ask_in_turn(
+    server: &Server,
+    invocation: &Invocation,
+    rounds: Vec<Vec<Question>>,
+) -> Result<Vec<Value>, Unanswered> {
+    let modern = invocation.call.context.era() == Era::Modern;
+    let missing: Vec<_> = rounds.iter().flatten().filter(|question| !question.can_be_asked(invocation)).collect();
+    match missing.first() {
+        Some(_) if modern => Err(Unanswered::Refused(missing_capabilities(&missing))),
+        Some(question) => Err(Unanswered::Failed(format!("This client did not declare {}", question.needs()))),
+        None if modern => answers_so_far(server, invocation, &rounds),
+        None => legacy(invocation, &rounds).await,
+    }
+}
+
+/// The error that names what a client would have to declare (2026-07-28).
+fn missing_capabilities(questions: &[&Question]) -> RpcError {
+    let mut required = Map::new();
+    for question in questions {
+        if let Value::Object(needs) = question.needs() {
+            required.extend(needs);
+        }
+    }
+    RpcError::new(code::MISSING_CLIENT_CAPABILITY, "Missing required client capability")
+        .with_data(json!({ "requiredCapabilities": required }))
+}
+
+async fn legacy(invocation: &Invocation, rounds: &[Vec<Question>]) -> Result<Vec<Value>, Unanswered> {
+    let mut answers = Vec::new();
+    for question in rounds.iter().flatten() {
+        let params = question.params(invocation.call.context.revision).unwrap_or_else(|| json!({}));
+        let answer = invocation.call.link.request(question.method(), params).await;
+        let message = answer.map_err(|error| Unanswered::Failed(error.to_string()))?;
+        if message.kind() == Kind::Error {
+            return Err(Unanswered::Failed("The client answered with an error".to_owned()));
+        }
+        let result = message.result().filter(|result| question.fits(result));
+        let unfit = || Unanswered::Failed("The client's answer is not what was asked for".to_owned());
+        answers.push(result.cloned().ok_or_else(unfit)?);
+    }
+    Ok(answers)
+}
+
+/// What a state carries: the answers of the rounds that are over.
+#[derive(Default, Deserialize, Serialize)]
+struct Progress {
+    rounds: usize,
+    answers: Vec<Value>,
+}
+
+/// Gives the answers where all are there and fit; asks, or asks again, where not.
+fn answers_so_far(
+    server: &Server,
+    invocation: &Invocation,
+    rounds: &[Vec<Question>],
+) -> Result<Vec<Value>, Unanswered> {
+    let mut progress = match &invocation.request_state {
+        None => Progress::default(),
+        Some(state) => opened(server, invocation, state).ok_or_else(|| {
+            Unanswered::Refused(RpcError::invalid_params(
+                "Invalid params: `requestState` is not valid for this request",
+            ))
+        })?,
+    };
+    let Some(round) = rounds.get(progress.rounds) else { return Ok(progress.answers) };
+    // Without our state the answers are to questions that nobody asked.
+    let given = invocation.input_responses.as_ref().filter(|_| invocation.request_state.is_some());
+    let fitting = |question: &Question| given?.get(&*question.key).filter(|answer| question.fits(answer)).cloned();
+    let answers: Option<Vec<_>> = round.iter().map(fitting).collect();
+    let Some(answers) = answers else { return Err(asked(server, invocation, round, &progress)) };
+    progress.answers.extend(answers);
+    progress.rounds += 1;
+    match rounds.get(progress.rounds) {
+        Some(next) => Err(asked(server, invocation, next, &progress)),
+        None => Ok(progress.answers),
+    }
+}
+
+fn asked(server: &Server, invocation: &Invocation, questions: &[Question], progress: &Progress) -> Unanswered {
+    let requests: Map<String, Value> = questions
+        .iter()
+        .map(|question| {
+            let mut request = json!({ "method": question.method() });
+            if let Some(params) = question.params(invocation.call.context.revision) {
+                request["params"] = params;
+            }
+            (question.key.to_string(), request)
+        })
+        .collect();
+    Unanswered::Asked(json!({ "inputRequests": requests, "requestState": closed(server, invocation, progress) }))
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
+}
+
+/// What binds a state to its request: the method, the name and the arguments.
+fn digest(invocation: &Invocation) -> [u8; 32] {
+    let message = &invocation.call.message;
+    let name = message.params().and_then(|params| params.get("name"));
+    Sha256::digest(json!([message.method(), name, invocation.arguments]).to_string()).into()
+}
+
+fn closed(server: &Server, invocation: &Invocation, progress: &Progress) -> String {
+    let expires = (now() + STATE_LIFE.as_secs()).to_be_bytes();
+    let progress = serde_json::to_vec(progress).unwrap_or_default();
+    server.state().seal.close("state", &[&expires[..], &digest(invocation), &progress].concat())
+}
+
+fn opened(server: &Server, invocation: &Invocation, state: &str) -> Option<Progress> {
+    let payload = server.state().seal.open("state", state)?;
+    let (expires, rest) = payload.split_first_chunk::<8>()?;
+    let (bound, progress) = rest.split_first_chunk::<32>()?;
+    let valid = u64::from_be_bytes(*expires) > now() && *bound == digest(invocation);
+    valid.then(|| serde_json::from_slice(progress).ok())?
+}

@@ -1,0 +1,178 @@
+//! What a server has to offer, as a value: tools, resources, templates and prompts. The protocol's handlers serve any
+//! catalogue; this folder knows no method but those a tool itself may send.
+
+mod official;
+mod outcome;
+mod prompt;
+mod resource;
+mod standard;
+mod template;
+mod tool;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub(crate) use self::outcome::Finished;
+pub use self::outcome::{Content, Invocation, Messages, Outcome, Output};
+pub use self::prompt::{Argument, Completer, Prompt};
+pub use self::resource::{Body, Contents, Resource};
+pub use self::template::{Read, Template, Variables};
+pub use self::tool::{Hints, Tool};
+use crate::Server;
+pub use crate::asking::{Question, Unanswered, ask, ask_in_turn};
+pub use crate::logging::Level;
+
+/// A text of a catalogue: known at build time, or read at start.
+pub type Text = Cow<'static, str>;
+
+/// Everything a server offers, and who it says it is.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    /// `serverInfo.name`
+    pub name: Text,
+    /// `serverInfo.title`, for people (2025-06-18).
+    pub title: Option<Text>,
+    /// `serverInfo.version`
+    pub version: Text,
+    /// What a model is told about the server.
+    pub instructions: Option<Text>,
+    /// The tools, in the list's order.
+    pub tools: Vec<Tool>,
+    /// The resources, in the list's order.
+    pub resources: Vec<Resource>,
+    /// The resource templates, in the list's order.
+    pub templates: Vec<Template>,
+    /// The prompts, in the list's order.
+    pub prompts: Vec<Prompt>,
+}
+
+impl Catalogue {
+    /// A catalogue that offers nothing yet.
+    pub fn new(name: impl Into<Text>, version: impl Into<Text>) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            version: version.into(),
+            instructions: None,
+            tools: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            prompts: Vec::new(),
+        }
+    }
+
+    /// One of everything the protocol has: what `proof serve` offers unless told otherwise.
+    pub fn standard() -> Self {
+        standard::catalogue()
+    }
+
+    /// What the official conformance suite expects of a server.
+    pub fn official() -> Self {
+        official::catalogue()
+    }
+
+    /// Whether there is anything of this kind, now or sometimes.
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Tool => !self.tools.is_empty(),
+            Kind::Prompt => !self.prompts.is_empty(),
+            Kind::Resource => !self.resources.is_empty() || !self.templates.is_empty(),
+        }
+    }
+
+    /// Whether the list of this kind may change.
+    pub(crate) fn changes(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Tool => self.tools.iter().any(|tool| tool.comes_and_goes),
+            Kind::Prompt => self.prompts.iter().any(|prompt| prompt.comes_and_goes),
+            Kind::Resource => self.resources.iter().any(|resource| resource.comes_and_goes),
+        }
+    }
+
+    /// Whether anything has an argument or a variable, which a client may ask to complete.
+    pub(crate) fn completes(&self) -> bool {
+        !self.templates.is_empty() || self.prompts.iter().any(|prompt| !prompt.arguments.is_empty())
+    }
+}
+
+/// What a catalogue has several of, each kind with a list of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A tool.
+    Tool,
+    /// A prompt.
+    Prompt,
+    /// A resource.
+    Resource,
+}
+
+/// Which of the things that come and go are there. None is at the start.
+#[derive(Debug, Default)]
+pub(crate) struct Switches(RwLock<HashSet<(Kind, String)>>);
+
+impl Switches {
+    /// Brings the thing in or takes it away; tells whether it is there now.
+    pub(crate) fn flip(&self, kind: Kind, name: &str) -> bool {
+        let mut on = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let key = (kind, name.to_owned());
+        if on.remove(&key) { false } else { on.insert(key) }
+    }
+
+    /// Whether the thing is there.
+    pub(crate) fn is_on(&self, kind: Kind, name: &str) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(&(kind, name.to_owned()))
+    }
+}
+
+/// What a tool or a prompt does when it is asked for.
+pub enum Run<T> {
+    /// Answers at once.
+    Now(Arc<Answering<T>>),
+    /// Takes time. Dropping the future cancels it.
+    Later(Arc<Starting<T>>),
+}
+
+/// Gives an outcome at once.
+pub type Answering<T> = dyn Fn(&Server, &Invocation) -> Outcome<T> + Send + Sync;
+
+/// Sets about an outcome.
+pub type Starting<T> = dyn Fn(Server, Invocation) -> Running<T> + Send + Sync;
+
+/// An outcome in the making.
+pub type Running<T> = Pin<Box<dyn Future<Output = Outcome<T>> + Send>>;
+
+impl<T> Run<T> {
+    /// Answers at once.
+    pub fn now(run: impl Fn(&Server, &Invocation) -> Outcome<T> + Send + Sync + 'static) -> Self {
+        Self::Now(Arc::new(run))
+    }
+
+    /// Takes time.
+    pub fn later<F: Future<Output = Outcome<T>> + Send + 'static>(
+        run: impl Fn(Server, Invocation) -> F + Send + Sync + 'static,
+    ) -> Self {
+        Self::Later(Arc::new(move |server, invocation| Box::pin(run(server, invocation))))
+    }
+}
+
+impl<T> Clone for Run<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Now(run) => Self::Now(Arc::clone(run)),
+            Self::Later(run) => Self::Later(Arc::clone(run)),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Run<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Now(_) => "Now",
+            Self::Later(_) => "Later",
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! One call of a tool or a prompt, and what comes of it.
+
+use net::service::{Call, RpcError};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use wire::Revision;
+use wire::revision::{R2025_03_26, R2025_06_18};
+
+use super::Text;
+use crate::logging::{self, Level};
+
+/// One call of a tool, or one request for a prompt; its arguments fit what was declared.
+#[derive(Debug)]
+pub struct Invocation {
+    /// The request.
+    pub call: Call,
+    /// The arguments, an object.
+    pub arguments: Value,
+    /// Under which name the client wants to hear of progress.
+    pub progress_token: Option<Value>,
+    /// What the client answered to the questions of an earlier result (2026-07-28).
+    pub input_responses: Option<Map<String, Value>>,
+    /// The state that came with those questions (2026-07-28).
+    pub request_state: Option<String>,
+}
+
+impl Invocation {
+    /// A string among the arguments.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.arguments.get(name)?.as_str()
+    }
+
+    /// A whole number among the arguments.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.arguments.get(name)?.as_u64()
+    }
+
+    /// Reports progress, where the client asked for it.
+    pub fn progress(&self, progress: u64, total: u64, message: &str) {
+        let Some(token) = &self.progress_token else { return };
+        let mut params = json!({ "progressToken": token, "progress": progress, "total": total });
+        if self.call.context.revision.at_least(R2025_03_26) {
+            params["message"] = json!(message);
+        }
+        let _ = self.call.link.notify("notifications/progress", params);
+    }
+
+    /// Sends a log message, where the client wants to hear it.
+    pub fn log(&self, level: Level, data: &Value) {
+        logging::log(&self.call, level, data);
+    }
+}
+
+/// What comes of a call: of a tool's unless said otherwise.
+#[derive(Debug)]
+pub enum Outcome<T = Output> {
+    /// The end, good or bad.
+    Done(T),
+    /// The client must answer first (2026-07-28): `inputRequests` and `requestState`.
+    InputRequired(Value),
+    /// The call itself was wrong.
+    Refused(RpcError),
+}
+
+impl Outcome {
+    /// One text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::content(Content::Text { text: text.into() })
+    }
+
+    /// One content block.
+    pub fn content(content: Content) -> Self {
+        Self::contents(vec![content])
+    }
+
+    /// Several content blocks.
+    pub fn contents(content: Vec<Content>) -> Self {
+        Self::Done(Output { content, structured: None, is_error: false })
+    }
+
+    /// A structured value, and the same as text for clients that read only that.
+    pub fn structured(value: Value) -> Self {
+        let content = vec![Content::Text { text: value.to_string() }];
+        Self::Done(Output { content, structured: Some(value), is_error: false })
+    }
+
+    /// A failure that a model may learn from.
+    pub fn failure(text: impl Into<String>) -> Self {
+        Self::Done(Output { content: vec![Content::Text { text: text.into() }], structured: None, is_error: true })
+    }
+}
+
+impl Outcome<Messages> {
+    /// Messages for a model, as `prompts/get` gives them.
+    pub fn messages(messages: Vec<Value>) -> Self {
+        Self::Done(Messages { description: None, messages })
+    }
+}
+
+/// What a call ends with.
+pub(crate) trait Finished: Serialize + Send + 'static {
+    /// Takes out what `revision` does not have.
+    fn fit(&mut self, revision: Revision);
+}
+
+/// A complete result of a tool.
+#[derive(Clone, Debug, Serialize)]
+pub struct Output {
+    /// The blocks.
+    pub content: Vec<Content>,
+    /// A value that fits the tool's output schema (2025-06-18).
+    #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Value>,
+    /// Whether the tool failed.
+    #[serde(rename = "isError", skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+}
+
+impl Finished for Output {
+    fn fit(&mut self, revision: Revision) {
+        if !revision.at_least(R2025_06_18) {
+            self.structured = None;
+        }
+    }
+}
+
+/// A complete result of a prompt.
+#[derive(Clone, Debug, Serialize)]
+pub struct Messages {
+    /// The prompt's own description, unless it gives another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Text>,
+    /// The messages: `role` and `content` each.
+    pub messages: Vec<Value>,
+}
+
+impl Finished for Messages {
+    fn fit(&mut self, _: Revision) {}
+}
+
+/// A content block.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Content {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// An image.
+    Image {
+        /// Base64.
+        data: Text,
+        /// Such as `image/png`.
+        mime_type: Text,
+    },
+    /// Sound (2025-03-26).
+    Audio {
+        /// Base64.
+        data: Text,
+        /// Such as `audio/wav`.
+        mime_type: Text,
+    },
+    /// A resource by name (2025-06-18).
+    ResourceLink {
+        /// As `resources/list` describes it.
+        #[serde(flatten)]
+        resource: Value,
+    },
+    /// A resource and what is in it.
+    Resource {
+        /// As `resources/read` gives it.
+        resource: Value,
+    },
+    /// A block given whole, `type` and all.
+    #[serde(untagged)]
+    Whole(Value),
+}
+
+impl Content {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a resource is (server/resources).
+
+use serde_json::{Value, json};
+use wire::Revision;
+use wire::revision::R2025_06_18;
+
+use super::Text;
+
+/// A resource.
+#[derive(Clone, Debug)]
+pub struct Resource {
+    /// By which it is read.
+    pub uri: Text,
+    /// Its name.
+    pub name: Text,
+    /// For people (2025-06-18).
+    pub title: Option<Text>,
+    /// What it is.
+    pub description: Option<Text>,
+    /// Such as `text/plain`.
+    pub mime_type: Text,
+    /// `annotations`: `audience`, `priority` and, since 2025-06-18, `lastModified`.
+    pub annotations: Option<Value>,
+    /// Whether it is absent until [`crate::Server::toggle`] brings it in.
+    pub comes_and_goes: bool,
+    /// What is in it.
+    pub contents: Contents,
+}
+
+/// What is in a resource.
+#[derive(Clone, Debug)]
+pub enum Contents {
+    /// Always the same.
+    Fixed(Body),
+    /// How often the resource was touched, as text.
+    Touches,
+}
+
+/// The contents of a resource as they are sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Text.
+    Text(Text),
+    /// Bytes, Base64.
+    Blob(Text),
+}
+
+impl Body {
+    /// As one `ResourceContents`.
+    pub(crate) fn describe(&self, uri: &str, mime_type: &str) -> Value {
+        let (member, data) = match self {
+            Self::Text(text) => ("text", text),
+            Self::Blob(data) => ("blob", data),
+        };
+        json!({ "uri": uri, "mimeType": mime_type, member: data })
+    }
+
+    /// In bytes, before any encoding.
+    fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Blob(data) => data.trim_end_matches('=').len() * 3 / 4,
+        }
+    }
+}
+
+impl Resource {
+    fn new(uri: impl Into<Text>, name: impl Into<Text>, mime_type: impl Into<Text>, contents: Contents) -> Self {
+        Self {
+            uri: uri.into(),
+            name: name.into(),
+            title: None,
+            description: None,
+            mime_type: mime_type.into(),
+            annotations: None,
+            comes_and_goes: false,
+            contents,
+        }
+    }
+
+    /// A text.
+    pub fn text(
+        uri: impl Into<Text>,
+        name: impl Into<Text>,
+        mime_type: impl Into<Text>,
+        text: impl Into<Text>,
+    ) -> Self {
+        Self::new(uri, name, mime_type, Contents::Fixed(Body::Text(text.into())))
+    }
+
+    /// Bytes, given in Base64.
+    pub fn blob(
+        uri: impl Into<Text>,
+        name: impl Into<Text>,
+        mime_type: impl Into<Text>,
+        data: impl Into<Text>,
+    ) -> Self {
+        Self::new(uri, name, mime_type, Contents::Fixed(Body::Blob(data.into())))
+    }
+
+    /// A text that counts how often the resource was touched.
+    pub fn touches(uri: impl Into<Text>, name: impl Into<Text>) -> Self {
+        Self::new(uri, name, "text/plain", Contents::Touches)
+    }
+
+    /// With a title and a description.
+    pub fn told(mut self, title: impl Into<Text>, description: impl Into<Text>) -> Self {
+        self.title = Some(title.into());
+        self.description = Some(description.into());
+        self
+    }
+
+    /// With annotations.
+    pub fn annotated(mut self, annotations: Value) -> Self {
+        self.annotations = Some(annotations);
+        self
+    }
+
+    /// Absent until it is toggled.
+    pub fn coming_and_going(mut self) -> Self {
+        self.comes_and_goes = true;
+        self
+    }
+
+    /// The resource as a list, or a link, describes it in `revision`.
+    pub(crate) fn describe(&self, revision: Revision) -> Value {
+        let mut value = json!({ "uri": self.uri, "name": self.name, "mimeType": self.mime_type });
+        if let Some(description) = &self.description {
+            value["description"] = json!(description);
+        }
+        if let Some(annotations) = &self.annotations {
+            value["annotations"] = annotations.clone();
+        }
+        if let Contents::Fixed(body) = &self.contents {
+            value["size"] = json!(body.size());
+        }
+        if revision.at_least(R2025_06_18) {
+            if let Some(title) = &self.title {
+                value["title"] = json!(title);
+            }
+        } else if let Some(annotations) = value.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.remove("lastModified");
+        }
+        value
+    }
+}

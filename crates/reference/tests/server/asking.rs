@@ -1,0 +1,112 @@
+//! Tools that ask for more than one thing, for a whole form, or for a visit.
+
+use serde_json::{Value, json};
+use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
+
+use crate::talk::{Talk, client_capabilities};
+
+fn accept(content: Value) -> Value {
+    json!({ "action": "accept", "content": content })
+}
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}"))
+}
+
+async fn retry(talk: &mut Talk, tool: &str, responses: Value, state: &Value) -> Value {
+    let params = json!({ "name": tool, "inputResponses": responses, "requestState": state });
+    talk.result("tools/call", params).await
+}
+
+#[tokio::test]
+async fn two_things_are_asked_at_once_in_the_modern_era() {
+    let mut talk = Talk::start(R2026_07_28).await;
+    let first = talk.call("ask_two", json!({})).await;
+    let keys: Vec<_> = first["inputRequests"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["name", "colour"]);
+    let half = json!({ "name": accept(json!({ "name": "Ada" })) });
+    let again = retry(&mut talk, "ask_two", half, &first["requestState"]).await;
+    assert_eq!(again["resultType"], "input_required", "one answer of two");
+    let both = json!({ "name": accept(json!({ "name": "Ada" })), "colour": accept(json!({ "colour": "red" })) });
+    let done = retry(&mut talk, "ask_two", both, &again["requestState"]).await;
+    assert_eq!(text(&done), "This is Ada, who likes red best");
+}
+
+#[tokio::test]
+async fn one_thing_after_another_keeps_the_first_answer() {
+    let mut talk = Talk::start(R2026_07_28).await;
+    let first = talk.call("ask_in_turn", json!({})).await;
+    let name = json!({ "name": accept(json!({ "name": "Ada" })) });
+    let second = retry(&mut talk, "ask_in_turn", name, &first["requestState"]).await;
+    assert_eq!(second["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["colour"]);
+    assert_ne!(first["requestState"], second["requestState"]);
+    let other = json!({ "colour": accept(json!({ "colour": "mauve" })) });
+    let again = retry(&mut talk, "ask_in_turn", other, &second["requestState"]).await;
+    assert_eq!(again["resultType"], "input_required", "a colour that was not offered");
+    let colour = json!({ "colour": accept(json!({ "colour": "blue" })) });
+    let done = retry(&mut talk, "ask_in_turn", colour, &again["requestState"]).await;
+    assert_eq!(text(&done), "This is Ada, who likes blue best");
+}
+
+#[tokio::test]
+async fn legacy_clients_are_asked_one_thing_after_another() {
+    for tool in ["ask_two", "ask_in_turn"] {
+        let mut talk = Talk::start(R2025_11_25).await;
+        let call = talk.send("tools/call", json!({ "name": tool })).await;
+        for content in [json!({ "name": "Ada" }), json!({ "colour": "red" })] {
+            let request = talk.next().await;
+            talk.write(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": accept(content) })).await;
+        }
+        assert_eq!(text(&talk.until(call).await[0]["result"]), "This is Ada, who likes red best", "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn the_form_has_every_kind_of_field_of_its_revision() {
+    for revision in [R2025_06_18, R2025_11_25] {
+        let mut talk = Talk::start(revision).await;
+        let call = talk.send("tools/call", json!({ "name": "ask_form" })).await;
+        // The message is held against the official schema as it comes.
+        let request = talk.next().await;
+        let fields = request["params"]["requestedSchema"]["properties"].as_object().unwrap();
+        let late = revision == R2025_11_25;
+        assert_eq!(fields.len(), if late { 13 } else { 10 });
+        assert_eq!(request["params"].get("mode").is_some(), late);
+        let defaults = fields.values().filter(|field| field.get("default").is_some()).count();
+        assert_eq!(defaults, if late { fields.len() } else { 1 });
+        let filled: Value = fields.iter().filter_map(|(k, f)| Some((k.clone(), f.get("default")?.clone()))).collect();
+        let content = if late { filled } else { json!({ "name": "Ada" }) };
+        talk.write(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": accept(content) })).await;
+        let result = talk.until(call).await[0]["result"].take();
+        assert!(result.get("isError").is_none(), "{result}");
+    }
+    let mut talk = Talk::start(R2026_07_28).await;
+    let asked = talk.call("ask_form", json!({})).await;
+    assert_eq!(asked["inputRequests"]["form"]["params"]["mode"], "form");
+}
+
+fn visitor() -> Value {
+    let mut capabilities = client_capabilities();
+    capabilities["elicitation"] = json!({ "form": {}, "url": {} });
+    capabilities
+}
+
+#[tokio::test]
+async fn a_visit_is_asked_for_and_its_end_is_told() {
+    let mut talk = Talk::fresh(R2025_11_25);
+    talk.shake_hands(visitor()).await;
+    let call = talk.send("tools/call", json!({ "name": "ask_url" })).await;
+    let request = talk.next().await;
+    assert_eq!(request["params"]["mode"], "url");
+    talk.write(&json!({ "jsonrpc": "2.0", "id": request["id"], "result": { "action": "accept" } })).await;
+    let all = talk.until(call).await;
+    assert_eq!(all[0]["method"], "notifications/elicitation/complete");
+    assert_eq!(all[0]["params"]["elicitationId"], request["params"]["elicitationId"]);
+
+    let mut talk = Talk::start(R2026_07_28).await;
+    let meta = json!({ "io.modelcontextprotocol/clientCapabilities": visitor() });
+    let asked = talk.result("tools/call", json!({ "name": "ask_url", "_meta": meta })).await;
+    assert!(asked["inputRequests"]["page"]["params"].get("elicitationId").is_none());
+    let error = talk.error("tools/call", json!({ "name": "ask_url" })).await;
+    assert_eq!(error["data"]["requiredCapabilities"], json!({ "elicitation": { "url": {} } }));
+}
