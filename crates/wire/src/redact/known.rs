@@ -101,6 +101,7 @@ fn forms(secret: &str) -> Vec<String> {
         crate::escape::line(secret).into_owned(),
         secret.escape_debug().to_string(),
     ];
+    forms.push(json_in_ascii(&forms[2]));
     // As a component, as a path, and as a browser's scripts write it.
     for plain in ["-_.~", "-_.~/", "-_.~!*'()"] {
         let upper = percent(secret, plain);
@@ -114,6 +115,16 @@ fn forms(secret: &str) -> Vec<String> {
         );
     }
     forms
+}
+
+/// JSON as those write it who keep to ASCII.
+fn json_in_ascii(json: &str) -> String {
+    let escape = |unit: &u16| format!("\\u{unit:04x}");
+    let one = |c: char| match c {
+        '\0'..='\x7f' => c.to_string(),
+        _ => c.encode_utf16(&mut [0; 2]).iter().map(escape).collect(),
+    };
+    json.chars().map(one).collect()
 }
 
 /// The part of a Base64 text that `length` bytes after `before` others alone decide.
