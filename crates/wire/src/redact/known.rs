@@ -100,6 +100,8 @@ fn forms(secret: &str) -> Vec<String> {
         json,
         crate::escape::line(secret).into_owned(),
         secret.escape_debug().to_string(),
+        // As a step of a JSON pointer.
+        secret.replace('~', "~0").replace('/', "~1"),
     ];
     forms.push(json_in_ascii(&forms[2]));
     // As a component, as a path, and as a browser's scripts write it.
