@@ -1,10 +1,14 @@
 //! How the process ends, and what it says on stderr before. The exit codes are public, documented in `docs/check.md`,
 //! tested. Does not know what leads to which.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use wire::redact::{Redactor, Secrets};
 
 /// What the process ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,9 +40,29 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// What must not be said. Nobody keeps its key.
+static CONCEALED: OnceLock<Redactor> = OnceLock::new();
+
+/// From now on nothing that is told has these secrets in it.
+pub(crate) fn conceal(secrets: Secrets) {
+    let _ = CONCEALED.set(workbench::check::redactor(&secrets));
+}
+
 /// Says a line on stderr. Whether anybody listens there is not our business.
 pub(crate) fn tell(line: impl fmt::Display) {
+    let line = line.to_string();
+    let line = CONCEALED.get().map_or(Cow::Borrowed(line.as_str()), |redactor| redactor.redact_known(&line));
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Says what a peer may have had a hand in: what looks like a secret is none of ours, and is left out too. Advice (`try:`)
+/// is our own.
+pub(crate) fn tell_redacted(text: &str) {
+    let redact = |line: &str| match CONCEALED.get() {
+        Some(redactor) if !line.starts_with("  try: ") => redactor.redact_text(line).into_owned(),
+        _ => line.to_owned(),
+    };
+    tell(text.lines().map(redact).collect::<Vec<_>>().join("\n"));
 }
 
 /// Says on stderr what is wrong with the command line, and gives the exit code.

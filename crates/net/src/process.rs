@@ -90,6 +90,7 @@ pub fn kill_all() {
             let _ = kill_process_group(pid, rustix::process::Signal::KILL);
         }
     }
+    crate::orphans::end();
 }
 
 /// A process group that we started. Dropped, it is killed.
@@ -114,17 +115,27 @@ impl Group {
     /// Whether no member is left. To be asked only after the leader was waited for: until then it counts itself.
     pub(crate) fn is_empty(&self) -> bool {
         if !self.empty.load(Ordering::Acquire) && test_kill_process_group(self.leader).is_err() {
-            self.empty.store(true, Ordering::Release);
-            live().remove(&self.leader.as_raw_nonzero().get());
+            self.forget();
         }
         self.empty.load(Ordering::Acquire)
+    }
+
+    /// Nobody is left to be signalled.
+    fn forget(&self) {
+        self.empty.store(true, Ordering::Release);
+        live().remove(&self.leader());
     }
 
     /// Waits until no member is left, at most `patience`.
     pub(crate) async fn emptied(&self, patience: Duration) -> bool {
         let end = Instant::now() + patience;
         let mut pause = Duration::from_millis(1);
-        while !self.is_empty() && self.members() != Some(0) {
+        while !self.is_empty() {
+            // Zombies, which may be ours to keep for a while (see `orphans`).
+            if self.members() == Some(0) {
+                self.forget();
+                return true;
+            }
             if Instant::now() >= end {
                 return false;
             }

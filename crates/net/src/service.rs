@@ -247,7 +247,7 @@ impl RpcError {
 
     /// -32601
     pub fn method_not_found(method: &str) -> Self {
-        Self::new(code::METHOD_NOT_FOUND, format!("Method not found: {}", method.escape_debug()))
+        Self::new(code::METHOD_NOT_FOUND, format!("Method not found: {}", wire::escape::line(method)))
     }
 
     /// -32602

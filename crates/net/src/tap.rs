@@ -89,7 +89,7 @@ impl Tap {
     /// Writes `frame` down. `cause` is a frame written down before.
     pub fn write(&self, mut frame: Frame, cause: Written) -> Written {
         frame.cause = cause.0;
-        let cost = FRAME_COST + weight(&frame.content);
+        let cost = FRAME_COST + frame.content.weight();
         let mut state = self.state();
         if state.finished {
             return Written::NONE;
@@ -152,21 +152,6 @@ impl Tap {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn weight(content: &Content) -> usize {
-    let headers = |headers: &[(String, String)]| headers.iter().map(|(n, v)| n.len() + v.len() + 48).sum::<usize>();
-    match content {
-        Content::Line { bytes, .. }
-        | Content::Body { bytes, .. }
-        | Content::WebSocket { bytes, .. }
-        | Content::Sse(bytes)
-        | Content::Stderr(bytes)
-        | Content::Raw(bytes) => bytes.len(),
-        Content::Request { target, headers: h, .. } => target.len() + headers(h),
-        Content::Response { headers: h, .. } => headers(h),
-        _ => 0,
     }
 }
 

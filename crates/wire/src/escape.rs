@@ -26,6 +26,19 @@ pub fn line(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_hostile) { Cow::Owned(text.chars().map(character).collect()) } else { Cow::Borrowed(text) }
 }
 
+/// The beginning of a text in one line of at most `limit` characters before escapes, blanks folded; `…` says that more
+/// followed.
+pub fn snippet(text: &str, limit: usize) -> String {
+    let text = text.trim();
+    let cut = text.char_indices().nth(limit).map(|(at, _)| at);
+    let words: Vec<&str> = text[..cut.unwrap_or(text.len())].split_ascii_whitespace().collect();
+    let mut line = line(&words.join(" ")).into_owned();
+    if cut.is_some() {
+        line.push('…');
+    }
+    line
+}
+
 /// A JSON document with the hostile characters in its strings escaped as JSON escapes: what it says stays the same.
 pub fn json(document: &str) -> Cow<'_, str> {
     // A line feed can only stand between tokens.

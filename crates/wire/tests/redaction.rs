@@ -5,7 +5,7 @@ mod cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wire::redact::Redactor;
+use wire::redact::{Redactor, Secrets};
 use wire::revision::{R2025_11_25, Transport};
 use wire::trace::{Content, Frame, Header, Headers, Mark, Party, Trace, file};
 
@@ -350,4 +350,70 @@ fn no_text_takes_long() {
 fn a_scheme_under_a_secret_name_is_followed_by_a_secret_however_plain() {
     let redacted = REDACTOR.redact_text("authorization=Bearer 00000000-0000-0000 ok");
     assert!(!redacted.contains("00000000-0000-0000") && redacted.ends_with(" ok"), "{redacted}");
+}
+
+/// Redacts with one secret handed in.
+fn knowing(secret: &str) -> Redactor {
+    let mut secrets = Secrets::default();
+    secrets.add(secret);
+    REDACTOR.knowing(&secrets)
+}
+
+#[test]
+fn what_was_handed_in_is_found_under_any_name_and_has_one_pseudonym() {
+    let secret = "open sesame";
+    let redactor = knowing(secret);
+    let with = redactor.pseudonym(secret);
+    assert_ne!(with, secret);
+    assert_eq!(redactor.redact_text("say open sesame!"), format!("say {with}!"));
+    assert_eq!(redactor.redact_text(&format!("password={with}")), redactor.redact_text("password=open sesame"));
+    let message = json!({"note": format!("<{secret}>"), "password": secret, secret: 1, "inner": json!({"a": secret}).to_string()});
+    let redacted: Value = serde_json::from_str(&redactor.redact_message(&message.to_string())).unwrap();
+    let expected =
+        json!({"note": format!("<{with}>"), "password": with, &with: 1, "inner": json!({"a": with}).to_string()});
+    assert_eq!(redacted, expected);
+    let headers =
+        vec![("Authorization".to_owned(), format!("Bearer {secret}")), ("X-Heard".to_owned(), secret.to_owned())];
+    let redacted = redactor.redact_headers(&headers);
+    assert_eq!((redacted[0].1.as_str(), redacted[1].1.as_str()), (&*format!("Bearer {with}"), &*with));
+    assert_eq!(redactor.redact_text("GET /say/open%20sesame?x=open+sesame"), {
+        let (path, form) = (with.replace(' ', "%20"), with.replace(' ', "+"));
+        format!("GET /say/{path}?x={form}")
+    });
+    assert!(!redactor.redact_text("it said `open ses…`").contains("open"));
+}
+
+#[test]
+fn numbers_that_were_handed_in_stay_numbers() {
+    let redactor = knowing("93817264");
+    let redacted: Value = serde_json::from_str(&redactor.redact_message(r#"{"id":93817264,"n":[1,9381726]}"#)).unwrap();
+    assert!(redacted["id"].is_u64() && redacted["id"] != json!(93_817_264));
+    assert_eq!(redacted["n"], json!([1, 9_381_726]));
+}
+
+#[test]
+fn what_is_handed_in_is_told_apart() {
+    let mut secrets = Secrets::default();
+    secrets.header("Authorization", "Basic dXNlcjpodW50ZXIyMg==");
+    secrets.header("Cookie", "sid=cookie-value; theme=darkish-blue");
+    secrets.header("X-Vendor", "a1b2c3d4e5f6");
+    secrets.header("MCP-Protocol-Version", "2025-11-25");
+    secrets.header("Accept", "application/json, text/event-stream");
+    secrets.variable("SUBSCRIPTION_KEY", "variable-key");
+    secrets.variable("DATABASE_URL", "postgres://me:pass%2Fword@db/x");
+    secrets.variable("LANG", "en_US.UTF-8");
+    secrets.variable("PASSWORD", "password");
+    secrets.arguments(["serve", "--api-key", "argument-key", "--token=argument-token", "--port", "123456"]);
+    secrets.address("http://127.0.0.1/mcp?key=query-key&page=2");
+    let redactor = REDACTOR.knowing(&secrets);
+    for secret in ["dXNlcjpodW50ZXIyMg", "hunter22", "cookie-value", "darkish-blue", "a1b2c3d4e5f6", "variable-key"]
+        .into_iter()
+        .chain(["pass%2Fword", "pass/word", "argument-key", "argument-token", "query-key"])
+    {
+        assert_ne!(redactor.redact_known(secret), secret);
+    }
+    for plain in ["2025-11-25", "application/json, text/event-stream", "en_US.UTF-8", "password", "123456", "serve"] {
+        assert_eq!(redactor.redact_known(plain), plain);
+    }
+    assert_eq!(format!("{secrets:?}").matches(char::is_numeric).count(), 2, "{secrets:?}");
 }

@@ -8,7 +8,7 @@ use net::client::{Address, Command, HttpAddress, Limits};
 use wire::Revision;
 use workbench::check::hints::Hints;
 use workbench::check::options::matches;
-use workbench::check::{Calls, Options, Selection, Watch, check};
+use workbench::check::{Calls, Keep, Options, Selection, Watch, check};
 use workbench::report::{Finding, Outcome};
 
 /// A rule that is not exercised on the reference server.
@@ -116,6 +116,8 @@ fn options(target: Address, revisions: Vec<Revision>) -> Options {
         jobs: 8,
         seed: 7,
         limits: Limits::default(),
+        secrets: Secrets::default(),
+        keep: Keep::default(),
     }
 }
 

@@ -7,9 +7,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use net::client::{Address, Command, HttpAddress, Limits};
 use rules::Level;
+use wire::redact::Secrets;
 use wire::{Revision, Transport};
 use workbench::check::hints::Hints;
-use workbench::check::{Calls, Options, Selection};
+use workbench::check::{Calls, Keep, Options, Selection};
 
 use crate::exit::{Exit, usage};
 
@@ -183,7 +184,7 @@ impl CheckArgs {
     }
 
     /// What the options mean, or the exit code after saying what is wrong with them.
-    pub(crate) fn meaning(&self, targets: Vec<Address>) -> Result<Options, Exit> {
+    pub(crate) fn meaning(&self, targets: Vec<Address>, keep: Keep) -> Result<Options, Exit> {
         let selection = self.selection()?;
         Ok(Options {
             targets,
@@ -196,7 +197,26 @@ impl CheckArgs {
             jobs: self.jobs.map_or(JOBS, usize::from),
             seed: self.seed,
             limits: self.limits(),
+            secrets: self.secrets(),
+            keep,
         })
+    }
+
+    /// What the command line hands in for the server that must not come out again.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        for (name, value) in self.header.iter().filter_map(|header| header.split_once(':')) {
+            secrets.header(name.trim(), value);
+        }
+        if let Some(token) = self.bearer_env.as_ref().and_then(|variable| std::env::var(variable).ok()) {
+            secrets.add(&token);
+        }
+        for (name, value) in self.env.iter().filter_map(|pair| pair.split_once('=')) {
+            secrets.variable(name, value);
+        }
+        secrets.arguments(self.command.iter().map(String::as_str));
+        secrets.address(self.url.as_deref().unwrap_or_default());
+        secrets
     }
 
     /// What is given holds for every answer; else a command may take longer to start than to answer.
@@ -211,13 +231,7 @@ impl CheckArgs {
             LevelArg::Should => Level::Should,
             LevelArg::May => Level::May,
         });
-        let selection = Selection {
-            only: self.only.clone(),
-            skip: self.skip.clone(),
-            level,
-            safety: self.safety,
-            keep_traces: self.save_trace.is_some(),
-        };
+        let selection = Selection { only: self.only.clone(), skip: self.skip.clone(), level, safety: self.safety };
         if let Some(stranger) = selection.strangers().next() {
             return Err(super::unknown_rule(stranger));
         }
@@ -340,12 +354,50 @@ pub(crate) fn read(path: &std::path::Path) -> Result<String, Exit> {
         .map_err(|e| usage(&format!("{} cannot be read: {e}", path.display()), "check the path and its permissions"))
 }
 
-/// A word as a shell wants it.
+/// A word as a shell wants it. What would not survive being printed or pasted (line feeds, control characters, text that
+/// runs backwards) is written as bash, zsh and ksh read it: `$'…'`.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
-    } else {
+    } else if wire::escape::line(word) == word {
         format!("'{}'", word.replace('\'', "'\\''"))
+    } else {
+        format!("$'{}'", word.chars().map(dollar_quoted).collect::<String>())
+    }
+}
+
+/// A character between `$'` and `'`. Bytes in octal: three digits end by themselves, whatever follows, in any locale.
+fn dollar_quoted(c: char) -> String {
+    match c {
+        '\n' => "\\n".to_owned(),
+        '\r' => "\\r".to_owned(),
+        '\t' => "\\t".to_owned(),
+        '\'' | '\\' => format!("\\{c}"),
+        c if *wire::escape::character(c) == *c.encode_utf8(&mut [0; 4]) => c.to_string(),
+        c => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\{byte:03o}")).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(quoted("--a=b"), "--a=b");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("it's $HOME \\n"), "'it'\\''s $HOME \\n'");
+        assert_eq!(quoted("a\nb\t'c'\\"), r"$'a\nb\t\'c\'\\'");
+        assert_eq!(quoted("\u{1b}[1m7ö\u{202e}"), r"$'\033[1m7ö\342\200\256'");
+    }
+
+    #[test]
+    fn a_shell_reads_back_what_was_quoted() {
+        for word in ["a\nb", "\u{1b}7'\\n\r\t", "\u{1}1\u{202e}ö $x `y`", "plain", "it's"] {
+            let script = format!("printf %s {}", quoted(word));
+            let Ok(ran) = std::process::Command::new("bash").args(["-c", &script]).output() else { return };
+            assert_eq!(String::from_utf8_lossy(&ran.stdout), word, "{script}");
+        }
     }
 }

@@ -1,36 +1,42 @@
 //! `proof check`.
 
 use std::io::IsTerminal as _;
-use std::path::Path;
 
 use net::client::{Address, Command, HttpAddress, OpenError};
 use net::server::http::{self, Beside, Server};
 use wire::Transport;
-use workbench::check::{CheckError, Checked, check, recorded};
+use workbench::check::{CheckError, Checked, Keep, check, recorded};
 use workbench::report::baseline::Baseline;
 use workbench::report::{Finding, Outcome, Report};
 
 use crate::args::check::{CheckArgs, FailOn, Format, quoted, read};
-use crate::exit::{Exit, tell, usage};
+use crate::exit::{self, Exit, tell, usage};
 use crate::format::text::Paint;
 use crate::format::{human, json};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
 use crate::verb::output;
+use crate::verb::traces::Traces;
 
 /// Judges a server, a recording, or (without a target) the reference server over every transport.
 pub(crate) fn run(args: CheckArgs) -> Exit {
-    let outcome = prepared(&args).and_then(|baseline| conclude(&args, baseline.as_ref(), &judged(&args)?));
+    exit::conceal(args.secrets());
+    let outcome = prepared(&args).and_then(|baseline| {
+        let traces = args.save_trace.clone().map(Traces::into);
+        let checked = judged(&args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
+        traces.map_or(Ok(()), |traces| traces.outcome())?;
+        conclude(&args, baseline.as_ref(), &checked)
+    });
     match outcome {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn judged(args: &CheckArgs) -> Result<Checked, Exit> {
+fn judged(args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
     if let Some(path) = &args.trace {
         let text = read(path)?;
         let target = format!("--trace {}", quoted(&path.to_string_lossy()));
-        return recorded(&text, &target, &args.selection()?, &args.revisions()?).map_err(|why| {
+        return recorded(&text, &target, &args.selection()?, &args.revisions()?, &keep).map_err(|why| {
             usage(
                 &format!("{} is no trace that can be judged: {why}", path.display()),
                 "docs/trace.md describes the format",
@@ -38,13 +44,15 @@ fn judged(args: &CheckArgs) -> Result<Checked, Exit> {
         });
     }
     let address = args.address()?;
+    // Before the runtime has threads and the first child starts.
+    net::orphans::adopt();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: the runtime did not start: {error}"));
         Exit::Bug
     })?;
     let checked = runtime.block_on(async {
         tokio::select! {
-            checked = live(args, address) => checked,
+            checked = live(args, address, keep) => checked,
             signal = interrupted() => {
                 tell("interrupted");
                 Err(Exit::Interrupted(signal))
@@ -57,15 +65,15 @@ fn judged(args: &CheckArgs) -> Result<Checked, Exit> {
     checked
 }
 
-async fn live(args: &CheckArgs, address: Option<Address>) -> Result<Checked, Exit> {
+async fn live(args: &CheckArgs, address: Option<Address>, keep: Keep) -> Result<Checked, Exit> {
     let ticker = Ticker::start("reaching the server");
     let checked = match address {
-        Some(address) => check(args.meaning(vec![address])?, ticker.watch()).await,
-        None => judge_ourselves(args, &ticker).await?,
+        Some(address) => check(args.meaning(vec![address], keep)?, ticker.watch()).await,
+        None => judge_ourselves(args, &ticker, keep).await?,
     };
     ticker.stop();
     checked.map_err(|error| {
-        tell(format_args!("error: {error}"));
+        exit::tell_redacted(&format!("error: {error}"));
         match error {
             CheckError::NoSuchRevision(..) | CheckError::Unreachable(OpenError::BadAddress { .. }) => Exit::Usage,
             CheckError::Unreachable(_) => Exit::NoAnswer,
@@ -74,7 +82,7 @@ async fn live(args: &CheckArgs, address: Option<Address>) -> Result<Checked, Exi
 }
 
 /// Judges the reference server: as a child over stdio, and in this process over everything else.
-async fn judge_ourselves(args: &CheckArgs, ticker: &Ticker) -> Result<Result<Checked, CheckError>, Exit> {
+async fn judge_ourselves(args: &CheckArgs, ticker: &Ticker, keep: Keep) -> Result<Result<Checked, CheckError>, Exit> {
     let wanted = |transport: &Transport| args.transport.is_none_or(|only| only == *transport);
     let (mut targets, mut servers) = (Vec::new(), Vec::new());
     for transport in Transport::ALL.into_iter().filter(wanted) {
@@ -87,7 +95,7 @@ async fn judge_ourselves(args: &CheckArgs, ticker: &Ticker) -> Result<Result<Che
         targets.push(address);
         servers.push(server);
     }
-    let checked = check(args.meaning(targets)?, ticker.watch()).await;
+    let checked = check(args.meaning(targets, keep)?, ticker.watch()).await;
     drop(servers);
     Ok(checked)
 }
@@ -138,9 +146,6 @@ fn prepared(args: &CheckArgs) -> Result<Option<Baseline>, Exit> {
 
 fn conclude(args: &CheckArgs, baseline: Option<&Baseline>, checked: &Checked) -> Result<Exit, Exit> {
     let report = &checked.report;
-    if let Some(directory) = &args.save_trace {
-        save(directory, checked)?;
-    }
     if let Some(path) = &args.write_baseline {
         output::write(path, &Baseline::of(report).text())?;
     }
@@ -172,13 +177,4 @@ fn print(args: &CheckArgs, report: &Report, known: &dyn Fn(&Finding) -> bool) ->
         return output::write(path, &text);
     }
     output::print(&text)
-}
-
-/// Writes every case's trace: `TRANSPORT-REVISION-CASE.jsonl`, secrets redacted.
-fn save(directory: &Path, checked: &Checked) -> Result<(), Exit> {
-    for (number, (place, case, trace)) in checked.traces.iter().enumerate() {
-        let name = format!("{}-{}-{number:03}-{case}.jsonl", place.transport, place.revision);
-        output::write(&directory.join(name), &wire::trace::file::write(&checked.redactor.redact_trace(trace)))?;
-    }
-    Ok(())
 }

@@ -4,3 +4,4 @@ pub(crate) mod check;
 pub(crate) mod explain;
 mod output;
 pub(crate) mod serve;
+mod traces;

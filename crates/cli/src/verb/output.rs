@@ -41,7 +41,8 @@ pub(crate) fn writable(path: &Path) -> Result<(), Exit> {
     }
 }
 
-fn unwritable(path: &Path, why: &str) -> Exit {
+/// Says that a file cannot be written.
+pub(crate) fn unwritable(path: &Path, why: &str) -> Exit {
     usage(&format!("{} cannot be written: {why}", shown(path)), "check the path")
 }
 

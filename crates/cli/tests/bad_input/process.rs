@@ -162,3 +162,17 @@ fn answers_every_opening_with_an_error() {
     let script = crate::children::server("nothing) ;;");
     check_script(&script).run().found_no_answer(&["declined: Method not found"]).within(12);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn leaves_a_grandchild_in_a_session_of_its_own() {
+    let script = crate::children::greeting("", "nothing) ;;");
+    let left = || {
+        let found = std::process::Command::new("pgrep").args(["-xf", "sleep 1000.417"]).output();
+        found.map_or_else(|_| String::new(), |found| String::from_utf8_lossy(&found.stdout).into_owned())
+    };
+    let script = format!("setsid sleep 1000.417 </dev/null >/dev/null 2>&1 &\n{script}");
+    let ran = check_script(&script).run();
+    assert!(ran.told().contains("judged MUST"), "{}", ran.told());
+    assert_eq!(left(), "");
+}

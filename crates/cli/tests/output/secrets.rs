@@ -69,6 +69,82 @@ fn answer(request: &Value, heard: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
+/// A legacy server over stdio that repeats what it was given (a variable and an argument), in all the usual encodings,
+/// under innocent names: in a result, as a tool's name, on stderr, in errors.
+const PARROT: &str = r#"
+import base64, json, os, sys, urllib.parse
+key, word = os.environ["VENDOR_KEY"], sys.argv[2]
+wrapped = lambda text: base64.b64encode(f"u:{text}!".encode()).decode()
+said = [f"{k} or {json.dumps(k)[1:-1]} or {urllib.parse.quote(k, safe='')} or {wrapped(k)} or {k[:-2]}…" for k in (key, word)]
+said = " and ".join(said)
+for line in sys.stdin:
+    print("got " + said, file=sys.stderr, flush=True)
+    try:
+        request = json.loads(line)
+    except ValueError:
+        continue
+    if not isinstance(request, dict) or "id" not in request:
+        continue
+    method = request.get("method")
+    answer = {"jsonrpc": "2.0", "id": request["id"]}
+    if method == "initialize" and not sys.argv[3:]:
+        answer["result"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "instructions": said,
+            "serverInfo": {"name": key, "version": word}}
+    elif method == "ping":
+        answer["result"] = {key: 1}
+    elif method == "tools/list":
+        tool = {"name": key, "description": said, "inputSchema": {"type": "object", "title": said}}
+        answer["result"] = {"tools": [tool, tool]}
+    else:
+        answer["error"] = {"code": -32000, "message": said}
+    print(json.dumps(answer), flush=True)
+"#;
+
+const VARIABLE: &str = "correct 'horse' \"battery\" stäple/9";
+const ARGUMENT: &str = "hunter2hunter2";
+
+/// What would give one of them away, in whatever encoding.
+fn parts() -> [&'static str; 7] {
+    ["horse", "battery", "stäple", "st%C3%A4ple", "hunter2hunt", "aHVudGVyMmh1bnRlc", "odW50ZXIyaHVudGVy"]
+}
+
+#[test]
+fn repeated_by_a_command_appear_nowhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let variable = format!("VENDOR_KEY={VARIABLE}");
+    for (format, mute) in [("human", false), ("json", false), ("human", true)] {
+        let traces = folder.path().join(format!("{format}-{mute}"));
+        let traces = traces.to_string_lossy();
+        let few = "tools.*,ping.*,errors.*,shape.*,lifecycle.version-*";
+        let options = ["check", "--format", format, "--only", few, "--verbose", "--save-trace", &traces];
+        let target = [
+            "--revision",
+            "2025-11-25",
+            "--timeout",
+            "20",
+            "--env",
+            &variable,
+            "--",
+            "python3",
+            "-c",
+            PARROT,
+            "--password",
+            ARGUMENT,
+        ];
+        let more: &[&str] = if mute { &["mute"] } else { &[] };
+        let ran = proof(&[&options, &target[..], more].concat());
+        assert_eq!(ran.code, Some(if mute { 3 } else { 1 }), "{}", ran.stderr);
+        let files = std::fs::read_dir(&*traces).expect("traces").flatten();
+        let files: Vec<_> = files.map(|entry| std::fs::read_to_string(entry.path()).expect("a trace")).collect();
+        assert!(mute || files.len() > 3, "{} traces", files.len());
+        for text in files.iter().chain([&ran.stdout, &ran.stderr]) {
+            let found: Vec<_> = parts().into_iter().filter(|part| text.contains(part)).collect();
+            assert!(found.is_empty(), "{found:?} in {text}");
+        }
+        assert!(mute || ran.stdout.contains("listed before"), "the report quotes the server: {}", ran.stdout);
+    }
+}
+
 #[test]
 fn appear_in_no_report_trace_or_message() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use wire::Transport;
+use wire::escape::{self, snippet};
 
 /// How much of what a peer said stands in an error.
 const SNIPPET: usize = 200;
@@ -146,9 +147,9 @@ impl OpenError {
     #[expect(clippy::too_many_lines, reason = "one arm per error")]
     fn parts(&self) -> (String, &str, &'static str) {
         match self {
-            Self::BadAddress { at, why } => (escape(why, SNIPPET), at, "correct the command line"),
+            Self::BadAddress { at, why } => (snippet(why, SNIPPET), at, "correct the command line"),
             Self::NotStarted { at, why } => (
-                format!("the command could not be started: {}", escape(why, SNIPPET)),
+                format!("the command could not be started: {}", snippet(why, SNIPPET)),
                 at,
                 "check that it is installed and spelled right",
             ),
@@ -159,15 +160,15 @@ impl OpenError {
                 ("connection refused: nobody listens there".to_owned(), at, "start the server, check host and port")
             }
             Self::Reset { at, why } => (
-                format!("the connection was cut before an answer came: {}", escape(why, SNIPPET)),
+                format!("the connection was cut before an answer came: {}", snippet(why, SNIPPET)),
                 at,
                 "look into the server's log; is it https rather than http?",
             ),
             Self::Dns { at, host } => {
-                (format!("host `{}` has no address", escape(host, 80)), at, "check the host's name")
+                (format!("host `{}` has no address", snippet(host, 80)), at, "check the host's name")
             }
             Self::Tls { at, why } => (
-                format!("no trusted TLS connection: {}", escape(why, SNIPPET)),
+                format!("no trusted TLS connection: {}", snippet(why, SNIPPET)),
                 at,
                 "mend the certificate, or name its issuer with --ca-file",
             ),
@@ -188,23 +189,23 @@ impl OpenError {
             ),
             Self::Http { at, status, snippet } => (status_line(*status, snippet), at, advice(*status)),
             Self::NotMcp { at, came } => (
-                format!("this is not MCP: {}", escape(came, SNIPPET)),
+                format!("this is not MCP: {}", snippet(came, SNIPPET)),
                 at,
                 "check the address: MCP endpoints often end in /mcp or /sse",
             ),
             Self::RedirectLoop { at, to } => {
-                (format!("redirects without an end, last to {}", escape(to, 120)), at, "give the final URL")
+                (format!("redirects without an end, last to {}", snippet(to, 120)), at, "give the final URL")
             }
             Self::Redirected { at, to } => {
-                (format!("redirected to another origin: {}", escape(to, 120)), at, "if you trust it, give that URL")
+                (format!("redirected to another origin: {}", snippet(to, 120)), at, "if you trust it, give that URL")
             }
             Self::Declined { at, came } => (
-                format!("every revision's opening is declined: {}", escape(came, SNIPPET)),
+                format!("every revision's opening is declined: {}", snippet(came, SNIPPET)),
                 at,
                 "look into the server's log; does it want a token (--bearer-env) or arguments?",
             ),
             Self::NoCommonRevision { at, offered } => (
-                format!("no revision in common; the peer offers {}", escape(&offered.join(", "), 120)),
+                format!("no revision in common; the peer offers {}", snippet(&offered.join(", "), 120)),
                 at,
                 "a newer proof may know it",
             ),
@@ -218,24 +219,12 @@ impl OpenError {
             _ => "by itself".to_owned(),
         };
         let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing on stderr");
-        format!("the command ended {how} before it answered: {}", escape(last, SNIPPET))
+        format!("the command ended {how} before it answered: {}", snippet(last, SNIPPET))
     }
-}
-
-/// `text` on one line, harmless, and no longer than `limit` characters.
-fn escape(text: &str, limit: usize) -> String {
-    let text = text.trim();
-    let cut = text.char_indices().nth(limit).map(|(at, _)| at);
-    let words: Vec<&str> = text[..cut.unwrap_or(text.len())].split_ascii_whitespace().collect();
-    let mut line = wire::escape::line(&words.join(" ")).into_owned();
-    if cut.is_some() {
-        line.push('…');
-    }
-    line
 }
 
 fn status_line(status: u16, snippet: &str) -> String {
-    let snippet = escape(snippet, 120);
+    let snippet = escape::snippet(snippet, 120);
     if snippet.is_empty() {
         format!("HTTP {status} and no MCP answer")
     } else {
@@ -255,7 +244,7 @@ const fn advice(status: u16) -> &'static str {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, at, advice) = self.parts();
-        write!(f, "{what}\n  at {}\n  try: {advice}", escape(at, SNIPPET))
+        write!(f, "{what}\n  at {}\n  try: {advice}", snippet(at, SNIPPET))
     }
 }
 
@@ -294,7 +283,7 @@ impl fmt::Display for SendError {
             Self::NotHere { what, transport } => write!(f, "{what}: not over {transport}"),
             Self::Closed => f.write_str("the connection is closed"),
             Self::Timeout { after } => write!(f, "the peer took nothing for {:.1} s", after.as_secs_f64()),
-            Self::Unsendable { why } => write!(f, "not sendable: {}", escape(why, SNIPPET)),
+            Self::Unsendable { why } => write!(f, "not sendable: {}", snippet(why, SNIPPET)),
             Self::Open(error) => error.fmt(f),
         }
     }

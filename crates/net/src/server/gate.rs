@@ -133,7 +133,7 @@ impl<'a> Gate<'a> {
         let decoded = if encoded { decode_value(text) } else { Ok(text.into()) };
         match decoded {
             Ok(decoded) if decoded == body => Ok(()),
-            Ok(_) => Err(mismatch(format!("`{}` is not what the body says", text.escape_debug()))),
+            Ok(_) => Err(mismatch(format!("`{}` is not what the body says", wire::escape::line(text)))),
             Err(bad) => Err(mismatch(format!("is malformed: {bad}"))),
         }
     }

@@ -97,14 +97,16 @@ fn changed(old: &str, new: &str) -> Option<String> {
 
 /// The JSON of a string that has a secret replaced, if it has.
 fn string(redactor: &Redactor, level: Level, value: &str) -> Option<String> {
-    let secret = level.secret || (level.code && names::is_code(value));
-    let new = if secret { Cow::Owned(redactor.value(value)) } else { message(redactor, value) };
+    let known = redactor.redact_known(value);
+    let secret = level.secret || (level.code && names::is_code(&known));
+    let new = if secret { Cow::Owned(redactor.value(&known)) } else { message(redactor, &known) };
     changed(value, &new)
 }
 
 /// A number that is a password stays a number.
 fn number(redactor: &Redactor, level: Level, raw: &str) -> Option<String> {
-    if !level.secret_number || !raw.bytes().all(|b| b.is_ascii_digit()) {
+    let secret = level.secret_number || matches!(redactor.redact_known(raw), Cow::Owned(_));
+    if !secret || !raw.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
     let digits = redactor.pseudonym(raw);

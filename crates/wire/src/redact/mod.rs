@@ -1,11 +1,14 @@
 //! Secrets never reach a file, a report or a log: here each is replaced by a pseudonym before anything is written.
 //!
-//! A secret is known by the name it stands under ([`names`]) or by its shape ([`shapes`]). Its pseudonym ([`pseudonym`])
+//! A secret is known by the name it stands under ([`names`]), by its shape ([`shapes`]), or because the user handed it in
+//! ([`Secrets`]). Its pseudonym ([`pseudonym`])
 //! keeps what rules judge by: equality within one trace, the scheme word, the length, the class of each character. All
 //! bytes around a secret stay as they were, and JSON stays JSON. What is lost: a pseudonym is no preimage (the challenge of
 //! a PKCE verifier no longer matches it) and no signature. The key comes from outside and must not be written anywhere.
 
 mod body;
+mod given;
+mod known;
 mod names;
 mod pseudonym;
 mod shapes;
@@ -13,16 +16,21 @@ mod text;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::http::{PARAM_PREFIX, decode_value, encode_value};
 use crate::trace::{Content, Frame, Header, Headers, Mark, Trace};
 
+pub use given::Secrets;
+
+use known::Known;
 use names::Place;
 
 /// Replaces secrets, with one key for one trace.
 #[derive(Clone)]
 pub struct Redactor {
     key: [u8; 32],
+    known: Option<Arc<Known>>,
 }
 
 impl fmt::Debug for Redactor {
@@ -34,13 +42,25 @@ impl fmt::Debug for Redactor {
 impl Redactor {
     /// A redactor whose pseudonyms nobody without `key` can tell from others. A key must be random and serve one trace.
     pub const fn new(key: [u8; 32]) -> Self {
-        Self { key }
+        Self { key, known: None }
+    }
+
+    /// The same, replacing these secrets too, wherever and in whatever usual encoding they stand.
+    pub fn knowing(self, secrets: &Secrets) -> Self {
+        Self { known: Some(Arc::new(Known::new(&self.key, secrets))), ..self }
     }
 
     /// A whole trace without its secrets.
     pub fn redact_trace(&self, trace: &Trace) -> Trace {
-        let header = Header { case: self.redact_text(&trace.header.case).into_owned(), ..trace.header.clone() };
-        Trace { header, frames: trace.frames.iter().map(|frame| self.redact_frame(frame)).collect() }
+        Trace {
+            header: self.redact_header(&trace.header),
+            frames: trace.frames.iter().map(|frame| self.redact_frame(frame)).collect(),
+        }
+    }
+
+    /// A trace's header without its secrets.
+    pub fn redact_header(&self, header: &Header) -> Header {
+        Header { case: self.redact_text(&header.case).into_owned(), ..header.clone() }
     }
 
     /// A frame without its secrets. Its kind, parties and times stay.
@@ -87,7 +107,16 @@ impl Redactor {
 
     /// The pseudonym of `secret`: the same for the same secret, whatever place it stood in.
     pub fn pseudonym(&self, secret: &str) -> String {
-        pseudonym::of(&self.key, secret)
+        let secret = self.redact_known(secret);
+        match &self.known {
+            Some(known) if known.stands_for_one(&secret) => secret.into_owned(),
+            _ => pseudonym::of(&self.key, &secret),
+        }
+    }
+
+    /// A text without the secrets that were handed in; all else stays.
+    pub fn redact_known<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.known.as_ref().map_or(Cow::Borrowed(text), |known| known.replace(text))
     }
 
     fn message_bytes(&self, bytes: &[u8]) -> Vec<u8> {
@@ -109,6 +138,13 @@ impl Redactor {
     }
 
     fn header_value<'t>(&self, name: &str, value: &'t str) -> Cow<'t, str> {
+        match self.redact_known(value) {
+            Cow::Borrowed(value) => self.header_value_by_name(name, value),
+            Cow::Owned(value) => Cow::Owned(self.header_value_by_name(name, &value).into_owned()),
+        }
+    }
+
+    fn header_value_by_name<'t>(&self, name: &str, value: &'t str) -> Cow<'t, str> {
         let lower = name.to_ascii_lowercase();
         match lower.as_str() {
             "cookie" => Cow::Owned(value.split(';').map(|pair| self.cookie(pair)).collect::<Vec<_>>().join(";")),

@@ -8,6 +8,14 @@ use super::{Redactor, shapes};
 
 /// `text` without its secrets.
 pub(super) fn redact<'t>(redactor: &Redactor, text: &'t str) -> Cow<'t, str> {
+    // First: what is left of a secret once a part of it was replaced would not be found.
+    match redactor.redact_known(text) {
+        Cow::Borrowed(text) => by_name_and_shape(redactor, text),
+        Cow::Owned(text) => Cow::Owned(by_name_and_shape(redactor, &text).into_owned()),
+    }
+}
+
+fn by_name_and_shape<'t>(redactor: &Redactor, text: &'t str) -> Cow<'t, str> {
     let mut out = Output { text, written: String::new(), copied: 0, form: (0, false) };
     let mut at = 0;
     while at < text.len() {
@@ -243,7 +251,7 @@ fn query_value(redactor: &Redactor, raw: &str) -> String {
     out
 }
 
-fn percent_decoded(raw: &str) -> Option<String> {
+pub(super) fn percent_decoded(raw: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(raw.len());
     let mut rest = raw.as_bytes();
     while let [first, after @ ..] = rest {

@@ -160,6 +160,24 @@ pub enum Content {
     Mark(Mark),
 }
 
+impl Content {
+    /// How many bytes of a peer's or our own it holds, roughly.
+    pub fn weight(&self) -> usize {
+        let headers = |headers: &[(String, String)]| headers.iter().map(|(n, v)| n.len() + v.len() + 48).sum::<usize>();
+        match self {
+            Self::Line { bytes, .. }
+            | Self::Body { bytes, .. }
+            | Self::WebSocket { bytes, .. }
+            | Self::Sse(bytes)
+            | Self::Stderr(bytes)
+            | Self::Raw(bytes) => bytes.len(),
+            Self::Request { target, headers: h, .. } => target.len() + headers(h),
+            Self::Response { headers: h, .. } => headers(h),
+            Self::Opened | Self::Closed(_) | Self::Exit { .. } | Self::Mark(_) => 0,
+        }
+    }
+}
+
 /// Header names and values in order. Values are kept as text; bytes outside UTF-8 become U+FFFD.
 pub type Headers = Vec<(String, String)>;
 
@@ -242,6 +260,11 @@ impl Trace {
     /// A trace with nothing in it yet.
     pub const fn new(header: Header) -> Self {
         Self { header, frames: Vec::new() }
+    }
+
+    /// How many bytes its frames hold, roughly.
+    pub fn weight(&self) -> usize {
+        self.frames.iter().map(|frame| frame.content.weight()).sum()
     }
 
     /// Every frame understood, in order; an event's index is its frame's.

@@ -103,7 +103,9 @@ impl<'s> Sources<'s> {
         let frame = case.quoted.get(&event).map(|frame| self.redacted(case, event, frame));
         let (excerpt, caret) =
             frame.map(|frame| excerpt(&frame, pointer)).map_or((String::new(), None), |e| (e.text, e.caret));
-        Evidence { case: case.name.to_owned(), event, pointer: pointer.to_owned(), excerpt, caret }
+        // A pointer's steps are the peer's own names.
+        let pointer = self.redactor.redact_text(pointer).into_owned();
+        Evidence { case: case.name.to_owned(), event, pointer, excerpt, caret }
     }
 
     fn redacted(&self, case: &Judged, event: usize, frame: &Frame) -> Rc<Frame> {

@@ -9,6 +9,7 @@ mod case;
 mod dice;
 mod findings;
 pub mod hints;
+mod keep;
 pub mod options;
 mod probe;
 mod probes;
@@ -24,16 +25,16 @@ use std::sync::Arc;
 use net::Tap;
 use net::client::{Address, Detected, OpenError, detect};
 use tokio::sync::Semaphore;
-use wire::redact::Redactor;
-use wire::trace::Trace;
+use wire::redact::{Redactor, Secrets};
 use wire::{Revision, Transport};
 
 use crate::report::{self, Report, Subject, Summary};
 use case::Setting;
 use findings::Sources;
+pub use keep::{Keep, Kept};
 pub use options::{Calls, Options, Selection};
 pub use recorded::recorded;
-use run::Ran;
+use run::{Ran, Shelf};
 use turns::Turns;
 
 /// Something that an observer may want to show.
@@ -118,25 +119,22 @@ impl std::fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
-/// A report and the traces it rests on.
+/// What a check comes to.
 pub struct Checked {
     /// The report.
     pub report: Report,
-    /// Every case's trace, if they were to be kept, with the place and name of the case. As it crossed: redact before it goes anywhere.
-    pub traces: Vec<(Place, &'static str, Trace)>,
-    /// What replaced the secrets in the report; the same pseudonyms belong into the traces.
-    pub redactor: Redactor,
 }
 
-/// A redactor with a key that nobody keeps. Without randomness from the system there is no report.
-fn redactor() -> Redactor {
+/// A redactor that knows `secrets`, with a key that nobody keeps. Without randomness from the system there is no report.
+pub fn redactor(secrets: &Secrets) -> Redactor {
     let mut key = [0; 32];
     getrandom::fill(&mut key).expect("the system gives random numbers");
-    Redactor::new(key)
+    Redactor::new(key).knowing(secrets)
 }
 
 /// Judges a server.
 pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError> {
+    let redactor = redactor(&options.secrets);
     let by = Arc::new(options.selection.clone());
     let jobs = u32::try_from(options.jobs.max(1)).unwrap_or(u32::MAX);
     let permits = Arc::new(Semaphore::new(options.jobs.max(1)));
@@ -154,8 +152,9 @@ pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError
             let setting = setting(&options, &found, revision, turns.clone());
             order.push(Place::from(&setting));
             let (by, permits, watch) = (by.clone(), permits.clone(), watch.clone());
+            let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
             runs.spawn(async move {
-                let ran = run::run(setting, by, permits, jobs, watch.clone()).await;
+                let ran = run::run(setting, by, permits, jobs, watch.clone(), shelf).await;
                 watch.tell(Progress::Done(ran.setting.as_ref().into()));
                 ran
             });
@@ -163,7 +162,7 @@ pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError
     }
     let mut ran = runs.join_all().await;
     ran.sort_by_key(|r| order.iter().position(|place| *place == Place::from(r.setting.as_ref())));
-    Ok(conclude(ran, introduced.unwrap_or_default(), &options))
+    Ok(conclude(ran, introduced.unwrap_or_default(), &options, &redactor))
 }
 
 fn wanted(asked: &[Revision], found: &Detected) -> Result<Vec<Revision>, CheckError> {
@@ -201,12 +200,16 @@ fn is_near(address: &Address) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-fn conclude(ran: Vec<Ran>, introduced: (Option<String>, Option<String>), options: &Options) -> Checked {
-    let redactor = redactor();
+fn conclude(
+    ran: Vec<Ran>,
+    introduced: (Option<String>, Option<String>),
+    options: &Options,
+    redactor: &Redactor,
+) -> Checked {
     let target = redactor.redact_text(&options.target).into_owned();
     let of_run = |run: &Ran| {
         let place = Place::from(run.setting.as_ref());
-        Sources::new(&run.cases, place, &target, options.seed, &redactor).findings()
+        Sources::new(&run.cases, place, &target, options.seed, redactor).findings()
     };
     let results: Vec<_> = ran.iter().flat_map(of_run).collect();
     let (name, version) = ran.iter().find_map(|r| r.survey.as_ref().map(|s| s.identity())).unwrap_or(introduced);
@@ -227,9 +230,5 @@ fn conclude(ran: Vec<Ran>, introduced: (Option<String>, Option<String>), options
         summary: Summary::of(&results),
         results,
     };
-    let traces = ran.into_iter().flat_map(|r| {
-        let place = Place::from(r.setting.as_ref());
-        r.cases.into_iter().filter_map(move |case| Some((place, case.name, case.trace?)))
-    });
-    Checked { report, traces: traces.collect(), redactor }
+    Checked { report }
 }

@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use net::client::{Address, Limits};
 use rules::{Level, Rule};
 use wire::Revision;
+use wire::redact::Secrets;
 
 use super::hints::Hints;
+use super::keep::Keep;
 
 /// What a check is asked to do.
 #[derive(Clone, Debug)]
@@ -31,6 +33,10 @@ pub struct Options {
     pub seed: u64,
     /// Time and size limits.
     pub limits: Limits,
+    /// What the user handed in that must not come out.
+    pub secrets: Secrets,
+    /// Who keeps the traces, if anybody does.
+    pub keep: Keep,
 }
 
 /// Which rules to judge by.
@@ -44,8 +50,6 @@ pub struct Selection {
     pub level: Option<Level>,
     /// Whether safety rules are judged.
     pub safety: bool,
-    /// Whether the traces are wanted after they were judged.
-    pub keep_traces: bool,
 }
 
 impl Selection {

@@ -4,9 +4,11 @@ use rules::View;
 use rules::judge::revision_of;
 use serde_json::Value;
 use wire::Revision;
+use wire::redact::Secrets;
 use wire::trace::{Trace, file};
 
 use super::findings::Sources;
+use super::keep::Keep;
 use super::options::Selection;
 use super::run::Judged;
 use super::{Checked, Place, redactor};
@@ -17,7 +19,13 @@ const CASE: &str = "recording";
 
 /// Judges the text of a `proof.trace/1` file, at the revisions named or at the one it was spoken in. `target` is how the
 /// command line names it. The error says what is wrong with it.
-pub fn recorded(text: &str, target: &str, by: &Selection, revisions: &[Revision]) -> Result<Checked, String> {
+pub fn recorded(
+    text: &str,
+    target: &str,
+    by: &Selection,
+    revisions: &[Revision],
+    keep: &Keep,
+) -> Result<Checked, String> {
     let trace = file::read(text).map_err(|bad| bad.to_string())?;
     let spoken = revision_of(&trace);
     let revisions = match (revisions, spoken) {
@@ -25,23 +33,22 @@ pub fn recorded(text: &str, target: &str, by: &Selection, revisions: &[Revision]
         ([], None) => return Err("it does not show which revision was spoken; name one with --revision".to_owned()),
         (named, _) => named.to_vec(),
     };
-    let redactor = redactor();
+    let redactor = redactor(&Secrets::default());
     let target = redactor.redact_text(target).into_owned();
     let mut results = Vec::new();
     let mut runs = Vec::new();
-    let mut traces = Vec::new();
     for revision in revisions {
         let place = Place { transport: trace.header.transport, revision };
-        let cases = vec![Judged::new(CASE, Vec::new(), trace.clone(), revision, by)];
+        let cases = vec![Judged::new(CASE, Vec::new(), &trace, revision, by)];
+        keep.hand(None, place, CASE, &trace, &redactor);
         results.extend(Sources::new(&cases, place, &target, 0, &redactor).findings());
         runs.push(report::Run { transport: place.transport, revision, probes: 0, elapsed_ms: 0, cut_short: None });
-        traces.extend(cases.into_iter().filter_map(|case| Some((place, case.name, case.trace?))));
     }
     let (name, version) = identity(&redactor.redact_trace(&trace));
     let subject = Subject { kind: trace.header.subject.as_str(), target, name, version };
     let summary = Summary::of(&results);
     let report = Report { schema: report::FORMAT, proof: env!("CARGO_PKG_VERSION"), subject, runs, summary, results };
-    Ok(Checked { report, traces, redactor })
+    Ok(Checked { report })
 }
 
 /// The name and version that the server gives itself, where it does.

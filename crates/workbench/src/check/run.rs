@@ -1,16 +1,18 @@
 //! One run: all cases of one target at one revision, side by side, each judged as soon as it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rules::{Rule, Verdict, View, judge};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
+use wire::redact::Redactor;
 use wire::trace::{Frame, Trace};
 use wire::{Revision, Transport};
 
 use super::case::{Case, Halt, Setting};
+use super::keep::Keep;
 use super::options::Selection;
 use super::probe::{Access, Probe};
 use super::probes::PROBES;
@@ -23,8 +25,8 @@ pub struct Judged {
     pub name: &'static str,
     /// The probes that took part in it.
     pub probes: Vec<&'static Probe>,
-    /// What crossed, if it is to be kept.
-    pub trace: Option<Trace>,
+    /// The number under which its trace was handed out.
+    number: usize,
     /// The frames that the verdicts name, by their place in the trace.
     pub quoted: BTreeMap<usize, Frame>,
     /// What each selected rule makes of it.
@@ -37,29 +39,29 @@ impl Judged {
     pub fn new(
         name: &'static str,
         probes: Vec<&'static Probe>,
-        trace: Trace,
+        trace: &Trace,
         revision: Revision,
         by: &Selection,
     ) -> Self {
         let events = trace.events();
-        let view = View::new(&trace, &events, revision);
+        let view = View::new(trace, &events, revision);
         let selected = rules::book().filter(|rule| rule.is_judged() && by.takes(rule, revision));
         let verdicts: Vec<_> = selected.map(|rule| (rule, brief(judge(rule, &view)))).collect();
         let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
         let quoted = quoted.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect();
-        let trace = by.keep_traces.then_some(trace);
-        Self { name, probes, trace, quoted, verdicts }
+        Self { name, probes, number: 0, quoted, verdicts }
     }
 
-    /// Takes back every finding that may be owed to timing and did not come again.
-    fn correct(&mut self, second: Self) {
+    /// Takes back every finding that may be owed to timing and did not come again. Whether the second time counts alone.
+    fn correct(&mut self, second: Self) -> bool {
         let stood = |rule: &Rule| second.verdicts.iter().any(|(r, v)| r.id == rule.id && v.is_broken());
         if !self.verdicts.iter().any(|(rule, verdict)| rule.timed && verdict.is_broken() && stood(rule)) {
-            *self = second;
-            return;
+            *self = Self { number: self.number, ..second };
+            return true;
         }
         // One that did come again keeps the case; the others' second verdicts would quote another trace.
         self.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()) || stood(rule));
+        false
     }
 
     /// The rules whose findings here may be owed to timing.
@@ -111,9 +113,16 @@ const TOUR: &str = "tour";
 const ROUGH_TOUR: &str = "rough-tour";
 
 /// Plays every probe that fits and judges what crossed.
-pub async fn run(setting: Setting, by: Arc<Selection>, permits: Arc<Semaphore>, jobs: u32, watch: Watch) -> Ran {
+pub async fn run(
+    setting: Setting,
+    by: Arc<Selection>,
+    permits: Arc<Semaphore>,
+    jobs: u32,
+    watch: Watch,
+    shelf: Shelf,
+) -> Ran {
     let begun = Instant::now();
-    let stage = Stage { setting: Arc::new(setting), survey: Arc::default(), by, permits, jobs, watch };
+    let stage = Stage { setting: Arc::new(setting), survey: Arc::default(), by, permits, jobs, watch, shelf };
     let opened = match stage.open().await {
         // Not one word came to an end: before that is said of a peer, it is tried once more with nothing else under way.
         Err(_) if !stage.setting.silence.is_total() => {
@@ -139,6 +148,19 @@ pub async fn run(setting: Setting, by: Arc<Selection>, permits: Arc<Semaphore>, 
     Ran { setting: stage.setting, survey, cases, probes, elapsed: begun.elapsed(), cut_short }
 }
 
+/// Where traces go, and what they must not take there.
+#[derive(Clone)]
+pub struct Shelf {
+    /// Who keeps them.
+    pub keep: Keep,
+    /// What replaces secrets.
+    pub redactor: Redactor,
+}
+
+/// From how many bytes on a trace is judged with no other as heavy beside it: parsed, it takes many times its size.
+const HEAVY: usize = 1 << 20;
+static JUDGING: Mutex<()> = Mutex::new(());
+
 /// Leave to play a case.
 type Permit = Option<OwnedSemaphorePermit>;
 
@@ -155,6 +177,7 @@ struct Stage {
     /// How many permits there are in all.
     jobs: u32,
     watch: Watch,
+    shelf: Shelf,
 }
 
 impl Stage {
@@ -184,8 +207,26 @@ impl Stage {
     }
 
     fn judged(&self, name: &'static str, probes: Vec<&'static Probe>, trace: Trace) -> Judged {
+        let mut judged = self.verdicts(name, probes, &trace);
+        judged.number = self.kept(None, name, &trace);
+        judged
+    }
+
+    fn verdicts(&self, name: &'static str, probes: Vec<&'static Probe>, trace: &Trace) -> Judged {
         // Judging is all work: done here it would keep others from reading what comes, and make quick peers look slow.
-        tokio::task::block_in_place(|| Judged::new(name, probes, trace, self.setting.revision, &self.by))
+        tokio::task::block_in_place(|| {
+            let heavy = trace.weight() >= HEAVY;
+            let _alone = heavy.then(|| JUDGING.lock().unwrap_or_else(PoisonError::into_inner));
+            Judged::new(name, probes, trace, self.setting.revision, &self.by)
+        })
+    }
+
+    fn kept(&self, number: Option<usize>, name: &'static str, trace: &Trace) -> usize {
+        if !self.shelf.keep.is_wanted() {
+            return 0;
+        }
+        let place = self.setting.as_ref().into();
+        tokio::task::block_in_place(|| self.shelf.keep.hand(number, place, name, trace, &self.shelf.redactor))
     }
 
     fn ended(&self, name: &'static str, probes: Vec<&'static Probe>, halt: &Halt, trace: Trace) -> Judged {
@@ -297,6 +338,11 @@ impl Stage {
 
     /// Plays one probe on a connection of its own.
     async fn play(&self, probe: &'static Probe) -> Judged {
+        let trace = self.played(probe).await;
+        self.judged(probe.name, vec![probe], trace)
+    }
+
+    async fn played(&self, probe: &'static Probe) -> Trace {
         let case = if probe.access == Access::Bare {
             let case = Case::bare(self.setting.clone(), self.survey.clone(), probe.name).await;
             // Its script says the first word, perhaps one that is not answered: the time that a start took before tells
@@ -306,11 +352,13 @@ impl Stage {
             self.greeted(probe.name).await
         };
         match case {
-            Err(trace) => self.judged(probe.name, vec![probe], trace),
-            Ok(case) => match (probe.script)(&case).await {
-                Ok(()) => self.judged(probe.name, vec![probe], case.finish().await),
-                Err(halt) => self.ended(probe.name, vec![probe], &halt, case.finish().await),
-            },
+            Err(trace) => trace,
+            Ok(case) => {
+                if let Err(halt) = (probe.script)(&case).await {
+                    tracing::debug!(case = probe.name, %halt, "the case ended early");
+                }
+                case.finish().await
+            }
         }
     }
 
@@ -330,17 +378,19 @@ impl Stage {
                 return;
             }
             let _alone = self.permits.acquire_many(self.jobs).await;
-            let second = match case.probes.as_slice() {
-                [probe] if matches!(probe.access, Access::Fresh | Access::Bare) => self.play(probe).await,
+            let trace = match case.probes.as_slice() {
+                [probe] if matches!(probe.access, Access::Fresh | Access::Bare) => self.played(probe).await,
                 probes => self.again_together(case.name, probes).await,
             };
-            case.correct(second);
+            if case.correct(self.verdicts(case.name, case.probes.clone(), &trace)) {
+                self.kept(Some(case.number), case.name, &trace);
+            }
             settled.extend(case.doubtful());
         }
     }
 
-    async fn again_together(&self, name: &'static str, probes: &[&'static Probe]) -> Judged {
-        let trace = match self.greeted(name).await {
+    async fn again_together(&self, name: &'static str, probes: &[&'static Probe]) -> Trace {
+        match self.greeted(name).await {
             Err(trace) => trace,
             Ok(case) => {
                 for probe in probes {
@@ -350,8 +400,7 @@ impl Stage {
                 }
                 case.finish().await
             }
-        };
-        self.judged(name, probes.to_vec(), trace)
+        }
     }
 }
 

@@ -1,0 +1,183 @@
+//! Secrets that are known letter by letter because the user handed them in: found wherever the peer repeats them, plain
+//! or in the usual encodings, under whatever name.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use memchr::memmem::Finder;
+use serde_json::Value;
+
+use super::given::Secrets;
+use super::pseudonym;
+
+/// What ends a quotation that may have been cut short, and how much of a secret before it is told to be its beginning.
+const CUTS: [(char, usize); 2] = [('…', 4), ('`', 6)];
+
+/// What is looked for, and what stands for it.
+pub(super) struct Known {
+    /// The longest first: one may be part of another.
+    forms: Vec<Form>,
+    /// What stands for the secrets as they are: no secret any more.
+    pseudonyms: HashSet<String>,
+}
+
+struct Form {
+    finder: Finder<'static>,
+    text: String,
+    with: String,
+}
+
+impl Known {
+    pub(super) fn new(key: &[u8; 32], secrets: &Secrets) -> Self {
+        let mut known = Self { forms: Vec::new(), pseudonyms: HashSet::new() };
+        let mut seen = HashSet::new();
+        for secret in secrets.iter() {
+            let with = pseudonym::of(key, secret);
+            for (text, with) in forms(secret).into_iter().zip(forms(&with)) {
+                if text != with && seen.insert(text.clone()) {
+                    known.forms.push(Form { finder: Finder::new(&text).into_owned(), text, with });
+                }
+            }
+            known.pseudonyms.insert(with);
+        }
+        known.forms.sort_by_key(|form| std::cmp::Reverse(form.text.len()));
+        known
+    }
+
+    /// Whether `text` stands for a secret already.
+    pub(super) fn stands_for_one(&self, text: &str) -> bool {
+        self.pseudonyms.contains(text)
+    }
+
+    /// `text` without the secrets.
+    pub(super) fn replace<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut out = Cow::Borrowed(text);
+        for form in &self.forms {
+            if form.finder.find(out.as_bytes()).is_some() {
+                out = Cow::Owned(out.replace(&form.text, &form.with));
+            }
+        }
+        self.without_beginnings(out)
+    }
+
+    /// A quotation that was cut short may end within a secret.
+    fn without_beginnings<'t>(&self, text: Cow<'t, str>) -> Cow<'t, str> {
+        let mut out = String::new();
+        let mut copied = 0;
+        for (end, c) in text.char_indices() {
+            let Some((_, least)) = CUTS.iter().find(|(cut, _)| *cut == c) else { continue };
+            let before = &text[copied..end];
+            let cuts = self.forms.iter().filter_map(|form| Some((cut(before, &form.text, *least)?, form)));
+            if let Some((length, form)) = cuts.max_by_key(|(length, _)| *length) {
+                out.push_str(&before[..before.len() - length]);
+                out.extend(form.with.chars().take(form.text[..length].chars().count()));
+                copied = end;
+            }
+        }
+        if copied == 0 {
+            return text;
+        }
+        out.push_str(&text[copied..]);
+        Cow::Owned(out)
+    }
+}
+
+/// How much of the beginning of `secret` stands at the end of `text`, if it is `least` or more.
+fn cut(text: &str, secret: &str, least: usize) -> Option<usize> {
+    let most = secret.len().saturating_sub(1).min(text.len());
+    (least..=most).rev().find(|&length| secret.is_char_boundary(length) && text.ends_with(&secret[..length]))
+}
+
+/// How a secret may be written, always in the same order and number.
+fn forms(secret: &str) -> Vec<String> {
+    let json = Value::from(secret).to_string();
+    let json = json[1..json.len() - 1].to_owned();
+    let mut forms = vec![
+        secret.to_owned(),
+        json.replace('/', "\\/"),
+        json,
+        crate::escape::line(secret).into_owned(),
+        secret.escape_debug().to_string(),
+        // As a step of a JSON pointer.
+        secret.replace('~', "~0").replace('/', "~1"),
+    ];
+    forms.push(json_in_ascii(&forms[2]));
+    // As a component, as a path, and as a browser's scripts write it.
+    for plain in ["-_.~", "-_.~/", "-_.~!*'()"] {
+        let upper = percent(secret, plain);
+        forms.extend([upper.replace("%20", "+"), lower_digits(&upper), upper]);
+    }
+    let bytes = secret.as_bytes();
+    for code in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
+        forms.push(code.encode(bytes));
+        forms.extend(
+            (0..3).map(|before| within(&code.encode([&[0; 3][..before], bytes].concat()), before, bytes.len())),
+        );
+    }
+    forms
+}
+
+/// JSON as those write it who keep to ASCII.
+fn json_in_ascii(json: &str) -> String {
+    let escape = |unit: &u16| format!("\\u{unit:04x}");
+    let one = |c: char| match c {
+        '\0'..='\x7f' => c.to_string(),
+        _ => c.encode_utf16(&mut [0; 2]).iter().map(escape).collect(),
+    };
+    json.chars().map(one).collect()
+}
+
+/// The part of a Base64 text that `length` bytes after `before` others alone decide.
+fn within(text: &str, before: usize, length: usize) -> String {
+    let start = (before * 8).div_ceil(6);
+    let end = (before + length) * 8 / 6;
+    text[start..end.max(start)].to_owned()
+}
+
+fn percent(text: &str, plain: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || plain.as_bytes().contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let digit = |half: u8| char::from(b"0123456789ABCDEF"[usize::from(half)]);
+            out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+        }
+    }
+    out
+}
+
+fn lower_digits(percent: &str) -> String {
+    let mut left = 0;
+    let lower = |c: char| {
+        left = if c == '%' { 2 } else { i32::max(left - 1, -1) };
+        if c != '%' && left >= 0 { c.to_ascii_lowercase() } else { c }
+    };
+    percent.chars().map(lower).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_digits_come_in_both_cases() {
+        assert_eq!(percent("aö/B", "-"), "a%C3%B6%2FB");
+        assert_eq!(lower_digits("AB%C3%B6C%2FAB"), "AB%c3%b6C%2fAB");
+    }
+
+    #[test]
+    fn base64_is_told_at_every_offset() {
+        for before in 0..7 {
+            let text = STANDARD_NO_PAD.encode(format!("{}hunter2hunter2{}", "x".repeat(before), "yz"));
+            let mut secrets = Secrets::default();
+            secrets.add("hunter2hunter2");
+            let redacted = Known::new(&[1; 32], &secrets).replace(&text).into_owned();
+            let bytes = STANDARD_NO_PAD.decode(&redacted).unwrap();
+            let plain = String::from_utf8_lossy(&bytes).into_owned();
+            assert!(!plain.contains("unter2hunter"), "{plain}");
+        }
+    }
+}
