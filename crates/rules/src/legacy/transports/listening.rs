@@ -1,5 +1,7 @@
 //! Listening over Streamable HTTP, 2025-03-26 to 2025-11-25: the GET stream, and several streams at a time.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use wire::message::{Kind, RequestId};
 use wire::revision::{R2025_03_26, R2026_07_28};
 use wire::{Party, Revision, Transport};
@@ -57,17 +59,37 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(not_broadcast),
 ];
 
+/// What a trace tells of its sessions.
+struct Sessions<'v> {
+    /// The last id that was assigned on each connection.
+    last: BTreeMap<u32, &'v str>,
+    /// When each session was first ended.
+    ended: BTreeMap<&'v str, usize>,
+}
+
+impl<'v> Sessions<'v> {
+    fn of(view: &View<'v>) -> Self {
+        let last = issued(view).into_iter().map(|i| (i.exchange.connection, i.id)).collect();
+        let mut ended = BTreeMap::new();
+        for (event, id) in endings(view) {
+            let first = ended.entry(id).or_insert(event);
+            *first = event.min(*first);
+        }
+        Self { last, ended }
+    }
+}
+
 /// Whether a GET is one that a server has no reason of its own to refuse.
-fn plain_get(view: &View<'_>, x: &Exchange<'_>) -> bool {
+fn plain_get(sessions: &Sessions<'_>, x: &Exchange<'_>) -> bool {
     let accepts = x.request_header("accept").is_some_and(|a| a.contains("text/event-stream"));
     let version = x.request_header("mcp-protocol-version");
-    let session = issued(view).into_iter().filter(|i| i.exchange.connection == x.connection).last();
-    let over = endings(view).into_iter().any(|(event, id)| event < x.event() && Some(id) == x.session());
+    let session = sessions.last.get(&x.connection).copied();
+    let over = x.session().and_then(|id| sessions.ended.get(id)).is_some_and(|ended| *ended < x.event());
     x.is("GET")
         && x.resumes().is_none()
         && accepts
         && version.is_none_or(|v| v.parse::<Revision>().is_ok())
-        && x.session() == session.map(|i| i.id)
+        && x.session() == session
         && !foreign_origin(x)
         && !over
 }
@@ -77,13 +99,15 @@ fn get_stream_or_405(view: &View<'_>) -> Verdict {
         return Verdict::NotSeen("no session was opened".to_owned());
     }
     let all = view.endpoint_exchanges();
-    let mut tried = Vec::new();
+    let sessions = Sessions::of(view);
+    let mut tried = BTreeSet::new();
     let gets = all.iter().filter(|x| {
         // A second stream of the same session may be refused: how many there may be is the server's business.
         let first = !tried.contains(&(x.connection, x.session()));
-        let counts = plain_get(view, x) && x.status().is_some_and(|s| !(300..400).contains(&s)) && !x.turned_away();
+        let counts =
+            plain_get(&sessions, x) && x.status().is_some_and(|s| !(300..400).contains(&s)) && !x.turned_away();
         if counts {
-            tried.push((x.connection, x.session()));
+            tried.insert((x.connection, x.session()));
         }
         counts && first && !(x.status() == Some(404) && x.session().is_some() && !lives_on(&all, x))
     });
