@@ -8,9 +8,10 @@ use wire::{Party, Revision, Transport};
 
 use super::sessions::{endings, issued};
 use crate::basic::transports::streamable_http::foreign_origin;
+use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Located, Verdict};
-use crate::view::{Exchange, Said, View};
+use crate::view::{Call, Exchange, Said, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 const LISTENING: Anchor = at("basic/transports", "listening-for-messages-from-the-server");
@@ -111,7 +112,7 @@ fn get_stream_or_405(view: &View<'_>) -> Verdict {
         }
         counts && first && !(x.status() == Some(404) && x.session().is_some() && !lives_on(&all, x))
     });
-    Verdict::every(gets.cloned().collect::<Vec<_>>(), "no stream was opened with GET", |x| match x.status() {
+    Verdict::every(gets.copied().collect::<Vec<_>>(), "no stream was opened with GET", |x| match x.status() {
         Some(405) => Ok(()),
         Some(200..300) if x.is_stream() => Ok(()),
         Some(200..300) => Err(x.header_breach("Content-Type", "a GET was answered with something else than a stream")),
@@ -135,26 +136,41 @@ fn token(said: Said<'_>) -> Option<&serde_json::Value> {
     said.message.params()?.get("_meta")?.get("progressToken")
 }
 
-/// The request that a progress notification reports on, if it is still running.
-fn running<'v>(view: &View<'v>, note: Said<'v>) -> Option<Said<'v>> {
-    let named = note.message.params()?.get("progressToken")?;
-    let asked = view.calls_by(Party::Client).filter(|c| c.request.connection == note.connection);
-    let mut live = asked.filter(|c| c.request.event < note.event && c.response.is_none_or(|r| r.event > note.event));
-    live.find(|c| token(c.request) == Some(named)).map(|c| c.request)
+/// Requests by connection and progress token.
+struct Tokens<'v>(BTreeMap<(u32, String), Vec<Call<'v>>>);
+
+impl<'v> Tokens<'v> {
+    fn of(view: &View<'v>) -> Self {
+        let mut calls: BTreeMap<_, Vec<Call<'v>>> = BTreeMap::new();
+        for call in view.calls_by(Party::Client) {
+            let Some(token) = token(call.request) else { continue };
+            calls.entry((call.request.connection, canonical(token))).or_default().push(call);
+        }
+        Self(calls)
+    }
+
+    /// Whether the request that a progress notification reports on is still running.
+    fn runs(&self, note: Said<'v>) -> bool {
+        let named = note.message.params().and_then(|p| p.get("progressToken"));
+        let calls = named.and_then(|token| self.0.get(&(note.connection, canonical(token))));
+        calls
+            .into_iter()
+            .flatten()
+            .any(|c| c.request.event < note.event && c.response.is_none_or(|response| response.event > note.event))
+    }
 }
 
 fn get_stream_unrelated(view: &View<'_>) -> Verdict {
     let streams = listening(view);
+    let tokens = Tokens::of(view);
     let said = || streams.iter().flat_map(|x| x.told.iter().copied());
     let progress = |s: &Said<'_>| s.is("notifications/progress");
-    let strays = said().filter(|s| progress(s) && running(view, *s).is_some());
+    let strays = said().filter(|s| progress(s) && tokens.runs(*s));
     let strays: Vec<_> =
         strays.map(|s| s.breach("/params/progressToken", "belongs to a request still running")).collect();
     let apart = said().filter(|s| !progress(s) && s.message.kind() == Kind::Notification).map(|s| s.event);
     let at_home = view.by(Party::Server).filter(|s| {
-        progress(s)
-            && running(view, *s).is_some()
-            && streams.iter().any(|x| x.connection == s.connection && x.open_at(s.event))
+        progress(s) && tokens.runs(*s) && streams.iter().any(|x| x.connection == s.connection && x.open_at(s.event))
     });
     let witnesses: Vec<_> = apart.chain(at_home.map(|s| s.event)).collect();
     Verdict::never(strays, witnesses, "no GET stream was open while a request reported progress")
