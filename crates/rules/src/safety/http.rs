@@ -129,7 +129,7 @@ fn foreign_host_refused(view: &View<'_>) -> Verdict {
             && !matches!(x.status(), Some(401 | 407 | 429))
             && twin(x)
     });
-    Verdict::every(tried.cloned(), "no request differed from one accepted on loopback in a foreign Host", |x| {
+    Verdict::every(tried.copied(), "no request differed from one accepted on loopback in a foreign Host", |x| {
         if x.succeeded() && (x.served() || x.error_code().is_none()) {
             return Err(x.status_breach("a request for another host was served on loopback"));
         }
@@ -299,7 +299,7 @@ fn sse_answers_on_stream(view: &View<'_>) -> Verdict {
 
 fn sse_endpoint_at_home(view: &View<'_>) -> Verdict {
     let named = streams(view).into_iter().filter_map(|x| {
-        let (event, uri) = endpoint(&x)?;
+        let (event, uri) = endpoint(x)?;
         Some((event, (x.request_header("host")?, uri)))
     });
     Verdict::every(named.collect::<Vec<_>>(), "no `endpoint` event came", |&(event, (home, uri))| {

@@ -1,12 +1,14 @@
 //! Standard output: what a good stdio server keeps off it beyond what sentences demand.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use wire::Party;
 use wire::trace::{Closed, Content, Frame, mark};
 
 use super::over_stdio;
 use crate::rule::Rule;
 use crate::verdict::{Breach, Verdict};
-use crate::view::View;
+use crate::view::{Said, View};
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
@@ -41,19 +43,18 @@ fn events(view: &View<'_>) -> Vec<usize> {
 }
 
 fn quiet_until_asked(view: &View<'_>) -> Verdict {
-    let spoke = |connection: u32| {
-        let ours = |f: &Frame| matches!(f.content, Content::Line { .. } | Content::Raw(_)) && f.from == Party::Client;
-        view.frames().find(|(_, f)| f.connection == connection && ours(f)).map(|(event, _)| event)
-    };
+    let mut spoke: BTreeMap<u32, usize> = BTreeMap::new();
+    for (event, f) in view.frames().filter(|(_, f)| f.from == Party::Client) {
+        if matches!(f.content, Content::Line { .. } | Content::Raw(_)) {
+            spoke.entry(f.connection).or_insert(event);
+        }
+    }
     // A recording may have begun late: only where the beginning of the connection was seen can anything be early.
-    let from_start = |connection: u32| {
-        view.frames().any(|(_, f)| f.connection == connection && matches!(f.content, Content::Opened))
-            || view
-                .by(Party::Client)
-                .any(|s| s.connection == connection && (s.is("initialize") || s.is("server/discover")))
-    };
+    let greets = |s: &Said<'_>| s.is("initialize") || s.is("server/discover");
+    let greeted: BTreeSet<u32> = view.by(Party::Client).filter(greets).map(|s| s.connection).collect();
+    let from_start = |connection: u32| view.opened(connection).is_some() || greeted.contains(&connection);
     let judged: Vec<_> = lines(view).filter(|(_, f, ..)| from_start(f.connection)).collect();
-    let early = judged.iter().filter(|(event, f, ..)| spoke(f.connection).is_none_or(|first| *event < first));
+    let early = judged.iter().filter(|(event, f, ..)| spoke.get(&f.connection).is_none_or(|first| event < first));
     let early = early.map(|(event, ..)| Breach::at(*event, "", "written before the client had sent anything"));
     let witnesses: Vec<_> = judged.iter().map(|(event, ..)| *event).collect();
     Verdict::never(early.collect::<Vec<_>>(), witnesses, "the beginning of stdout was not seen")

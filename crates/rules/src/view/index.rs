@@ -7,7 +7,7 @@ use serde_json::Value;
 use wire::trace::{Closed, Content, Frame, mark};
 use wire::{Kind, Party, RequestId};
 
-use super::{CLIENT_CAPABILITIES, Call, View, Window};
+use super::{CLIENT_CAPABILITIES, Call, Said, View, Window};
 
 /// Places in a trace, by what they are asked for.
 #[derive(Default)]
@@ -40,6 +40,8 @@ pub(super) struct Index<'v> {
     told: BTreeMap<(u32, u32), Vec<usize>>,
     /// By exchange: events that say it was closed.
     closed: BTreeMap<u32, Vec<usize>>,
+    /// By connection: events and places of the judged party's errors without an id.
+    nameless: BTreeMap<u32, Vec<(usize, usize)>>,
     /// By connection and sender: the first event that should have been a message.
     garbled: BTreeMap<(u32, Party), usize>,
 }
@@ -102,6 +104,9 @@ impl<'v> Index<'v> {
             }
             if said.from == view.subject() {
                 self.told.entry((said.connection, said.exchange)).or_default().push(said.event);
+                if said.message.kind() == Kind::Error && said.message.id().is_none() {
+                    self.nameless.entry(said.connection).or_default().push((said.event, said.index));
+                }
             }
         }
         for said in view.by(Party::Client) {
@@ -203,8 +208,13 @@ impl<'v> View<'v> {
     }
 
     /// Whether a message is the first of its sender on its connection.
-    pub fn is_first(&self, said: super::Said<'_>) -> bool {
+    pub fn is_first(&self, said: Said<'_>) -> bool {
         self.index.first.get(&(said.connection, said.from)) == Some(&said.index)
+    }
+
+    /// The first message of `party` on a connection.
+    pub fn first_of(&self, party: Party, connection: u32) -> Option<Said<'v>> {
+        self.index.first.get(&(connection, party)).map(|&place| self.said[place])
     }
 
     /// Whether something that `party` sent on a connection before `event` should have been a message and is none.
@@ -218,7 +228,7 @@ impl<'v> View<'v> {
         id: &'a RequestId,
         party: Party,
         connection: u32,
-    ) -> impl DoubleEndedIterator<Item = super::Said<'v>> + use<'a, 'v> {
+    ) -> impl DoubleEndedIterator<Item = Said<'v>> + use<'a, 'v> {
         let places = self.index.asked.get(&(connection, party, id)).map_or(&[][..], Vec::as_slice);
         places.iter().map(|&place| self.said[place])
     }
@@ -233,6 +243,12 @@ impl<'v> View<'v> {
         after(self.index.told.get(&(connection, exchange)), event)
     }
 
+    /// The first error without an id that the judged party sent after `event` on a connection.
+    pub fn nameless_error_after(&self, event: usize, connection: u32) -> Option<Said<'v>> {
+        let errors = self.index.nameless.get(&connection)?;
+        errors.get(errors.partition_point(|(at, _)| *at <= event)).map(|&(_, place)| self.said[place])
+    }
+
     /// Where an exchange was closed after `event`.
     pub fn closed_after(&self, event: usize, exchange: u32) -> Option<usize> {
         after(self.index.closed.get(&exchange), event)
@@ -240,13 +256,13 @@ impl<'v> View<'v> {
 
     /// The client's capabilities as last declared before (or in) message `said`: its own `_meta` in the modern era, the
     /// `initialize` request of its connection in the legacy era.
-    pub fn client_capabilities(&self, said: super::Said<'v>) -> Option<&'v Value> {
+    pub fn client_capabilities(&self, said: Said<'v>) -> Option<&'v Value> {
         let own = said.message.params().and_then(|p| p.get("_meta")?.get(CLIENT_CAPABILITIES));
         own.or_else(|| self.index.declared.get(&said.connection).copied())
     }
 
     /// Whether the client asked to cancel the request.
-    pub fn cancelled(&self, request: super::Said<'v>) -> bool {
+    pub fn cancelled(&self, request: Said<'v>) -> bool {
         request.message.id().is_some_and(|id| self.index.cancelled.contains(id))
     }
 }

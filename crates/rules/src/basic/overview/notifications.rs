@@ -53,10 +53,7 @@ fn answer_to<'v>(view: &View<'v>, notification: Said<'v>) -> Option<Said<'v>> {
         return answer.filter(|_| alone && accepted);
     }
     let here = |s: &Said<'v>| s.connection == notification.connection;
-    let answer = view
-        .theirs()
-        .filter(here)
-        .find(|s| s.event > notification.event && s.message.kind() == Kind::Error && s.message.id().is_none())?;
+    let answer = view.nameless_error_after(notification.event, notification.connection)?;
     let requests = view.by(view.subject().peer()).filter(|s| here(s) && s.event < answer.event);
     let mut requests = requests.filter(|s| s.message.kind() == Kind::Request);
     let open = requests.any(|r| view.answer(r).is_none_or(|a| a.event > answer.event));

@@ -71,19 +71,15 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// Whether the trace shows a connection from its beginning, so that every request on it is known.
 fn is_whole(view: &View<'_>, connection: u32) -> bool {
-    let opened = view
-        .frames()
-        .any(|(_, f)| f.connection == connection && f.exchange == 0 && matches!(f.content, Content::Opened));
-    let first = view.said().find(|s| s.connection == connection && s.from != view.subject());
+    let opened = view.opened(connection).is_some_and(|event| view.frame(event).exchange == 0);
+    let first = view.first_of(view.subject().peer(), connection);
     view.is_fully_seen(connection) && (opened || first.is_some_and(|s| s.is("initialize")))
 }
 
 /// Whether the other party used `id` on a connection before `event`, in a message that could be read or in one that
 /// could not.
 fn is_used(view: &View<'_>, id: &RequestId, connection: u32, event: usize) -> bool {
-    let said = view.by(view.subject().peer()).any(|s| {
-        s.message.id() == Some(id) && s.connection == connection && s.event < event && s.message.kind() == Kind::Request
-    });
+    let said = view.requests_under(id, view.subject().peer(), connection).any(|s| s.event < event);
     said || view
         .our_garbled()
         .any(|g| g.connection == connection && g.event < event && g.malformed.id.as_ref() == Some(id))
@@ -104,10 +100,8 @@ fn stray_id(view: &View<'_>, said: Said<'_>) -> Option<Breach> {
         return None;
     }
     let twin = twin(id);
-    let open = view.by(view.subject().peer()).any(|s| {
-        let asked = s.message.kind() == Kind::Request && s.message.id() == Some(&twin);
-        asked && s.connection == said.connection && s.event < said.event && view.answer(s).is_none()
-    });
+    let mut asked = view.requests_under(&twin, view.subject().peer(), said.connection);
+    let open = asked.any(|s| s.event < said.event && view.answer(s).is_none());
     if open {
         return Some(
             said.breach("/id", format!("the request had the id {}, the response has {}", twin.to_json(), id.to_json())),

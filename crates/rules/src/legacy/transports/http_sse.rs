@@ -95,7 +95,7 @@ fn endpoint_event(view: &View<'_>) -> Verdict {
 }
 
 fn endpoint_is_uri(view: &View<'_>) -> Verdict {
-    let named = streams(view).into_iter().filter_map(|x| endpoint(&x));
+    let named = streams(view).into_iter().filter_map(endpoint);
     Verdict::every(named, "no `endpoint` event came", |&(event, uri)| {
         let legal = |b: u8| b.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&b);
         if !uri.is_empty() && uri.bytes().all(legal) {

@@ -1,14 +1,17 @@
 //! Listening over Streamable HTTP, 2025-03-26 to 2025-11-25: the GET stream, and several streams at a time.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use wire::message::{Kind, RequestId};
 use wire::revision::{R2025_03_26, R2026_07_28};
 use wire::{Party, Revision, Transport};
 
 use super::sessions::{endings, issued};
 use crate::basic::transports::streamable_http::foreign_origin;
+use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Located, Verdict};
-use crate::view::{Exchange, Said, View};
+use crate::view::{Call, Exchange, Said, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 const LISTENING: Anchor = at("basic/transports", "listening-for-messages-from-the-server");
@@ -57,17 +60,37 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(not_broadcast),
 ];
 
+/// What a trace tells of its sessions.
+struct Sessions<'v> {
+    /// The last id that was assigned on each connection.
+    last: BTreeMap<u32, &'v str>,
+    /// When each session was first ended.
+    ended: BTreeMap<&'v str, usize>,
+}
+
+impl<'v> Sessions<'v> {
+    fn of(view: &View<'v>) -> Self {
+        let last = issued(view).into_iter().map(|i| (i.exchange.connection, i.id)).collect();
+        let mut ended = BTreeMap::new();
+        for (event, id) in endings(view) {
+            let first = ended.entry(id).or_insert(event);
+            *first = event.min(*first);
+        }
+        Self { last, ended }
+    }
+}
+
 /// Whether a GET is one that a server has no reason of its own to refuse.
-fn plain_get(view: &View<'_>, x: &Exchange<'_>) -> bool {
+fn plain_get(sessions: &Sessions<'_>, x: &Exchange<'_>) -> bool {
     let accepts = x.request_header("accept").is_some_and(|a| a.contains("text/event-stream"));
     let version = x.request_header("mcp-protocol-version");
-    let session = issued(view).into_iter().filter(|i| i.exchange.connection == x.connection).last();
-    let over = endings(view).into_iter().any(|(event, id)| event < x.event() && Some(id) == x.session());
+    let session = sessions.last.get(&x.connection).copied();
+    let over = x.session().and_then(|id| sessions.ended.get(id)).is_some_and(|ended| *ended < x.event());
     x.is("GET")
         && x.resumes().is_none()
         && accepts
         && version.is_none_or(|v| v.parse::<Revision>().is_ok())
-        && x.session() == session.map(|i| i.id)
+        && x.session() == session
         && !foreign_origin(x)
         && !over
 }
@@ -77,17 +100,19 @@ fn get_stream_or_405(view: &View<'_>) -> Verdict {
         return Verdict::NotSeen("no session was opened".to_owned());
     }
     let all = view.endpoint_exchanges();
-    let mut tried = Vec::new();
+    let sessions = Sessions::of(view);
+    let mut tried = BTreeSet::new();
     let gets = all.iter().filter(|x| {
         // A second stream of the same session may be refused: how many there may be is the server's business.
         let first = !tried.contains(&(x.connection, x.session()));
-        let counts = plain_get(view, x) && x.status().is_some_and(|s| !(300..400).contains(&s)) && !x.turned_away();
+        let counts =
+            plain_get(&sessions, x) && x.status().is_some_and(|s| !(300..400).contains(&s)) && !x.turned_away();
         if counts {
-            tried.push((x.connection, x.session()));
+            tried.insert((x.connection, x.session()));
         }
         counts && first && !(x.status() == Some(404) && x.session().is_some() && !lives_on(&all, x))
     });
-    Verdict::every(gets.cloned().collect::<Vec<_>>(), "no stream was opened with GET", |x| match x.status() {
+    Verdict::every(gets.copied().collect::<Vec<_>>(), "no stream was opened with GET", |x| match x.status() {
         Some(405) => Ok(()),
         Some(200..300) if x.is_stream() => Ok(()),
         Some(200..300) => Err(x.header_breach("Content-Type", "a GET was answered with something else than a stream")),
@@ -111,26 +136,41 @@ fn token(said: Said<'_>) -> Option<&serde_json::Value> {
     said.message.params()?.get("_meta")?.get("progressToken")
 }
 
-/// The request that a progress notification reports on, if it is still running.
-fn running<'v>(view: &View<'v>, note: Said<'v>) -> Option<Said<'v>> {
-    let named = note.message.params()?.get("progressToken")?;
-    let asked = view.calls_by(Party::Client).filter(|c| c.request.connection == note.connection);
-    let mut live = asked.filter(|c| c.request.event < note.event && c.response.is_none_or(|r| r.event > note.event));
-    live.find(|c| token(c.request) == Some(named)).map(|c| c.request)
+/// Requests by connection and progress token.
+struct Tokens<'v>(BTreeMap<(u32, String), Vec<Call<'v>>>);
+
+impl<'v> Tokens<'v> {
+    fn of(view: &View<'v>) -> Self {
+        let mut calls: BTreeMap<_, Vec<Call<'v>>> = BTreeMap::new();
+        for call in view.calls_by(Party::Client) {
+            let Some(token) = token(call.request) else { continue };
+            calls.entry((call.request.connection, canonical(token))).or_default().push(call);
+        }
+        Self(calls)
+    }
+
+    /// Whether the request that a progress notification reports on is still running.
+    fn runs(&self, note: Said<'v>) -> bool {
+        let named = note.message.params().and_then(|p| p.get("progressToken"));
+        let calls = named.and_then(|token| self.0.get(&(note.connection, canonical(token))));
+        calls
+            .into_iter()
+            .flatten()
+            .any(|c| c.request.event < note.event && c.response.is_none_or(|response| response.event > note.event))
+    }
 }
 
 fn get_stream_unrelated(view: &View<'_>) -> Verdict {
     let streams = listening(view);
+    let tokens = Tokens::of(view);
     let said = || streams.iter().flat_map(|x| x.told.iter().copied());
     let progress = |s: &Said<'_>| s.is("notifications/progress");
-    let strays = said().filter(|s| progress(s) && running(view, *s).is_some());
+    let strays = said().filter(|s| progress(s) && tokens.runs(*s));
     let strays: Vec<_> =
         strays.map(|s| s.breach("/params/progressToken", "belongs to a request still running")).collect();
     let apart = said().filter(|s| !progress(s) && s.message.kind() == Kind::Notification).map(|s| s.event);
     let at_home = view.by(Party::Server).filter(|s| {
-        progress(s)
-            && running(view, *s).is_some()
-            && streams.iter().any(|x| x.connection == s.connection && x.open_at(s.event))
+        progress(s) && tokens.runs(*s) && streams.iter().any(|x| x.connection == s.connection && x.open_at(s.event))
     });
     let witnesses: Vec<_> = apart.chain(at_home.map(|s| s.event)).collect();
     Verdict::never(strays, witnesses, "no GET stream was open while a request reported progress")

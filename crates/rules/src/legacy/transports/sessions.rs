@@ -254,7 +254,7 @@ fn bad_version_header_400(view: &View<'_>) -> Verdict {
             && x.status().is_some()
             && twin(&all, x).is_some()
     });
-    Verdict::every(odd.cloned(), "no request in an open session named an impossible version", |x| match x.status() {
+    Verdict::every(odd.copied(), "no request in an open session named an impossible version", |x| match x.status() {
         Some(400) => Ok(()),
         other => {
             let version = x.request_header("mcp-protocol-version").unwrap_or_default().escape_debug();
@@ -292,9 +292,9 @@ fn absent_version_header_served(view: &View<'_>) -> Verdict {
             && !x.turned_away()
             && x.status().is_some()
             && issued(view).is_empty()
-            && all.iter().any(|y| same(&y))
+            && all.iter().any(same)
     });
-    Verdict::every(bare.cloned(), "no request without a session left the version header out", |x| {
+    Verdict::every(bare.copied(), "no request without a session left the version header out", |x| {
         if x.succeeded() {
             return Ok(());
         }

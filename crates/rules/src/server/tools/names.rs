@@ -1,9 +1,11 @@
 //! `server/tools#tool-names`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use wire::revision::R2025_11_25;
 
 use crate::rule::{Anchor, Rule, at, server};
-use crate::server::listing::{Item, TOOLS, items, walks};
+use crate::server::listing::{TOOLS, items, walks};
 use crate::verdict::{Kept, Verdict};
 use crate::view::View;
 
@@ -60,7 +62,7 @@ fn unique(view: &View<'_>) -> Verdict {
         if walk.iter().map(|page| page.items.len()).sum::<usize>() < 2 {
             continue;
         }
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for page in &walk {
             for (index, tool) in page.items.iter().enumerate() {
                 let Some(name) = tool.get("name").and_then(serde_json::Value::as_str) else { continue };
@@ -76,17 +78,15 @@ fn unique(view: &View<'_>) -> Verdict {
 }
 
 fn case_sensitive(view: &View<'_>) -> Verdict {
-    let tools = items(view, &TOOLS);
-    let listed = |name: &str| tools.iter().any(|tool| tool.text("name") == Some(name));
-    let alike =
-        |tool: &Item<'_>, name: &str| tool.text("name").is_some_and(|n| n.to_lowercase() == name.to_lowercase());
+    let listed: BTreeSet<&str> = items(view, &TOOLS).iter().filter_map(|tool| tool.text("name")).collect();
+    let alike: BTreeMap<String, &str> = listed.iter().map(|name| (name.to_lowercase(), *name)).collect();
     let walked = !walks(view, &TOOLS).is_empty();
     let judged = view.calls("tools/call").filter(|call| walked && view.is_weighed(call)).filter_map(|call| {
         let name = call.request.message.params()?.get("name")?.as_str()?;
-        let tool = tools.iter().find(|tool| alike(tool, name)).filter(|_| !listed(name))?;
+        let tool = alike.get(&name.to_lowercase()).filter(|_| !listed.contains(name))?;
         let response = call.response?;
         let failed = call.result().is_none_or(|r| r.get("isError").is_some_and(|e| e == true));
-        let why = format!("`{name}` was called as if it were `{}`", tool.text("name").unwrap_or_default());
+        let why = format!("`{name}` was called as if it were `{tool}`");
         Some((response.event, if failed { Ok(()) } else { Err(response.breach("/result", why)) }))
     });
     Verdict::of(judged, "no tool was called under its name in other letter case")

@@ -202,8 +202,11 @@ fn names(request: Said<'_>) -> Option<&Value> {
     request.message.params()?.get(member)
 }
 
-/// The input schemas of each tool, as listed: the events of the list's request and response, and the schema.
-struct Schemas<'v>(BTreeMap<String, Vec<(usize, usize, Option<&'v Value>)>>);
+/// The events of a list's request and response, and the input schema of a tool in it.
+type Listed<'v> = (usize, usize, Option<&'v Value>);
+
+/// The input schemas of each tool, in the order of the requests.
+struct Schemas<'v>(BTreeMap<String, Vec<Listed<'v>>>);
 
 impl<'v> Schemas<'v> {
     fn of(view: &View<'v>) -> Self {

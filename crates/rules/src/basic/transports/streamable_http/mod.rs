@@ -108,7 +108,7 @@ fn endpoint_takes_post(view: &View<'_>) -> Verdict {
             && alive(x.path())
             && (x.succeeded() || matches!(x.status(), Some(405 | 501)))
     });
-    Verdict::every(posts.cloned(), "no message was posted to a path that answers as the MCP endpoint", |x| {
+    Verdict::every(posts.copied(), "no message was posted to a path that answers as the MCP endpoint", |x| {
         if x.succeeded() {
             return Ok(());
         }

@@ -153,7 +153,7 @@ fn response_ends_stream(view: &View<'_>) -> Verdict {
         if let Some(late) = late {
             return Verdict::Broken(late.breach("", "sent on the stream after its response"));
         }
-        let waited = open_until(view, &x).map_or(0, |until| until.saturating_sub(last.done));
+        let waited = open_until(view, x).map_or(0, |until| until.saturating_sub(last.done));
         if x.ended() {
             witnesses.push(x.closed.map_or(last.event, |(end, ..)| end));
         } else if waited >= GRACE {
