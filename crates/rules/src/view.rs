@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use wire::message::{Fault, Malformed, Message, Packet};
 use wire::trace::{Closed, Content, Event, Frame, Mark, Trace, mark};
-use wire::{Era, Kind, Party, RequestId, Revision, Transport};
+use wire::{Era, Kind, Party, Revision, Transport};
 
 use crate::verdict::{Breach, Located};
 
@@ -233,7 +233,7 @@ impl<'v> View<'v> {
             };
             let later = &self.said[request.index + 1..];
             let own = later.iter().filter(fits).find(|s| s.exchange == request.exchange);
-            let elsewhere = || later.iter().filter(fits).find(|s| !self.asks_in(s.exchange, request.message.id()));
+            let elsewhere = || later.iter().filter(fits).find(|s| !self.asks_in(s.exchange, request));
             if let Some(answer) = own.or_else(elsewhere) {
                 answers.insert(request.index, answer.index);
                 taken.insert(answer.index);
@@ -242,12 +242,12 @@ impl<'v> View<'v> {
         answers
     }
 
-    fn asks_in(&self, exchange: u32, id: Option<&RequestId>) -> bool {
+    /// Whether the party that made `request` made one of that id in `exchange`. The other party counts for itself: over
+    /// HTTP+SSE its own requests come on the one stream that answers ours, by numbers that may be ours too.
+    fn asks_in(&self, exchange: u32, request: &Said<'_>) -> bool {
+        let same = |s: &Said<'_>| s.from == request.from && s.message.id() == request.message.id();
         exchange != 0
-            && self
-                .said
-                .iter()
-                .any(|s| s.exchange == exchange && s.message.kind() == Kind::Request && s.message.id() == id)
+            && self.said.iter().any(|s| s.exchange == exchange && s.message.kind() == Kind::Request && same(s))
     }
 
     /// The trace.

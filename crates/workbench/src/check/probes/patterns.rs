@@ -76,7 +76,7 @@ fn cancel(case: &Case) -> Script<'_> {
         // Cancelled as soon as it is seen to work: by a share of a span that was long for once, it may be over.
         let works = |m: &Message| m.params().and_then(|p| p.get("progressToken")) == Some(&json!("cancelled"));
         case.connection().wait_for(works, span / 2).await;
-        if case.era() == Era::Modern && case.transport() != Transport::Stdio {
+        if case.era() == Era::Modern && case.transport() == Transport::StreamableHttp {
             exchange.abort();
             // The window opens when the stream is known to be closed.
             exchange.finished(case.short()).await;
