@@ -1,11 +1,13 @@
-//! Judges the reference server at every revision, over stdio and HTTP, and holds the report against a list of what is not
+//! Judges the reference server at every revision, over every transport, and holds the report against a list of what is not
 //! exercised there and why. Fails on any finding, on a rule that is not exercised and not listed, and on an entry that no
 //! longer holds. Without the usual harness, since this program is also the child that serves over stdio.
 
 use std::process::ExitCode;
 
 use net::client::{Address, Command, HttpAddress, Limits};
-use wire::Revision;
+use net::server::http::{self, Beside};
+use wire::{Revision, Transport};
+use wire::redact::Secrets;
 use workbench::check::hints::Hints;
 use workbench::check::options::matches;
 use workbench::check::{Calls, Keep, Options, Selection, Watch, check};
@@ -58,6 +60,11 @@ const GAPS: &[Gap] = &[
     ),
     gap("jsonrpc.request-id-*", MODERN, ASKS_IN_RESULTS),
     gap("shape.requests", MODERN, ASKS_IN_RESULTS),
+    gap(
+        "lifecycle.version-latest",
+        &["sse *"],
+        "no revision but 2024-11-05 has this transport: it can offer no older one",
+    ),
     gap("lifecycle.version-error", LEGACY, "the reference server offers another version instead of refusing"),
     gap("meta.baggage", MODERN, NO_TRACES),
     gap("meta.traceparent", MODERN, NO_TRACES),
@@ -73,8 +80,7 @@ const GAPS: &[Gap] = &[
 ];
 
 fn place(finding: &Finding) -> String {
-    let transport = if finding.transport == wire::Transport::Stdio { "stdio" } else { "http" };
-    format!("{transport} {}", finding.revision)
+    format!("{} {}", finding.transport, finding.revision)
 }
 
 impl Gap {
@@ -126,12 +132,22 @@ async fn judged(target: Address, revisions: Vec<Revision>) -> Vec<Finding> {
     checked.unwrap_or_else(|error| panic!("there is no report: {error}")).report.results
 }
 
-/// A server for each revision: what changes lists for one must not disturb the others.
-async fn over_http(revision: Revision) -> Vec<Finding> {
-    let server = reference::serve_http(([127, 0, 0, 1], 0).into(), reference::Options::default()).await;
-    let server = server.expect("a port is free");
-    let url = url::Url::parse(&format!("http://{}/mcp", server.local_addr())).expect("an address makes a URL");
-    let findings = judged(Address::Http(HttpAddress::new(url)), vec![revision]).await;
+/// A server for each run: what changes lists for one must not disturb the others.
+async fn over_http(transport: Transport, revision: Revision) -> Vec<Finding> {
+    let beside = Beside { sse: true, websocket: true };
+    let options =
+        reference::Options { http: http::Options { beside, ..http::Options::default() }, ..Default::default() };
+    let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.expect("a port is free");
+    let at = |scheme: &str, path: &str| {
+        let url = url::Url::parse(&format!("{scheme}://{}{path}", server.local_addr()));
+        HttpAddress::new(url.expect("an address makes a URL"))
+    };
+    let address = match transport {
+        Transport::HttpSse => Address::Sse(at("http", http::SSE_PATH)),
+        Transport::WebSocket => Address::WebSocket(at("ws", http::WEBSOCKET_PATH)),
+        Transport::StreamableHttp | Transport::Stdio => Address::Http(at("http", "/mcp")),
+    };
+    let findings = judged(address, vec![revision]).await;
     server.shutdown().await;
     findings
 }
@@ -152,8 +168,10 @@ async fn main() -> ExitCode {
     }
     let mut runs = tokio::task::JoinSet::new();
     runs.spawn(over_stdio());
-    for revision in [Revision::R2025_03_26, Revision::R2025_06_18, Revision::R2025_11_25, Revision::R2026_07_28] {
-        runs.spawn(over_http(revision));
+    for transport in [Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket] {
+        for revision in Revision::ALL.into_iter().filter(|revision| transport.carries(*revision)) {
+            runs.spawn(over_http(transport, revision));
+        }
     }
     let findings = runs.join_all().await.concat();
     assert!(findings.iter().any(|f| f.outcome == Outcome::Pass), "nothing was judged");

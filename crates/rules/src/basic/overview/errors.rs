@@ -78,9 +78,11 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// The error by which something unreadable was answered: the first error after it on its stream, without an id or with
-/// its id, and before anything else unreadable was sent there.
+/// its id, and before anything else unreadable was sent there. HTTP+SSE has one stream for all that is posted.
 fn reply_to<'v>(view: &View<'v>, garbled: &Garbled<'v>) -> Option<Said<'v>> {
-    let here = |connection: u32, exchange: u32| (connection, exchange) == (garbled.connection, garbled.exchange);
+    let here = |connection: u32, exchange: u32| {
+        connection == garbled.connection && (exchange == garbled.exchange || view.transport() == Transport::HttpSse)
+    };
     let reply = view.theirs().find(|s| {
         here(s.connection, s.exchange)
             && s.event > garbled.event

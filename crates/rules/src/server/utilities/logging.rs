@@ -106,7 +106,7 @@ fn set_before(view: &View<'_>, said: &Said<'_>) -> Option<usize> {
     let last = sets().filter(|call| call.request.event < said.event).last()?;
     let confirmed = last.response.filter(|response| response.event < said.event && last.result().is_some())?;
     let asked = || view.all_calls().filter(|call| call.request.exchange == said.exchange);
-    let fresh = said.exchange == 0 || asked().any(|call| call.request.event > confirmed.event);
+    let fresh = said.exchange == confirmed.exchange || asked().any(|call| call.request.event > confirmed.event);
     let level = last.request.message.params()?.get("level")?.as_str()?;
     severity(level).filter(|_| fresh)
 }

@@ -109,7 +109,7 @@ async fn cancel_one(
     if seen.is_some_and(|message| done(&message)) {
         return Ok(false);
     }
-    if case.era() == Era::Modern && case.transport() != Transport::Stdio {
+    if case.era() == Era::Modern && case.transport() == Transport::StreamableHttp {
         exchange.abort();
         // The window opens when the stream is known to be closed.
         exchange.finished(case.short()).await;
