@@ -68,14 +68,19 @@ fn cancel(case: &Case) -> Script<'_> {
     Box::pin(async move {
         let (name, arguments) = slow(case).ok_or(Halt::Lacks("a slow tool"))?;
         let begun = Instant::now();
-        let undisturbed = tools::call(case, &name, &arguments, json!({ "progressToken": "undisturbed" })).await?;
+        let id = case.next_id();
+        let token = json!({ "progressToken": "undisturbed" });
+        let params = json!({ "name": name, "arguments": arguments, "_meta": token });
+        let text = case.request_text(&json!(id), "tools/call", params);
+        // Given as long as any request: a peer that is busy with other cases may need it for a call of a second.
+        let undisturbed = case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await?;
         let span = begun.elapsed();
         if undisturbed.result().is_none() || span < SLOW {
             return Err(Halt::Lacks("a tool that is slow, and done in time"));
         }
         let reports = case.connection().received().iter().any(|m| reports_on(m, &json!("undisturbed")));
         // By a share of a span that was long for once, the call may be over: one that can be seen to work is.
-        let patience = if reports { case.tool_patience() } else { span / 2 };
+        let patience = if reports { case.patience() } else { span / 2 };
         for number in 0..TRIES {
             let call = json!({ "name": name, "arguments": arguments });
             if cancel_one(case, call, &format!("cancelled-{number}"), patience, span).await? {
