@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Beside};
-use wire::{Revision, Transport};
 use wire::redact::Secrets;
+use wire::{Revision, Transport};
 use workbench::check::hints::Hints;
 use workbench::check::options::matches;
 use workbench::check::{Calls, Keep, Options, Selection, Watch, check};
