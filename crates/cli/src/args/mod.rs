@@ -46,14 +46,27 @@ pub(crate) struct ExplainArgs {
 
 /// Arguments of `serve`.
 #[derive(Args)]
-#[group(required = true, multiple = false)]
+#[group(skip)]
+#[command(group(clap::ArgGroup::new("transport").required(true)))]
 pub(crate) struct ServeArgs {
     /// Speak over stdin and stdout
-    #[arg(long)]
+    #[arg(long, group = "transport")]
     pub(crate) stdio: bool,
     /// Listen for Streamable HTTP at http://ADDR/mcp; port 0 picks a free one
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", group = "transport")]
     pub(crate) http: Option<SocketAddr>,
+    /// What to offer
+    #[arg(long, value_name = "NAME", default_value = "standard")]
+    pub(crate) catalog: Catalog,
+}
+
+/// A catalogue that is built in.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Catalog {
+    /// One of everything the protocol has
+    Standard,
+    /// What the official conformance suite expects
+    Official,
 }
 
 /// Reads the command line; on `--help`, `--version` and mistakes the exit code to end with.

@@ -1,6 +1,11 @@
 //! `proof serve`: the reference server.
 
-use crate::args::ServeArgs;
+use std::sync::Arc;
+
+use reference::Options;
+use reference::catalogue::Catalogue;
+
+use crate::args::{Catalog, ServeArgs};
 use crate::exit::{Exit, tell, usage};
 
 /// Serves until stdin ends or a signal comes.
@@ -14,16 +19,24 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
     };
     let exit = runtime.block_on(async {
         match args.http {
-            None => reference::serve_stdio(reference::Options::default()).await.map_or(Exit::Bug, |()| Exit::Clean),
-            Some(address) => http(address).await,
+            None => reference::serve_stdio(options(args)).await.map_or(Exit::Bug, |()| Exit::Clean),
+            Some(address) => http(address, options(args)).await,
         }
     });
     runtime.shutdown_background();
     exit
 }
 
-async fn http(address: std::net::SocketAddr) -> Exit {
-    let server = match reference::serve_http(address, reference::Options::default()).await {
+fn options(args: &ServeArgs) -> Options {
+    let catalogue = match args.catalog {
+        Catalog::Standard => Catalogue::standard(),
+        Catalog::Official => Catalogue::official(),
+    };
+    Options { catalogue: Arc::new(catalogue), ..Options::default() }
+}
+
+async fn http(address: std::net::SocketAddr, options: Options) -> Exit {
+    let server = match reference::serve_http(address, options).await {
         Ok(server) => server,
         Err(error) => {
             return usage(&format!("{address} cannot be listened on: {error}"), "another port, or 0 for a free one");
