@@ -10,6 +10,7 @@ mod http;
 mod legacy;
 mod malformed;
 mod modern;
+mod official;
 mod schema;
 mod stdio;
 mod subscriptions;
