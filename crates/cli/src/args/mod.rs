@@ -46,6 +46,7 @@ pub(crate) struct ExplainArgs {
 
 /// Arguments of `serve`.
 #[derive(Args)]
+#[group(skip)]
 #[command(group(clap::ArgGroup::new("way").required(true).multiple(true).args(["stdio", "http"])))]
 #[command(after_help = "\
 Examples:
@@ -74,6 +75,18 @@ pub(crate) struct ServeArgs {
     /// later, instead of taking them for the session's version
     #[arg(long, requires = "http")]
     pub(crate) strict: bool,
+    /// What to offer
+    #[arg(long, value_name = "NAME", default_value = "standard")]
+    pub(crate) catalog: Catalog,
+}
+
+/// A catalogue that is built in.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Catalog {
+    /// One of everything the protocol has
+    Standard,
+    /// What the official conformance suite expects
+    Official,
 }
 
 /// Reads the command line; on `--help`, `--version` and mistakes the exit code to end with.

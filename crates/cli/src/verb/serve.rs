@@ -1,11 +1,13 @@
 //! `proof serve`: the reference server, over one transport or several at once.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use net::server::http::{self, Beside};
+use reference::catalogue::Catalogue;
 use reference::{Options, Server};
 
-use crate::args::ServeArgs;
+use crate::args::{Catalog, ServeArgs};
 use crate::exit::{Exit, tell, usage};
 use crate::signals::interrupted;
 
@@ -51,8 +53,13 @@ async fn serve(args: &ServeArgs) -> Exit {
 }
 
 fn options(args: &ServeArgs) -> Options {
+    let catalogue = match args.catalog {
+        Catalog::Standard => Catalogue::standard(),
+        Catalog::Official => Catalogue::official(),
+    };
     let beside = Beside { sse: args.sse, websocket: args.ws };
-    Options { http: http::Options { beside, strict: args.strict, ..http::Options::default() }, ..Options::default() }
+    let http = http::Options { beside, strict: args.strict, ..http::Options::default() };
+    Options { catalogue: Arc::new(catalogue), http, ..Options::default() }
 }
 
 async fn over_stdio(server: &Server, stop: impl Future<Output = ()>) -> Exit {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
+use wire::revision::R2025_11_25;
 use wire::{Message, RequestId, Revision};
 
 /// The peer is gone, or reads too slowly to be kept.
@@ -28,6 +29,10 @@ impl std::error::Error for Gone {}
 pub trait Outlet: Send + Sync {
     /// Queues one message, a complete JSON text. Never waits: a queue is bounded, and a peer that lets it fill is dropped.
     fn send(&self, text: String) -> Result<(), Gone>;
+
+    /// Ends the stream that carries it, while what it is for goes on: the client comes back for the rest. Outlets without
+    /// such a stream ignore this.
+    fn release(&self) {}
 
     /// Takes nothing more: what it was for has been cancelled. Shared outlets ignore this.
     fn close(&self) {}
@@ -97,6 +102,16 @@ impl Link {
     /// Sends any text as one message.
     pub fn send(&self, text: String) -> Result<(), Gone> {
         self.outlet.send(text)
+    }
+
+    /// Ends the event stream of a request that goes on; its answer waits for the client, who comes back with the id of the
+    /// last event. Before 2025-11-25 a client may have no such id, and elsewhere there is nothing to come back to: there
+    /// this does nothing.
+    pub fn release_stream(&self) {
+        let revision = self.session.as_ref().and_then(|session| session.revision());
+        if revision.is_some_and(|revision| revision.at_least(R2025_11_25)) {
+            self.outlet.release();
+        }
     }
 
     /// Waits until the server is about to end: long-lived requests answer then.

@@ -11,6 +11,7 @@ mod http;
 mod legacy;
 mod malformed;
 mod modern;
+mod official;
 mod old_sse;
 mod schema;
 mod stdio;

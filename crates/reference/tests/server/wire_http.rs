@@ -174,7 +174,10 @@ impl Client {
     }
 
     pub async fn with(http: http::Options) -> Self {
-        let options = Options { http, ..Options::default() };
+        Self::serving(Options { http, ..Options::default() }).await
+    }
+
+    pub async fn serving(options: Options) -> Self {
         let server = serve_http(([127, 0, 0, 1], 0).into(), options).await.unwrap();
         let host = server.local_addr().to_string();
         Self { server: Some(server), host }

@@ -43,6 +43,8 @@ struct State {
     /// Which reader is attached; a newer one makes older ones end.
     reader: u64,
     attached: bool,
+    /// Whether the reader, or the first one to come, is to end at once and come back later.
+    released: bool,
     waker: Option<Waker>,
 }
 
@@ -72,6 +74,7 @@ impl EventStream {
             ended: false,
             reader: 0,
             attached: false,
+            released: false,
             waker: None,
         };
         Self { id, most: limits.events, most_bytes: limits.event_bytes, state: Mutex::new(state) }
@@ -125,7 +128,7 @@ impl EventStream {
     /// Waits until it is known whether the answer comes alone: `Ready(Some)` where it does.
     pub(super) fn poll_alone(&self, context: &Context<'_>) -> Poll<Option<Answer>> {
         let mut state = self.state();
-        if !state.texts.is_empty() {
+        if !state.texts.is_empty() || state.released {
             return Poll::Ready(None);
         }
         if state.ended {
@@ -155,7 +158,7 @@ impl EventStream {
     /// The next event for `reader` at `cursor`.
     pub(super) fn poll_next(&self, reader: u64, cursor: &mut Cursor, context: &Context<'_>) -> Poll<Next> {
         let mut state = self.state();
-        if state.reader != reader {
+        if state.reader != reader || std::mem::take(&mut state.released) {
             return Poll::Ready(Next::End);
         }
         if let Some(answer) = state.answer.take() {
@@ -215,6 +218,15 @@ impl Outlet for EventStream {
         }
         wake(&mut state);
         Ok(())
+    }
+
+    fn release(&self) {
+        let mut state = self.state();
+        // A client that left has come to an end of its own already.
+        if !state.ended && (state.attached || state.reader == 0) {
+            state.released = true;
+            wake(&mut state);
+        }
     }
 
     fn close(&self) {

@@ -1,7 +1,45 @@
-//! The official catalogue: what the official conformance suite expects of a server.
+//! The official catalogue: what the official conformance suite expects of a server, under the names it expects. Its tasks
+//! (the extension `io.modelcontextprotocol/tasks`) belong in a file beside these, and their tools in the list below.
+
+mod ask;
+mod change;
+mod content;
+mod mrtr;
+mod prompts;
+mod resources;
+mod schema;
+mod work;
+
+use serde_json::{Value, json};
 
 use super::Catalogue;
 
 pub(super) fn catalogue() -> Catalogue {
-    Catalogue::new("proof-official", env!("CARGO_PKG_VERSION"))
+    Catalogue {
+        title: Some("Proofhouse, as the official suite wants it".into()),
+        instructions: Some("A server for the official conformance suite. Every tool is harmless.".into()),
+        tools: [
+            // The suite calls the first one without arguments to try headers.
+            content::tools(),
+            work::tools(),
+            ask::tools(),
+            mrtr::tools(),
+            schema::tools(),
+            change::tools(),
+        ]
+        .concat(),
+        resources: resources::resources(),
+        templates: resources::templates(),
+        prompts: prompts::prompts(),
+        ..Catalogue::new("proof-official", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// A form with these fields, of which `required` must be filled in.
+fn form(fields: Value, required: &[&str]) -> Value {
+    let mut schema = json!({ "type": "object", "properties": fields });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
 }

@@ -19,11 +19,11 @@ mod weather;
 use super::Catalogue;
 
 /// A PNG of one pixel, Base64.
-pub(super) const PNG: &str =
+pub(in crate::catalogue) const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// Eight samples of sound in a WAV, Base64.
-pub(super) const WAV: &str = "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQgAAACAoMCggGBAYA==";
+pub(in crate::catalogue) const WAV: &str = "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQgAAACAoMCggGBAYA==";
 
 /// What a model is told about the server.
 const INSTRUCTIONS: &str = "A server to test clients with. Every tool is harmless; `slow`, `log` and `ask` show what a call can do besides answer.";
