@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use net::client::{Address, HttpAddress, Limits};
 use serde_json::Value;
+use wire::redact::Secrets;
 use wire::trace::{Content, Trace};
 use wire::{Party, Revision};
 use workbench::check::hints::Hints;
-use workbench::check::{Calls, Options, Progress, Selection, Watch, check};
+use workbench::check::{Calls, Keep, Options, Progress, Selection, Watch, check};
 
 /// What one check did.
 #[derive(Debug, PartialEq)]
@@ -30,18 +31,20 @@ fn arguments(trace: &Trace) -> Vec<Value> {
     calls.map(|message| message["params"]["arguments"].clone()).collect()
 }
 
-fn options(url: &str, seed: u64) -> Options {
+fn options(url: &str, seed: u64, keep: Keep) -> Options {
     Options {
         targets: vec![Address::Http(HttpAddress::new(url.parse().expect("a URL")))],
         target: url.to_owned(),
         revisions: vec![Revision::R2025_11_25],
-        selection: Selection { only: vec!["tools.*".to_owned()], keep_traces: true, ..Selection::default() },
+        selection: Selection { only: vec!["tools.*".to_owned()], ..Selection::default() },
         calls: Calls::default(),
         hints: Hints::default(),
         intrusive: false,
         jobs: 16,
         seed,
         limits: Limits::default(),
+        keep,
+        secrets: Secrets::default(),
     }
 }
 
@@ -56,10 +59,15 @@ async fn done(seed: u64) -> Done {
             watched.lock().unwrap_or_else(PoisonError::into_inner).push(probe);
         }
     });
-    let checked = check(options(&format!("http://{}/mcp", server.local_addr()), seed), watch).await;
-    let traces = checked.unwrap_or_else(|error| panic!("there is no report: {error}")).traces;
+    let made = Arc::new(Mutex::new(BTreeMap::new()));
+    let kept = made.clone();
+    let keep = Keep::new(move |case| {
+        kept.lock().unwrap_or_else(PoisonError::into_inner).insert(case.case, arguments(case.trace));
+    });
+    let checked = check(options(&format!("http://{}/mcp", server.local_addr()), seed, keep), watch).await;
+    checked.unwrap_or_else(|error| panic!("there is no report: {error}"));
     server.shutdown().await;
-    let arguments: BTreeMap<_, _> = traces.iter().map(|(_, case, trace)| (*case, arguments(trace))).collect();
+    let arguments = made.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let order = begun.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let order = order.into_iter().filter(|probe| arguments.contains_key(probe)).collect();
     Done { arguments, order }

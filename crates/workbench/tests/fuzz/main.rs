@@ -21,7 +21,7 @@ use wire::redact::Redactor;
 use wire::trace::{Trace, file};
 use wire::{Revision, json, message};
 use workbench::check::hints::Hints;
-use workbench::check::{Selection, recorded};
+use workbench::check::{Keep, Selection, recorded};
 use workbench::report::baseline::Baseline;
 use workbench::report::{dialogue, excerpt};
 
@@ -100,7 +100,9 @@ fn feed(dice: &mut Dice, input: &[u8]) -> bool {
     let Ok(trace) = file::read(&text) else { return false };
     judged(&trace, Revision::ALL[dice.below(Revision::ALL.len())]);
     written(&redactor, &trace);
-    if let Ok(checked) = recorded(&text, "--trace x", &Selection { safety: true, ..Selection::default() }, &[]) {
+    if let Ok(checked) =
+        recorded(&text, "--trace x", &Selection { safety: true, ..Selection::default() }, &[], &Keep::default())
+    {
         serde_json::to_string(&checked.report).expect("a report is JSON");
         let baseline = Baseline::of(&checked.report);
         assert_eq!(Baseline::parse(&baseline.text()), Ok(baseline));
