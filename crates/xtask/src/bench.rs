@@ -30,7 +30,7 @@ fn check() -> Verdict {
     let start = median(STARTS, || timed(&proof, &["--version"], &[0]))?;
     println!("proof --version                    {:>8.1} ms   (median of {STARTS}; wanted: under 10)", ms(start));
     let whole = median(RUNS, || timed(&proof, &["check", "--format", "json"], &[0, 1]))?;
-    println!("proof check (stdio + HTTP, all)    {:>8.0} ms   (median of {RUNS}; wanted: under 3000)", ms(whole));
+    println!("proof check (every transport)      {:>8.0} ms   (median of {RUNS}; wanted: under 3000)", ms(whole));
     let safety = median(3, || timed(&proof, &["check", "--safety", "--format", "json"], &[0, 1]))?;
     println!("proof check --safety               {:>8.0} ms   (median of 3)", ms(safety));
     Ok(true)

@@ -58,6 +58,7 @@ Examples:
 Every transport reaches the same server: what one client changes, all see.
 Ctrl-C or SIGTERM ends it, with --stdio the end of stdin too; the exit code
 is 0.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that may be given or not")]
 pub(crate) struct ServeArgs {
     /// Speak over stdin and stdout
     #[arg(long)]

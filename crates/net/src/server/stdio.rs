@@ -81,7 +81,11 @@ pub async fn serve_until(
                 }
             }
             () = outgoing.filled() => {}
-            () = &mut stop => break,
+            () = &mut stop => {
+                // What has come of a line is not its whole.
+                lines = Lines::new(limits.line);
+                break;
+            }
         }
         write(&conversation, &mut writer).await?;
     }

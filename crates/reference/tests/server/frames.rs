@@ -107,11 +107,11 @@ pub fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     match payload.len() {
         short @ 0..126 => frame.push(0x80 | short as u8),
         middling @ 126..65536 => {
-            frame.push(0x80 | 126);
+            frame.push(0xfe);
             frame.extend((middling as u16).to_be_bytes());
         }
         long => {
-            frame.push(0x80 | 127);
+            frame.push(0xff);
             frame.extend((long as u64).to_be_bytes());
         }
     }

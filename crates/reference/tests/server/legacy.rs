@@ -108,6 +108,26 @@ async fn the_version_header_must_name_a_version() {
     let id = ("Mcp-Session-Id", reply.header("mcp-session-id").unwrap());
     assert_eq!(strict.post(&[id], PING).await.status, 400);
     assert_eq!(strict.post(&[id, ("MCP-Protocol-Version", "2025-06-18")], PING).await.status, 200);
+    let older = strict.initialize("2025-03-26").await;
+    assert_eq!(strict.post(&[("Mcp-Session-Id", &older)], PING).await.status, 200, "2025-03-26 has no such header");
+}
+
+#[tokio::test]
+async fn what_is_kept_for_a_client_that_comes_back_is_bounded() {
+    let mut options = http::Options::default();
+    options.limits.events = 2;
+    let client = Client::with(options).await;
+    let session = client.initialize("2025-06-18").await;
+    let id = ("Mcp-Session-Id", session.as_str());
+    let mut stream = client.ask(&session, 1, "tools/call", slow(6, 10)).await;
+    let first = stream.event().await.unwrap().id.unwrap();
+    drop(stream);
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let mut resumed = client.open("GET", &[id, ("Last-Event-ID", &first)], "").await;
+    let messages = rest(&mut resumed).await;
+    let steps: Vec<_> = messages.iter().filter_map(|m| m["params"]["progress"].as_i64()).collect();
+    assert!(steps.len() <= 2 && steps.last() == Some(&6), "the newest are kept: {steps:?}");
+    assert_eq!(messages.last().unwrap()["id"], 1);
 }
 
 #[tokio::test]

@@ -188,7 +188,7 @@ async fn shutting_down_answers_first() {
     let mut client = client(|_| {}).await;
     let mut session = open(&client).await;
     ask(&client, &mut session, &initialize("2024-11-05")).await;
-    let slow = call(1, "slow", json!({ "delay_ms": 200 })).to_string();
+    let slow = call(1, "slow", json!({ "steps": 1, "delay_ms": 250 })).to_string();
     assert_eq!(post(&client, &session.1, &[], &slow).await.status, 202);
     let begun = std::time::Instant::now();
     client.server.take().unwrap().shutdown().await;

@@ -239,7 +239,7 @@ async fn shutting_down_answers_first_and_says_goodbye() {
     let mut client = client(|_| {}).await;
     let mut socket = Socket::open(&client).await;
     socket.ask(&initialize("2025-11-25")).await;
-    socket.send(&call(1, "slow", json!({ "delay_ms": 200 }))).await;
+    socket.send(&call(1, "slow", json!({ "steps": 1, "delay_ms": 250 }))).await;
     socket.ask(&ping(2)).await;
     let server = client.server.take().unwrap();
     let ending = tokio::spawn(server.shutdown());

@@ -77,17 +77,14 @@ fn not_allowed(allowed: &'static str) -> Response {
     response
 }
 
-/// Refuses a body that is not declared to be JSON.
-pub(super) fn check_json(headers: &HeaderMap) -> Result<(), Response> {
-    if is_json(headers) {
-        return Ok(());
-    }
+/// The refusal of a body that is not declared to be JSON.
+pub(super) fn not_json(headers: &HeaderMap) -> Option<Response> {
     let error = RpcError::invalid_request("Unsupported media type: the body must be application/json");
-    Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error))
+    (!is_json(headers)).then(|| refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error))
 }
 
 async fn post(shared: &Arc<Shared>, parts: Parts, body: Incoming) -> Response {
-    if let Err(response) = check_json(&parts.headers) {
+    if let Some(response) = not_json(&parts.headers) {
         return response;
     }
     if !(accepts(&parts.headers, JSON) && accepts(&parts.headers, EVENT_STREAM)) {

@@ -16,7 +16,7 @@ use wire::http::EVENT_STREAM;
 
 use super::accept::accepts;
 use super::body::{Body, Relay, Silence};
-use super::entry::{Response, check_json, events, read, refuse, status};
+use super::entry::{Response, events, not_json, read, refuse, status};
 use super::sessions::{key, unguessable};
 use super::{Limits, MESSAGES_PATH, Peer, Shared};
 use crate::server::conversation::{Bounds, Conversation, Outgoing};
@@ -159,8 +159,11 @@ pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: Incoming) ->
         let error = RpcError::invalid_request("Invalid request: no session is named; the `endpoint` event does");
         return refuse(StatusCode::BAD_REQUEST, None, &error);
     };
-    let find = || key(id).and_then(|key| shared.talks.find(key)).ok_or_else(ended);
-    if let Err(response) = find().and_then(|_| check_json(&parts.headers)) {
+    let find = || key(id).and_then(|key| shared.talks.find(key));
+    if find().is_none() {
+        return ended();
+    }
+    if let Some(response) = not_json(&parts.headers) {
         return response;
     }
     let text = match read(shared, body).await {
@@ -168,14 +171,10 @@ pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: Incoming) ->
         Err(response) => return response,
     };
     // Looked up again: it may have ended while the body came.
-    match find() {
-        Ok(talk) => {
-            talk.posted.notify_one();
-            talk.conversation.receive(&text);
-            status(StatusCode::ACCEPTED)
-        }
-        Err(response) => response,
-    }
+    let Some(talk) = find() else { return ended() };
+    talk.posted.notify_one();
+    talk.conversation.receive(&text);
+    status(StatusCode::ACCEPTED)
 }
 
 fn ended() -> Response {

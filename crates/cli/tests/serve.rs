@@ -1,0 +1,190 @@
+//! `proof serve` as a process: its command line, several transports at once, and how it ends.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+
+struct Serving {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+}
+
+impl Serving {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
+        command.arg("serve").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary runs");
+        let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+        Self { child, stderr }
+    }
+
+    fn said(&mut self) -> String {
+        let mut line = String::new();
+        self.stderr.read_line(&mut line).expect("a line");
+        line
+    }
+
+    /// The address in the first line.
+    fn address(&mut self) -> String {
+        let line = self.said();
+        let address =
+            line.strip_prefix("serving http://").and_then(|rest| rest.split_once("/mcp")).map(|(host, _)| host);
+        address.unwrap_or_else(|| panic!("{line:?}")).to_owned()
+    }
+
+    fn tell(&mut self, message: &str) {
+        let stdin = self.child.stdin.as_mut().expect("a pipe");
+        writeln!(stdin, "{message}").expect("it reads");
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+    }
+
+    #[track_caller]
+    fn ends_well(&mut self) {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(5) {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                assert_eq!(status.code(), Some(0));
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("it does not end");
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What the server says to a request until it closes, or until it has been silent for a moment.
+fn asked(address: &str, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_millis(700))).expect("a timeout");
+    stream.write_all(request.replace("HOST", address).as_bytes()).expect("it reads");
+    let mut said = Vec::new();
+    let _ = stream.read_to_end(&mut said);
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+fn post(headers: &str, body: &str) -> String {
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+const READY: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+#[test]
+fn what_needs_a_listener_says_so() {
+    for (arguments, named) in [
+        (&["--sse", "--stdio"][..], "--http"),
+        (&["--ws", "--stdio"], "--http"),
+        (&["--strict", "--stdio"], "--http"),
+        (&["--sse"], "--http"),
+        (&[], "--stdio"),
+        (&["--http", "nowhere"], "--http"),
+    ] {
+        let ran = Command::new(env!("CARGO_BIN_EXE_proof")).arg("serve").args(arguments).output().expect("it runs");
+        assert_eq!(ran.status.code(), Some(2), "{arguments:?}");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(said.contains(named), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn one_server_over_every_transport() {
+    let mut serving = Serving::start(&["--http", "127.0.0.1:0", "--sse", "--ws", "--stdio"]);
+    let address = serving.address();
+    assert!(serving.said().starts_with(&format!("serving http://{address}/sse ")));
+    assert!(serving.said().starts_with(&format!("serving ws://{address}/ws ")));
+    assert!(serving.said().starts_with("serving stdin and stdout "));
+    let mut stdout = BufReader::new(serving.child.stdout.take().expect("a pipe"));
+    let mut heard = || {
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("a line");
+        line
+    };
+    serving.tell(INITIALIZE);
+    assert!(heard().contains(r#""protocolVersion":"2025-11-25""#));
+    serving.tell(READY);
+    serving.tell(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+    assert!(heard().contains(r#""id":2"#));
+
+    let stream = asked(&address, "GET /sse HTTP/1.1\r\nHost: HOST\r\n\r\n");
+    assert!(stream.contains("event: endpoint") && stream.contains("data: /messages?session="), "{stream}");
+    let key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+    let upgrade =
+        format!("GET /ws HTTP/1.1\r\nHost: HOST\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n{key}\r\n\r\n");
+    assert!(asked(&address, &upgrade).starts_with("HTTP/1.1 101 "));
+
+    // What a client over HTTP changes, the one over stdio is told of.
+    let opened = asked(&address, &post("", INITIALIZE));
+    let session = opened.split("mcp-session-id: ").nth(1).and_then(|rest| rest.lines().next()).expect("a session");
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"toggle_tool","arguments":{}}}"#;
+    let answer = asked(&address, &post(&format!("Mcp-Session-Id: {session}\r\n"), call));
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(heard().contains("notifications/tools/list_changed"));
+
+    drop(serving.child.stdin.take());
+    serving.ends_well();
+}
+
+#[test]
+fn strict_wants_the_version_in_every_request() {
+    for (strict, expected) in [(true, "HTTP/1.1 400 "), (false, "HTTP/1.1 200 ")] {
+        let more: &[&str] = if strict { &["--strict"] } else { &[] };
+        let mut serving = Serving::start(&[&["--http", "127.0.0.1:0"], more].concat());
+        let address = serving.address();
+        let opened = asked(&address, &post("", INITIALIZE));
+        let session = opened.split("mcp-session-id: ").nth(1).and_then(|rest| rest.lines().next()).expect("a session");
+        let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+        let answer = asked(&address, &post(&format!("Mcp-Session-Id: {session}\r\n"), ping));
+        assert!(answer.starts_with(expected), "strict is {strict}: {answer}");
+    }
+}
+
+#[test]
+fn a_signal_ends_it_cleanly() {
+    for signal in ["INT", "TERM"] {
+        let mut serving = Serving::start(&["--http", "127.0.0.1:0", "--sse", "--ws"]);
+        let address = serving.address();
+        let mut stream = TcpStream::connect(&address).expect("it listens");
+        write!(stream, "GET /sse HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("it reads");
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).expect("a status line");
+        serving.signal(signal);
+        serving.ends_well();
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).expect("the stream was ended, not cut");
+        assert!(rest.ends_with("0\r\n\r\n"), "{rest:?}");
+    }
+    // What is under way over stdio is answered before the end.
+    let mut serving = Serving::start(&["--stdio"]);
+    serving.tell(INITIALIZE);
+    serving.tell(READY);
+    serving.tell(
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow","arguments":{"steps":1,"delay_ms":250}}}"#,
+    );
+    serving.tell(r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#);
+    let mut stdout = BufReader::new(serving.child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.contains(r#""id":3"#) {
+        line.clear();
+        stdout.read_line(&mut line).expect("a line");
+    }
+    serving.signal("TERM");
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).expect("it ends");
+    assert!(rest.contains(r#""id":2"#), "{rest:?}");
+    serving.ends_well();
+}
