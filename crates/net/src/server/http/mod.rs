@@ -18,6 +18,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -136,13 +137,37 @@ impl Server {
     }
 }
 
+/// An endpoint without a listener, which serves whatever byte stream it is given. Its sessions are not swept.
+pub struct Endpoint {
+    shared: Arc<Shared>,
+    /// While it is held, the endpoint is not about to end.
+    _ending: watch::Sender<bool>,
+}
+
+impl Endpoint {
+    /// An endpoint that answers with `service`.
+    pub fn new(service: Arc<dyn Service>, options: Options) -> Self {
+        let (ending, shared) = share(service, options);
+        Self { shared, _ending: ending }
+    }
+
+    /// Serves one connection until either side ends it.
+    pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        serve_stream(stream, Arc::clone(&self.shared)).await;
+    }
+}
+
+fn share(service: Arc<dyn Service>, options: Options) -> (watch::Sender<bool>, Arc<Shared>) {
+    let (ending, closing) = Closing::new();
+    let sessions = Sessions::new(options.limits.clone());
+    (ending, Arc::new(Shared { service, options, sessions, closing }))
+}
+
 /// Listens on `address` and serves until [`Server::shutdown`], or until the [`Server`] is dropped.
 pub async fn listen(service: Arc<dyn Service>, address: SocketAddr, options: Options) -> io::Result<Server> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
-    let (ending, closing) = Closing::new();
-    let sessions = Sessions::new(options.limits.clone());
-    let shared = Arc::new(Shared { service, options, sessions, closing });
+    let (ending, shared) = share(service, options);
     let task = tokio::spawn(accept_all(listener, shared));
     Ok(Server { address, ending, task })
 }
@@ -179,6 +204,10 @@ async fn accept_one(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(
 
 async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, _place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
+    serve_stream(stream, shared).await;
+}
+
+async fn serve_stream(stream: impl AsyncRead + AsyncWrite + Unpin, shared: Arc<Shared>) {
     let limits = &shared.options.limits;
     let service = service_fn(|request| {
         let shared = Arc::clone(&shared);
