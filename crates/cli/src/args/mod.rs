@@ -5,7 +5,7 @@ pub(crate) mod check;
 use std::net::SocketAddr;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 
 use crate::exit::{Exit, usage};
 
@@ -46,14 +46,18 @@ pub(crate) struct ExplainArgs {
 
 /// Arguments of `serve`.
 #[derive(Args)]
-#[group(required = true, multiple = false)]
+#[command(group(ArgGroup::new("transport").required(true)))]
 pub(crate) struct ServeArgs {
     /// Speak over stdin and stdout
-    #[arg(long)]
+    #[arg(long, group = "transport")]
     pub(crate) stdio: bool,
     /// Listen for Streamable HTTP at http://ADDR/mcp; port 0 picks a free one
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", group = "transport")]
     pub(crate) http: Option<SocketAddr>,
+    /// End a session after so long without a request or an open stream
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800, conflicts_with = "stdio",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) idle: u32,
 }
 
 /// Reads the command line; on `--help`, `--version` and mistakes the exit code to end with.

@@ -1,5 +1,8 @@
 //! `proof serve`: the reference server.
 
+use std::net::SocketAddr;
+use std::time::Duration;
+
 use crate::args::ServeArgs;
 use crate::exit::{Exit, tell, usage};
 
@@ -15,15 +18,17 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
     let exit = runtime.block_on(async {
         match args.http {
             None => reference::serve_stdio(reference::Options::default()).await.map_or(Exit::Bug, |()| Exit::Clean),
-            Some(address) => http(address).await,
+            Some(address) => http(address, Duration::from_secs(args.idle.into())).await,
         }
     });
     runtime.shutdown_background();
     exit
 }
 
-async fn http(address: std::net::SocketAddr) -> Exit {
-    let server = match reference::serve_http(address, reference::Options::default()).await {
+async fn http(address: SocketAddr, idle: Duration) -> Exit {
+    let mut options = reference::Options::default();
+    options.http.limits.idle = idle;
+    let server = match reference::serve_http(address, options).await {
         Ok(server) => server,
         Err(error) => {
             return usage(&format!("{address} cannot be listened on: {error}"), "another port, or 0 for a free one");
