@@ -200,7 +200,8 @@ fn under_load(proof: &Path, log: PathBuf, mut plan: Plan) -> anyhow::Result<(boo
     let counts = Counts::default();
     let begun = Instant::now();
     let play = |number| {
-        let played = Player::new(&plan, &counts, number).and_then(|mut player| player.play());
+        // Given back with its streams still open: the last tenth must not be the one in which they all close.
+        let played = Player::new(&plan, &counts, number).and_then(|mut player| player.play().map(|()| player));
         played.inspect_err(|_| counts.over.store(true, Ordering::Relaxed))
     };
     let (tenths, failures) = thread::scope(|scope| {
