@@ -402,6 +402,26 @@ pub fn mend_surrogates(text: &str) -> String {
     out
 }
 
+/// Makes a text that is JSON into one that a strict reader of values takes as well: [`mend_surrogates`], and a number that
+/// is too large for a double becomes the largest one. Without it, one such number would hide the whole text.
+pub fn mend(text: &str) -> String {
+    const LARGEST: &str = "1.7976931348623157e308";
+    let text = mend_surrogates(text);
+    let mut out = String::with_capacity(text.len());
+    let mut tokens = Tokens::new(&text);
+    let mut copied = 0;
+    while let Ok(Some((token, span))) = tokens.next_token() {
+        if token == Token::Number && text[span.clone()].parse::<f64>().is_ok_and(f64::is_infinite) {
+            out.push_str(&text[copied..span.start]);
+            out.push_str(if text[span.clone()].starts_with('-') { "-" } else { "" });
+            out.push_str(LARGEST);
+            copied = span.end;
+        }
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
 /// A name that stands twice in one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {

@@ -172,9 +172,9 @@ impl Message {
     }
 }
 
-/// A value even where a strict reader balks at a lone surrogate.
+/// A value even where a strict reader balks at a lone surrogate or a number beyond all doubles.
 fn lenient_value(text: &str) -> Value {
-    serde_json::from_str(text).or_else(|_| serde_json::from_str(&json::mend_surrogates(text))).unwrap_or(Value::Null)
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&json::mend(text))).unwrap_or(Value::Null)
 }
 
 /// What one frame carries.

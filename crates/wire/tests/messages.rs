@@ -280,3 +280,17 @@ fn a_bad_message_still_tells_its_id_and_its_place_in_a_batch() {
         parts[1..].iter().map(|p| p.as_ref().map(|_| ()).map_err(|m| (m.fault.clone(), &text[m.at..=m.at]))).collect();
     assert_eq!(faults, [Err((Fault::NotObject, "5")), Err((Fault::IdNull, "n"))]);
 }
+
+/// No double holds it, but it is JSON: a reader that gives up on it sees no parameters at all, and judges the wrong thing.
+#[test]
+fn a_number_beyond_all_doubles_hides_nothing() {
+    let text =
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1e999,"b":-9e400,"c":1e-999,"d":"\ud800 1e999","e":7}}"#;
+    let Ok(Packet::Message(message)) = message::parse(text.as_bytes()) else { panic!() };
+    let params = message.params().expect("there are parameters");
+    assert_eq!(params["a"].as_f64(), Some(f64::MAX));
+    assert_eq!(params["b"].as_f64(), Some(f64::MIN));
+    assert_eq!(params["c"].as_f64(), Some(0.0));
+    assert_eq!(params["d"], "\u{fffd} 1e999");
+    assert_eq!(params["e"], 7);
+}

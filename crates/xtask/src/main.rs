@@ -5,8 +5,10 @@
 
 mod bench;
 mod docs;
+mod fuzz;
 mod nightly;
 mod peers;
+mod soak;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -24,12 +26,14 @@ struct Task {
 const TASKS: &[Task] = &[
     Task { name: "bench", help: "bench check: how long a whole check takes", run: bench::run },
     Task { name: "docs", help: "write docs/rules from the rules; --check only compares", run: docs::run },
+    Task { name: "fuzz", help: "feed everything that reads a peer's bytes, guided by coverage", run: fuzz::run },
     Task { name: "nightly", help: "what takes longer than CI: long tests, repetition, a soak", run: nightly::run },
     Task {
         name: "peers",
         help: "install foreign MCP servers, run `proof check` on each, compare with what is known",
         run: peers::run,
     },
+    Task { name: "soak", help: "many sessions and streams on one server: errors, memory", run: soak::run },
     Task { name: "tidy", help: "hold the sources to the house rules", run: tidy::run },
 ];
 

@@ -1,10 +1,10 @@
 //! `cargo xtask nightly`: what takes longer than CI may. Each part prints a heading, how long it took and a figure; one that
 //! finds something fails the whole. The last figures are written down by hand in `docs/performance.md`.
 //!
-//! This module is the list of parts. It knows nothing of reports ([`flicker`]) or of memory ([`soak`]).
+//! This module is the list of parts. It knows nothing of reports ([`flicker`]) or of memory ([`checks`]).
 
+mod checks;
 mod flicker;
-mod soak;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 
-use crate::{Verdict, peers, root};
+use crate::{Verdict, fuzz, peers, root, soak};
 
 const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
 
@@ -27,6 +27,12 @@ const FUZZ_ROUNDS: usize = 20_000;
 const CHECKS: usize = 20;
 const PEER_CHECKS: usize = 3;
 const SOAK_CHECKS: usize = 200;
+/// An hour over all targets.
+const FUZZ_SECONDS: usize = 3600 / fuzz::TARGETS.len();
+const SESSIONS: usize = 10_000;
+/// Fewer would be over before a session that was left has ended.
+const FEWEST_SESSIONS: usize = 2000;
+const REQUESTS_EACH: u64 = 100;
 
 struct Part {
     name: &'static str,
@@ -43,10 +49,12 @@ struct Outcome {
 const PARTS: &[Part] = &[
     Part { name: "properties", title: "property tests of wire with many cases", run: properties },
     Part { name: "shapes", title: "our shapes against the official schemas, in release", run: shapes },
-    Part { name: "fuzz", title: "damaged traces and bytes through all that reads", run: fuzz },
+    Part { name: "damage", title: "damaged traces and bytes through all that reads", run: damage },
+    Part { name: "fuzz", title: "everything that reads a peer's bytes, guided by coverage", run: guided },
     Part { name: "flicker", title: "the same check of the reference server, again and again", run: flicker },
     Part { name: "peers", title: "the same check of every installed peer, again", run: peers_flicker },
-    Part { name: "soak", title: "one server under many checks: its memory and handles", run: soak },
+    Part { name: "checks", title: "one server under many checks: its memory and handles", run: checks },
+    Part { name: "soak", title: "one server, many sessions and streams: errors and memory", run: sessions },
 ];
 
 #[derive(Debug)]
@@ -128,7 +136,7 @@ fn shapes(_: &Options) -> anyhow::Result<Outcome> {
     said.outcome(format!("{} tests", said.passed()))
 }
 
-fn fuzz(options: &Options) -> anyhow::Result<Outcome> {
+fn damage(options: &Options) -> anyhow::Result<Outcome> {
     let rounds = options.share(FUZZ_ROUNDS, 100).to_string();
     let variables = [("FUZZ_ROUNDS", rounds), ("FUZZ_SEED", options.seed.to_string())];
     let said = cargo_test("workbench", &["--test", "fuzz"], &variables)?;
@@ -136,6 +144,15 @@ fn fuzz(options: &Options) -> anyhow::Result<Outcome> {
     let told = |line| ["damaged ", "long traces: "].iter().find_map(|word| str::find(line, word).map(|at| &line[at..]));
     let lines: Vec<&str> = said.stdout.lines().filter_map(told).collect();
     said.outcome(lines.join("\n                             "))
+}
+
+/// What it finds is kept for the next time: see [`fuzz`].
+fn guided(options: &Options) -> anyhow::Result<Outcome> {
+    let seconds = options.share(FUZZ_SECONDS, 5) as u64;
+    let lines = fuzz::all(&fuzz::Options::lasting(seconds, options.seed))?;
+    let well = lines.iter().all(|line| line.well);
+    let told: Vec<String> = lines.into_iter().map(|line| line.text).collect();
+    Ok(Outcome { well, figure: format!("{seconds} s each\n  {}", told.join("\n  ")) })
 }
 
 fn flicker(options: &Options) -> anyhow::Result<Outcome> {
@@ -174,9 +191,15 @@ fn peers_flicker(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome { well, figure: format!("{times} checks each\n  {}", figures.join("\n  ")) })
 }
 
-fn soak(options: &Options) -> anyhow::Result<Outcome> {
+fn checks(options: &Options) -> anyhow::Result<Outcome> {
     let proof = peers::build_proof()?;
-    soak::run(&proof, options.share(SOAK_CHECKS, 30), &folder()?)
+    checks::run(&proof, options.share(SOAK_CHECKS, 30), &folder()?)
+}
+
+fn sessions(options: &Options) -> anyhow::Result<Outcome> {
+    let sessions = options.share(SESSIONS, FEWEST_SESSIONS) as u64;
+    let (well, figure) = soak::soak(soak::Plan::of(sessions, sessions * REQUESTS_EACH, options.seed))?;
+    Ok(Outcome { well, figure })
 }
 
 /// Where what a part writes goes.

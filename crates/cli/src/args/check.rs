@@ -375,7 +375,7 @@ fn dollar_quoted(c: char) -> String {
         '\t' => "\\t".to_owned(),
         '\'' | '\\' => format!("\\{c}"),
         c if *wire::escape::character(c) == *c.encode_utf8(&mut [0; 4]) => c.to_string(),
-        c => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\{byte:03o}")).collect(),
+        c => c.encode_utf8(&mut [0; 4]).bytes().fold(String::new(), |text, byte| format!("{text}\\{byte:03o}")),
     }
 }
 

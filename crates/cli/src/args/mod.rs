@@ -76,6 +76,10 @@ pub(crate) struct ServeArgs {
     /// later, instead of taking them for the session's version
     #[arg(long, requires = "http")]
     pub(crate) strict: bool,
+    /// End a session after so long without a request or an open stream
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800, requires = "http",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) idle: u32,
     /// What to offer
     #[arg(long, value_name = "NAME", default_value = "standard")]
     pub(crate) catalog: Catalog,

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use net::server::http::{self, Beside};
 use reference::catalogue::Catalogue;
@@ -58,7 +59,8 @@ fn options(args: &ServeArgs) -> Options {
         Catalog::Official => Catalogue::official(),
     };
     let beside = Beside { sse: args.sse, websocket: args.ws };
-    let http = http::Options { beside, strict: args.strict, ..http::Options::default() };
+    let limits = http::Limits { idle: Duration::from_secs(args.idle.into()), ..http::Limits::default() };
+    let http = http::Options { beside, strict: args.strict, limits, ..http::Options::default() };
     Options { catalogue: Arc::new(catalogue), http, ..Options::default() }
 }
 

@@ -20,6 +20,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -181,14 +182,40 @@ impl Server {
     }
 }
 
+/// An endpoint without a listener, which serves whatever byte stream it is given. Its sessions are not swept.
+pub struct Endpoint {
+    shared: Arc<Shared>,
+    /// While it is held, the endpoint is not about to end.
+    _ending: watch::Sender<bool>,
+}
+
+impl Endpoint {
+    /// An endpoint that answers with `service`.
+    pub fn new(service: Arc<dyn Service>, options: Options) -> Self {
+        let (ending, shared) = share(service, options);
+        Self { shared, _ending: ending }
+    }
+
+    /// Serves one connection until either side ends it.
+    pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
+        if let Ok(place) = Arc::new(Semaphore::new(1)).try_acquire_owned() {
+            serve_stream(stream, Arc::clone(&self.shared), place).await;
+        }
+    }
+}
+
+fn share(service: Arc<dyn Service>, options: Options) -> (watch::Sender<bool>, Arc<Shared>) {
+    let (ending, closing) = Closing::new();
+    let sessions = Sessions::new(options.limits.clone());
+    let room = Arc::new(Semaphore::new(options.limits.sessions.min(Semaphore::MAX_PERMITS)));
+    (ending, Arc::new(Shared { service, options, sessions, talks: Talks::default(), room, closing }))
+}
+
 /// Listens on `address` and serves until [`Server::shutdown`], or until the [`Server`] is dropped.
 pub async fn listen(service: Arc<dyn Service>, address: SocketAddr, options: Options) -> io::Result<Server> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
-    let (ending, closing) = Closing::new();
-    let sessions = Sessions::new(options.limits.clone());
-    let room = Arc::new(Semaphore::new(options.limits.sessions.min(Semaphore::MAX_PERMITS)));
-    let shared = Arc::new(Shared { service, options, sessions, talks: Talks::default(), room, closing });
+    let (ending, shared) = share(service, options);
     let task = tokio::spawn(accept_all(listener, shared));
     Ok(Server { address, ending, task })
 }
@@ -225,6 +252,14 @@ async fn accept_one(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(
 
 async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
+    serve_stream(stream, shared, place).await;
+}
+
+async fn serve_stream(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    shared: Arc<Shared>,
+    place: OwnedSemaphorePermit,
+) {
     let limits = &shared.options.limits;
     let peer = Peer { place: Arc::new(place), cut: Arc::default() };
     let service = service_fn(|request| {
