@@ -95,7 +95,7 @@ pub(crate) struct CheckArgs {
     /// How many cases run side by side [default: 72]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "What may be done")]
     pub(crate) jobs: Option<u16>,
-    /// Draw tool arguments and the order of cases from this seed; 0 draws nothing
+    /// Draw arguments and the order of cases from this seed; 0 draws nothing
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What may be done")]
     pub(crate) seed: u64,
 

@@ -64,7 +64,7 @@ fn an_unknown_transport() {
 fn a_transport_that_does_not_go_with_the_target() {
     check(&["--transport", "stdio", "http://127.0.0.1:1/"]).run().was_misused(&["cannot be reached over stdio"]);
     check(&["--transport", "http", "--", "true"]).run().was_misused(&["cannot be reached over http"]);
-    check(&["--transport", "ws"]).run().was_misused(&["cannot be reached over ws"]);
+    check(&["--transport", "ws", "http://127.0.0.1:1/"]).run().was_misused(&["cannot be reached over ws"]);
 }
 
 #[test]
