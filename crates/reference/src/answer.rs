@@ -48,20 +48,33 @@ struct Meta {
 
 /// A complete result.
 pub(crate) fn complete<T: Serialize>(context: &Context, id: &RequestId, body: &T) -> Answer {
-    dressed(context, id, "complete", body)
+    complete_of(context, id, body, 0)
+}
+
+/// A complete result that has some text of `length` bytes in it.
+pub(crate) fn complete_of<T: Serialize>(context: &Context, id: &RequestId, body: &T, length: usize) -> Answer {
+    dressed(context, id, "complete", body, length)
 }
 
 /// A result that asks for more (basic/patterns/mrtr); only the modern era has it.
 pub(crate) fn input_required<T: Serialize>(context: &Context, id: &RequestId, body: &T) -> Answer {
-    dressed(context, id, "input_required", body)
+    dressed(context, id, "input_required", body, 0)
 }
 
-fn dressed<T: Serialize>(context: &Context, id: &RequestId, result_type: &'static str, body: &T) -> Answer {
+fn dressed<T: Serialize>(
+    context: &Context,
+    id: &RequestId,
+    result_type: &'static str,
+    body: &T,
+    length: usize,
+) -> Answer {
+    // The envelope, the dress and what stands around a text.
+    let room = length + 512;
     match context.era() {
-        Era::Legacy => Answer::result(id, body),
+        Era::Legacy => Answer::result_within(room, id, body),
         Era::Modern => {
             let meta = Meta { server: implementation(context.revision) };
-            Answer::result(id, &Modern { result_type, body, meta })
+            Answer::result_within(room, id, &Modern { result_type, body, meta })
         }
     }
 }

@@ -36,6 +36,11 @@ impl Invocation {
         self.arguments.get(name)?.as_str()
     }
 
+    /// The same, taken out.
+    pub(super) fn take_text(&mut self, name: &str) -> Option<String> {
+        if let Value::String(text) = self.arguments.get_mut(name)?.take() { Some(text) } else { None }
+    }
+
     /// A whole number among the arguments.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         self.arguments.get(name)?.as_u64()
@@ -95,6 +100,16 @@ pub(super) struct Output {
     is_error: bool,
 }
 
+impl Output {
+    /// About how long it is when it is written.
+    const fn length(&self) -> usize {
+        match &self.content {
+            [Content::Text { text }] => text.len(),
+            _ => 0,
+        }
+    }
+}
+
 /// A content block.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
@@ -116,7 +131,7 @@ pub(super) enum Content {
 
 /// Answers `tools/call`.
 pub(crate) fn call(server: &Server, call: Call) -> Reply {
-    let (tool, invocation) = match prepare(server, &call) {
+    let (tool, mut invocation) = match prepare(server, &call) {
         Ok(Ready { tool, arguments, params }) => (
             tool,
             Invocation {
@@ -131,7 +146,7 @@ pub(crate) fn call(server: &Server, call: Call) -> Reply {
     };
     match tool.run {
         Run::Now(run) => {
-            let outcome = run(server, &invocation);
+            let outcome = run(server, &mut invocation);
             answer(&invocation.call, outcome).into()
         }
         Run::Later(run) => {
@@ -152,8 +167,8 @@ struct Ready {
 /// Finds the tool and checks everything that can be wrong with a call before it runs.
 fn prepare(server: &Server, call: &Call) -> Result<Ready, Box<Outcome>> {
     let refused = |error| Box::new(Outcome::Refused(error));
-    params::meta(call).map_err(refused)?;
     let mut params: Params = params::read(call).map_err(refused)?;
+    params.meta = params.meta.map(params::Meta::checked).transpose().map_err(refused)?;
     let toolbox = &server.state().toolbox;
     let revision = call.context.revision;
     let (index, tool) = toolbox
@@ -184,7 +199,7 @@ fn render(context: &net::service::Context, id: &wire::RequestId, outcome: Outcom
             if !context.revision.at_least(R2025_06_18) {
                 output.structured = None;
             }
-            answer::complete(context, id, &output)
+            answer::complete_of(context, id, &output, output.length())
         }
         Outcome::InputRequired(body) => answer::input_required(context, id, &body),
         Outcome::Refused(error) => answer::error(id, &error),

@@ -19,7 +19,7 @@ const fn tool(
     title: &'static str,
     description: &'static str,
     since: Revision,
-    run: fn(&Server, &Invocation) -> Outcome,
+    run: fn(&Server, &mut Invocation) -> Outcome,
 ) -> Tool {
     Tool { name, title, description, since, input: nothing, output: None, hints: READS, run: Run::Now(run) }
 }

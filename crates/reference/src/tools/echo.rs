@@ -27,6 +27,6 @@ fn input() -> Value {
     })
 }
 
-fn run(_: &Server, invocation: &Invocation) -> Outcome {
-    Outcome::text(invocation.text("message").unwrap_or_default())
+fn run(_: &Server, invocation: &mut Invocation) -> Outcome {
+    Outcome::text(invocation.take_text("message").unwrap_or_default())
 }

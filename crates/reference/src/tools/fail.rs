@@ -26,6 +26,6 @@ fn input() -> Value {
     })
 }
 
-fn run(_: &Server, invocation: &Invocation) -> Outcome {
+fn run(_: &Server, invocation: &mut Invocation) -> Outcome {
     Outcome::failure(invocation.text("reason").unwrap_or("No reason was given"))
 }

@@ -33,7 +33,7 @@ fn input() -> Value {
     })
 }
 
-fn run(_: &Server, invocation: &Invocation) -> Outcome {
+fn run(_: &Server, invocation: &mut Invocation) -> Outcome {
     let shard = invocation.number("shard").map(|shard| format!(", shard {shard}")).unwrap_or_default();
     let region = invocation.text("region").map_or("Routed nowhere".into(), |region| format!("Routed to {region}"));
     Outcome::text(region + &shard)

@@ -30,7 +30,7 @@ fn input() -> Value {
     })
 }
 
-fn run(_: &Server, invocation: &Invocation) -> Outcome {
+fn run(_: &Server, invocation: &mut Invocation) -> Outcome {
     let only = invocation.arguments.get("level");
     let message = json!(invocation.text("message").unwrap_or("Hello from the reference server"));
     for level in Level::ALL.into_iter().filter(|level| only.is_none_or(|only| *only == json!(level))) {

@@ -58,7 +58,7 @@ const CHANGES: Hints = Hints { read_only: false, idempotent: false };
 /// How a tool runs.
 enum Run {
     /// At once.
-    Now(fn(&Server, &Invocation) -> Outcome),
+    Now(fn(&Server, &mut Invocation) -> Outcome),
     /// Over some time. Dropping the future cancels it.
     Later(fn(Server, Invocation) -> Running),
 }

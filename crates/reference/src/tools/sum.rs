@@ -31,7 +31,7 @@ fn output() -> Value {
     json!({ "type": "object", "properties": { "sum": { "type": "number" } }, "required": ["sum"] })
 }
 
-fn run(_: &Server, invocation: &Invocation) -> Outcome {
+fn run(_: &Server, invocation: &mut Invocation) -> Outcome {
     let number = |name: &str| invocation.arguments.get(name);
     // Whole numbers stay whole as long as they fit.
     let whole = || number("a")?.as_i64()?.checked_add(number("b")?.as_i64()?);

@@ -13,7 +13,7 @@ const fn toggle(
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    run: fn(&Server, &Invocation) -> Outcome,
+    run: fn(&Server, &mut Invocation) -> Outcome,
 ) -> Tool {
     Tool {
         name,

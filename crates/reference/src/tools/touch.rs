@@ -27,7 +27,7 @@ fn input() -> Value {
     })
 }
 
-fn run(server: &Server, invocation: &Invocation) -> Outcome {
+fn run(server: &Server, invocation: &mut Invocation) -> Outcome {
     let uri = invocation.text("uri").unwrap_or("proof://counter");
     if !server.state().shelf.touch(uri) {
         return Outcome::failure(format!("There is no resource {}", uri.escape_debug()));

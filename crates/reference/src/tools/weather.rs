@@ -43,7 +43,7 @@ fn output() -> Value {
     })
 }
 
-fn run(_: &Server, invocation: &Invocation) -> Outcome {
+fn run(_: &Server, invocation: &mut Invocation) -> Outcome {
     const CONDITIONS: [&str; 4] = ["clear", "cloudy", "rain", "snow"];
     let location = invocation.text("location").unwrap_or_default();
     let seed = location.bytes().fold(7_u32, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
