@@ -177,6 +177,23 @@ async fn accept_one(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(
     Some((stream, place))
 }
 
+fn protocol(limits: &Limits) -> http1::Builder {
+    // What hyper takes unless told otherwise. Told, it allocates for as many with every request.
+    const HEADERS: usize = 100;
+    // A head and a body of 64 KiB come in one piece, with one system call and no timer for the rest.
+    const READ: usize = 128 << 10;
+    let mut protocol = http1::Builder::new();
+    protocol
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_time)
+        .max_buf_size(limits.head.max(READ))
+        .max_header_size(limits.head);
+    if limits.headers != HEADERS {
+        protocol.max_headers(limits.headers);
+    }
+    protocol
+}
+
 async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, _place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
     let limits = &shared.options.limits;
@@ -184,15 +201,11 @@ async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, _place: OwnedS
         let shared = Arc::clone(&shared);
         async move { Ok::<_, std::convert::Infallible>(entry::respond(&shared, request).await) }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head_time)
-        .max_buf_size(limits.head.max(8 << 10))
-        .max_headers(limits.headers)
-        .serve_connection(TokioIo::new(stream), service);
+    let connection = protocol(limits).serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     let closing = shared.closing.clone();
     tokio::select! {
+        biased;
         _ = &mut connection => {}
         () = closing.wait() => {
             connection.as_mut().graceful_shutdown();
