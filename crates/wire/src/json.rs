@@ -232,6 +232,7 @@ impl<'t> Tokens<'t> {
 
     /// Skips what neither ends a string nor needs a closer look, in whole blocks: without an early exit inside the block,
     /// compilers make vector instructions of it.
+    #[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is an early exit")]
     fn skip_plain(&mut self) {
         const BLOCK: usize = 32;
         let special = |block: &[u8]| block.iter().fold(false, |any, &b| any | (b == b'"') | (b == b'\\') | (b < 0x20));

@@ -67,8 +67,10 @@ async fn read(shared: &Shared, body: Incoming) -> Result<Vec<u8>, Response> {
     if body.size_hint().lower() > limits.body as u64 {
         return Err(too_large(limits.body));
     }
-    let collected = tokio::time::timeout(limits.body_time, collect(body, limits.body)).await;
-    collected.unwrap_or_else(|_| Err(close(status(StatusCode::REQUEST_TIMEOUT))))
+    match tokio::time::timeout(limits.body_time, collect(body, limits.body)).await {
+        Ok(collected) => collected,
+        Err(_) => Err(close(status(StatusCode::REQUEST_TIMEOUT))),
+    }
 }
 
 /// The whole body in one piece, which the message then keeps.
