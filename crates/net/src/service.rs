@@ -155,8 +155,15 @@ impl Serialize for IdText<'_> {
 impl Answer {
     /// `{"jsonrpc":"2.0","id":…,"result":…}`
     pub fn result<T: Serialize>(id: &RequestId, result: &T) -> Self {
-        match serde_json::to_vec(&ResultEnvelope { jsonrpc: "2.0", id: IdText(id), result }) {
-            Ok(text) => Self { text, code: None },
+        Self::result_within(256, id, result)
+    }
+
+    /// The same, where it is known that it takes about `room` bytes: a long text that has to grow moves, and where it is
+    /// very long, moves to fresh pages.
+    pub fn result_within<T: Serialize>(room: usize, id: &RequestId, result: &T) -> Self {
+        let mut text = Vec::with_capacity(room);
+        match serde_json::to_writer(&mut text, &ResultEnvelope { jsonrpc: "2.0", id: IdText(id), result }) {
+            Ok(()) => Self { text, code: None },
             Err(error) => Self::error(Some(id), &RpcError::internal(error.to_string())),
         }
     }

@@ -50,21 +50,26 @@ struct Meta<'a> {
 
 /// A complete result.
 pub(crate) fn complete<T: Serialize>(server: &Server, context: &Context, id: &RequestId, body: &T) -> Answer {
-    dressed(server, context, id, "complete", body)
+    dressed(server, context, id, &Dressing { result_type: "complete", body, length: 0 })
 }
 
-fn dressed<T: Serialize>(
-    server: &Server,
-    context: &Context,
-    id: &RequestId,
+/// A body and how its result is marked.
+struct Dressing<'a, T> {
     result_type: &'static str,
-    body: &T,
-) -> Answer {
+    body: &'a T,
+    /// About how long the texts in it are.
+    length: usize,
+}
+
+fn dressed<T: Serialize>(server: &Server, context: &Context, id: &RequestId, dressing: &Dressing<'_, T>) -> Answer {
+    let Dressing { result_type, body, length } = dressing;
+    // The envelope, the dress and what stands around a text: an answer that grows while it is written is copied.
+    let room = length + 512;
     match context.era() {
-        Era::Legacy => Answer::result(id, body),
+        Era::Legacy => Answer::result_within(room, id, body),
         Era::Modern => {
             let meta = Meta { server: implementation(server, context.revision) };
-            Answer::result(id, &Modern { result_type, body, meta })
+            Answer::result_within(room, id, &Modern { result_type, body: *body, meta })
         }
     }
 }
@@ -74,18 +79,21 @@ pub(crate) fn outcome<T: Finished>(server: &Server, context: &Context, id: &Requ
     match outcome {
         Outcome::Done(mut body) => {
             body.fit(context.revision);
-            complete(server, context, id, &body)
+            let length = body.length();
+            dressed(server, context, id, &Dressing { result_type: "complete", body: &body, length })
         }
-        Outcome::InputRequired(body) => dressed(server, context, id, "input_required", &body),
+        Outcome::InputRequired(body) => {
+            dressed(server, context, id, &Dressing { result_type: "input_required", body: &body, length: 0 })
+        }
         Outcome::Refused(refused) => error(id, &refused),
     }
 }
 
 /// Runs what answers a call, now or later.
-pub(crate) fn reply<T: Finished>(server: &Server, run: &Run<T>, invocation: Invocation) -> Reply {
+pub(crate) fn reply<T: Finished>(server: &Server, run: &Run<T>, mut invocation: Invocation) -> Reply {
     match run {
         Run::Now(run) => {
-            let done = run(server, &invocation);
+            let done = run(server, &mut invocation);
             outcome(server, &invocation.call.context, invocation.call.id(), done).into()
         }
         Run::Later(run) => {

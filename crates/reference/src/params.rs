@@ -35,10 +35,18 @@ pub(crate) fn read<T: DeserializeOwned>(call: &Call) -> Result<T, RpcError> {
 
 /// `_meta` of `call`, with a progress token that is a string or an integer.
 pub(crate) fn meta(call: &Call) -> Result<Meta, RpcError> {
-    let meta = read::<WithMeta>(call)?.meta.unwrap_or_default();
-    match &meta.progress_token {
-        None | Some(Value::String(_)) => Ok(meta),
-        Some(Value::Number(number)) if !number.is_f64() => Ok(meta),
-        Some(_) => Err(RpcError::invalid_params("Invalid params: `progressToken` is neither a string nor an integer")),
+    read::<WithMeta>(call)?.meta.unwrap_or_default().checked()
+}
+
+impl Meta {
+    /// The same, where the progress token is one.
+    pub(crate) fn checked(self) -> Result<Self, RpcError> {
+        match &self.progress_token {
+            None | Some(Value::String(_)) => Ok(self),
+            Some(Value::Number(number)) if !number.is_f64() => Ok(self),
+            Some(_) => {
+                Err(RpcError::invalid_params("Invalid params: `progressToken` is neither a string nor an integer"))
+            }
+        }
     }
 }

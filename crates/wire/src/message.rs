@@ -3,6 +3,7 @@
 //! Reading is lenient about everything the envelope does not need (unknown members survive) and strict about the
 //! envelope. Whether a *well-formed* message fits its method is the business of [`crate::shape`].
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -59,6 +60,10 @@ impl fmt::Display for RequestId {
 
 /// The canonical text of a JSON number that is an integer. Exact: no size is rounded.
 fn integer(number: &str) -> Option<String> {
+    // Nearly every id is one of these, canonical as it stands.
+    if number.len() <= 20 && number.bytes().all(|b| b.is_ascii_digit()) {
+        return Some(number.to_owned());
+    }
     let (sign, number) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -101,12 +106,13 @@ impl Kind {
 /// One well-formed JSON-RPC message and its text, byte for byte.
 #[derive(Clone, Debug)]
 pub struct Message {
-    text: Arc<str>,
+    text: Arc<String>,
     kind: Kind,
     id: Option<RequestId>,
     null_id: bool,
     method: Option<Box<str>>,
     body: Option<Range<usize>>,
+    members: Vec<Member>,
     value: OnceLock<Value>,
 }
 
@@ -139,6 +145,13 @@ impl Message {
     /// The raw text of `params`, `result` or `error`, whichever this kind of message has.
     pub fn body_text(&self) -> Option<&str> {
         self.body.clone().map(|span| &self.text[span])
+    }
+
+    /// The members of `params`, `result` or `error`, in order, each that stands twice included: the name, escapes
+    /// resolved, and the raw text of the value. None where that is no object.
+    pub fn body_members(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+        let text = |span: &Range<usize>| &self.text[span.clone()];
+        self.members.iter().map(move |member| (json::unquote(text(&member.name)), text(&member.value)))
     }
 
     /// The whole message as a value, parsed on first use.
@@ -293,15 +306,29 @@ impl fmt::Display for Fault {
 
 /// Reads one frame: a message or a batch.
 pub fn parse(bytes: &[u8]) -> Result<Packet, Malformed> {
+    let text = std::str::from_utf8(bytes).map_err(|e| not_utf8(&e))?;
+    packet(Cow::Borrowed(text))
+}
+
+/// The same of bytes that are the frame's own: a message keeps them instead of a copy.
+pub fn parse_owned(bytes: Vec<u8>) -> Result<Packet, Malformed> {
+    let text = String::from_utf8(bytes).map_err(|e| not_utf8(&e.utf8_error()))?;
+    packet(Cow::Owned(text))
+}
+
+fn not_utf8(error: &std::str::Utf8Error) -> Malformed {
+    Malformed { fault: Fault::NotUtf8, at: error.valid_up_to(), id: None }
+}
+
+fn packet(text: Cow<'_, str>) -> Result<Packet, Malformed> {
     let plain = |fault, at| Malformed { fault, at, id: None };
-    let text = std::str::from_utf8(bytes).map_err(|e| plain(Fault::NotUtf8, e.valid_up_to()))?;
     if text.trim_ascii().is_empty() {
         return Err(plain(Fault::Empty, 0));
     }
-    match outline(text)? {
+    match outline(&text)? {
         Outline::Array(parts) if parts.is_empty() => Err(plain(Fault::EmptyBatch, 0)),
-        Outline::Array(parts) => Ok(Packet::Batch(parts.into_iter().map(|span| element(text, span)).collect())),
-        Outline::Object(members) => envelope(text, &members).map(Packet::Message),
+        Outline::Array(parts) => Ok(Packet::Batch(parts.into_iter().map(|span| element(&text, span)).collect())),
+        Outline::Object(members) => envelope(text, members).map(Packet::Message),
         Outline::Scalar(_) => Err(plain(Fault::NotObject, 0)),
     }
 }
@@ -320,7 +347,7 @@ fn element(text: &str, span: Range<usize>) -> Result<Message, Malformed> {
     };
     let part = &text[span.clone()];
     match outline(part).map_err(shift)? {
-        Outline::Object(members) => envelope(part, &members).map_err(shift),
+        Outline::Object(members) => envelope(Cow::Borrowed(part), members).map_err(shift),
         Outline::Array(_) => Err(Malformed { fault: Fault::NestedBatch, at: span.start, id: None }),
         Outline::Scalar(_) => Err(Malformed { fault: Fault::NotObject, at: span.start, id: None }),
     }
@@ -358,7 +385,32 @@ fn sort<'m>(text: &str, members: &'m [Member]) -> (Members<'m>, Option<(Fault, u
     (sorted, fault)
 }
 
-fn envelope(text: &str, members: &[Member]) -> Result<Message, Malformed> {
+fn envelope(text: Cow<'_, str>, mut members: Vec<Member>) -> Result<Message, Malformed> {
+    let head = read_envelope(&text, &members)?;
+    let body = head.body.map(|index| members.swap_remove(index));
+    let (body, members) = body.map(|body| (body.value, body.members)).unzip();
+    Ok(Message {
+        kind: head.kind,
+        null_id: head.null_id,
+        id: head.id,
+        method: head.method,
+        body,
+        members: members.unwrap_or_default(),
+        text: Arc::new(text.into_owned()),
+        value: OnceLock::new(),
+    })
+}
+
+/// What the envelope says, and which of the members is the body.
+struct Head {
+    kind: Kind,
+    id: Option<RequestId>,
+    null_id: bool,
+    method: Option<Box<str>>,
+    body: Option<usize>,
+}
+
+fn read_envelope(text: &str, members: &[Member]) -> Result<Head, Malformed> {
     let (has, duplicate) = sort(text, members);
     let id = has.id.map(|member| read_id(text, member));
     let readable = id.as_ref().and_then(|id| id.as_ref().ok().cloned());
@@ -384,14 +436,12 @@ fn envelope(text: &str, members: &[Member]) -> Result<Message, Malformed> {
         None if kind == Kind::Result => return fail(Fault::ResultWithoutId, 0),
         None => None,
     };
-    Ok(Message {
-        text: text.into(),
+    Ok(Head {
         kind,
         null_id: id.is_none() && has.id.is_some(),
         id,
         method: has.method.map(|m| json::unquote(&text[m.value.clone()]).into()),
-        body: body.map(|m| m.value.clone()),
-        value: OnceLock::new(),
+        body: body.and_then(|body| members.iter().position(|m| m.value == body.value)),
     })
 }
 

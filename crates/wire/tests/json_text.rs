@@ -147,6 +147,16 @@ proptest! {
 }
 
 #[test]
+fn long_strings_are_looked_at_byte_by_byte() {
+    for special in ["\"", "\\", "\\n", "\u{0}", "\u{1f}", "\u{20}", "\u{7f}", "é"] {
+        for at in 0..100 {
+            agrees(&format!("\"{}{special}{}\"", "x".repeat(at), "y".repeat(100 - at)));
+            agrees(&format!("[\"\\t{}{special}\", 1]", "x".repeat(at)));
+        }
+    }
+}
+
+#[test]
 fn both_readers_stop_at_the_same_depth() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let nest = |depth: usize| format!("{}0{}", open.repeat(depth), close.repeat(depth));

@@ -71,6 +71,11 @@ impl Built {
         let body = ["params", "result", "error"].iter().find_map(|name| self.member(name));
         let text = message.body_text().map(|text| serde_json::from_str::<Value>(text).unwrap());
         assert_eq!(text.as_ref(), body);
+        let parts: Map<_, _> = message
+            .body_members()
+            .map(|(name, value)| (name.into_owned(), serde_json::from_str::<Value>(value).unwrap()))
+            .collect();
+        assert_eq!(parts, body.and_then(Value::as_object).cloned().unwrap_or_default());
         assert_eq!(message.value(), &self.value());
     }
 }
@@ -84,6 +89,15 @@ proptest! {
         let Ok(Packet::Message(message)) = message::parse(text.as_bytes()) else { panic!("{text}") };
         prop_assert_eq!(message.text(), &text);
         built.check(&message);
+    }
+
+    #[test]
+    fn a_frame_of_its_own_is_read_alike(built in built(), bytes in vec(any::<u8>(), 0..4), at in any::<prop::sample::Index>()) {
+        let mut text = built.value().to_string().into_bytes();
+        let at = at.index(text.len());
+        text.splice(at..at, bytes);
+        let (copied, kept) = (message::parse(&text), message::parse_owned(text.clone()));
+        prop_assert_eq!(format!("{copied:?}"), format!("{kept:?}"));
     }
 
     #[test]
@@ -256,6 +270,14 @@ fn replace(bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
         Some(at) => [&bytes[..at], to, &bytes[at + from.len()..]].concat(),
         None => bytes,
     }
+}
+
+#[test]
+fn members_of_the_body_are_told_as_they_stand() {
+    let text = r#"{"params":{"a\u0062":[1, {"c":2}],"ab":null},"id":1,"jsonrpc":"2.0","method":"m","x":{"a":1}}"#;
+    let Ok(Packet::Message(message)) = message::parse(text.as_bytes()) else { panic!("{text}") };
+    let members: Vec<_> = message.body_members().collect();
+    assert_eq!(members, [("ab".into(), r#"[1, {"c":2}]"#), ("ab".into(), "null")]);
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! `cargo xtask bench check`: how long a whole `proof check` on the reference server takes, and how long `proof` needs to
-//! start. Prints medians; judges nothing: a benchmark is no test.
+//! start. `cargo xtask bench serve`: what a request costs `proof serve`. Prints medians; judges nothing: a benchmark is no
+//! test.
 
-use std::path::Path;
+mod figures;
+mod serve;
+
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,16 +21,22 @@ const STARTS: usize = 50;
 pub fn run(args: &[String]) -> Verdict {
     match args {
         [what] if what == "check" => check(),
-        _ => anyhow::bail!("usage: cargo xtask bench check"),
+        [what, options @ ..] if what == "serve" => serve::run(options),
+        _ => anyhow::bail!("usage: cargo xtask bench check | cargo xtask bench serve [--rounds N]"),
     }
 }
 
-fn check() -> Verdict {
+/// Builds `proof` as it is shipped.
+fn release() -> anyhow::Result<PathBuf> {
     let root = root();
     let built =
         Command::new(env!("CARGO")).args(["build", "--release", "--package", "cli"]).current_dir(&root).status()?;
     ensure!(built.success(), "proof does not build");
-    let proof = root.join("target/release/proof");
+    Ok(root.join("target/release/proof"))
+}
+
+fn check() -> Verdict {
+    let proof = release()?;
     let start = median(STARTS, || timed(&proof, &["--version"], &[0]))?;
     println!("proof --version                    {:>8.1} ms   (median of {STARTS}; wanted: under 10)", ms(start));
     let whole = median(RUNS, || timed(&proof, &["check", "--format", "json"], &[0, 1]))?;

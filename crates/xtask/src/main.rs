@@ -24,7 +24,11 @@ struct Task {
 }
 
 const TASKS: &[Task] = &[
-    Task { name: "bench", help: "bench check: how long a whole check takes", run: bench::run },
+    Task {
+        name: "bench",
+        help: "bench check: how long a whole check takes; bench serve: what a request costs",
+        run: bench::run,
+    },
     Task { name: "docs", help: "write docs/rules from the rules; --check only compares", run: docs::run },
     Task { name: "fuzz", help: "feed everything that reads a peer's bytes, guided by coverage", run: fuzz::run },
     Task { name: "nightly", help: "what takes longer than CI: long tests, repetition, a soak", run: nightly::run },

@@ -37,7 +37,15 @@ impl Outgoing {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Queues `frame` and tells whoever writes.
     fn push(&self, frame: Vec<u8>) -> Result<(), Gone> {
+        self.put(frame)?;
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// Queues `frame` for a writer who comes by anyway.
+    fn put(&self, frame: Vec<u8>) -> Result<(), Gone> {
         let mut queue = self.queue();
         queue.dead |= queue.bytes > self.limit;
         if queue.dead {
@@ -46,8 +54,6 @@ impl Outgoing {
         }
         queue.bytes += frame.len();
         queue.frames.push(frame);
-        drop(queue);
-        self.filled.notify_one();
         Ok(())
     }
 
@@ -148,7 +154,8 @@ impl Conversation {
         self.flights.is_empty()
     }
 
-    /// Takes one frame in.
+    /// Takes one frame in. What it is answered with at once is queued without a word: whoever brings frames in writes
+    /// what waits afterwards.
     pub(crate) fn receive(&self, frame: &[u8]) {
         match parse(frame) {
             Ok(Packet::Message(message)) => self.message(message),
@@ -166,7 +173,7 @@ impl Conversation {
     }
 
     fn put(&self, answer: Answer) {
-        let _ = self.outgoing.push(answer.into_text());
+        let _ = self.outgoing.put(answer.into_text());
     }
 
     fn malformed(&self, malformed: &Malformed) {

@@ -1,6 +1,8 @@
 //! Which era a message belongs to, and what the modern era demands of a request before any method is looked at: the
 //! required `_meta`, headers that agree with the body, a version we serve. Knows no method but the few whose names decide.
 
+use std::borrow::Cow;
+
 use hyper::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -10,14 +12,31 @@ use wire::{Era, Message, Revision};
 use crate::service::{RpcError, code};
 
 /// The few members of `params` that the envelope of the modern era needs, as they stand in the text.
-#[derive(Default, Deserialize)]
+#[derive(Default)]
 struct Params<'a> {
-    #[serde(borrow, default, rename = "_meta")]
-    meta: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    uri: Option<&'a RawValue>,
+    meta: Option<&'a str>,
+    name: Option<&'a str>,
+    uri: Option<&'a str>,
+}
+
+impl<'a> Params<'a> {
+    /// Where one of them stands twice, nobody can tell which is meant: none is read.
+    fn of(message: &'a Message) -> Self {
+        let mut params = Self::default();
+        for (name, value) in message.body_members() {
+            let place = match name.as_ref() {
+                "_meta" => &mut params.meta,
+                "name" => &mut params.name,
+                "uri" => &mut params.uri,
+                _ => continue,
+            };
+            if place.replace(value).is_some() {
+                return Self::default();
+            }
+        }
+        params.meta = params.meta.filter(|meta| *meta != "null");
+        params
+    }
 }
 
 /// The reserved members of a request's `_meta`.
@@ -43,9 +62,8 @@ pub(crate) struct Gate<'a> {
 
 impl<'a> Gate<'a> {
     pub(crate) fn new(message: &'a Message, headers: Option<&'a HeaderMap>) -> Self {
-        let params: Params<'a> =
-            message.body_text().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        let meta = params.meta.and_then(|meta| serde_json::from_str(meta.get()).ok());
+        let params = Params::of(message);
+        let meta = params.meta.and_then(object);
         Self { message, headers, params, meta }
     }
 
@@ -81,14 +99,12 @@ impl<'a> Gate<'a> {
     }
 
     /// basic/index: a request without a required `_meta` member is malformed (-32602).
-    fn required_meta(&self) -> Result<String, RpcError> {
+    fn required_meta(&self) -> Result<Cow<'a, str>, RpcError> {
         let bad = |what: &str| RpcError::invalid_params(format!("Invalid params: `_meta` {what}"));
-        let raw = self.params.meta.ok_or_else(|| bad("is missing"))?;
+        self.params.meta.ok_or_else(|| bad("is missing"))?;
         let meta = self.meta.as_ref().ok_or_else(|| bad("is not an object that can be read"))?;
-        debug_assert!(raw.get().starts_with('{'), "only an object reads as members");
         let version = meta.version.ok_or_else(|| bad("lacks `io.modelcontextprotocol/protocolVersion`"))?;
-        let version: String =
-            serde_json::from_str(version.get()).map_err(|_| bad("has a protocol version that is not a string"))?;
+        let version = string(version.get()).ok_or_else(|| bad("has a protocol version that is not a string"))?;
         match meta.capabilities {
             None => return Err(bad("lacks `io.modelcontextprotocol/clientCapabilities`")),
             Some(raw) if !raw.get().starts_with('{') => {
@@ -96,7 +112,7 @@ impl<'a> Gate<'a> {
             }
             Some(_) => {}
         }
-        if meta.client.is_some_and(|raw| serde_json::from_str::<Implementation>(raw.get()).is_err()) {
+        if meta.client.is_some_and(|raw| object::<Implementation<'_>>(raw.get()).is_none()) {
             return Err(bad("has a clientInfo without a string `name` and `version`"));
         }
         if meta.log_level.is_some_and(|raw| !is_log_level(raw.get())) {
@@ -116,7 +132,7 @@ impl<'a> Gate<'a> {
             _ => None,
         };
         // A body without the member, or with one that is no string, is refused for that by the method itself.
-        match source.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok()) {
+        match source.and_then(string) {
             Some(name) => self.same(NAME, &name, true),
             None => Ok(()),
         }
@@ -145,11 +161,22 @@ impl<'a> Gate<'a> {
 
 /// The least an `Implementation` has.
 #[derive(Deserialize)]
-struct Implementation {
-    #[serde(rename = "name")]
-    _name: String,
-    #[serde(rename = "version")]
-    _version: String,
+struct Implementation<'a> {
+    #[serde(borrow, rename = "name")]
+    _name: Cow<'a, str>,
+    #[serde(borrow, rename = "version")]
+    _version: Cow<'a, str>,
+}
+
+/// An object read as a `T`. An array is none, though its elements would do for the members of a `T`.
+fn object<'a, T: Deserialize<'a>>(raw: &'a str) -> Option<T> {
+    if raw.starts_with('{') { serde_json::from_str(raw).ok() } else { None }
+}
+
+/// The text of a JSON string, without a copy where nothing in it is escaped.
+fn string(raw: &str) -> Option<Cow<'_, str>> {
+    let inner = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'))?;
+    if inner.contains('\\') { serde_json::from_str(raw).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(inner)) }
 }
 
 fn is_log_level(raw: &str) -> bool {

@@ -1,6 +1,8 @@
 //! The stdio transport, server end: one message per line in, one per line out, nothing else on the output. Works over any
 //! byte stream; only [`serve_process`] knows the standard streams. (basic/transports/stdio)
 
+mod process;
+
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +11,8 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use wire::Transport;
 use wire::framing::Piece;
 use wire::framing::lines::Lines;
+
+pub use self::process::serve_process;
 
 use super::conversation::{Bounds, Conversation};
 use crate::service::{RpcError, Service};
@@ -30,15 +34,6 @@ impl Default for Limits {
     fn default() -> Self {
         Self { line: 16 << 20, queue: 64 << 20, flights: 1 << 16, grace: Duration::from_millis(500) }
     }
-}
-
-/// Serves over this process's standard streams until the input ends, or until told to stop.
-pub async fn serve_process(
-    service: Arc<dyn Service>,
-    limits: Limits,
-    stop: impl Future<Output = ()>,
-) -> io::Result<()> {
-    serve_until(service, tokio::io::stdin(), tokio::io::stdout(), limits, stop).await
 }
 
 /// Serves over `reader` and `writer` until `reader` ends.
@@ -92,33 +87,39 @@ pub async fn serve_until(
     if let Some(piece) = lines.finish() {
         receive(piece, &conversation);
     }
-    let finished = conversation.finish();
-    tokio::pin!(finished);
-    let deadline = tokio::time::sleep(limits.grace);
-    tokio::pin!(deadline);
+    let mut ended = std::pin::pin!(wind_down(&conversation, limits.grace));
     loop {
         write(&conversation, &mut writer).await?;
         tokio::select! {
-            () = &mut finished => return write(&conversation, &mut writer).await,
-            () = &mut deadline => return write(&conversation, &mut writer).await,
+            () = &mut ended => return write(&conversation, &mut writer).await,
             () = outgoing.filled() => {}
         }
     }
 }
 
-/// Writes everything that waits, one line each.
+/// The input has ended: waits at most `grace` for what is still being answered.
+async fn wind_down(conversation: &Conversation, grace: Duration) {
+    let _ = tokio::time::timeout(grace, conversation.finish()).await;
+}
+
 async fn write(conversation: &Conversation, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-    let frames = conversation.outgoing().take().map_err(|_| io::Error::other("the peer does not read what we send"))?;
-    if frames.is_empty() {
+    let text = waiting(conversation)?;
+    if text.is_empty() {
         return Ok(());
     }
+    writer.write_all(&text).await?;
+    writer.flush().await
+}
+
+/// Everything that waits to be written, one line each.
+fn waiting(conversation: &Conversation) -> io::Result<Vec<u8>> {
+    let frames = conversation.outgoing().take().map_err(|_| io::Error::other("the peer does not read what we send"))?;
     let mut text = Vec::with_capacity(frames.iter().map(|frame| frame.len() + 1).sum());
     for frame in frames {
         text.extend_from_slice(&frame);
         text.push(b'\n');
     }
-    writer.write_all(&text).await?;
-    writer.flush().await
+    Ok(text)
 }
 
 fn receive(piece: Piece<'_>, conversation: &Conversation) {

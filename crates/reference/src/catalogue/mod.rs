@@ -137,7 +137,7 @@ pub enum Run<T> {
 }
 
 /// Gives an outcome at once.
-pub type Answering<T> = dyn Fn(&Server, &Invocation) -> Outcome<T> + Send + Sync;
+pub type Answering<T> = dyn Fn(&Server, &mut Invocation) -> Outcome<T> + Send + Sync;
 
 /// Sets about an outcome.
 pub type Starting<T> = dyn Fn(Server, Invocation) -> Running<T> + Send + Sync;
@@ -147,7 +147,7 @@ pub type Running<T> = Pin<Box<dyn Future<Output = Outcome<T>> + Send>>;
 
 impl<T> Run<T> {
     /// Answers at once.
-    pub fn now(run: impl Fn(&Server, &Invocation) -> Outcome<T> + Send + Sync + 'static) -> Self {
+    pub fn now(run: impl Fn(&Server, &mut Invocation) -> Outcome<T> + Send + Sync + 'static) -> Self {
         Self::Now(Arc::new(run))
     }
 

@@ -30,6 +30,11 @@ impl Invocation {
         self.arguments.get(name)?.as_str()
     }
 
+    /// The same, taken out.
+    pub fn take_text(&mut self, name: &str) -> Option<String> {
+        if let Value::String(text) = self.arguments.get_mut(name)?.take() { Some(text) } else { None }
+    }
+
     /// A whole number among the arguments.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.arguments.get(name)?.as_u64()
@@ -101,6 +106,11 @@ impl Outcome<Messages> {
 pub(crate) trait Finished: Serialize + Send + 'static {
     /// Takes out what `revision` does not have.
     fn fit(&mut self, revision: Revision);
+
+    /// About how long its texts are.
+    fn length(&self) -> usize {
+        0
+    }
 }
 
 /// A complete result of a tool.
@@ -121,6 +131,11 @@ impl Finished for Output {
         if !revision.at_least(R2025_06_18) {
             self.structured = None;
         }
+    }
+
+    fn length(&self) -> usize {
+        let text = |content: &Content| if let Content::Text { text } = content { text.len() } else { 0 };
+        self.content.iter().map(text).sum()
     }
 }
 

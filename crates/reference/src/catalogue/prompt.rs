@@ -49,7 +49,7 @@ impl Prompt {
     pub fn now(
         name: impl Into<Text>,
         description: impl Into<Text>,
-        run: impl Fn(&Server, &Invocation) -> Outcome<Messages> + Send + Sync + 'static,
+        run: impl Fn(&Server, &mut Invocation) -> Outcome<Messages> + Send + Sync + 'static,
     ) -> Self {
         Self::new(name, description, Run::now(run))
     }

@@ -78,7 +78,7 @@ impl Tool {
     pub fn now(
         name: impl Into<Text>,
         description: impl Into<Text>,
-        run: impl Fn(&Server, &Invocation) -> Outcome + Send + Sync + 'static,
+        run: impl Fn(&Server, &mut Invocation) -> Outcome + Send + Sync + 'static,
     ) -> Self {
         Self::new(name, description, Run::now(run))
     }

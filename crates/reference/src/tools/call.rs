@@ -47,8 +47,8 @@ struct Ready<'a> {
 /// Finds the tool and checks everything that can be wrong with a call before it runs.
 fn prepare<'a>(server: &'a Server, call: &Call) -> Result<Ready<'a>, Box<Outcome>> {
     let refused = |error| Box::new(Outcome::Refused(error));
-    params::meta(call).map_err(refused)?;
     let mut params: Params = params::read(call).map_err(refused)?;
+    params.meta = params.meta.map(params::Meta::checked).transpose().map_err(refused)?;
     let toolbox = &server.state().toolbox;
     let revision = call.context.revision;
     let index = toolbox

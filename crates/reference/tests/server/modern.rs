@@ -121,6 +121,29 @@ async fn metadata_comes_before_headers_and_headers_before_the_version() {
 }
 
 #[tokio::test]
+async fn metadata_is_one_object() {
+    let client = Client::start().await;
+    let good = modern_request("server/discover", json!({}));
+    let headers = modern_headers(&good);
+    let meta = &good["params"]["_meta"];
+    let list = json!(["2026-07-28", {}]);
+    for params in [
+        json!({ "_meta": list }).to_string(),
+        json!({ "_meta": null }).to_string(),
+        json!([meta]).to_string(),
+        format!(r#"{{"_meta":{meta},"\u005fmeta":{meta}}}"#),
+    ] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{params}}}"#);
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        refused(&client.post(&headers, &text).await, 400, -32602);
+    }
+    let mut escaped = good.to_string();
+    escaped = escaped.replacen("_meta", "\\u005fmeta", 1).replace("\"2026-07-28\"", "\"2026-07\\u002d28\"");
+    let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(client.post(&headers, &escaped).await.status, 200, "{escaped}");
+}
+
+#[tokio::test]
 async fn what_marks_a_request_as_modern() {
     let client = Client::start().await;
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;

@@ -2,12 +2,16 @@
 
 /// The media type a `Content-Type` value names, lower case, without parameters.
 pub fn media_type(content_type: &str) -> String {
-    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    essence(content_type).to_ascii_lowercase()
+}
+
+fn essence(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
 }
 
 /// Whether a `Content-Type` value names `expected`, parameters and case aside.
 pub fn has_media_type(content_type: &str, expected: &str) -> bool {
-    media_type(content_type) == expected.to_ascii_lowercase()
+    essence(content_type).eq_ignore_ascii_case(expected)
 }
 
 /// Whether an `Accept` value allows an answer of `media_type`: of the ranges that match, the most specific decides, and a
@@ -42,8 +46,8 @@ impl Range<'_> {
 }
 
 fn ranges(accept: &str) -> impl Iterator<Item = Range<'_>> {
-    split(accept, ',').map(|range| {
-        let mut parts = split(range, ';');
+    split(accept, b',').map(|range| {
+        let mut parts = split(range, b';');
         let name = parts.next().unwrap_or_default().trim();
         let refused = |part: &str| {
             part.trim().split_once('=').is_some_and(|(name, q)| {
@@ -55,15 +59,26 @@ fn ranges(accept: &str) -> impl Iterator<Item = Range<'_>> {
 }
 
 /// Splits at `separator`, but not inside a quoted string.
-fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
+fn split(text: &str, separator: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = unquoted(text.as_bytes(), separator);
+        rest = end.map(|end| &text[end + 1..]);
+        Some(&text[..end.unwrap_or(text.len())])
+    })
+}
+
+/// Where the first `separator` outside a quoted string stands.
+fn unquoted(text: &[u8], separator: u8) -> Option<usize> {
     let mut quoted = false;
     let mut escaped = false;
-    text.split(move |c| {
-        let ends = c == separator && !quoted;
-        match c {
+    text.iter().position(|&byte| {
+        let ends = byte == separator && !quoted;
+        match byte {
             _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
             _ => {}
         }
         ends

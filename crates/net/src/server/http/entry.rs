@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use wire::http::{EVENT_STREAM, JSON};
-use wire::message::{Malformed, Packet, parse};
+use wire::message::{Malformed, Packet, parse_owned};
 use wire::{Era, Kind, Message, RequestId};
 
 use super::accept::{accepts, is_json, is_trusted};
@@ -95,7 +94,7 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: Incoming) -> Response {
         Ok(text) => text,
         Err(response) => return response,
     };
-    match parse(&text) {
+    match parse_owned(text) {
         Ok(Packet::Message(message)) => receive(shared, parts.headers, message).await,
         Ok(Packet::Batch(batch)) => legacy::batch(shared, parts.headers, batch).await,
         Err(malformed) => malformed_body(&malformed),
@@ -103,18 +102,30 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: Incoming) -> Response {
 }
 
 /// Reads a body within its bounds.
-pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<Bytes, Response> {
+pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<Vec<u8>, Response> {
     let limits = &shared.options.limits;
     if body.size_hint().lower() > limits.body as u64 {
         return Err(too_large(limits.body));
     }
-    let collected = Limited::new(body, limits.body).collect();
-    match tokio::time::timeout(limits.body_time, collected).await {
-        Ok(Ok(text)) => Ok(text.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(limits.body)),
-        Ok(Err(_)) => Err(status(StatusCode::BAD_REQUEST)),
+    match tokio::time::timeout(limits.body_time, collect(body, limits.body)).await {
+        Ok(collected) => collected,
         Err(_) => Err(close(status(StatusCode::REQUEST_TIMEOUT))),
     }
+}
+
+/// The whole body in one piece, which the message then keeps.
+async fn collect(mut body: Incoming, most: usize) -> Result<Vec<u8>, Response> {
+    // What a client announces costs nothing yet to send: it gets that much room at once only where it is little.
+    const AT_ONCE: u64 = 128 << 10;
+    let mut text = Vec::with_capacity(body.size_hint().lower().min(AT_ONCE) as usize);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| status(StatusCode::BAD_REQUEST))?.into_data() else { continue };
+        if data.len() > most - text.len() {
+            return Err(too_large(most));
+        }
+        text.extend_from_slice(&data);
+    }
+    Ok(text)
 }
 
 fn too_large(most: usize) -> Response {

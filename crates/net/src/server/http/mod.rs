@@ -250,6 +250,23 @@ async fn accept_one(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(
     Some((stream, place))
 }
 
+fn protocol(limits: &Limits) -> http1::Builder {
+    // What hyper takes unless told otherwise. Told, it allocates for as many with every request.
+    const HEADERS: usize = 100;
+    // A head and a body of 64 KiB come in one piece, with one system call and no timer for the rest.
+    const READ: usize = 128 << 10;
+    let mut protocol = http1::Builder::new();
+    protocol
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_time)
+        .max_buf_size(limits.head.max(READ))
+        .max_header_size(limits.head);
+    if limits.headers != HEADERS {
+        protocol.max_headers(limits.headers);
+    }
+    protocol
+}
+
 async fn serve_connection(stream: TcpStream, shared: Arc<Shared>, place: OwnedSemaphorePermit) {
     let _ = stream.set_nodelay(true);
     serve_stream(stream, shared, place).await;
@@ -266,16 +283,11 @@ async fn serve_stream(
         let (shared, peer) = (Arc::clone(&shared), peer.clone());
         async move { Ok::<_, std::convert::Infallible>(entry::respond(&shared, &peer, request).await) }
     });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head_time)
-        .max_buf_size(limits.head.max(8 << 10))
-        .max_headers(limits.headers)
-        .serve_connection(TokioIo::new(stream), service)
-        .with_upgrades();
+    let connection = protocol(limits).serve_connection(TokioIo::new(stream), service).with_upgrades();
     tokio::pin!(connection);
     let closing = shared.closing.clone();
     tokio::select! {
+        biased;
         _ = &mut connection => {}
         () = peer.cut.notified() => {}
         () = closing.wait() => {

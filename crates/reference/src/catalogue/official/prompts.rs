@@ -41,12 +41,12 @@ fn user(contents: &[Value]) -> Outcome<Messages> {
     Outcome::messages(contents.iter().map(|content| json!({ "role": "user", "content": content })).collect())
 }
 
-fn with_arguments(_: &Server, invocation: &Invocation) -> Outcome<Messages> {
+fn with_arguments(_: &Server, invocation: &mut Invocation) -> Outcome<Messages> {
     let argument = |name| invocation.text(name).unwrap_or_default();
     user(&[text(format!("Prompt with arguments: arg1='{}', arg2='{}'", argument("arg1"), argument("arg2")))])
 }
 
-fn with_resource(_: &Server, invocation: &Invocation) -> Outcome<Messages> {
+fn with_resource(_: &Server, invocation: &mut Invocation) -> Outcome<Messages> {
     let uri = invocation.text("resourceUri").unwrap_or_default();
     let resource = json!({ "uri": uri, "mimeType": "text/plain", "text": "Embedded resource content for testing." });
     user(&[json!({ "type": "resource", "resource": resource }), text("Please process the resource above.")])

@@ -45,7 +45,7 @@ fn link(server: &Server, revision: Revision) -> Content {
     Content::ResourceLink { resource: resource.unwrap_or_else(|| json!({})) }
 }
 
-fn everything(server: &Server, invocation: &Invocation) -> Outcome {
+fn everything(server: &Server, invocation: &mut Invocation) -> Outcome {
     let revision = invocation.call.context.revision;
     // Annotations tell who a block is for and how much it matters.
     let annotations = json!({ "audience": ["user"], "priority": 0.9 });

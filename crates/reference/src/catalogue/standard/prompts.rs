@@ -89,7 +89,7 @@ fn describe_sound() -> Outcome<Messages> {
     Outcome::messages(vec![user(audio), user(text("What do you hear?"))])
 }
 
-fn summarize_resource(server: &Server, invocation: &Invocation) -> Outcome<Messages> {
+fn summarize_resource(server: &Server, invocation: &mut Invocation) -> Outcome<Messages> {
     let Some(resource) = server.contents(invocation.text("uri").unwrap_or_default()) else {
         return Outcome::Refused(RpcError::invalid_params("Invalid params: `uri` names no resource"));
     };

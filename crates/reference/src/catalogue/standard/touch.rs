@@ -13,7 +13,7 @@ pub(super) fn tool() -> Tool {
         .hints(Hints::CHANGES)
 }
 
-fn run(server: &Server, invocation: &Invocation) -> Outcome {
+fn run(server: &Server, invocation: &mut Invocation) -> Outcome {
     let uri = invocation.text("uri").unwrap_or(COUNTER);
     if server.touch(uri) {
         Outcome::text(format!("Touched {uri}"))
