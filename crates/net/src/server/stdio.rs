@@ -5,12 +5,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use wire::Transport;
 use wire::framing::Piece;
 use wire::framing::lines::Lines;
 
 use super::conversation::Conversation;
+use super::manners::Manners;
 use crate::service::{RpcError, Service};
 
 /// Bounds of a stdio conversation.
@@ -33,6 +34,47 @@ impl Default for Limits {
 /// Serves over this process's standard streams until the input ends.
 pub async fn serve_process(service: Arc<dyn Service>, limits: Limits) -> io::Result<()> {
     serve(service, tokio::io::stdin(), tokio::io::stdout(), limits).await
+}
+
+/// Serves over this process's standard streams, with what crosses them altered.
+pub async fn serve_process_with(service: Arc<dyn Service>, limits: Limits, manners: &dyn Manners) -> io::Result<()> {
+    let (reader, fed) = tokio::io::duplex(64 << 10);
+    let (kept, writer) = tokio::io::duplex(64 << 10);
+    let most = limits.line as u64;
+    let feeding = async {
+        // Held until the very end: dropped, it would be the end of the input.
+        let mut fed = fed;
+        alter(tokio::io::stdin(), &mut fed, most, |line| manners.line_in(line)).await?;
+        if !manners.ends_with_input() {
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    };
+    let writing = async {
+        let mut stdout = tokio::io::stdout();
+        stdout.write_all(&manners.first_words()).await?;
+        stdout.flush().await?;
+        alter(kept, &mut stdout, most, |line| manners.line_out(line)).await
+    };
+    tokio::try_join!(feeding, writing, serve(service, reader, writer, limits)).map(|_| ())
+}
+
+/// Passes lines on, each altered and none longer than `most`, until the source ends.
+async fn alter(
+    source: impl AsyncRead + Unpin,
+    sink: &mut (impl AsyncWrite + Unpin),
+    most: u64,
+    edit: impl Fn(Vec<u8>) -> Vec<u8>,
+) -> io::Result<()> {
+    let mut source = BufReader::new(source);
+    loop {
+        let mut line = Vec::new();
+        if (&mut source).take(most).read_until(b'\n', &mut line).await? == 0 {
+            return Ok(());
+        }
+        sink.write_all(&edit(line)).await?;
+        sink.flush().await?;
+    }
 }
 
 /// Serves over `reader` and `writer` until `reader` ends.

@@ -13,6 +13,7 @@ use wire::framing::sse::Block;
 
 use super::events::{Cursor, EventStream, Next};
 use super::outbox::Outbox;
+use crate::server::manners::Edit;
 use crate::service::Pending;
 
 /// The body of a response.
@@ -23,6 +24,8 @@ pub(crate) enum Body {
     Stream(Box<Stream>),
     /// A legacy event stream, from some event on.
     Events(Box<Events>),
+    /// Another body, each piece of it altered.
+    Edited(Box<Self>, Edit),
 }
 
 /// A modern response stream. Dropping it, as hyper does when the client is gone, drops the request's future with it: that
@@ -151,17 +154,25 @@ impl hyper::body::Body for Body {
             Self::Whole(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
             Self::Stream(stream) => stream.poll(context),
             Self::Events(events) => events.poll(context),
+            Self::Edited(body, edit) => {
+                let polled = Pin::new(body.as_mut()).poll_frame(context);
+                polled.map(|frame| frame.map(|frame| frame.map(|frame| frame.map_data(edit))))
+            }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
+        match self {
+            Self::Whole(text) => text.is_none(),
+            Self::Edited(body, _) => body.is_end_stream(),
+            Self::Stream(_) | Self::Events(_) => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
-            Self::Stream(_) | Self::Events(_) => SizeHint::default(),
+            Self::Stream(_) | Self::Events(_) | Self::Edited(..) => SizeHint::default(),
         }
     }
 }

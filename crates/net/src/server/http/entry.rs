@@ -16,6 +16,7 @@ use super::accept::{accepts, is_json, is_trusted};
 use super::body::Body;
 use super::{Shared, legacy, modern};
 use crate::server::gate::Gate;
+use crate::server::manners::{Alteration, Manners, Outgoing};
 use crate::service::{Answer, RpcError, code};
 
 /// A response of this endpoint.
@@ -23,6 +24,30 @@ pub(super) type Response = hyper::Response<Body>;
 
 /// Answers one HTTP request.
 pub(super) async fn respond(shared: &Arc<Shared>, request: Request<Incoming>) -> Response {
+    match &shared.options.manners {
+        None => answer(shared, request).await,
+        Some(manners) => misbehave(manners.as_ref(), shared, request).await,
+    }
+}
+
+/// Answers one HTTP request with its head and its response altered.
+async fn misbehave(manners: &dyn Manners, shared: &Arc<Shared>, request: Request<Incoming>) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let asked = parts.clone();
+    manners.head(&mut parts);
+    let (mut head, mut body) = answer(shared, Request::from_parts(parts, body)).await.into_parts();
+    let text = if let Body::Whole(text) = &body { text.clone() } else { None };
+    let mut outgoing = Outgoing { status: &mut head.status, headers: &mut head.headers, text, body: Alteration::None };
+    manners.response(&asked, &mut outgoing);
+    match outgoing.body {
+        Alteration::None => {}
+        Alteration::Replaced(text) => body = Body::Whole(Some(text)),
+        Alteration::Edited(edit) => body = Body::Edited(Box::new(body), edit),
+    }
+    Response::from_parts(head, body)
+}
+
+async fn answer(shared: &Arc<Shared>, request: Request<Incoming>) -> Response {
     let (parts, body) = request.into_parts();
     if parts.uri.path() != shared.options.path {
         return status(StatusCode::NOT_FOUND);
@@ -57,7 +82,14 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: Incoming) -> Response {
         Err(response) => return response,
     };
     match parse(&text) {
-        Ok(Packet::Message(message)) => receive(shared, parts.headers, message).await,
+        Ok(Packet::Message(message)) => match &shared.options.manners {
+            None => receive(shared, parts.headers, message).await,
+            Some(manners) => {
+                let mut headers = parts.headers;
+                let message = manners.message(message, &mut headers);
+                receive(shared, headers, message).await
+            }
+        },
         Ok(Packet::Batch(batch)) => legacy::batch(shared, parts.headers, batch).await,
         Err(malformed) => malformed_body(&malformed),
     }

@@ -24,6 +24,7 @@ use tokio::task::JoinHandle;
 
 use self::sessions::Sessions;
 use super::link::Closing;
+use super::manners::Manners;
 use crate::service::Service;
 
 /// How the endpoint behaves.
@@ -35,6 +36,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Refuse a legacy request of a session at 2025-06-18 or later that lacks `MCP-Protocol-Version`.
     pub strict: bool,
+    /// Misbehaviour on purpose.
+    pub manners: Option<Arc<dyn Manners>>,
     /// Bounds.
     pub limits: Limits,
 }
@@ -76,7 +79,7 @@ pub struct Limits {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { path: "/mcp".to_owned(), hosts: Vec::new(), strict: false, limits: Limits::default() }
+        Self { path: "/mcp".to_owned(), hosts: Vec::new(), strict: false, manners: None, limits: Limits::default() }
     }
 }
 
