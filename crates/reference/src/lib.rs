@@ -5,6 +5,7 @@ mod answer;
 mod completion;
 mod discover;
 mod dispatch;
+pub mod faults;
 mod hub;
 mod lifecycle;
 mod logging;
@@ -22,7 +23,9 @@ use std::sync::Arc;
 
 use net::server::{http, stdio};
 use net::service::{Call, Reply, Service};
+use wire::Transport;
 
+use crate::faults::{Crossing, Faulty};
 use crate::hub::Hub;
 use crate::resources::Shelf;
 use crate::seal::Seal;
@@ -39,11 +42,19 @@ pub struct Options {
     pub ttl_ms: u64,
     /// How the HTTP endpoint behaves.
     pub http: http::Options,
+    /// What is wrong with it, on purpose.
+    pub faults: Vec<&'static faults::Fault>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { resources_per_page: 3, items_per_page: 100, ttl_ms: 60_000, http: http::Options::default() }
+        Self {
+            resources_per_page: 3,
+            items_per_page: 100,
+            ttl_ms: 60_000,
+            http: http::Options::default(),
+            faults: Vec::new(),
+        }
     }
 }
 
@@ -82,13 +93,28 @@ impl Service for Server {
     }
 }
 
+/// The server, with the faults that are wanted of it around it.
+fn service(options: Options) -> Arc<dyn Service> {
+    let faults = options.faults.clone();
+    let server = Server::new(options);
+    if faults.is_empty() { Arc::new(server) } else { Arc::new(Faulty::new(server, faults)) }
+}
+
 /// Serves over this process's standard streams until the input ends.
 pub async fn serve_stdio(options: Options) -> io::Result<()> {
-    stdio::serve_process(Arc::new(Server::new(options)), stdio::Limits::default()).await
+    if options.faults.is_empty() {
+        return stdio::serve_process(Arc::new(Server::new(options)), stdio::Limits::default()).await;
+    }
+    let crossing = Crossing::new(&options.faults, Transport::Stdio);
+    stdio::serve_process_with(service(options), stdio::Limits::default(), &crossing).await?;
+    if crossing.fails_at_end() { Err(io::Error::other("this fault is wanted")) } else { Ok(()) }
 }
 
 /// Serves over HTTP until the returned handle is shut down or dropped.
 pub async fn serve_http(address: SocketAddr, options: Options) -> io::Result<http::Server> {
-    let http = options.http.clone();
-    http::listen(Arc::new(Server::new(options)), address, http).await
+    let mut http = options.http.clone();
+    if !options.faults.is_empty() {
+        http.manners = Some(Arc::new(Crossing::new(&options.faults, Transport::StreamableHttp)));
+    }
+    http::listen(service(options), address, http).await
 }
