@@ -1,6 +1,7 @@
 //! The command line as it is typed. What it means is [`check::CheckArgs::meaning`] and the like.
 
 pub(crate) mod check;
+pub(crate) mod faults;
 
 use std::net::SocketAddr;
 
@@ -46,14 +47,16 @@ pub(crate) struct ExplainArgs {
 
 /// Arguments of `serve`.
 #[derive(Args)]
-#[group(required = true, multiple = false)]
+#[command(group(clap::ArgGroup::new("how").required(true)))]
 pub(crate) struct ServeArgs {
     /// Speak over stdin and stdout
-    #[arg(long)]
+    #[arg(long, group = "how")]
     pub(crate) stdio: bool,
     /// Listen for Streamable HTTP at http://ADDR/mcp; port 0 picks a free one
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", group = "how")]
     pub(crate) http: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) faults: faults::FaultArgs,
 }
 
 /// Reads the command line; on `--help`, `--version` and mistakes the exit code to end with.
@@ -70,7 +73,7 @@ pub(crate) fn read() -> Result<Verb, Exit> {
 }
 
 /// How alike two ids must be for one to be a slip for the other.
-const ALIKE: f64 = 0.8;
+pub(crate) const ALIKE: f64 = 0.8;
 
 /// Says that there is no such rule, and which may have been meant.
 pub(crate) fn unknown_rule(id: &str) -> Exit {
