@@ -8,6 +8,7 @@ pub mod catalogue;
 mod completion;
 mod discover;
 mod dispatch;
+pub mod faults;
 mod hub;
 mod lifecycle;
 mod logging;
@@ -25,8 +26,10 @@ use std::sync::Arc;
 
 use net::server::{http, stdio};
 use net::service::{Call, Reply, Service};
+use wire::Transport;
 
 use crate::catalogue::{Catalogue, Kind, Switches};
+use crate::faults::{Crossing, Faulty};
 use crate::hub::{Change, Hub};
 use crate::resources::Shelf;
 use crate::seal::Seal;
@@ -45,6 +48,8 @@ pub struct Options {
     pub ttl_ms: u64,
     /// How the HTTP endpoint behaves.
     pub http: http::Options,
+    /// What is wrong with it, on purpose.
+    pub faults: Vec<&'static faults::Fault>,
 }
 
 impl Default for Options {
@@ -55,6 +60,7 @@ impl Default for Options {
             items_per_page: 100,
             ttl_ms: 60_000,
             http: http::Options::default(),
+            faults: Vec::new(),
         }
     }
 }
@@ -88,12 +94,29 @@ impl Server {
 
     /// Serves over this process's standard streams until the input ends or `stop` is done.
     pub async fn stdio(&self, stop: impl Future<Output = ()>) -> io::Result<()> {
-        stdio::serve_process(Arc::new(self.clone()), stdio::Limits::default(), stop).await
+        let faults = &self.0.options.faults;
+        if faults.is_empty() {
+            return stdio::serve_process(self.service(), stdio::Limits::default(), stop).await;
+        }
+        let crossing = Crossing::new(faults, Transport::Stdio);
+        stdio::serve_process_with(self.service(), stdio::Limits::default(), &crossing, stop).await?;
+        if crossing.fails_at_end() { Err(io::Error::other("this fault is wanted")) } else { Ok(()) }
     }
 
     /// Serves over HTTP, and what [`http::Options::beside`] has, until the returned handle is shut down or dropped.
     pub async fn http(&self, address: SocketAddr) -> io::Result<http::Server> {
-        http::listen(Arc::new(self.clone()), address, self.0.options.http.clone()).await
+        let Options { faults, http, .. } = &self.0.options;
+        let mut http = http.clone();
+        if !faults.is_empty() {
+            http.manners = Some(Arc::new(Crossing::new(faults, Transport::StreamableHttp)));
+        }
+        http::listen(self.service(), address, http).await
+    }
+
+    /// What answers: this server, with the faults that are wanted of it around it.
+    fn service(&self) -> Arc<dyn Service> {
+        let faults = &self.0.options.faults;
+        if faults.is_empty() { Arc::new(self.clone()) } else { Arc::new(Faulty::new(self.clone(), faults.clone())) }
     }
 
     pub(crate) fn state(&self) -> &State {

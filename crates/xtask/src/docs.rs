@@ -1,5 +1,7 @@
 //! The rule reference under `docs/rules/`: one page per page of the specification, made from the book. `--check` only
-//! compares, for CI.
+//! compares, for CI. And the table of faults in `docs/faults.md`.
+
+mod faults;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,7 +24,8 @@ pub fn run(args: &[String]) -> Verdict {
     };
     let folder = root().join("docs/rules");
     let pages = pages();
-    if check { compare(&folder, &pages) } else { write(&folder, &pages) }
+    let fresh = if check { compare(&folder, &pages) } else { write(&folder, &pages) }?;
+    Ok(faults::table(check)? && fresh)
 }
 
 fn write(folder: &PathBuf, pages: &BTreeMap<String, String>) -> Verdict {

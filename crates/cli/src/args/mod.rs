@@ -1,6 +1,7 @@
 //! The command line as it is typed. What it means is [`check::CheckArgs::meaning`] and the like.
 
 pub(crate) mod check;
+pub(crate) mod faults;
 
 use std::net::SocketAddr;
 
@@ -47,7 +48,7 @@ pub(crate) struct ExplainArgs {
 /// Arguments of `serve`.
 #[derive(Args)]
 #[group(skip)]
-#[command(group(clap::ArgGroup::new("way").required(true).multiple(true).args(["stdio", "http"])))]
+#[command(group(clap::ArgGroup::new("way").required(true).multiple(true).args(["stdio", "http", "list"])))]
 #[command(after_help = "\
 Examples:
   proof serve --stdio                              for a client that starts it
@@ -83,6 +84,8 @@ pub(crate) struct ServeArgs {
     /// What to offer
     #[arg(long, value_name = "NAME", default_value = "standard")]
     pub(crate) catalog: Catalog,
+    #[command(flatten)]
+    pub(crate) faults: faults::FaultArgs,
 }
 
 /// A catalogue that is built in.
@@ -108,7 +111,7 @@ pub(crate) fn read() -> Result<Verb, Exit> {
 }
 
 /// How alike two ids must be for one to be a slip for the other.
-const ALIKE: f64 = 0.8;
+pub(crate) const ALIKE: f64 = 0.8;
 
 /// Says that there is no such rule, and which may have been meant.
 pub(crate) fn unknown_rule(id: &str) -> Exit {

@@ -1,5 +1,6 @@
 //! `proof serve`: the reference server, over one transport or several at once.
 
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +11,19 @@ use reference::{Options, Server};
 
 use crate::args::{Catalog, ServeArgs};
 use crate::exit::{Exit, tell, usage};
+use crate::format::text::{count, wrap};
 use crate::signals::interrupted;
+use crate::verb::output;
 
 /// Serves until stdin ends, where that is a way in, or a signal comes.
 pub(crate) fn run(args: &ServeArgs) -> Exit {
+    if args.faults.list {
+        return list_faults();
+    }
+    let options = match options(args) {
+        Ok(options) => options,
+        Err(exit) => return exit,
+    };
     // One thread: a request costs less than handing it to another one would.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -22,16 +32,16 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
             return Exit::Bug;
         }
     };
-    let exit = runtime.block_on(serve(args));
+    let exit = runtime.block_on(serve(args, options));
     // A read of stdin that never ends is not waited for.
     runtime.shutdown_background();
     exit
 }
 
-async fn serve(args: &ServeArgs) -> Exit {
+async fn serve(args: &ServeArgs, options: Options) -> Exit {
     // Before anybody is told that we serve: whoever ends us at once ends us cleanly too.
     let interrupted = interrupted();
-    let server = Server::new(options(args));
+    let server = Server::new(options);
     let listening = match args.http {
         None => None,
         Some(address) => match server.http(address).await {
@@ -54,7 +64,7 @@ async fn serve(args: &ServeArgs) -> Exit {
     exit
 }
 
-fn options(args: &ServeArgs) -> Options {
+fn options(args: &ServeArgs) -> Result<Options, Exit> {
     let catalogue = match args.catalog {
         Catalog::Standard => Catalogue::standard(),
         Catalog::Official => Catalogue::official(),
@@ -62,7 +72,8 @@ fn options(args: &ServeArgs) -> Options {
     let beside = Beside { sse: args.sse, websocket: args.ws };
     let limits = http::Limits { idle: Duration::from_secs(args.idle.into()), ..http::Limits::default() };
     let http = http::Options { beside, strict: args.strict, limits, ..http::Options::default() };
-    Options { catalogue: Arc::new(catalogue), http, ..Options::default() }
+    let faults = args.faults.meaning()?;
+    Ok(Options { catalogue: Arc::new(catalogue), http, faults, ..Options::default() })
 }
 
 async fn over_stdio(server: &Server, stop: impl Future<Output = ()>) -> Exit {
@@ -90,5 +101,21 @@ fn announce(args: &ServeArgs, address: SocketAddr) {
     }
     if args.stdio {
         tell("serving stdin and stdout (their end ends it)");
+    }
+}
+
+/// Prints every fault: its name, the rule it breaks, what it does and where.
+fn list_faults() -> Exit {
+    let mut out = String::new();
+    let mut number = 0;
+    for fault in reference::faults::all() {
+        let _ = writeln!(out, "{}  {}", fault.name, fault.rule);
+        wrap(&mut out, 6, &format!("{} ({})", fault.about, fault.place()));
+        number += 1;
+    }
+    let _ = writeln!(out, "\n{}. `proof explain RULE` tells what is broken.", count(number, "fault"));
+    match output::print(&out) {
+        Ok(()) => Exit::Clean,
+        Err(exit) => exit,
     }
 }

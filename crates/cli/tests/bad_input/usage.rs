@@ -44,6 +44,23 @@ fn an_unknown_rule_to_explain() {
 }
 
 #[test]
+fn a_fault_spelled_wrong() {
+    let ran = proof(&["serve", "--stdio", "--fault", "latin-1,wrong-di"]).run();
+    ran.was_misused(&[]);
+    assert_eq!(
+        ran.stderr,
+        "error: no fault is called `wrong-di`\n  try: `wrong-id`; `proof serve --list-faults` lists every fault\n"
+    );
+}
+
+#[test]
+fn faults_are_listed_with_what_they_break() {
+    let ran = proof(&["serve", "--list-faults"]).run();
+    ran.ends_with(0);
+    assert!(ran.stdout.contains("wrong-id  jsonrpc.result-id\n"), "{}", ran.told());
+}
+
+#[test]
 fn an_unknown_revision() {
     let ran = check(&["--revision", "2025-11-26", "--", "true"]).run();
     ran.was_misused(&["unknown revision `2025-11-26`", "2025-11-25"]);

@@ -94,6 +94,12 @@ impl Link {
         Self { outlet, session, closing }
     }
 
+    /// The same link, but what it sends goes where `route` says.
+    #[must_use]
+    pub fn rerouted(&self, route: impl FnOnce(Arc<dyn Outlet>) -> Arc<dyn Outlet>) -> Self {
+        Self { outlet: route(Arc::clone(&self.outlet)), ..self.clone() }
+    }
+
     /// Sends a notification that belongs to the request.
     pub fn notify(&self, method: &str, params: impl Serialize) -> Result<(), Gone> {
         self.send(render(None, method, Some(params))?)

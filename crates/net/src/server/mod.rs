@@ -6,6 +6,7 @@ mod conversation;
 mod gate;
 pub mod http;
 pub mod link;
+pub mod manners;
 pub mod stdio;
 mod websocket;
 

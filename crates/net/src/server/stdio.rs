@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use wire::Transport;
 use wire::framing::Piece;
 use wire::framing::lines::Lines;
@@ -15,6 +15,7 @@ use wire::framing::lines::Lines;
 pub use self::process::serve_process;
 
 use super::conversation::{Bounds, Conversation};
+use super::manners::Manners;
 use crate::service::{RpcError, Service};
 
 /// Bounds of a stdio conversation.
@@ -33,6 +34,60 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self { line: 16 << 20, queue: 64 << 20, flights: 1 << 16, grace: Duration::from_millis(500) }
+    }
+}
+
+/// Serves over this process's standard streams, with what crosses them altered.
+pub async fn serve_process_with(
+    service: Arc<dyn Service>,
+    limits: Limits,
+    manners: &dyn Manners,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let (reader, fed) = tokio::io::duplex(64 << 10);
+    let (kept, writer) = tokio::io::duplex(64 << 10);
+    let most = limits.line as u64;
+    let feeding = async {
+        // Held until the very end: dropped, it would be the end of the input.
+        let mut fed = fed;
+        alter(tokio::io::stdin(), &mut fed, most, |line| manners.line_in(line)).await?;
+        if !manners.ends_with_input() {
+            std::future::pending::<()>().await;
+        }
+        Ok::<_, io::Error>(())
+    };
+    let fed_for_good = async {
+        let fed = feeding.await;
+        if fed.is_ok() { std::future::pending().await } else { fed }
+    };
+    let writing = async {
+        let mut stdout = tokio::io::stdout();
+        stdout.write_all(&manners.first_words()).await?;
+        stdout.flush().await?;
+        alter(kept, &mut stdout, most, |line| manners.line_out(line)).await
+    };
+    let serving = serve_until(service, reader, writer, limits, stop);
+    tokio::select! {
+        broken = fed_for_good => broken,
+        served = async { tokio::try_join!(writing, serving).map(|_| ()) } => served,
+    }
+}
+
+/// Passes lines on, each altered and none longer than `most`, until the source ends.
+async fn alter(
+    source: impl AsyncRead + Unpin,
+    sink: &mut (impl AsyncWrite + Unpin),
+    most: u64,
+    edit: impl Fn(Vec<u8>) -> Vec<u8>,
+) -> io::Result<()> {
+    let mut source = BufReader::new(source);
+    loop {
+        let mut line = Vec::new();
+        if (&mut source).take(most).read_until(b'\n', &mut line).await? == 0 {
+            return Ok(());
+        }
+        sink.write_all(&edit(line)).await?;
+        sink.flush().await?;
     }
 }
 

@@ -1,8 +1,8 @@
 //! Manners over HTTP: what a good server keeps apart, refuses and cleans up that no sentence demands in so many words.
 
-use wire::message::{Kind, Packet};
+use wire::message::{Kind, Packet, parse};
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
-use wire::trace::Event;
+use wire::trace::{Event, SseFields};
 use wire::{Party, Transport};
 
 use crate::basic::transports::streamable_http::reserved;
@@ -159,17 +159,24 @@ fn streams_carry_messages(view: &View<'_>) -> Verdict {
         .filter(|(event, _)| from_server(event))
         .filter_map(|(event, understood)| match understood {
             Event::Sse { packet: Some(Ok(Packet::Message(_) | Packet::Batch(_))), .. } => Some((event, String::new())),
-            Event::Sse { packet: Some(Err(bad)), .. } if !bad.fault.is_ours() => Some((event, bad.fault.to_string())),
+            Event::Sse { packet: Some(Err(bad)), .. } if !bad.fault.is_ours() => {
+                Some((event, format!("an event's data is no message: {}", bad.fault)))
+            }
+            Event::Sse { fields, packet: None } => Some((event, misnamed(fields)?)),
             _ => None,
         })
         .collect();
     Verdict::every(blocks, "no stream carried a message", |(event, fault)| {
-        if fault.is_empty() {
-            Ok(())
-        } else {
-            Err(Breach::at(*event, "", format!("an event's data is no message: {fault}")))
-        }
+        if fault.is_empty() { Ok(()) } else { Err(Breach::at(*event, "", fault.clone())) }
     })
+}
+
+/// What is wrong with a message under another name: clients that listen for messages never get it. Events of other names
+/// with data of their own are nobody's business.
+fn misnamed(fields: &SseFields) -> Option<String> {
+    let (name, data) = (fields.event.as_deref()?, fields.data.as_deref()?);
+    let is_message = matches!(parse(data.as_bytes()), Ok(Packet::Message(_)));
+    is_message.then(|| format!("a message in an event of the type `{}`", name.escape_debug()))
 }
 
 fn answers_stay_home(view: &View<'_>) -> Verdict {

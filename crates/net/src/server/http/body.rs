@@ -15,6 +15,7 @@ use wire::framing::sse::Block;
 
 use super::events::{Cursor, EventStream, Next};
 use super::outbox::Outbox;
+use crate::server::manners::Edit;
 use crate::service::Pending;
 
 /// The body of a response.
@@ -27,6 +28,8 @@ pub(crate) enum Body {
     Events(Box<Events>),
     /// Whatever a task hands over, until it hangs up.
     Relay(Box<Relay>),
+    /// Another body, each piece of it altered.
+    Edited(Box<Self>, Edit),
 }
 
 /// Events that a task renders and hands over one by one.
@@ -175,17 +178,25 @@ impl hyper::body::Body for Body {
             Self::Stream(stream) => stream.poll(context),
             Self::Events(events) => events.poll(context),
             Self::Relay(relay) => relay.poll(context),
+            Self::Edited(body, edit) => {
+                let polled = Pin::new(body.as_mut()).poll_frame(context);
+                polled.map(|frame| frame.map(|frame| frame.map(|frame| frame.map_data(edit))))
+            }
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
+        match self {
+            Self::Whole(text) => text.is_none(),
+            Self::Edited(body, _) => body.is_end_stream(),
+            Self::Stream(_) | Self::Events(_) | Self::Relay(_) => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
-            Self::Stream(_) | Self::Events(_) | Self::Relay(_) => SizeHint::default(),
+            Self::Stream(_) | Self::Events(_) | Self::Relay(_) | Self::Edited(..) => SizeHint::default(),
         }
     }
 }

@@ -15,6 +15,7 @@ use super::accept::{accepts, is_json, is_trusted};
 use super::body::Body;
 use super::{MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, legacy, modern, old_sse, upgrade};
 use crate::server::gate::Gate;
+use crate::server::manners::{Alteration, Manners, Outgoing};
 use crate::service::{Answer, RpcError, code};
 
 /// A response of these endpoints.
@@ -47,6 +48,30 @@ impl Endpoint {
 
 /// Answers one HTTP request.
 pub(super) async fn respond(shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -> Response {
+    match &shared.options.manners {
+        None => answer(shared, peer, request).await,
+        Some(manners) => misbehave(manners.as_ref(), shared, peer, request).await,
+    }
+}
+
+/// Answers one HTTP request with its head and its response altered.
+async fn misbehave(manners: &dyn Manners, shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let asked = parts.clone();
+    manners.head(&mut parts);
+    let (mut head, mut body) = answer(shared, peer, Request::from_parts(parts, body)).await.into_parts();
+    let text = if let Body::Whole(text) = &body { text.clone() } else { None };
+    let mut outgoing = Outgoing { status: &mut head.status, headers: &mut head.headers, text, body: Alteration::None };
+    manners.response(&asked, &mut outgoing);
+    match outgoing.body {
+        Alteration::None => {}
+        Alteration::Replaced(text) => body = Body::Whole(Some(text)),
+        Alteration::Edited(edit) => body = Body::Edited(Box::new(body), edit),
+    }
+    Response::from_parts(head, body)
+}
+
+async fn answer(shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -> Response {
     let Some(endpoint) = Endpoint::of(request.uri().path(), &shared.options) else {
         return status(StatusCode::NOT_FOUND);
     };
@@ -95,7 +120,14 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: Incoming) -> Response {
         Err(response) => return response,
     };
     match parse_owned(text) {
-        Ok(Packet::Message(message)) => receive(shared, parts.headers, message).await,
+        Ok(Packet::Message(message)) => match &shared.options.manners {
+            None => receive(shared, parts.headers, message).await,
+            Some(manners) => {
+                let mut headers = parts.headers;
+                let message = manners.message(message, &mut headers);
+                receive(shared, headers, message).await
+            }
+        },
         Ok(Packet::Batch(batch)) => legacy::batch(shared, parts.headers, batch).await,
         Err(malformed) => malformed_body(&malformed),
     }

@@ -28,6 +28,7 @@ use tokio::task::JoinHandle;
 use self::old_sse::Talks;
 use self::sessions::Sessions;
 use super::link::Closing;
+use super::manners::Manners;
 use crate::service::Service;
 
 /// Where the old HTTP+SSE transport opens its stream.
@@ -57,6 +58,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Refuse a legacy request of a session at 2025-06-18 or later that lacks `MCP-Protocol-Version`.
     pub strict: bool,
+    /// Misbehaviour on purpose.
+    pub manners: Option<Arc<dyn Manners>>,
     /// Bounds.
     pub limits: Limits,
 }
@@ -107,6 +110,7 @@ impl Default for Options {
             beside: Beside::default(),
             hosts: Vec::new(),
             strict: false,
+            manners: None,
             limits: Limits::default(),
         }
     }

@@ -3,6 +3,7 @@
 use wire::Transport;
 use wire::message::{Fault, Packet};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
+use wire::trace::Content;
 
 use super::faults::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both, safety};
@@ -109,15 +110,22 @@ fn call_members(view: &View<'_>) -> Verdict {
 }
 
 fn one_message(view: &View<'_>) -> Verdict {
-    let batched = view.by(view.subject().peer()).filter(|s| s.batched).map(|s| s.connection);
-    let empty = view.our_garbled().filter(|g| g.malformed.fault == Fault::EmptyBatch).map(|g| g.connection);
+    let batched = view.by(view.subject().peer()).filter(|s| s.batched).map(|s| (s.connection, s.exchange));
+    let empty =
+        view.our_garbled().filter(|g| g.malformed.fault == Fault::EmptyBatch).map(|g| (g.connection, g.exchange));
     // Found once, not for every message: a trace may hold many.
-    let asked_for: std::collections::BTreeSet<u32> = batched.chain(empty).collect();
+    let asked_for: std::collections::BTreeSet<(u32, u32)> = batched.chain(empty).collect();
+    // A body answers what was posted in its own exchange; anything else may answer whatever came on its connection.
+    let provoked = |event: usize| {
+        let frame = view.frame(event);
+        let body = matches!(frame.content, Content::Body { .. });
+        asked_for.iter().any(|&(c, x)| c == frame.connection && (!body || x == frame.exchange))
+    };
     // On a connection that negotiated 2025-03-26 a batch is legal, whatever the trace is judged at.
     let bound = |event: usize| {
         let connection = view.frame(event).connection;
         let agreed = view.handshake(connection).and_then(|c| c.result()?.get("protocolVersion")?.as_str());
-        agreed != Some("2025-03-26") && agreed != Some("2024-11-05") && !asked_for.contains(&connection)
+        agreed != Some("2025-03-26") && agreed != Some("2024-11-05") && !provoked(event)
     };
     let batches = view.events().filter(|(event, understood)| {
         matches!(understood.packet(), Some(Packet::Batch(_)))

@@ -220,7 +220,7 @@ fn answered(view: &View<'_>) -> Verdict {
         let call = quick.iter().find(|c| {
             c.request.connection == connection && c.request.message.id() == Some(&id) && c.response.is_none()
         })?;
-        (!is_excused(view, call)).then(|| {
+        (!is_excused(view, call, event)).then(|| {
             let method = call.request.message.method().unwrap_or_default().escape_debug().to_string();
             call.request.breach("", format!("`{method}` was never answered (waited {} ms)", mark.value["after_ms"]))
         })
@@ -229,15 +229,16 @@ fn answered(view: &View<'_>) -> Verdict {
     Verdict::never(waited, answers, "no request that can be answered at once was made")
 }
 
-/// A request that was cancelled, or made where the handshake was still due, or whose connection or exchange broke, or
-/// that was answered in a way that only HTTP knows, may stay without a response.
-fn is_excused(view: &View<'_>, call: &Call<'_>) -> bool {
+/// A request that was cancelled, or made where the handshake was still due, may stay without a response; so may one whose
+/// connection or exchange broke, or that was answered in a way that only HTTP knows, before it was given up: every
+/// connection ends some time.
+fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
     let request = call.request;
     let cancelled = view.by(request.from).any(|s| {
         let id = s.message.params().and_then(|p| RequestId::from_value(p.get("requestId")?));
         s.is("notifications/cancelled") && s.connection == request.connection && id.as_ref() == request.message.id()
     });
-    let ended = view.frames().any(|(_, f)| {
+    let ended = view.frames().take(given_up).any(|(_, f)| {
         let here = f.connection == request.connection && (f.exchange == request.exchange || f.exchange == 0);
         here && matches!(f.content, Content::Closed(_) | Content::Exit { .. } | Content::Response { .. })
     });

@@ -21,38 +21,39 @@ struct List<'h> {
     /// The subscription filter, in the modern era.
     filter: &'static str,
     changed: &'static str,
+    /// Whether the server said that it announces changes.
+    declared: bool,
     hint: &'h ToolCall,
 }
 
-/// The lists that declare changes, and for which a hint tells what changes them.
+/// The lists for which a hint tells what changes them. In the modern era only those that declare changes: others cannot be
+/// subscribed to. In the legacy era a server must be silent about the others, which shows only if they change.
 fn changeable(case: &Case) -> Vec<List<'_>> {
     let hints = &case.setting().hints;
-    let of = |capability: &'static str, hint: &'_ Option<ToolCall>| hint.is_some() && case.survey().has(capability);
-    let tools = of("tools.listChanged", &hints.tools_changed).then_some(&hints.tools_changed).into_iter().flatten();
-    let prompts = of("prompts.listChanged", &hints.prompts_changed).then_some(&hints.prompts_changed);
-    let resources = of("resources.listChanged", &hints.resources_changed).then_some(&hints.resources_changed);
-    let tools = tools.map(|hint| List {
-        method: "tools/list",
-        member: "tools",
-        filter: "toolsListChanged",
-        changed: "notifications/tools/list_changed",
-        hint,
+    let all = [
+        (
+            "tools",
+            ["tools/list", "tools", "toolsListChanged", "notifications/tools/list_changed"],
+            &hints.tools_changed,
+        ),
+        (
+            "prompts",
+            ["prompts/list", "prompts", "promptsListChanged", "notifications/prompts/list_changed"],
+            &hints.prompts_changed,
+        ),
+        (
+            "resources",
+            ["resources/list", "resources", "resourcesListChanged", "notifications/resources/list_changed"],
+            &hints.resources_changed,
+        ),
+    ];
+    let known = all.into_iter().filter_map(|(capability, [method, member, filter, changed], hint)| {
+        let declared = case.survey().has(&format!("{capability}.listChanged"));
+        let due = declared || (case.era() == Era::Legacy && case.survey().has(capability));
+        let hint = hint.as_ref().filter(|_| due)?;
+        Some(List { method, member, filter, changed, declared, hint })
     });
-    let prompts = prompts.into_iter().flatten().map(|hint| List {
-        method: "prompts/list",
-        member: "prompts",
-        filter: "promptsListChanged",
-        changed: "notifications/prompts/list_changed",
-        hint,
-    });
-    let resources = resources.into_iter().flatten().map(|hint| List {
-        method: "resources/list",
-        member: "resources",
-        filter: "resourcesListChanged",
-        changed: "notifications/resources/list_changed",
-        hint,
-    });
-    tools.chain(prompts).chain(resources).collect()
+    known.collect()
 }
 
 pub(super) const CHANGED: Probe =
@@ -103,7 +104,8 @@ async fn change(case: &Case, list: &List<'_>) -> Result<bool, Halt> {
         }
     }
     tools::call(case, &list.hint.tool, &list.hint.arguments, json!({})).await?;
-    Ok(case.connection().wait_for(announced, ANNOUNCEMENT).await.is_some())
+    let patience = if list.declared { ANNOUNCEMENT } else { ANNOUNCEMENT / 4 };
+    Ok(case.connection().wait_for(announced, patience).await.is_some())
 }
 
 pub(super) const LISTEN: Probe = Probe::fresh("subscriptions-listen", listen).era(Era::Modern);

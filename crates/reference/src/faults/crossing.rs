@@ -1,0 +1,163 @@
+//! What crosses the transport, altered: messages on their way in, bytes and heads on their way out. Knows no fault by name.
+
+use net::server::manners::{Alteration, Bytes, HeaderMap, Manners, Outgoing, Parts};
+use serde_json::Value;
+use wire::http::PROTOCOL_VERSION;
+use wire::message::{Packet, parse};
+use wire::{Message, Revision, Transport};
+
+use super::sessions::Ledger;
+use super::{Fault, Heard, Kind, stdio};
+
+/// The faults of a server's transport.
+#[derive(Debug)]
+pub(crate) struct Crossing {
+    faults: Vec<&'static Fault>,
+    ledger: Ledger,
+}
+
+impl Crossing {
+    /// Those of `faults` that show on a transport.
+    pub(crate) fn new(faults: &[&'static Fault], on: Transport) -> Self {
+        let shows = |fault: &&Fault| fault.transport.is_none_or(|only| only == on);
+        Self { faults: faults.iter().copied().filter(shows).collect(), ledger: Ledger::default() }
+    }
+
+    fn kinds(&self) -> impl Iterator<Item = &'static Kind> {
+        self.faults.iter().map(|fault| &fault.kind)
+    }
+
+    fn stdio(&self) -> impl Iterator<Item = stdio::Habit> {
+        self.kinds().filter_map(|kind| if let Kind::Stdio(habit) = kind { Some(*habit) } else { None })
+    }
+
+    /// Whether the process is to end badly though nothing went wrong.
+    pub(crate) fn fails_at_end(&self) -> bool {
+        self.stdio().any(|habit| matches!(habit, stdio::Habit::Fails))
+    }
+
+    /// A message that came in, as the faults let it through; `None` where none of them touches it.
+    fn heard(&self, text: &[u8], mut headers: Option<&mut HeaderMap>) -> Option<Vec<u8>> {
+        let mut edits = self.kinds().filter_map(|kind| if let Kind::Hears(edit) = kind { Some(edit) } else { None });
+        let first = edits.next()?;
+        let mut message: Value = serde_json::from_slice(text).ok().filter(Value::is_object)?;
+        for edit in std::iter::once(first).chain(edits) {
+            edit(&mut Heard { message: &mut message, headers: headers.as_deref_mut() });
+        }
+        Some(message.to_string().into_bytes())
+    }
+}
+
+/// The faults that show at the revision which a request's head names; all where it names none.
+fn showing(faults: &[&'static Fault], asked: &Parts) -> Vec<&'static Fault> {
+    let named = asked.headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
+    let revision: Option<Revision> = named.and_then(|version| version.parse().ok());
+    let shows = |fault: &&Fault| revision.is_none_or(|revision| fault.shows(revision, Transport::StreamableHttp));
+    faults.iter().copied().filter(shows).collect()
+}
+
+/// One text on its way out.
+fn say(faults: &[&'static Fault], text: Vec<u8>) -> Vec<u8> {
+    faults.iter().fold(text, |text, fault| match fault.kind {
+        Kind::Says(edit) => match serde_json::from_slice::<Value>(&text) {
+            Ok(mut value) => {
+                edit(&mut value);
+                value.to_string().into_bytes()
+            }
+            Err(_) => text,
+        },
+        Kind::Writes(edit) => edit(&text),
+        _ => text,
+    })
+}
+
+/// One event of a stream: only its data is a text.
+fn say_event(faults: &[&'static Fault], event: &[u8]) -> Vec<u8> {
+    let lines = event.split_inclusive(|b| *b == b'\n').flat_map(|line| {
+        match line.strip_prefix(b"data: ").and_then(|data| data.strip_suffix(b"\n")).filter(|data| !data.is_empty()) {
+            Some(data) => [b"data: ", say(faults, data.to_vec()).as_slice(), b"\n"].concat(),
+            None => line.to_vec(),
+        }
+    });
+    lines.collect()
+}
+
+impl Manners for Crossing {
+    fn head(&self, head: &mut Parts) {
+        for fault in showing(&self.faults, head) {
+            match &fault.kind {
+                Kind::Http(http) => (http.head)(head),
+                Kind::Sessions(habit) => self.ledger.come(*habit, head),
+                _ => {}
+            }
+        }
+    }
+
+    fn message(&self, message: Message, headers: &mut HeaderMap) -> Message {
+        let heard = self.heard(message.text().as_bytes(), Some(headers));
+        match heard.map(|text| parse(&text)) {
+            Some(Ok(Packet::Message(heard))) => heard,
+            _ => message,
+        }
+    }
+
+    fn response(&self, asked: &Parts, response: &mut Outgoing<'_>) {
+        let faults = showing(&self.faults, asked);
+        for fault in &faults {
+            match &fault.kind {
+                Kind::Http(http) => (http.response)(asked, response),
+                Kind::Sessions(habit) => self.ledger.go(*habit, response.headers),
+                _ => {}
+            }
+        }
+        if !matches!(response.body, Alteration::None) {
+            return;
+        }
+        if let Some(text) = &response.text {
+            response.body = Alteration::Replaced(say(&faults, text.to_vec()).into());
+            return;
+        }
+        let asked = asked.clone();
+        response.body = Alteration::Edited(Box::new(move |event| {
+            let said: Bytes = say_event(&faults, &event).into();
+            faults.iter().fold(said, |event, fault| match &fault.kind {
+                Kind::Http(http) => http.event.map_or(event.clone(), |edit| edit(&asked, event)),
+                _ => event,
+            })
+        }));
+    }
+
+    fn first_words(&self) -> Vec<u8> {
+        self.stdio()
+            .flat_map(|habit| if let stdio::Habit::Greets(words) = habit { words } else { b"" }.to_vec())
+            .collect()
+    }
+
+    fn line_in(&self, line: Vec<u8>) -> Vec<u8> {
+        let line = self.stdio().fold(line, |line, habit| match habit {
+            stdio::Habit::Reads(edit) => edit(line),
+            _ => line,
+        });
+        match self.heard(&line, None) {
+            Some(mut heard) => {
+                heard.push(b'\n');
+                heard
+            }
+            None => line,
+        }
+    }
+
+    fn line_out(&self, line: Vec<u8>) -> Vec<u8> {
+        let text = line.strip_suffix(b"\n").unwrap_or(&line).to_vec();
+        let mut said = say(&self.faults, text);
+        said.push(b'\n');
+        self.stdio().fold(said, |line, habit| match habit {
+            stdio::Habit::Prints(edit) => edit(line),
+            _ => line,
+        })
+    }
+
+    fn ends_with_input(&self) -> bool {
+        !self.stdio().any(|habit| matches!(habit, stdio::Habit::Lingers))
+    }
+}

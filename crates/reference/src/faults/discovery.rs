@@ -1,0 +1,127 @@
+//! Faults of `server/discover` and of versions in the modern era.
+
+use net::server::manners::{HeaderValue, StatusCode};
+use serde_json::{Value, json};
+use wire::Revision;
+use wire::http::PROTOCOL_VERSION;
+
+use super::http::status;
+use super::{Asked, Fault, HTTP, Http, Kind, drop_member, fault};
+
+const DISCOVER: &str = "server/discover";
+
+pub(super) const FAULTS: &[Fault] = &[
+    modern(
+        "any-version-served",
+        "versioning.unsupported-refused",
+        "a request of a version that never was is served",
+        Kind::Hears(|heard| {
+            let version = heard.meta("protocolVersion").as_str().map(str::parse::<Revision>);
+            if version.is_some_and(|version| version.is_err()) {
+                heard.set_meta("protocolVersion", json!(Revision::NEWEST.as_str()));
+                if let Some(headers) = heard.headers.as_deref_mut() {
+                    headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(Revision::NEWEST.as_str()));
+                }
+            }
+        }),
+    ),
+    modern(
+        "versions-not-listed",
+        "versioning.supported-listed",
+        "the error for an unsupported version does not list those that are",
+        Kind::Says(|message| refusal(message, |data| drop_member(data, "supported"))),
+    ),
+    modern(
+        "version-not-named",
+        "versioning.requested-named",
+        "the error for an unsupported version does not name it",
+        Kind::Says(|message| refusal(message, |data| drop_member(data, "requested"))),
+    ),
+    modern(
+        "versions-disagree",
+        "versioning.lists-agree",
+        "the error for an unsupported version lists others than discovery",
+        Kind::Says(|message| {
+            refusal(message, |data| data["supported"] = json!([Revision::NEWEST.as_str(), "2031-01-01"]));
+        }),
+    ),
+    modern(
+        "unsupported-version-200",
+        "http.unsupported-version-400",
+        "the error for an unsupported version comes with status 200",
+        Kind::Http(Http { response: |_, response| status(response, -32022, StatusCode::OK), ..HTTP }),
+    )
+    .http(),
+    modern(
+        "no-versions-listed",
+        "discover.versions-listed",
+        "every other discovery lists no version",
+        Kind::Answers(|asked, answer| relist(asked, answer, json!([]))),
+    ),
+    modern(
+        "own-version-not-listed",
+        "discover.own-version-listed",
+        "every other discovery does not list the version that it is served under",
+        Kind::Answers(|asked, answer| relist(asked, answer, json!(["2025-11-25"]))),
+    ),
+    modern(
+        "no-capabilities-listed",
+        "discover.capabilities-listed",
+        "discovery tells no capabilities",
+        Kind::Results(DISCOVER, |answer| drop_member(&mut answer["result"], "capabilities")),
+    ),
+    modern(
+        "discovery-nameless",
+        "discover.server-info",
+        "discovery does not name the server",
+        Kind::Results(DISCOVER, |answer| {
+            drop_member(&mut answer["result"]["_meta"], "io.modelcontextprotocol/serverInfo");
+        }),
+    ),
+    modern(
+        "embedded-without-resources",
+        "tools.embedded-need-resources",
+        "a tool returns an embedded resource, and resources are not declared",
+        Kind::Results(DISCOVER, |answer| undeclare(answer, "resources")),
+    ),
+    modern(
+        "completion-not-declared",
+        "completion.capability-declared",
+        "arguments are completed though `completions` is not declared",
+        Kind::Answers(|asked, answer| match asked.message["method"].as_str() {
+            Some(DISCOVER) => undeclare(answer, "completions"),
+            Some("completion/complete") if answer["result"].is_object() => {
+                answer["result"]["completion"] = json!({ "values": ["one", "two"] });
+            }
+            _ => {}
+        }),
+    ),
+    modern(
+        "log-not-declared",
+        "logging.capability-declared",
+        "log messages are sent though `logging` is not declared",
+        Kind::Results(DISCOVER, |answer| undeclare(answer, "logging")),
+    ),
+];
+
+const fn modern(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
+    fault(name, rule, about, kind).modern()
+}
+
+/// Alters the data of the error for an unsupported version.
+fn refusal(message: &mut Value, edit: fn(&mut Value)) {
+    if message.pointer("/error/code").is_some_and(|code| *code == -32022) {
+        edit(&mut message["error"]["data"]);
+    }
+}
+
+/// Other versions in every other discovery: in all of them, nobody would know that this is a modern server.
+fn relist(asked: &Asked, answer: &mut Value, versions: Value) {
+    if asked.is(DISCOVER) && !asked.is_odd() && answer["result"].is_object() {
+        answer["result"]["supportedVersions"] = versions;
+    }
+}
+
+fn undeclare(answer: &mut Value, capability: &str) {
+    drop_member(&mut answer["result"]["capabilities"], capability);
+}

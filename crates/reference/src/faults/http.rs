@@ -1,0 +1,165 @@
+//! Faults of the HTTP endpoint: who is let in, statuses, content types.
+
+use net::server::manners::{Alteration, Bytes, HeaderValue, Method, Outgoing, StatusCode};
+use serde_json::Value;
+use wire::revision::R2025_06_18;
+
+use super::{Fault, HTTP, Http, Kind, fault};
+
+pub(super) const FAULTS: &[Fault] = &[
+    http(
+        "origin-ignored",
+        "http.origin-validated",
+        "requests from any origin are served",
+        Http { head: |head| _ = head.headers.remove("origin"), ..HTTP },
+    ),
+    http(
+        "origin-400",
+        "http.origin-forbidden",
+        "a foreign origin is answered with 400",
+        Http {
+            response: |_, response| {
+                if *response.status == StatusCode::FORBIDDEN {
+                    *response.status = StatusCode::BAD_REQUEST;
+                }
+            },
+            ..HTTP
+        },
+    ),
+    http(
+        "host-ignored",
+        "safety.foreign-host-refused",
+        "requests to any host are served",
+        Http { head: |head| _ = head.headers.insert("host", HeaderValue::from_static("localhost")), ..HTTP },
+    ),
+    http(
+        "accepted-200",
+        "http.accepted-202",
+        "notifications are accepted with 200",
+        Http { response: |_, response| accept(response, StatusCode::OK, b""), ..HTTP },
+    ),
+    http(
+        "accepted-with-body",
+        "http.accepted-empty",
+        "the 202 that accepts a notification has a body",
+        Http { response: |_, response| accept(response, StatusCode::ACCEPTED, b"{}"), ..HTTP },
+    ),
+    http(
+        "answers-notifications",
+        "jsonrpc.notifications-unanswered",
+        "notifications are answered with a result",
+        Http {
+            response: |_, response| {
+                accept(response, StatusCode::OK, b"{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}");
+            },
+            ..HTTP
+        },
+    ),
+    http(
+        "json-as-html",
+        "http.request-answered-json-or-stream",
+        "JSON is declared to be HTML",
+        Http {
+            response: |_, response| {
+                let json = HeaderValue::from_static("application/json");
+                if response.headers.get("content-type") == Some(&json) && *response.status == StatusCode::OK {
+                    response.headers.insert("content-type", HeaderValue::from_static("text/html"));
+                }
+            },
+            ..HTTP
+        },
+    ),
+    http(
+        "unknown-method-200",
+        "http.unknown-method-404",
+        "the error for an unknown method comes with status 200",
+        Http { response: |_, response| status(response, -32601, StatusCode::OK), ..HTTP },
+    )
+    .modern(),
+    http(
+        "malformed-meta-200",
+        "http.malformed-meta-400",
+        "the error for missing metadata comes with status 200",
+        Http { response: |_, response| status(response, -32602, StatusCode::OK), ..HTTP },
+    )
+    .modern(),
+    http(
+        "missing-capability-200",
+        "http.missing-capability-400",
+        "the error for a missing capability comes with status 200",
+        Http { response: |_, response| status(response, -32021, StatusCode::OK), ..HTTP },
+    )
+    .modern(),
+    http(
+        "bad-version-header-200",
+        "http.bad-version-header-400",
+        "the error for an unsupported version header comes with status 200",
+        Http {
+            response: |asked, response| {
+                if asked.headers.contains_key("mcp-protocol-version") {
+                    status(response, -32600, StatusCode::OK);
+                }
+            },
+            ..HTTP
+        },
+    )
+    .since(R2025_06_18)
+    .legacy(),
+    http(
+        "garbage-accepted",
+        "safety.garbage-refused",
+        "a body that is no message is answered with 202",
+        Http {
+            response: |_, response| {
+                if code(response) == Some(-32700) {
+                    *response.status = StatusCode::ACCEPTED;
+                    response.body = Alteration::Replaced(Bytes::new());
+                }
+            },
+            ..HTTP
+        },
+    ),
+    http(
+        "get-as-json",
+        "http.get-stream-or-405",
+        "a GET is answered with 200 and no stream",
+        Http {
+            response: |asked, response| {
+                if asked.method == Method::GET && *response.status == StatusCode::OK {
+                    response.headers.insert("content-type", HeaderValue::from_static("application/json"));
+                    response.body = Alteration::Replaced(Bytes::from_static(b"{}"));
+                }
+            },
+            ..HTTP
+        },
+    )
+    .legacy(),
+];
+
+const fn http(name: &'static str, rule: &'static str, about: &'static str, http: Http) -> Fault {
+    fault(name, rule, about, Kind::Http(http)).http()
+}
+
+/// Another status and body where a notification was accepted.
+fn accept(response: &mut Outgoing<'_>, status: StatusCode, body: &'static [u8]) {
+    if *response.status == StatusCode::ACCEPTED {
+        *response.status = status;
+        if !body.is_empty() {
+            response.headers.insert("content-type", HeaderValue::from_static("application/json"));
+        }
+        response.body = Alteration::Replaced(Bytes::from_static(body));
+    }
+}
+
+/// The code of the error that the body is.
+fn code(response: &Outgoing<'_>) -> Option<i64> {
+    let message: Value = serde_json::from_slice(response.text.as_ref()?).ok()?;
+    message.pointer("/error/code")?.as_i64()
+}
+
+/// Another status for one kind of error.
+pub(super) fn status(response: &mut Outgoing<'_>, of: i64, status: StatusCode) {
+    if code(response) == Some(of) {
+        *response.status = status;
+    }
+}

@@ -1,0 +1,131 @@
+//! Faults of the legacy handshake, and of what it negotiates.
+
+use serde_json::{Value, json};
+use wire::Revision;
+use wire::revision::R2025_06_18;
+
+use super::{Asked, Fault, Heard, Kind, drop_member, fault};
+
+const INITIALIZE: &str = "initialize";
+
+pub(super) const FAULTS: &[Fault] = &[
+    legacy(
+        "capabilities-not-told",
+        "lifecycle.capabilities-told",
+        "`initialize` is answered without capabilities",
+        Kind::Results(INITIALIZE, |answer| drop_member(&mut answer["result"], "capabilities")),
+    ),
+    legacy(
+        "server-info-not-told",
+        "lifecycle.server-info-told",
+        "`initialize` is answered without `serverInfo`",
+        Kind::Results(INITIALIZE, |answer| drop_member(&mut answer["result"], "serverInfo")),
+    ),
+    legacy(
+        "version-not-echoed",
+        "lifecycle.version-echoed",
+        "a client that asks for the oldest version is offered the newest, one that asks for an unknown one the oldest",
+        Kind::Answers(|asked, answer| {
+            if asks_for(asked, |version| version == Some(Revision::R2024_11_05)) {
+                offer(answer, Revision::NEWEST_LEGACY.as_str());
+            }
+            if asks_for(asked, |version| version.is_none()) {
+                offer(answer, Revision::R2024_11_05.as_str());
+            }
+        }),
+    ),
+    legacy(
+        "version-parroted",
+        "lifecycle.version-alternative",
+        "any version that a client asks for is said to be supported",
+        Kind::Answers(|asked, answer| {
+            if asks_for(asked, |version| version.is_none()) {
+                offer(answer, asked.param("protocolVersion").as_str().unwrap_or_default());
+            }
+        }),
+    ),
+    legacy(
+        "version-oldest-offered",
+        "lifecycle.version-latest",
+        "a client that asks for an unknown version is offered the oldest",
+        Kind::Answers(|asked, answer| {
+            if asks_for(asked, |version| version.is_none()) {
+                offer(answer, Revision::R2024_11_05.as_str());
+            }
+        }),
+    ),
+    legacy(
+        "samples-the-incapable",
+        "lifecycle.sampling-negotiated",
+        "a client is asked for sampling that it did not declare",
+        Kind::Hears(|heard| declare(heard, "sampling")),
+    ),
+    legacy(
+        "roots-of-the-incapable",
+        "lifecycle.roots-negotiated",
+        "a client is asked for roots that it did not declare",
+        Kind::Hears(|heard| declare(heard, "roots")),
+    ),
+    legacy(
+        "elicits-from-the-incapable",
+        "lifecycle.elicitation-negotiated",
+        "a client is asked for elicitation that it did not declare",
+        Kind::Hears(|heard| declare(heard, "elicitation")),
+    )
+    .since(R2025_06_18),
+    legacy(
+        "list-changes-not-declared",
+        "lifecycle.list-changes-negotiated",
+        "changed lists are announced though `listChanged` is not declared",
+        Kind::Results(INITIALIZE, |answer| {
+            for list in ["tools", "resources", "prompts"] {
+                drop_member(&mut answer["result"]["capabilities"][list], "listChanged");
+            }
+        }),
+    ),
+    legacy(
+        "logging-not-declared",
+        "lifecycle.logging-negotiated",
+        "log messages are sent though `logging` is not declared",
+        Kind::Results(INITIALIZE, |answer| drop_member(&mut answer["result"]["capabilities"], "logging")),
+    ),
+    fault(
+        "asks-of-another-version",
+        "lifecycle.version-respected",
+        "a client of an old version is asked for elicitation, which that version does not have",
+        Kind::Handles(|asked, link, reply| {
+            if asked.is("tools/call") {
+                let params =
+                    json!({ "message": "Your name?", "requestedSchema": { "type": "object", "properties": {} } });
+                let request =
+                    json!({ "jsonrpc": "2.0", "id": "name", "method": "elicitation/create", "params": params });
+                let _ = link.send(request.to_string());
+            }
+            reply
+        }),
+    )
+    .until(Revision::R2025_03_26),
+];
+
+const fn legacy(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
+    fault(name, rule, about, kind).legacy()
+}
+
+/// Whether it is a greeting for a version of which `is` is true; `None` stands for one that there never was.
+fn asks_for(asked: &Asked, is: fn(Option<Revision>) -> bool) -> bool {
+    let version = asked.param("protocolVersion").as_str();
+    asked.is(INITIALIZE) && version.is_some_and(|version| is(version.parse().ok()))
+}
+
+fn offer(answer: &mut Value, version: &str) {
+    if answer["result"].is_object() {
+        answer["result"]["protocolVersion"] = json!(version);
+    }
+}
+
+/// Lets a client declare what it did not.
+fn declare(heard: &mut Heard<'_>, capability: &str) {
+    if heard.is(INITIALIZE) && heard.message["params"]["capabilities"].is_object() {
+        heard.message["params"]["capabilities"][capability] = json!({});
+    }
+}

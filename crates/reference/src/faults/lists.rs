@@ -1,0 +1,74 @@
+//! Faults of paging and caching, which lists have in common.
+
+use serde_json::{Value, json};
+
+use super::base::error;
+use super::{Fault, Kind, drop_member, fault};
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "pages-in-circles",
+        "pagination.comes-to-an-end",
+        "every page of the resources leads to the second",
+        Kind::Answers(|asked, answer| {
+            if asked.is("resources/list") && answer["result"].is_object() {
+                let cursor = asked.param("cursor");
+                let next = if cursor.is_null() { answer["result"]["nextCursor"].clone() } else { cursor.clone() };
+                answer["result"]["nextCursor"] = next;
+            }
+        }),
+    ),
+    fault(
+        "cursors-fade",
+        "pagination.cursors-stable",
+        "every other time a cursor is refused that was given out",
+        Kind::Answers(|asked, answer| {
+            if asked.is("resources/list") && !asked.param("cursor").is_null() && asked.is_odd() {
+                *answer = error(asked, -32602, "Invalid params: this cursor is used up");
+            }
+        }),
+    ),
+    fault(
+        "any-cursor-taken",
+        "pagination.invalid-cursor-refused",
+        "a cursor that was never given out is answered with an empty page",
+        Kind::Answers(|asked, answer| {
+            if asked.is("tools/list") && asked.param("cursor").is_string() && answer.get("error").is_some() {
+                *answer = json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": empty(asked.is_modern()) });
+            }
+        }),
+    ),
+    fault(
+        "no-caching-hints",
+        "caching.hints-present",
+        "lists have no caching hints",
+        Kind::Results("tools/list", |answer| drop_member(&mut answer["result"], "ttlMs")),
+    )
+    .modern(),
+    fault(
+        "ttl-negative",
+        "caching.ttl-not-negative",
+        "lists are to be kept for less than no time",
+        Kind::Results("tools/list", |answer| answer["result"]["ttlMs"] = json!(-1)),
+    )
+    .modern(),
+    fault(
+        "scope-by-page",
+        "caching.scope-same-on-all-pages",
+        "the pages of one list have different cache scopes",
+        Kind::Answers(|asked, answer| {
+            if asked.is("resources/list") && asked.param("cursor").is_string() && answer["result"].is_object() {
+                answer["result"]["cacheScope"] = json!("private");
+            }
+        }),
+    )
+    .modern(),
+];
+
+fn empty(modern: bool) -> Value {
+    if modern {
+        json!({ "tools": [], "resultType": "complete", "ttlMs": 0, "cacheScope": "public" })
+    } else {
+        json!({ "tools": [] })
+    }
+}

@@ -1,0 +1,119 @@
+//! Faults of `_meta`, and of what a modern request must say of its client.
+
+use serde_json::{Value, json};
+
+use super::base::error;
+use super::{Fault, Heard, Kind, drop_member, errors, fault};
+
+const COMPLETE: &str = "completion/complete";
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "meta-prefix",
+        "meta.prefix-labels",
+        "completions have a `_meta` key whose prefix has a label that begins with a digit",
+        Kind::Results(COMPLETE, |answer| note(answer, "example.9lives/cat", json!(1))),
+    )
+    .modern(),
+    fault(
+        "meta-name",
+        "meta.key-names",
+        "completions have a `_meta` key that ends with a dash",
+        Kind::Results(COMPLETE, |answer| note(answer, "example/cat-", json!(1))),
+    )
+    .modern(),
+    fault(
+        "meta-domain-forwards",
+        "meta.reverse-dns",
+        "completions have a `_meta` key whose prefix is a domain name written forwards",
+        Kind::Results(COMPLETE, |answer| note(answer, "tools.example.com/cat", json!(1))),
+    )
+    .modern(),
+    fault(
+        "traceparent-malformed",
+        "meta.traceparent",
+        "completions have a `traceparent` that is none",
+        Kind::Results(COMPLETE, |answer| note(answer, "traceparent", json!("00-cafe-01"))),
+    )
+    .modern(),
+    fault(
+        "tracestate-malformed",
+        "meta.tracestate",
+        "completions have a `tracestate` that is none",
+        Kind::Results(COMPLETE, |answer| note(answer, "tracestate", json!("=nothing"))),
+    )
+    .modern(),
+    fault(
+        "baggage-malformed",
+        "meta.baggage",
+        "completions have `baggage` that is none",
+        Kind::Results(COMPLETE, |answer| note(answer, "baggage", json!("no baggage at all"))),
+    )
+    .modern(),
+    fault(
+        "meta-not-required",
+        "meta.required-enforced",
+        "a request without the client's capabilities is served",
+        Kind::Hears(|heard| {
+            if heard.is_modern() && heard.meta("clientCapabilities").is_null() {
+                heard.set_meta("clientCapabilities", json!({}));
+            }
+        }),
+    )
+    .modern(),
+    fault(
+        "asks-the-incapable",
+        "meta.undeclared-not-used",
+        "a client is asked for input that it did not declare",
+        Kind::Hears(capable),
+    )
+    .modern(),
+    fault(
+        "missing-capability-code",
+        "meta.missing-capability-refused",
+        "a missing capability is answered with the code for invalid params",
+        Kind::Errors("tools/call", |answer| errors::recode(answer, -32021, -32602)),
+    )
+    .modern(),
+    fault(
+        "missing-capability-not-named",
+        "meta.missing-capability-listed",
+        "the error for a missing capability does not say which",
+        Kind::Errors("tools/call", |answer| drop_member(&mut answer["error"], "data")),
+    )
+    .modern(),
+    fault(
+        "nameless-server",
+        "meta.server-info",
+        "results do not name the server",
+        Kind::Answers(|asked, answer| {
+            if asked.is_modern() && !asked.is("server/discover") && answer["result"].is_object() {
+                drop_member(&mut answer["result"]["_meta"], "io.modelcontextprotocol/serverInfo");
+            }
+        }),
+    )
+    .modern(),
+    fault(
+        "clients-by-name",
+        "meta.client-info-ignored",
+        "a client whose name has a dash is refused the list of tools",
+        Kind::Answers(|asked, answer| {
+            let dashed = asked.meta("clientInfo")["name"].as_str().is_some_and(|name| name.contains('-'));
+            if asked.is("tools/list") && dashed {
+                *answer = error(asked, -32603, "This client is not supported");
+            }
+        }),
+    )
+    .modern(),
+];
+
+fn note(answer: &mut Value, key: &str, value: Value) {
+    answer["result"]["_meta"][key] = value;
+}
+
+/// Every client counts as one that can do everything.
+fn capable(heard: &mut Heard<'_>) {
+    if heard.is("tools/call") && heard.is_modern() {
+        heard.set_meta("clientCapabilities", json!({ "elicitation": {}, "sampling": {}, "roots": {} }));
+    }
+}

@@ -1,0 +1,269 @@
+//! Deliberate violations, one at a time or several: to test clients with, and to prove that our own rules notice. They
+//! stand beside the server, which knows nothing of them: a fault alters what goes in or what comes out, by decorating the
+//! service ([`service`]) or the transport ([`crossing`]). One table per family.
+
+mod base;
+mod completion;
+mod crossing;
+mod discovery;
+mod errors;
+mod headers;
+mod http;
+mod lifecycle;
+mod lists;
+mod meta;
+mod patterns;
+mod prompts;
+mod resources;
+mod rounds;
+mod service;
+mod sessions;
+mod stdio;
+mod streams;
+mod tools;
+
+use net::server::manners::{Bytes, HeaderMap, Outgoing, Parts};
+use net::service::{Call, Context, Link, Reply};
+use serde_json::Value;
+use wire::revision::{R2024_11_05, R2026_07_28};
+use wire::{Era, Revision, Transport};
+
+pub(crate) use self::crossing::Crossing;
+pub(crate) use self::service::Faulty;
+
+/// One deliberate violation.
+#[derive(Debug)]
+pub struct Fault {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// The rule it breaks.
+    pub rule: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// The first revision it shows at.
+    pub since: Revision,
+    /// The last one.
+    pub until: Revision,
+    /// The only transport it shows on; `None` for all.
+    pub transport: Option<Transport>,
+    kind: Kind,
+}
+
+/// What a fault gets hold of.
+enum Kind {
+    /// A request or notification that came in, before anything looks at it.
+    Hears(fn(&mut Heard<'_>)),
+    /// The result of a method, within its envelope.
+    Results(&'static str, fn(&mut Value)),
+    /// The error of a method, within its envelope.
+    Errors(&'static str, fn(&mut Value)),
+    /// A list: a copy of its first item, altered, is added under this member.
+    Lists(&'static str, &'static str, fn(&mut Value)),
+    /// The answer of the service, before the transport has it.
+    Answers(fn(&Asked, &mut Value)),
+    /// A notification or request that a request sends beside its answer.
+    Notes(&'static str, fn(&mut Value)),
+    /// What a request sends beside its answer: nothing, the same or more.
+    Tells(fn(&Asked, Value) -> Vec<Value>),
+    /// The whole handling of a request.
+    Handles(fn(&Asked, &Link, Reply) -> Reply),
+    /// Every message on its way out, errors of the transport included.
+    Says(fn(&mut Value)),
+    /// Every message on its way out, as bytes.
+    Writes(fn(&[u8]) -> Vec<u8>),
+    /// HTTP: the head of a request and the response to it.
+    Http(Http),
+    /// HTTP: ids of sessions.
+    Sessions(sessions::Habit),
+    /// stdio: lines and the ends of the process.
+    Stdio(stdio::Habit),
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Kind")
+    }
+}
+
+/// A fault of the HTTP endpoint.
+struct Http {
+    head: fn(&mut Parts),
+    response: fn(&Parts, &mut Outgoing<'_>),
+    /// Alters each event of a stream that answers the request; the bytes are whole events.
+    event: Option<fn(&Parts, Bytes) -> Bytes>,
+}
+
+const HTTP: Http = Http { head: |_| (), response: |_, _| (), event: None };
+
+/// A message that came in. Over HTTP with its headers.
+struct Heard<'h> {
+    message: &'h mut Value,
+    headers: Option<&'h mut HeaderMap>,
+}
+
+impl Heard<'_> {
+    fn is(&self, method: &str) -> bool {
+        self.message["method"] == method
+    }
+
+    /// The reserved member of its `_meta`; null where there is none.
+    fn meta(&self, name: &str) -> &Value {
+        &self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")]
+    }
+
+    fn set_meta(&mut self, name: &str, value: Value) {
+        self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")] = value;
+    }
+
+    fn is_modern(&self) -> bool {
+        let version = self.message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
+        version.is_some()
+    }
+}
+
+/// A request that the service is asked.
+struct Asked {
+    message: Value,
+    context: Context,
+}
+
+impl Asked {
+    fn new(call: &Call) -> Self {
+        Self { message: call.message.value().clone(), context: call.context.clone() }
+    }
+
+    fn is(&self, method: &str) -> bool {
+        self.message["method"] == method
+    }
+
+    fn param(&self, name: &str) -> &Value {
+        &self.message["params"][name]
+    }
+
+    /// The reserved member of its `_meta`; null where there is none.
+    fn meta(&self, name: &str) -> &Value {
+        &self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")]
+    }
+
+    fn is_modern(&self) -> bool {
+        self.context.era() == Era::Modern
+    }
+
+    /// Whether it is every other request of a client that counts its ids up.
+    fn is_odd(&self) -> bool {
+        self.message["id"].as_i64().is_some_and(|id| id % 2 != 0)
+    }
+}
+
+fn drop_member(value: &mut Value, name: &str) {
+    if let Some(members) = value.as_object_mut() {
+        members.remove(name);
+    }
+}
+
+/// A fault that shows at every revision, over every transport.
+const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
+    Fault { name, rule, about, since: R2024_11_05, until: R2026_07_28, transport: None, kind }
+}
+
+impl Fault {
+    const fn since(mut self, since: Revision) -> Self {
+        self.since = since;
+        self
+    }
+
+    const fn until(mut self, until: Revision) -> Self {
+        self.until = until;
+        self
+    }
+
+    const fn modern(self) -> Self {
+        self.since(R2026_07_28)
+    }
+
+    const fn legacy(self) -> Self {
+        self.until(Revision::NEWEST_LEGACY)
+    }
+
+    const fn on(mut self, transport: Transport) -> Self {
+        self.transport = Some(transport);
+        self
+    }
+
+    const fn http(self) -> Self {
+        self.on(Transport::StreamableHttp)
+    }
+
+    const fn stdio(self) -> Self {
+        self.on(Transport::Stdio)
+    }
+
+    /// Whether it shows at `revision` over `transport`.
+    pub fn shows(&self, revision: Revision, transport: Transport) -> bool {
+        revision.at_least(self.since)
+            && self.until.at_least(revision)
+            && self.transport.is_none_or(|only| only == transport)
+    }
+
+    /// Where it shows, in words.
+    pub fn place(&self) -> String {
+        let transport = self.transport.map_or("any transport", Transport::as_str);
+        let revisions = match (self.since == R2024_11_05, self.until == R2026_07_28) {
+            (true, true) => "any revision".to_owned(),
+            (true, false) if self.until == Revision::NEWEST_LEGACY => "legacy era".to_owned(),
+            (true, false) => format!("up to {}", self.until),
+            (false, true) if self.since == R2026_07_28 => "modern era".to_owned(),
+            (false, true) => format!("from {}", self.since),
+            (false, false) if self.since == self.until => self.since.to_string(),
+            (false, false) => format!("{} to {}", self.since, self.until),
+        };
+        format!("{transport}, {revisions}")
+    }
+}
+
+const FAMILIES: [&[Fault]; 17] = [
+    base::FAULTS,
+    errors::FAULTS,
+    meta::FAULTS,
+    lifecycle::FAULTS,
+    discovery::FAULTS,
+    tools::FAULTS,
+    resources::FAULTS,
+    prompts::FAULTS,
+    completion::FAULTS,
+    lists::FAULTS,
+    patterns::FAULTS,
+    rounds::FAULTS,
+    stdio::FAULTS,
+    http::FAULTS,
+    headers::FAULTS,
+    sessions::FAULTS,
+    streams::FAULTS,
+];
+
+/// Every fault, family by family.
+pub fn all() -> impl Iterator<Item = &'static Fault> {
+    FAMILIES.into_iter().flatten()
+}
+
+/// The fault of this name.
+pub fn find(name: &str) -> Option<&'static Fault> {
+    all().find(|fault| fault.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::all;
+
+    #[test]
+    fn names_are_unique_and_plain() {
+        let mut seen = BTreeSet::new();
+        for fault in all() {
+            assert!(seen.insert(fault.name), "{} stands twice", fault.name);
+            assert!(fault.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
+            assert!(fault.until.at_least(fault.since), "{} shows nowhere", fault.name);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Faults of progress, cancellation, logging and subscriptions.
+
+use std::time::Duration;
+
+use net::service::{Link, Reply};
+use serde_json::{Value, json};
+
+use super::{Asked, Fault, Kind, drop_member, fault};
+
+const PROGRESS: &str = "notifications/progress";
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "progress-stands-still",
+        "progress.increases",
+        "every report of progress tells the same",
+        Kind::Notes(PROGRESS, |message| message["params"]["progress"] = json!(1)),
+    ),
+    fault(
+        "progress-token-unknown",
+        "progress.known-tokens",
+        "progress is reported for a token that nobody gave",
+        Kind::Notes(PROGRESS, |message| message["params"]["progressToken"] = json!("nobodys")),
+    ),
+    fault(
+        "progress-after-answer",
+        "progress.stops",
+        "progress is reported once more after the answer",
+        Kind::Handles(progress_later),
+    )
+    .stdio(),
+    fault(
+        "cancellation-ignored",
+        "cancellation.not-answered",
+        "a cancelled request is worked on and answered",
+        Kind::Hears(|heard| {
+            if heard.is("notifications/cancelled") {
+                heard.message["method"] = json!("notifications/ignored");
+            }
+        }),
+    )
+    .legacy(),
+    fault(
+        "log-level-ignored",
+        "logging.level-honoured",
+        "log messages are sent at the least level, whatever was asked for",
+        Kind::Notes("notifications/message", |message| message["params"]["level"] = json!("debug")),
+    ),
+    fault(
+        "log-unasked",
+        "logging.only-when-asked",
+        "a log message is sent for each tool call, asked for or not",
+        Kind::Handles(|asked, link, reply| {
+            if asked.is("tools/call") {
+                let _ = link.notify("notifications/message", json!({ "level": "info", "data": "A tool is called" }));
+            }
+            reply
+        }),
+    )
+    .modern(),
+    fault(
+        "log-level-any",
+        "logging.invalid-level-refused",
+        "a log level that does not exist is taken for `debug`",
+        Kind::Hears(|heard| {
+            if heard.is("logging/setLevel") {
+                heard.message["params"]["level"] = json!("debug");
+            }
+            if heard.is_modern() && !heard.meta("logLevel").is_null() {
+                heard.set_meta("logLevel", json!("debug"));
+            }
+        }),
+    ),
+    fault(
+        "log-on-subscription",
+        "logging.not-on-subscriptions",
+        "a log message is sent on each subscription",
+        Kind::Tells(|_, message| {
+            if message["method"] != ACKNOWLEDGED {
+                return vec![message];
+            }
+            let params = json!({ "_meta": message["params"]["_meta"], "level": "info", "data": "Subscribed" });
+            vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params })]
+        }),
+    )
+    .modern(),
+    fault(
+        "subscription-not-acknowledged",
+        "subscriptions.acknowledged",
+        "subscriptions are not acknowledged",
+        Kind::Tells(|_, message| if message["method"] == ACKNOWLEDGED { Vec::new() } else { vec![message] }),
+    )
+    .modern(),
+    fault(
+        "subscription-acknowledged-late",
+        "subscriptions.acknowledged-first",
+        "a change is announced before the subscription is acknowledged",
+        Kind::Tells(|_, message| {
+            if message["method"] == ACKNOWLEDGED { vec![change(&message, "tools"), message] } else { vec![message] }
+        }),
+    )
+    .modern(),
+    fault(
+        "subscription-id-missing",
+        "subscriptions.id-carried",
+        "changes are announced without the subscription's id",
+        Kind::Notes("notifications/tools/list_changed", |message| {
+            drop_member(&mut message["params"]["_meta"], SUBSCRIPTION);
+        }),
+    )
+    .modern(),
+    fault(
+        "changes-unasked",
+        "subscriptions.nothing-unasked",
+        "changed tools are announced to whoever subscribed, be it to something else",
+        Kind::Tells(|_, message| {
+            if message["method"] == ACKNOWLEDGED {
+                vec![message.clone(), change(&message, "tools")]
+            } else {
+                vec![message]
+            }
+        }),
+    )
+    .modern(),
+];
+
+/// A changed list, announced on the subscription that `acknowledged` opens.
+fn change(acknowledged: &Value, list: &str) -> Value {
+    let params = json!({ "_meta": acknowledged["params"]["_meta"] });
+    json!({ "jsonrpc": "2.0", "method": format!("notifications/{list}/list_changed"), "params": params })
+}
+
+fn progress_later(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+    let token = asked.message["params"]["_meta"]["progressToken"].clone();
+    let Reply::Later(pending) = reply else { return reply };
+    let link = link.clone();
+    Reply::later(async move {
+        let answer = pending.await;
+        if !token.is_null() {
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                let _ = link.notify(PROGRESS, json!({ "progressToken": token, "progress": 1000 }));
+            });
+        }
+        answer
+    })
+}

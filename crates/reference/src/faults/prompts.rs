@@ -1,0 +1,70 @@
+//! Faults of prompts.
+
+use serde_json::{Value, json};
+
+use super::{Fault, Kind, drop_member, fault};
+
+const GET: &str = "prompts/get";
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "unknown-prompt-code",
+        "prompts.unknown-refused",
+        "a prompt that does not exist is answered with the code for an internal error",
+        Kind::Errors(GET, |answer| about(answer, "Unknown prompt", -32603)),
+    ),
+    fault(
+        "missing-argument-code",
+        "prompts.missing-arguments-refused",
+        "a missing argument of a prompt is answered with the code for an internal error",
+        Kind::Errors(GET, |answer| about(answer, "Invalid params: argument", -32603)),
+    ),
+    fault(
+        "prompt-image-not-base64",
+        "prompts.images-encoded",
+        "the image in a prompt is not Base64",
+        Kind::Results(GET, |answer| each(answer, "image", |content| content["data"] = json!("not encoded!"))),
+    ),
+    fault(
+        "prompt-resource-without-uri",
+        "prompts.embedded-uri",
+        "a resource embedded in a prompt has a text for a URI that is none",
+        Kind::Results(GET, |answer| each(answer, "resource", |content| content["resource"]["uri"] = json!("no uri"))),
+    ),
+    fault(
+        "prompt-resource-empty",
+        "prompts.embedded-content",
+        "a resource embedded in a prompt has neither text nor blob",
+        Kind::Results(GET, |answer| {
+            each(answer, "resource", |content| {
+                drop_member(&mut content["resource"], "text");
+                drop_member(&mut content["resource"], "blob");
+            });
+        }),
+    ),
+    fault(
+        "prompt-changes-silent",
+        "prompts.list-changed-sent",
+        "a changed list of prompts is not announced",
+        Kind::Tells(
+            |_, message| {
+                if message["method"] == "notifications/prompts/list_changed" { Vec::new() } else { vec![message] }
+            },
+        ),
+    )
+    .modern(),
+];
+
+/// Another code for the error whose message begins so.
+fn about(answer: &mut Value, beginning: &str, code: i64) {
+    if answer["error"]["message"].as_str().is_some_and(|message| message.starts_with(beginning)) {
+        answer["error"]["code"] = json!(code);
+    }
+}
+
+/// Alters the contents of one type in a prompt's messages.
+fn each(answer: &mut Value, kind: &str, edit: fn(&mut Value)) {
+    let messages = answer.pointer_mut("/result/messages").and_then(Value::as_array_mut);
+    let contents = messages.into_iter().flatten().filter_map(|message| message.get_mut("content"));
+    contents.filter(|content| content["type"] == *kind).for_each(edit);
+}

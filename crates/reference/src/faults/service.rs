@@ -1,0 +1,132 @@
+//! A service around the faultless one: alters answers and what is sent beside them. Knows no fault by name.
+
+use std::sync::Arc;
+
+use net::service::{Answer, Call, Context, Gone, Link, Outlet, Reply, Service};
+use serde_json::Value;
+use wire::{Message, Revision};
+
+use super::{Asked, Fault, Kind};
+
+/// A server with faults.
+pub(crate) struct Faulty<S> {
+    server: S,
+    faults: Vec<&'static Fault>,
+}
+
+impl<S> Faulty<S> {
+    pub(crate) const fn new(server: S, faults: Vec<&'static Fault>) -> Self {
+        Self { server, faults }
+    }
+}
+
+impl<S: Service> Service for Faulty<S> {
+    fn call(&self, mut call: Call) -> Reply {
+        let (revision, transport) = (call.context.revision, call.context.transport);
+        let faults: Vec<_> = self.faults.iter().copied().filter(|fault| fault.shows(revision, transport)).collect();
+        if faults.is_empty() {
+            return self.server.call(call);
+        }
+        let asked = Arc::new(Asked::new(&call));
+        for fault in faults.iter().copied().filter(|fault| fault.kind.is_about_the_rest()) {
+            let asked = Arc::clone(&asked);
+            call.link = call.link.rerouted(|outlet| Arc::new(Detour { outlet, asked, fault }));
+        }
+        let link = call.link.clone();
+        let reply = altered(self.server.call(call), &asked, &faults);
+        faults.iter().filter_map(|fault| fault.kind.handles()).fold(reply, |reply, handle| handle(&asked, &link, reply))
+    }
+
+    fn notice(&self, message: &Message, context: &Context) {
+        self.server.notice(message, context);
+    }
+
+    fn revisions(&self) -> &[Revision] {
+        self.server.revisions()
+    }
+}
+
+type Handle = fn(&Asked, &Link, Reply) -> Reply;
+
+impl Kind {
+    const fn handles(&self) -> Option<Handle> {
+        if let Self::Handles(handle) = self { Some(*handle) } else { None }
+    }
+
+    const fn is_about_answers(&self) -> bool {
+        matches!(self, Self::Results(..) | Self::Errors(..) | Self::Lists(..) | Self::Answers(_))
+    }
+
+    const fn is_about_the_rest(&self) -> bool {
+        matches!(self, Self::Notes(..) | Self::Tells(_))
+    }
+
+    fn answer(&self, asked: &Asked, answer: &mut Value) {
+        match self {
+            Self::Results(method, edit) if asked.is(method) && answer.get("result").is_some() => edit(answer),
+            Self::Errors(method, edit) if asked.is(method) && answer.get("error").is_some() => edit(answer),
+            Self::Lists(method, member, edit) if asked.is(method) => more(answer, member, *edit),
+            Self::Answers(edit) => edit(asked, answer),
+            _ => {}
+        }
+    }
+
+    fn tell(&self, asked: &Asked, mut message: Value) -> Vec<Value> {
+        match self {
+            Self::Notes(method, edit) if message["method"] == *method => edit(&mut message),
+            Self::Tells(edit) => return edit(asked, message),
+            _ => {}
+        }
+        vec![message]
+    }
+}
+
+/// Adds a copy of a list's first item, altered.
+fn more(answer: &mut Value, member: &str, edit: fn(&mut Value)) {
+    let list = answer.get_mut("result").and_then(|result| result.get_mut(member)).and_then(Value::as_array_mut);
+    let Some(list) = list else { return };
+    let Some(mut item) = list.first().cloned() else { return };
+    edit(&mut item);
+    list.push(item);
+}
+
+fn altered(reply: Reply, asked: &Arc<Asked>, faults: &[&'static Fault]) -> Reply {
+    let faults: Vec<_> = faults.iter().copied().filter(|fault| fault.kind.is_about_answers()).collect();
+    if faults.is_empty() {
+        return reply;
+    }
+    match reply {
+        Reply::Now(answer) => edit(&answer, asked, &faults).into(),
+        Reply::Later(pending) => {
+            let asked = Arc::clone(asked);
+            Reply::later(async move { edit(&pending.await, &asked, &faults) })
+        }
+    }
+}
+
+/// The code by which HTTP chooses a status stays: a wrong code is one fault, a wrong status another.
+fn edit(answer: &Answer, asked: &Asked, faults: &[&'static Fault]) -> Answer {
+    let Ok(mut value) = serde_json::from_slice(answer.text()) else { return answer.clone() };
+    for fault in faults {
+        fault.kind.answer(asked, &mut value);
+    }
+    Answer::raw(value.to_string().into_bytes(), answer.code())
+}
+
+/// An outlet that alters what goes through it.
+struct Detour {
+    outlet: Arc<dyn Outlet>,
+    asked: Arc<Asked>,
+    fault: &'static Fault,
+}
+
+impl Outlet for Detour {
+    fn send(&self, text: String) -> Result<(), Gone> {
+        let Ok(value) = serde_json::from_str(&text) else { return self.outlet.send(text) };
+        self.fault.kind.tell(&self.asked, value).into_iter().try_for_each(|value| self.outlet.send(value.to_string()))
+    }
+
+    fn close(&self) {
+        self.outlet.close();
+    }
+}

@@ -1,0 +1,161 @@
+//! Faults of sessions over HTTP (legacy era).
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use net::server::manners::{HeaderMap, HeaderValue, Method, Parts, StatusCode, Uri};
+
+use super::{Fault, HTTP, Http, Kind, fault};
+
+pub(super) const SESSION_ID: &str = "mcp-session-id";
+
+pub(super) const FAULTS: &[Fault] = &[
+    session(
+        "session-id-counted",
+        "http.session-id-unguessable",
+        "session ids are numbers counted up",
+        Kind::Sessions(Habit::Counts),
+    ),
+    session(
+        "session-id-with-space",
+        "http.session-id-visible-ascii",
+        "session ids have a space in them",
+        Kind::Sessions(Habit::Spaces),
+    ),
+    session(
+        "session-id-not-checked",
+        "safety.unknown-session-refused",
+        "a session id that nobody was given is taken for the newest session's",
+        Kind::Sessions(Habit::TakesAny),
+    ),
+    session(
+        "session-id-changes",
+        "safety.session-id-stable",
+        "every response names another session id",
+        Kind::Http(Http {
+            response: |asked, response| {
+                if asked.headers.contains_key(SESSION_ID) && *response.status == StatusCode::OK {
+                    response.headers.insert(SESSION_ID, HeaderValue::from_static("another-0123456789abcdef"));
+                }
+            },
+            ..HTTP
+        }),
+    ),
+    session(
+        "session-missing-404",
+        "http.session-required-400",
+        "a request without session id is answered with 404",
+        Kind::Http(Http {
+            response: |asked, response| {
+                if !asked.headers.contains_key(SESSION_ID) && *response.status == StatusCode::BAD_REQUEST {
+                    *response.status = StatusCode::NOT_FOUND;
+                }
+            },
+            ..HTTP
+        }),
+    ),
+    session(
+        "session-ended-400",
+        "http.terminated-session-404",
+        "a request of a session that was ended is answered with 400",
+        Kind::Http(Http {
+            response: |asked, response| {
+                if asked.headers.contains_key(SESSION_ID) && *response.status == StatusCode::NOT_FOUND {
+                    *response.status = StatusCode::BAD_REQUEST;
+                }
+            },
+            ..HTTP
+        }),
+    ),
+    session(
+        "delete-fails",
+        "safety.delete-answered",
+        "the DELETE of a session is answered with 500",
+        Kind::Http(Http {
+            response: |asked, response| {
+                if asked.method == Method::DELETE {
+                    *response.status = StatusCode::INTERNAL_SERVER_ERROR;
+                }
+            },
+            ..HTTP
+        }),
+    ),
+    session(
+        "delete-ignored",
+        "safety.session-end-closes-streams",
+        "the DELETE of a session is answered with 204, and the session goes on",
+        Kind::Http(Http {
+            head: |head| {
+                if head.method == Method::DELETE {
+                    head.uri = Uri::from_static("/nowhere");
+                }
+            },
+            response: |asked, response| {
+                if asked.method == Method::DELETE {
+                    *response.status = StatusCode::NO_CONTENT;
+                }
+            },
+            ..HTTP
+        }),
+    ),
+];
+
+const fn session(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
+    fault(name, rule, about, kind).legacy().http()
+}
+
+/// How session ids are dealt with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Habit {
+    Counts,
+    Spaces,
+    TakesAny,
+}
+
+/// The ids that were given out.
+#[derive(Debug, Default)]
+pub(super) struct Ledger(Mutex<Vec<HeaderValue>>);
+
+/// How many ids are remembered: a test server has no more clients.
+const MOST: usize = 4096;
+
+impl Ledger {
+    fn ids(&self) -> MutexGuard<'_, Vec<HeaderValue>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request comes: the id that the server knows stands in its head afterwards.
+    pub(super) fn come(&self, habit: Habit, head: &mut Parts) {
+        let Some(id) = head.headers.get(SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned) else { return };
+        let mut ids = self.ids();
+        if head.method == Method::DELETE && habit == Habit::TakesAny {
+            // It ends, and with it the use of its id; anybody else's is not to end in its place.
+            return ids.retain(|known| known != id.as_str());
+        }
+        let known = match habit {
+            Habit::Counts => id.parse().ok().and_then(|number: usize| ids.get(number.checked_sub(1)?)).cloned(),
+            Habit::Spaces => id.strip_prefix("session ").and_then(|id| HeaderValue::from_str(id).ok()),
+            Habit::TakesAny if ids.iter().any(|known| known == id.as_str()) => None,
+            Habit::TakesAny => ids.last().cloned(),
+        };
+        if let Some(known) = known {
+            head.headers.insert(SESSION_ID, known);
+        }
+    }
+
+    /// A response goes: the id that the client is to know stands in its head afterwards.
+    pub(super) fn go(&self, habit: Habit, headers: &mut HeaderMap) {
+        let Some(id) = headers.get(SESSION_ID).cloned() else { return };
+        let mut ids = self.ids();
+        if ids.len() < MOST {
+            ids.push(id.clone());
+        }
+        let told = match habit {
+            Habit::Counts => HeaderValue::from_str(&ids.len().to_string()).ok(),
+            Habit::Spaces => id.to_str().ok().and_then(|id| HeaderValue::from_str(&format!("session {id}")).ok()),
+            Habit::TakesAny => None,
+        };
+        if let Some(told) = told {
+            headers.insert(SESSION_ID, told);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Faults of the stdio transport and of a process's manners.
+
+use super::{Fault, Kind, fault};
+
+pub(super) const FAULTS: &[Fault] = &[
+    stdio(
+        "stdout-banner",
+        "stdio.only-messages-on-stdout",
+        "a banner is printed on stdout at the start",
+        Habit::Greets(b"Reference server ready\n"),
+    ),
+    stdio(
+        "stdout-log",
+        "stdio.only-messages-on-stdout",
+        "a log line is printed on stdout before each error",
+        Habit::Prints(|line| if has(&line, b"\"error\"") { prefixed(b"ERROR request failed\n", &line) } else { line }),
+    ),
+    stdio(
+        "speaks-first",
+        "safety.stdout-quiet-until-asked",
+        "a notification is sent before the client has spoken",
+        Habit::Greets(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n"),
+    )
+    .legacy(),
+    stdio(
+        "stdout-pretty",
+        "stdio.no-embedded-newlines",
+        "completions are printed over several lines",
+        Habit::Prints(|line| {
+            if has(&line, b"\"completion\":") { replaced(&line, b"\"jsonrpc\":", b"\n  \"jsonrpc\":") } else { line }
+        }),
+    ),
+    stdio(
+        "stdout-blank-lines",
+        "safety.stdout-no-blank-lines",
+        "a blank line follows each message",
+        Habit::Prints(|mut line| {
+            line.push(b'\n');
+            line
+        }),
+    ),
+    stdio(
+        "stdout-colours",
+        "safety.stdout-no-escapes",
+        "messages are preceded by a terminal's colour codes",
+        Habit::Prints(|line| prefixed(b"\x1b[32m\x1b[0m\n", &line)),
+    ),
+    stdio(
+        "batches-not-received",
+        "batch.received",
+        "a batch is refused as something that is no message",
+        Habit::Reads(|line| if line.starts_with(b"[") { b"\"a batch\"\n".to_vec() } else { line }),
+    )
+    .since(wire::revision::R2025_03_26)
+    .until(wire::revision::R2025_03_26),
+    stdio(
+        "carriage-return-lost",
+        "safety.crlf-tolerated",
+        "a line that ends in CR LF is passed over",
+        Habit::Reads(|line| if line.ends_with(b"\r\n") { Vec::new() } else { line }),
+    ),
+    stdio("lingers", "safety.exits-at-end-of-input", "the process goes on after the end of its input", Habit::Lingers)
+        .legacy(),
+    stdio(
+        "lingers-modern",
+        "stdio.exits-at-end-of-input",
+        "the process goes on after the end of its input",
+        Habit::Lingers,
+    )
+    .modern(),
+    stdio(
+        "fails-at-end",
+        "safety.clean-exit-code",
+        "the process ends with an error code at the end of its input",
+        Habit::Fails,
+    ),
+];
+
+/// How a process behaves.
+#[derive(Clone, Copy)]
+pub(super) enum Habit {
+    /// Writes something before anything else.
+    Greets(&'static [u8]),
+    /// Alters lines on their way in.
+    Reads(fn(Vec<u8>) -> Vec<u8>),
+    /// Alters lines on their way out.
+    Prints(fn(Vec<u8>) -> Vec<u8>),
+    /// Does not end.
+    Lingers,
+    /// Ends badly.
+    Fails,
+}
+
+const fn stdio(name: &'static str, rule: &'static str, about: &'static str, habit: Habit) -> Fault {
+    fault(name, rule, about, Kind::Stdio(habit)).stdio()
+}
+
+fn prefixed(prefix: &[u8], line: &[u8]) -> Vec<u8> {
+    [prefix, line].concat()
+}
+
+fn has(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+/// The first `part` of a text replaced.
+pub(super) fn replaced(text: &[u8], part: &[u8], by: &[u8]) -> Vec<u8> {
+    match text.windows(part.len()).position(|window| window == part) {
+        Some(at) => [&text[..at], by, &text[at + part.len()..]].concat(),
+        None => text.to_vec(),
+    }
+}

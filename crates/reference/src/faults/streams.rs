@@ -1,0 +1,133 @@
+//! Faults of event streams.
+
+use net::server::manners::{Bytes, HeaderValue, Method};
+use serde_json::json;
+use wire::revision::R2025_11_25;
+
+use super::stdio::replaced;
+use super::{Fault, HTTP, Http, Kind, fault};
+
+pub(super) const FAULTS: &[Fault] = &[
+    stream(
+        "stream-buffered",
+        "http.stream-unbuffered",
+        "streams lack `X-Accel-Buffering: no`",
+        Http { response: |_, response| _ = response.headers.remove("x-accel-buffering"), ..HTTP },
+    )
+    .modern(),
+    stream(
+        "stream-goes-on",
+        "http.response-ends-stream",
+        "a notification follows the response on its stream",
+        Http {
+            event: Some(|_, event| {
+                let late = b"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"late\"}}\n\n";
+                if is_response(&event) { [&event, late.as_slice()].concat().into() } else { event }
+            }),
+            ..HTTP
+        },
+    ),
+    stream(
+        "stream-without-response",
+        "http.stream-carries-response",
+        "a stream ends without the response it is for, and cannot be resumed: its events have no ids",
+        Http {
+            event: Some(|asked, event| {
+                if asked.method != Method::POST {
+                    return event;
+                }
+                if is_response(&event) { Bytes::from_static(b":\n\n") } else { identified(&event, "") }
+            }),
+            ..HTTP
+        },
+    )
+    .legacy(),
+    stream(
+        "stream-events-named",
+        "safety.streams-carry-messages",
+        "events are called `update`, not `message`",
+        Http { event: Some(|_, event| replaced(&event, b"data: {", b"event: update\ndata: {").into()), ..HTTP },
+    ),
+    stream(
+        "stream-not-primed",
+        "http.stream-primed",
+        "streams begin without an event that has an id and no data",
+        Http { event: Some(|_, event| if is_message(&event) { event } else { Bytes::from_static(b":\n\n") }), ..HTTP },
+    )
+    .since(R2025_11_25)
+    .legacy(),
+    stream(
+        "event-ids-repeated",
+        "http.event-ids-unique",
+        "every event has the same id",
+        Http { event: Some(|_, event| identified(&event, "1-1")), ..HTTP },
+    )
+    .legacy(),
+    stream(
+        "response-on-get",
+        "http.get-stream-no-responses",
+        "the stream that GET opens carries a response",
+        Http {
+            event: Some(|asked, event| {
+                let answer = b"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n";
+                let listens = asked.method == Method::GET && !asked.headers.contains_key("last-event-id");
+                if listens { [&event, answer.as_slice()].concat().into() } else { event }
+            }),
+            ..HTTP
+        },
+    )
+    .legacy(),
+    fault(
+        "changes-on-call",
+        "http.stream-messages-relate",
+        "a changed list is announced on the stream of a tool call",
+        Kind::Handles(|asked, link, reply| {
+            if asked.is("tools/call") {
+                let _ = link.notify("notifications/tools/list_changed", json!({}));
+            }
+            reply
+        }),
+    )
+    .modern()
+    .http(),
+    stream(
+        "stream-without-type",
+        "http.request-answered-json-or-stream",
+        "event streams are declared to be plain text",
+        Http {
+            response: |asked, response| {
+                if asked.method == Method::POST
+                    && response.text.is_none()
+                    && response.headers.contains_key("cache-control")
+                {
+                    response.headers.insert("content-type", HeaderValue::from_static("text/plain"));
+                }
+            },
+            ..HTTP
+        },
+    ),
+];
+
+const fn stream(name: &'static str, rule: &'static str, about: &'static str, http: Http) -> Fault {
+    fault(name, rule, about, Kind::Http(http)).http()
+}
+
+fn is_message(event: &[u8]) -> bool {
+    event.windows(7).any(|window| window == b"data: {")
+}
+
+fn is_response(event: &[u8]) -> bool {
+    is_message(event) && [b"\"result\":".as_slice(), b"\"error\":"].iter().any(|part| has(event, part))
+}
+
+fn has(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+/// An event with another id, or with none where that is empty.
+fn identified(event: &[u8], id: &str) -> Bytes {
+    let lines = event
+        .split_inclusive(|b| *b == b'\n')
+        .flat_map(|line| if line.starts_with(b"id: ") { format!("id: {id}\n").into_bytes() } else { line.to_vec() });
+    lines.collect::<Vec<u8>>().into()
+}

@@ -1,0 +1,209 @@
+//! Faults of tools: what the list says of them, and what calls give.
+
+use serde_json::{Value, json};
+use wire::revision::{R2025_06_18, R2025_11_25};
+
+use super::base::error;
+use super::{Asked, Fault, Kind, drop_member, fault};
+
+const LIST: &str = "tools/list";
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault("tool-name-twice", "tools.names-unique", "two tools have the same name", Kind::Lists(LIST, "tools", |_| ()))
+        .since(R2025_11_25),
+    fault(
+        "tool-name-long",
+        "tools.names-length",
+        "a tool's name has 129 characters",
+        Kind::Lists(LIST, "tools", |tool| tool["name"] = json!("a".repeat(129))),
+    )
+    .since(R2025_11_25),
+    fault(
+        "tool-name-with-space",
+        "tools.names-characters",
+        "a tool's name has a space in it",
+        Kind::Lists(LIST, "tools", |tool| tool["name"] = json!("say it")),
+    )
+    .since(R2025_11_25),
+    fault(
+        "input-schema-null",
+        "tools.input-schema-object",
+        "a tool's `inputSchema` is null",
+        Kind::Lists(LIST, "tools", |tool| renamed(tool)["inputSchema"] = Value::Null),
+    ),
+    fault(
+        "input-schema-invalid",
+        "schema.valid",
+        "a tool's `inputSchema` has a type that does not exist",
+        Kind::Lists(LIST, "tools", |tool| {
+            renamed(tool)["inputSchema"]["properties"] = json!({ "x": { "type": "strin" } });
+        }),
+    )
+    .modern(),
+    fault(
+        "icon-script",
+        "icons.src-showable",
+        "a tool's icon is a script",
+        Kind::Lists(LIST, "tools", |tool| renamed(tool)["icons"] = json!([{ "src": "javascript:alert(1)" }])),
+    )
+    .since(R2025_11_25),
+    headed(
+        "param-header-empty",
+        "tools.header-names-not-empty",
+        "a tool mirrors a parameter into a header without name",
+        |tool| {
+            mirror(tool, json!({ "x": { "type": "string", "x-mcp-header": "" } }));
+        },
+    ),
+    headed(
+        "param-header-no-token",
+        "tools.header-names-tokens",
+        "a tool mirrors a parameter into a header whose name has a space",
+        |tool| mirror(tool, json!({ "x": { "type": "string", "x-mcp-header": "My Region" } })),
+    ),
+    headed(
+        "param-header-line-feed",
+        "tools.header-names-printable",
+        "a tool mirrors a parameter into a header whose name has a line feed",
+        |tool| mirror(tool, json!({ "x": { "type": "string", "x-mcp-header": "Region\nX" } })),
+    ),
+    headed(
+        "param-header-twice",
+        "tools.header-names-unique",
+        "a tool mirrors two parameters into one header",
+        |tool| {
+            mirror(
+                tool,
+                json!({
+                    "x": { "type": "string", "x-mcp-header": "Region" },
+                    "y": { "type": "string", "x-mcp-header": "REGION" },
+                }),
+            );
+        },
+    ),
+    headed(
+        "param-header-of-object",
+        "tools.header-types-primitive",
+        "a tool mirrors a parameter that is an object",
+        |tool| mirror(tool, json!({ "x": { "type": "object", "x-mcp-header": "Region" } })),
+    ),
+    headed(
+        "param-header-in-items",
+        "tools.header-places-reachable",
+        "a tool mirrors a parameter within a list",
+        |tool| {
+            let items = json!({ "type": "string", "x-mcp-header": "Region" });
+            mirror(tool, json!({ "x": { "type": "array", "items": items } }));
+        },
+    ),
+    fault(
+        "tools-shuffled",
+        "tools.order-deterministic",
+        "every other time the list of tools is reversed",
+        Kind::Answers(|asked, answer| {
+            let tools = answer.pointer_mut("/result/tools").and_then(Value::as_array_mut);
+            if let Some(tools) = tools.filter(|_| asked.is(LIST) && asked.is_odd()) {
+                tools.reverse();
+            }
+        }),
+    )
+    .modern(),
+    fault(
+        "not-structured",
+        "tools.structured-present",
+        "tools with an `outputSchema` return no structured content",
+        Kind::Results("tools/call", |answer| drop_member(&mut answer["result"], "structuredContent")),
+    )
+    .since(R2025_06_18),
+    fault(
+        "structured-otherwise",
+        "tools.structured-conforms",
+        "structured content does not fit the `outputSchema`",
+        Kind::Results("tools/call", |answer| {
+            if answer["result"]["structuredContent"].is_object() {
+                answer["result"]["structuredContent"] = json!({ "temperature": "mild" });
+            }
+        }),
+    )
+    .since(R2025_06_18),
+    fault(
+        "structured-alone",
+        "tools.structured-mirrored",
+        "structured content is not repeated as text",
+        Kind::Results("tools/call", |answer| {
+            if answer["result"]["structuredContent"].is_object() {
+                answer["result"]["content"] = json!([{ "type": "text", "text": "See the structured content." }]);
+            }
+        }),
+    )
+    .since(R2025_06_18),
+    fault(
+        "unknown-tool-result",
+        "tools.unknown-refused",
+        "a call of a tool that does not exist is answered with a result",
+        Kind::Answers(|asked, answer| {
+            if is_unknown(answer) {
+                *answer = failure(asked, "There is no such tool");
+            }
+        }),
+    ),
+    fault(
+        "unknown-tool-code",
+        "tools.unknown-code",
+        "a call of a tool that does not exist is answered with the code for an internal error",
+        Kind::Answers(|_, answer| {
+            if is_unknown(answer) {
+                answer["error"]["code"] = json!(-32603);
+            }
+        }),
+    ),
+    fault(
+        "malformed-call-result",
+        "tools.malformed-refused",
+        "a call that names no tool is answered with a result",
+        Kind::Answers(|asked, answer| {
+            if asked.is("tools/call") && !asked.param("name").is_string() {
+                *answer = failure(asked, "Which tool?");
+            }
+        }),
+    )
+    .since(R2025_11_25),
+    fault(
+        "invalid-input-error",
+        "tools.invalid-input-reported",
+        "arguments that a tool does not take are answered with a protocol error",
+        Kind::Answers(|asked, answer| {
+            let text = answer.pointer("/result/content/0/text").and_then(Value::as_str);
+            if text.is_some_and(|text| text.starts_with("Invalid arguments")) {
+                *answer = error(asked, -32602, "Invalid params");
+            }
+        }),
+    )
+    .since(R2025_11_25),
+];
+
+const fn headed(name: &'static str, rule: &'static str, about: &'static str, edit: fn(&mut Value)) -> Fault {
+    fault(name, rule, about, Kind::Lists(LIST, "tools", edit)).modern()
+}
+
+fn renamed(tool: &mut Value) -> &mut Value {
+    tool["name"] = json!("faulty");
+    tool
+}
+
+fn mirror(tool: &mut Value, properties: Value) {
+    renamed(tool)["inputSchema"] = json!({ "type": "object", "properties": properties });
+}
+
+fn is_unknown(answer: &Value) -> bool {
+    answer.pointer("/error/message").and_then(Value::as_str).is_some_and(|text| text.starts_with("Unknown tool"))
+}
+
+/// A result that reports a failure, dressed for the era.
+fn failure(asked: &Asked, text: &str) -> Value {
+    let mut result = json!({ "content": [{ "type": "text", "text": text }], "isError": true });
+    if asked.is_modern() {
+        result["resultType"] = json!("complete");
+    }
+    json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
+}
