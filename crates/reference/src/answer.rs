@@ -53,6 +53,11 @@ pub(crate) fn complete<T: Serialize>(server: &Server, context: &Context, id: &Re
     dressed(server, context, id, "complete", body)
 }
 
+/// The task that a call became (io.modelcontextprotocol/tasks).
+pub(crate) fn task(server: &Server, context: &Context, id: &RequestId, task: &Value) -> Answer {
+    dressed(server, context, id, "task", task)
+}
+
 fn dressed<T: Serialize>(
     server: &Server,
     context: &Context,

@@ -18,6 +18,8 @@ struct Params<'a> {
     name: Option<&'a RawValue>,
     #[serde(borrow, default)]
     uri: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "taskId")]
+    task: Option<&'a RawValue>,
 }
 
 /// The reserved members of a request's `_meta`.
@@ -113,6 +115,8 @@ impl<'a> Gate<'a> {
         let source = match method {
             "tools/call" | "prompts/get" => self.params.name,
             "resources/read" => self.params.uri,
+            // The extension io.modelcontextprotocol/tasks.
+            "tasks/get" | "tasks/update" | "tasks/cancel" => self.params.task,
             _ => None,
         };
         // A body without the member, or with one that is no string, is refused for that by the method itself.
