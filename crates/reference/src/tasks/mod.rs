@@ -127,11 +127,19 @@ pub(crate) fn plan(server: &Server, tool: &Tool, call: &Call, wish: Option<&Valu
         (TaskSupport::Required, None) => Err(not_found("only runs as a task: add `task` to the parameters")),
         (_, None) => Ok(Plan::Call),
         (_, Some(wish)) => {
-            let wish: Wish = serde_json::from_value(wish.clone())
-                .map_err(|error| RpcError::invalid_params(format!("Invalid params: `task`: {error}")))?;
+            let wish = read_wish(wish)?;
             Ok(Plan::Task(wish.ttl.map_or(limits.ttl, Duration::from_millis).min(limits.longest_ttl)))
         }
     }
+}
+
+fn read_wish(wish: &Value) -> Result<Wish, RpcError> {
+    // An array would do for a struct.
+    if !wish.is_object() {
+        return Err(RpcError::invalid_params("Invalid params: `task` is not an object"));
+    }
+    serde_json::from_value(wish.clone())
+        .map_err(|error| RpcError::invalid_params(format!("Invalid params: `task`: {error}")))
 }
 
 #[derive(Deserialize)]
