@@ -84,7 +84,7 @@ impl Keeping {
             Some(Err(_)) => self.end("Internal error"),
             None => false,
         };
-        pending().await
+        pending::<()>().await;
     }
 
     fn end(&self, why: &'static str) -> bool {

@@ -413,13 +413,12 @@ impl Task {
 /// A word for people.
 fn message(phase: &Phase) -> Option<String> {
     match phase {
-        Phase::Working => None,
         Phase::InputRequired(_) => Some("Waiting for an answer of the client".to_owned()),
         Phase::Over(Ending::Done(output)) if output.is_error => output.content.iter().find_map(|block| match block {
             Content::Text { text } => Some(text.clone()),
             _ => None,
         }),
-        Phase::Over(Ending::Done(_)) => None,
+        Phase::Working | Phase::Over(Ending::Done(_)) => None,
         Phase::Over(Ending::Error(error)) => Some(error.message.to_string()),
         Phase::Over(Ending::Cancelled) => Some("Cancelled by the client".to_owned()),
     }
