@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::server::stdio::Limits;
-use reference::catalogue::Catalogue;
+use reference::catalogue::{Catalogue, Outcome, Question, TaskSupport, Tool, ask_in_turn};
 use reference::{Options, Server, tasks};
 use serde_json::{Value, json};
 use wire::revision::R2026_07_28;
@@ -264,4 +264,43 @@ async fn a_full_server_answers_as_a_call_what_it_can() {
     assert_eq!(error["code"], -32603);
     tokio::time::sleep(Duration::from_millis(2100)).await;
     begin(&mut talk, "slow_compute", json!({ "seconds": 60 })).await;
+}
+
+/// A catalogue of one tool, whose calls run as tasks.
+fn only(tool: Tool) -> Talk {
+    let tools = vec![tool.tasks(TaskSupport::Optional)];
+    start_with(Catalogue { tools, ..Catalogue::new("one", "1") }, tasks::Limits::default())
+}
+
+#[tokio::test]
+async fn no_two_questions_of_a_task_share_a_key() {
+    let question = || Question::form("name", "And?", json!({ "type": "object", "properties": {} }));
+    let tool = Tool::later("twice", "Asks twice", move |server, invocation| async move {
+        match ask_in_turn(&server, &invocation, vec![vec![question()], vec![question()]]).await {
+            Ok(answers) => Outcome::text(format!("{} answers", answers.len())),
+            Err(unanswered) => unanswered.into(),
+        }
+    });
+    let mut talk = only(tool);
+    let task = begin(&mut talk, "twice", json!({})).await;
+    let mut keys = Vec::new();
+    for _ in 0..2 {
+        let asking = until(&mut talk, &task, "input_required").await;
+        let key = asking["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
+        update(&mut talk, &task, json!({ key.as_str(): { "action": "decline" } })).await;
+        keys.push(key);
+    }
+    assert_ne!(keys[0], keys[1]);
+    let done = until(&mut talk, &task, "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "2 answers");
+}
+
+#[tokio::test]
+async fn a_task_whose_tool_breaks_down_fails() {
+    let mut talk = only(Tool::later("broken", "Breaks down", |_, invocation| async move {
+        assert!(invocation.text("never").is_some(), "this is meant to break down");
+        Outcome::text("unreachable")
+    }));
+    let task = begin(&mut talk, "broken", json!({})).await;
+    assert_eq!(until(&mut talk, &task, "failed").await["error"]["code"], -32603);
 }
