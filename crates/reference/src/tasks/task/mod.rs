@@ -1,19 +1,22 @@
 //! One task: what state it is in, how it gets from one to another, and who hears of that. Everything happens under one
 //! lock, messages included, so that nothing is said of a task after its end was told.
 
+mod queue;
+mod view;
+
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use net::service::{Link, RpcError};
-use serde_json::{Map, Value, json};
+use net::service::RpcError;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
-use wire::revision::{R2025_11_25, R2026_07_28};
 
+pub(super) use self::queue::{Next, Ticket};
 use super::clock;
 use super::store::Owner;
 use crate::Server;
-use crate::catalogue::{Content, Output, Question};
+use crate::catalogue::{Output, Question};
 
 /// What came of a task.
 #[derive(Debug)]
@@ -68,10 +71,6 @@ pub(crate) struct Task {
     created: String,
     state: Mutex<State>,
     changed: watch::Sender<()>,
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Task {
@@ -231,195 +230,5 @@ impl Task {
                 ));
         }
         self.answered(server, &mut state, open);
-    }
-}
-
-/// What a request for the result has to do next (2025-11-25).
-pub(super) enum Next {
-    /// Give this result.
-    Result(Value),
-    /// Give this error.
-    Error(RpcError),
-    /// Ask this: the key, the method and the parameters.
-    Ask(String, &'static str, Value),
-    /// Wait for a change.
-    Wait,
-}
-
-/// A request for the result, in the queue of those that wait. The newest puts the questions: the client may not read the
-/// streams of the older ones any more.
-pub(super) struct Ticket<'a> {
-    task: &'a Task,
-    number: u64,
-}
-
-impl Task {
-    /// Queues a request for the result.
-    pub(super) fn queue(&self) -> Ticket<'_> {
-        let mut state = self.state();
-        state.waited += 1;
-        let number = state.waited;
-        state.waiting.push(number);
-        drop(state);
-        self.changed.send_replace(());
-        Ticket { task: self, number }
-    }
-
-    /// Tells of every change from now on.
-    pub(super) fn changes(&self) -> watch::Receiver<()> {
-        self.changed.subscribe()
-    }
-}
-
-impl Ticket<'_> {
-    /// What to do next.
-    pub(super) fn next(&self) -> Next {
-        let state = self.task.state();
-        match &state.phase {
-            Phase::Over(ending) => self.task.payload(ending),
-            Phase::InputRequired(open) if state.waiting.last() == Some(&self.number) => {
-                let Some(open) = open.iter().find(|question| question.answer.is_none()) else { return Next::Wait };
-                let mut params = open.question.params(R2025_11_25).unwrap_or_else(|| json!({}));
-                params["_meta"] = self.task.related();
-                Next::Ask(open.key.clone(), open.question.method(), params)
-            }
-            Phase::InputRequired(_) | Phase::Working => Next::Wait,
-        }
-    }
-
-    /// Whether this question is still for this request to ask.
-    pub(super) fn may_ask(&self, key: &str) -> bool {
-        matches!(self.next(), Next::Ask(next, ..) if next == key)
-    }
-}
-
-impl Drop for Ticket<'_> {
-    fn drop(&mut self) {
-        self.task.state().waiting.retain(|number| *number != self.number);
-        self.task.changed.send_replace(());
-    }
-}
-
-/// What is seen of a task from outside.
-impl Task {
-    fn status(&self, state: &State) -> &'static str {
-        match &state.phase {
-            Phase::Working => "working",
-            Phase::InputRequired(_) => "input_required",
-            // The extension keeps `failed` for JSON-RPC errors.
-            Phase::Over(Ending::Done(output)) if output.is_error && self.is_legacy() => "failed",
-            Phase::Over(Ending::Done(_)) => "completed",
-            Phase::Over(Ending::Error(_)) => "failed",
-            Phase::Over(Ending::Cancelled) => "cancelled",
-        }
-    }
-
-    const fn is_legacy(&self) -> bool {
-        matches!(self.owner, Owner::Session(_))
-    }
-
-    /// How it stands.
-    pub(super) fn current_status(&self) -> &'static str {
-        self.status(&self.state())
-    }
-
-    /// `_meta` of what belongs to it (2025-11-25).
-    pub(super) fn related(&self) -> Value {
-        json!({ "io.modelcontextprotocol/related-task": { "taskId": self.id } })
-    }
-
-    /// `Task` of 2025-11-25.
-    pub(super) fn legacy(&self) -> Value {
-        self.legacy_view(&self.state())
-    }
-
-    fn legacy_view(&self, state: &State) -> Value {
-        let mut view = self.view(state);
-        view["ttl"] = json!(millis(self.ttl));
-        view["pollInterval"] = json!(millis(self.poll_interval));
-        view
-    }
-
-    /// `Task` of the extension.
-    pub(super) fn modern(&self) -> Value {
-        self.modern_view(&self.state())
-    }
-
-    fn modern_view(&self, state: &State) -> Value {
-        let mut view = self.view(state);
-        view["ttlMs"] = json!(millis(self.ttl));
-        view["pollIntervalMs"] = json!(millis(self.poll_interval));
-        view
-    }
-
-    /// `DetailedTask` of the extension.
-    pub(super) fn detailed(&self) -> Value {
-        self.detailed_view(&self.state())
-    }
-
-    fn detailed_view(&self, state: &State) -> Value {
-        let mut view = self.modern_view(state);
-        match &state.phase {
-            Phase::InputRequired(open) => {
-                let open = open.iter().filter(|question| question.answer.is_none());
-                let requests = open.map(|open| (open.key.clone(), open.question.input_request(R2026_07_28)));
-                view["inputRequests"] = Value::Object(requests.collect());
-            }
-            Phase::Over(Ending::Done(output)) => {
-                view["result"] = json!(output);
-                view["result"]["resultType"] = json!("complete");
-            }
-            Phase::Over(Ending::Error(error)) => view["error"] = json!(error),
-            Phase::Working | Phase::Over(Ending::Cancelled) => {}
-        }
-        view
-    }
-
-    fn view(&self, state: &State) -> Value {
-        let mut view = json!({
-            "taskId": self.id,
-            "status": self.status(state),
-            "createdAt": self.created,
-            "lastUpdatedAt": state.updated,
-        });
-        if let Some(message) = message(&state.phase) {
-            view["statusMessage"] = json!(message);
-        }
-        view
-    }
-
-    /// What `tasks/result` gives in the end (2025-11-25).
-    fn payload(&self, ending: &Ending) -> Next {
-        match ending {
-            Ending::Done(output) => {
-                let mut result = json!(output);
-                result["_meta"] = self.related();
-                Next::Result(result)
-            }
-            Ending::Error(error) => Next::Error(error.clone()),
-            Ending::Cancelled => Next::Error(RpcError::invalid_params("The task was cancelled: it has no result")),
-        }
-    }
-
-    /// Tells a subscriber how it stands, in the order of all that is said of it.
-    pub(crate) fn tell(&self, link: &Link, meta: &Value) {
-        let state = self.state();
-        let mut params = self.detailed_view(&state);
-        params["_meta"] = meta.clone();
-        let _ = link.notify("notifications/tasks", params);
-    }
-}
-
-/// A word for people.
-fn message(phase: &Phase) -> Option<String> {
-    match phase {
-        Phase::InputRequired(_) => Some("Waiting for an answer of the client".to_owned()),
-        Phase::Over(Ending::Done(output)) if output.is_error => output.content.iter().find_map(|block| match block {
-            Content::Text { text } => Some(text.clone()),
-            _ => None,
-        }),
-        Phase::Working | Phase::Over(Ending::Done(_)) => None,
-        Phase::Over(Ending::Error(error)) => Some(error.message.to_string()),
-        Phase::Over(Ending::Cancelled) => Some("Cancelled by the client".to_owned()),
     }
 }
