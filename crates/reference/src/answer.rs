@@ -53,6 +53,11 @@ pub(crate) fn complete<T: Serialize>(server: &Server, context: &Context, id: &Re
     dressed(server, context, id, &Dressing { result_type: "complete", body, length: 0 })
 }
 
+/// The task that a call became (io.modelcontextprotocol/tasks).
+pub(crate) fn task(server: &Server, context: &Context, id: &RequestId, task: &Value) -> Answer {
+    dressed(server, context, id, &Dressing { result_type: "task", body: task, length: 0 })
+}
+
 /// A body and how its result is marked.
 struct Dressing<'a, T> {
     result_type: &'static str,

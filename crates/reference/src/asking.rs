@@ -12,6 +12,7 @@ use wire::{Era, Kind, Revision};
 
 use crate::Server;
 use crate::catalogue::{Invocation, Outcome, Text};
+use crate::tasks::Task;
 
 /// How long a client may take to come back with an answer.
 const STATE_LIFE: Duration = Duration::from_mins(10);
@@ -53,7 +54,7 @@ impl Question {
         Self { key: key.into(), matter: Matter::Roots }
     }
 
-    const fn method(&self) -> &'static str {
+    pub(crate) const fn method(&self) -> &'static str {
         match self.matter {
             Matter::Form { .. } | Matter::Url { .. } => "elicitation/create",
             Matter::Sampling { .. } => "sampling/createMessage",
@@ -61,7 +62,7 @@ impl Question {
         }
     }
 
-    fn params(&self, revision: Revision) -> Option<Value> {
+    pub(crate) fn params(&self, revision: Revision) -> Option<Value> {
         match &self.matter {
             Matter::Form { message, schema } if revision.at_least(R2025_11_25) => {
                 Some(json!({ "mode": "form", "message": message, "requestedSchema": schema }))
@@ -102,8 +103,17 @@ impl Question {
         }
     }
 
+    /// The question as an input request of the modern era.
+    pub(crate) fn input_request(&self, revision: Revision) -> Value {
+        let mut request = json!({ "method": self.method() });
+        if let Some(params) = self.params(revision) {
+            request["params"] = params;
+        }
+        request
+    }
+
     /// Whether `answer` is one to this question.
-    fn fits(&self, answer: &Value) -> bool {
+    pub(crate) fn fits(&self, answer: &Value) -> bool {
         match &self.matter {
             Matter::Form { schema, .. } => match answer.get("action").and_then(Value::as_str) {
                 Some("accept") => answer.get("content").is_some_and(|content| jsonschema::is_valid(schema, content)),
@@ -167,13 +177,42 @@ pub async fn ask_in_turn(
     rounds: Vec<Vec<Question>>,
 ) -> Result<Vec<Value>, Unanswered> {
     let modern = invocation.call.context.era() == Era::Modern;
+    if modern && invocation.task.is_none() {
+        return ask_by_result(server, invocation, &rounds);
+    }
     let missing: Vec<_> = rounds.iter().flatten().filter(|question| !question.can_be_asked(invocation)).collect();
     match missing.first() {
         Some(_) if modern => Err(Unanswered::Refused(missing_capabilities(&missing))),
         Some(question) => Err(Unanswered::Failed(format!("This client did not declare {}", question.needs()))),
-        None if modern => answers_so_far(server, invocation, &rounds),
-        None => legacy(invocation, &rounds).await,
+        None => match &invocation.task {
+            Some(task) => ask_as_task(server, task, &rounds).await,
+            None => legacy(invocation, &rounds).await,
+        },
     }
+}
+
+/// Gives the answers that came with a modern call, or what asks for them.
+pub(crate) fn ask_by_result(
+    server: &Server,
+    invocation: &Invocation,
+    rounds: &[Vec<Question>],
+) -> Result<Vec<Value>, Unanswered> {
+    let missing: Vec<_> = rounds.iter().flatten().filter(|question| !question.can_be_asked(invocation)).collect();
+    if !missing.is_empty() {
+        return Err(Unanswered::Refused(missing_capabilities(&missing)));
+    }
+    answers_so_far(server, invocation, rounds)
+}
+
+/// Asks through the task that the call became: its client sees that there is something to answer.
+async fn ask_as_task(server: &Server, task: &Task, rounds: &[Vec<Question>]) -> Result<Vec<Value>, Unanswered> {
+    let mut answers = Vec::new();
+    for round in rounds {
+        for answer in task.ask(server, round).await {
+            answers.push(answer.map_err(Unanswered::Failed)?);
+        }
+    }
+    Ok(answers)
 }
 
 /// The error that names what a client would have to declare (2026-07-28).
@@ -242,13 +281,7 @@ fn answers_so_far(
 fn asked(server: &Server, invocation: &Invocation, questions: &[Question], progress: &Progress) -> Unanswered {
     let requests: Map<String, Value> = questions
         .iter()
-        .map(|question| {
-            let mut request = json!({ "method": question.method() });
-            if let Some(params) = question.params(invocation.call.context.revision) {
-                request["params"] = params;
-            }
-            (question.key.to_string(), request)
-        })
+        .map(|question| (question.key.to_string(), question.input_request(invocation.call.context.revision)))
         .collect();
     Unanswered::Asked(json!({ "inputRequests": requests, "requestState": closed(server, invocation, progress) }))
 }

@@ -5,24 +5,33 @@ use net::service::{Call, Reply, RpcError};
 use wire::Era;
 
 use crate::catalogue::Kind;
-use crate::{Server, answer, completion, discover, lifecycle, logging, prompts, resources, subscriptions, tools};
+use crate::{
+    Server, answer, completion, discover, lifecycle, logging, prompts, resources, subscriptions, tasks, tools,
+};
 
 /// Answers one request.
 pub(crate) fn call(server: &Server, call: Call) -> Reply {
     let method = call.message.method().unwrap_or_default();
-    if !offers(server, method) {
+    if !offers(server, &call, method) {
         return answer::error(call.id(), &RpcError::method_not_found(method)).into();
     }
     let result = match (call.context.era(), method) {
         (_, "tools/call") => return tools::call(server, call),
         (_, "prompts/get") => return prompts::get(server, call),
         (Era::Modern, "subscriptions/listen") => return subscriptions::listen(server, call),
+        (Era::Legacy, "tasks/result") => return tasks::legacy::result(server, call),
         (Era::Modern, "server/discover") => discover::discover(server, &call),
         (Era::Legacy, "initialize") => lifecycle::initialize(server, &call),
         (Era::Legacy, "ping") => lifecycle::ping(&call),
         (Era::Legacy, "logging/setLevel") => logging::set_level(&call),
         (Era::Legacy, "resources/subscribe") => resources::subscribe(server, &call),
         (Era::Legacy, "resources/unsubscribe") => resources::unsubscribe(&call),
+        (Era::Legacy, "tasks/get") => tasks::legacy::get(server, &call),
+        (Era::Legacy, "tasks/list") => tasks::legacy::list(server, &call),
+        (Era::Legacy, "tasks/cancel") => tasks::legacy::cancel(server, &call),
+        (Era::Modern, "tasks/get") => tasks::modern::get(server, &call),
+        (Era::Modern, "tasks/update") => tasks::modern::update(server, &call),
+        (Era::Modern, "tasks/cancel") => tasks::modern::cancel(server, &call),
         (_, "tools/list") => tools::list(server, &call),
         (_, "resources/list") => resources::list(server, &call),
         (_, "resources/templates/list") => resources::templates(server, &call),
@@ -39,13 +48,14 @@ pub(crate) fn call(server: &Server, call: Call) -> Reply {
 }
 
 /// Whether the catalogue has anything that `method` is about.
-fn offers(server: &Server, method: &str) -> bool {
+fn offers(server: &Server, call: &Call, method: &str) -> bool {
     let catalogue = server.catalogue();
     match method.split_once('/') {
         Some(("tools", _)) => catalogue.has(Kind::Tool),
         Some(("resources", _)) => catalogue.has(Kind::Resource),
         Some(("prompts", _)) => catalogue.has(Kind::Prompt),
         Some(("completion", _)) => catalogue.completes(),
+        Some(("tasks", _)) => tasks::offered(server, call.context.revision),
         _ => true,
     }
 }

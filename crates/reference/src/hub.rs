@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use wire::RequestId;
 
 use crate::logging::SessionState;
-use crate::subscriptions::{Filter, id_value};
+use crate::subscriptions::{Filter, subscription};
 
 /// What changed.
 #[derive(Clone, Copy, Debug)]
@@ -72,10 +72,19 @@ impl Hub {
         self.listeners().remove(&key);
     }
 
+    /// Tells everybody who asked for this task how it stands now, which no legacy client can.
+    pub(crate) fn announce_task(&self, id: &str, task: Value) {
+        let mut params = task;
+        for listener in self.listeners().values().filter(|listener| listener.filter.wants_task(id)) {
+            params["_meta"] = subscription(&listener.id);
+            let _ = listener.link.notify("notifications/tasks", &params);
+        }
+    }
+
     /// Tells everybody who asked for it.
     pub(crate) fn announce(&self, change: Change<'_>) {
         for listener in self.listeners().values().filter(|listener| listener.filter.wants(change)) {
-            let mut params = json!({ "_meta": { "io.modelcontextprotocol/subscriptionId": id_value(&listener.id) } });
+            let mut params = json!({ "_meta": subscription(&listener.id) });
             if let Change::Resource(uri) = change {
                 params["uri"] = json!(uri);
             }

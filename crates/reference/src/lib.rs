@@ -18,6 +18,7 @@ mod prompts;
 mod resources;
 mod seal;
 mod subscriptions;
+pub mod tasks;
 mod tools;
 
 use std::io;
@@ -33,6 +34,7 @@ use crate::faults::{Crossing, Faulty};
 use crate::hub::{Change, Hub};
 use crate::resources::Shelf;
 use crate::seal::Seal;
+use crate::tasks::Store;
 use crate::tools::Toolbox;
 
 /// What the server is like.
@@ -46,6 +48,8 @@ pub struct Options {
     pub items_per_page: usize,
     /// How long a modern client may keep a list, in milliseconds.
     pub ttl_ms: u64,
+    /// How many tasks are kept, and for how long.
+    pub tasks: tasks::Limits,
     /// How the HTTP endpoint behaves.
     pub http: http::Options,
     /// What is wrong with it, on purpose.
@@ -59,6 +63,7 @@ impl Default for Options {
             resources_per_page: 3,
             items_per_page: 100,
             ttl_ms: 60_000,
+            tasks: tasks::Limits::default(),
             http: http::Options::default(),
             faults: Vec::new(),
         }
@@ -76,12 +81,14 @@ pub(crate) struct State {
     pub(crate) switches: Switches,
     pub(crate) toolbox: Toolbox,
     pub(crate) shelf: Shelf,
+    pub(crate) tasks: Store,
 }
 
 impl Server {
     /// A server with nothing toggled and nothing touched.
     pub fn new(options: Options) -> Self {
         let toolbox = Toolbox::new(&options.catalogue);
+        let tasks = Store::new(options.tasks);
         Self(Arc::new(State {
             options,
             hub: Hub::default(),
@@ -89,6 +96,7 @@ impl Server {
             switches: Switches::default(),
             toolbox,
             shelf: Shelf::default(),
+            tasks,
         }))
     }
 

@@ -10,7 +10,7 @@ use wire::{Era, Revision, Transport};
 
 use crate::answer::{Handled, implementation};
 use crate::catalogue::Kind;
-use crate::{Server, params};
+use crate::{Server, params, tasks};
 
 #[derive(Deserialize)]
 struct Params {
@@ -76,6 +76,7 @@ pub(crate) fn capabilities(server: &Server, revision: Revision) -> Value {
     if revision.at_least(R2025_03_26) && catalogue.completes() {
         capabilities["completions"] = json!({});
     }
+    tasks::declare(server, revision, &mut capabilities);
     capabilities
 }
 

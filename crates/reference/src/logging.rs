@@ -83,10 +83,8 @@ fn threshold(call: &Call) -> Option<Level> {
     }
 }
 
-/// Sends a message that belongs to `call`, where the client wants it.
-pub(crate) fn log(call: &Call, level: Level, data: &Value) {
-    if threshold(call).is_some_and(|least| level >= least) {
-        let params = json!({ "level": level, "logger": "reference", "data": data });
-        let _ = call.link.notify("notifications/message", params);
-    }
+/// The parameters of a message that belongs to `call`, where the client wants it.
+pub(crate) fn message(call: &Call, level: Level, data: &Value) -> Option<Value> {
+    let wanted = threshold(call).is_some_and(|least| level >= least);
+    wanted.then(|| json!({ "level": level, "logger": "reference", "data": data }))
 }

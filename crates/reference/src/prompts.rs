@@ -43,6 +43,8 @@ pub(crate) fn get(server: &Server, call: Call) -> Reply {
         Err(error) => return answer::error(call.id(), &error).into(),
     };
     let invocation = Invocation {
+        answers: Vec::new(),
+        task: None,
         arguments: json!(params.arguments),
         progress_token: meta.progress_token,
         input_responses: params.input_responses,

@@ -12,7 +12,7 @@ use wire::RequestId;
 use crate::answer::implementation;
 use crate::catalogue::Kind;
 use crate::hub::Change;
-use crate::{Server, answer, params, resources};
+use crate::{Server, answer, params, resources, tasks};
 
 /// The resources a legacy session subscribed to.
 #[derive(Default)]
@@ -48,6 +48,9 @@ pub(crate) struct Filter {
     resources_list_changed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     resource_subscriptions: Option<Vec<String>>,
+    /// The tasks extension's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task_ids: Option<Vec<String>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -67,7 +70,15 @@ impl Filter {
         }
     }
 
-    /// What of it we can honour: some lists, and resources that do not exist, never change.
+    pub(crate) fn wants_task(&self, id: &str) -> bool {
+        self.task_ids().any(|wanted| wanted == id)
+    }
+
+    fn task_ids(&self) -> impl Iterator<Item = &String> {
+        self.task_ids.iter().flatten()
+    }
+
+    /// What of it we can honour: some lists, and what does not exist, never change.
     fn honoured(mut self, server: &Server) -> Self {
         let catalogue = server.catalogue();
         self.tools_list_changed &= catalogue.changes(Kind::Tool);
@@ -77,6 +88,10 @@ impl Filter {
             uris.retain(|uri| resources::exists(server, uri));
         }
         self.resource_subscriptions = self.resource_subscriptions.filter(|uris| !uris.is_empty());
+        if let Some(ids) = &mut self.task_ids {
+            ids.retain(|id| server.state().tasks.anyones(id).is_some());
+        }
+        self.task_ids = self.task_ids.filter(|ids| !ids.is_empty());
         self
     }
 }
@@ -86,8 +101,13 @@ struct Params {
     notifications: Filter,
 }
 
+/// `_meta` of what belongs to the subscription of this id.
+pub(crate) fn subscription(id: &RequestId) -> Value {
+    json!({ "io.modelcontextprotocol/subscriptionId": id_value(id) })
+}
+
 /// An id as a JSON value.
-pub(crate) fn id_value(id: &RequestId) -> Value {
+fn id_value(id: &RequestId) -> Value {
     serde_json::from_str(&id.to_json()).unwrap_or_default()
 }
 
@@ -107,14 +127,22 @@ impl Drop for Listening {
 pub(crate) fn listen(server: &Server, call: Call) -> Reply {
     let id = call.id().clone();
     let filter = match params::meta(&call).and_then(|_| params::read::<Params>(&call)) {
+        Ok(params) if params.notifications.task_ids.is_some() && !tasks::declared(&call) => {
+            return answer::error(&id, &tasks::undeclared()).into();
+        }
         Ok(params) => params.notifications.honoured(server),
         Err(error) => return answer::error(&id, &error).into(),
     };
-    let subscription = json!({ "io.modelcontextprotocol/subscriptionId": id_value(&id) });
+    let subscription = subscription(&id);
+    let followed: Vec<_> = filter.task_ids().filter_map(|id| server.state().tasks.anyones(id)).collect();
     let acknowledged = json!({ "_meta": subscription, "notifications": filter });
     let key = server.state().hub.listen(id.clone(), filter, call.link.clone(), |link| {
         let _ = link.notify("notifications/subscriptions/acknowledged", acknowledged);
     });
+    // What they went through before they were followed shows in how they stand now.
+    for task in followed {
+        task.tell(&call.link, &subscription);
+    }
     let server = server.clone();
     let listening = Listening { server: server.clone(), key };
     Reply::later(async move {

@@ -17,6 +17,7 @@ struct Params<'a> {
     meta: Option<&'a str>,
     name: Option<&'a str>,
     uri: Option<&'a str>,
+    task: Option<&'a str>,
 }
 
 impl<'a> Params<'a> {
@@ -28,6 +29,7 @@ impl<'a> Params<'a> {
                 "_meta" => &mut params.meta,
                 "name" => &mut params.name,
                 "uri" => &mut params.uri,
+                "taskId" => &mut params.task,
                 _ => continue,
             };
             if place.replace(value).is_some() {
@@ -129,6 +131,8 @@ impl<'a> Gate<'a> {
         let source = match method {
             "tools/call" | "prompts/get" => self.params.name,
             "resources/read" => self.params.uri,
+            // The extension io.modelcontextprotocol/tasks.
+            "tasks/get" | "tasks/update" | "tasks/cancel" => self.params.task,
             _ => None,
         };
         // A body without the member, or with one that is no string, is refused for that by the method itself.

@@ -198,6 +198,7 @@ pub struct Session {
     ready: AtomicBool,
     next_id: AtomicI64,
     waiting: Mutex<HashMap<i64, oneshot::Sender<Message>>>,
+    ending: watch::Sender<bool>,
     state: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
@@ -217,6 +218,7 @@ impl Session {
             ready: AtomicBool::new(false),
             next_id: AtomicI64::new(1),
             waiting: Mutex::default(),
+            ending: watch::Sender::new(false),
             state: OnceLock::new(),
         }
     }
@@ -290,8 +292,15 @@ impl Session {
         }
     }
 
-    /// Lets everybody who waits for the client know that no answer will come.
+    /// Lets everybody who waits for the client know that no answer will come, and everybody else that nobody will ask.
     pub(crate) fn abandon(&self) {
+        self.ending.send_replace(true);
         self.waiting().clear();
+    }
+
+    /// Tells when the session ends: what goes on for its client, beyond any request, ends then. Keeping this does not
+    /// keep the session.
+    pub fn ending(&self) -> Closing {
+        Closing(self.ending.subscribe())
     }
 }

@@ -21,7 +21,7 @@ pub use self::outcome::{Content, Invocation, Messages, Outcome, Output};
 pub use self::prompt::{Argument, Completer, Prompt};
 pub use self::resource::{Body, Contents, Resource};
 pub use self::template::{Read, Template, Variables};
-pub use self::tool::{Hints, Tool};
+pub use self::tool::{Hints, TaskSupport, Tool};
 use crate::Server;
 pub use crate::asking::{Question, Unanswered, ask, ask_in_turn};
 pub use crate::logging::Level;

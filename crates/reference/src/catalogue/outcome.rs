@@ -1,5 +1,7 @@
 //! One call of a tool or a prompt, and what comes of it.
 
+use std::sync::Arc;
+
 use net::service::{Call, RpcError};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -8,6 +10,7 @@ use wire::revision::{R2025_03_26, R2025_06_18};
 
 use super::Text;
 use crate::logging::{self, Level};
+use crate::tasks::Task;
 
 /// One call of a tool, or one request for a prompt; its arguments fit what was declared.
 #[derive(Debug)]
@@ -22,6 +25,10 @@ pub struct Invocation {
     pub input_responses: Option<Map<String, Value>>,
     /// The state that came with those questions (2026-07-28).
     pub request_state: Option<String>,
+    /// What the client answered to [`super::Tool::asks_first`], where that was asked before the call became a task.
+    pub answers: Vec<Value>,
+    /// The task that the call became.
+    pub(crate) task: Option<Arc<Task>>,
 }
 
 impl Invocation {
@@ -47,12 +54,24 @@ impl Invocation {
         if self.call.context.revision.at_least(R2025_03_26) {
             params["message"] = json!(message);
         }
-        let _ = self.call.link.notify("notifications/progress", params);
+        self.notify("notifications/progress", params);
+    }
+
+    /// Sends a notification that belongs to the call.
+    pub fn notify(&self, method: &str, params: Value) {
+        match &self.task {
+            Some(task) => task.notify(method, params),
+            None => {
+                let _ = self.call.link.notify(method, params);
+            }
+        }
     }
 
     /// Sends a log message, where the client wants to hear it.
     pub fn log(&self, level: Level, data: &Value) {
-        logging::log(&self.call, level, data);
+        if let Some(params) = logging::message(&self.call, level, data) {
+            self.notify("notifications/message", params);
+        }
     }
 }
 

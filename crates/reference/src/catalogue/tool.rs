@@ -9,6 +9,19 @@ use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25};
 use super::outcome::{Invocation, Outcome, Output};
 use super::{Run, Text};
 use crate::Server;
+use crate::asking::Question;
+
+/// Whether calls of a tool may run as tasks (`execution.taskSupport` at 2025-11-25; later the tasks extension's matter).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskSupport {
+    /// They never do.
+    #[default]
+    Forbidden,
+    /// They do where the client can deal with that: at 2025-11-25 where it asks for a task, later always.
+    Optional,
+    /// They do not run as anything else.
+    Required,
+}
 
 /// A tool.
 #[derive(Clone, Debug)]
@@ -31,6 +44,10 @@ pub struct Tool {
     pub icon: Option<Text>,
     /// Whether it is absent until [`Server::toggle`] brings it in.
     pub comes_and_goes: bool,
+    /// Whether its calls may run as tasks.
+    pub tasks: TaskSupport,
+    /// What modern clients are asked before a call becomes a task; see [`Invocation::answers`].
+    pub asks_first: Vec<Question>,
     /// What it does.
     pub run: Run<Output>,
 }
@@ -70,6 +87,8 @@ impl Tool {
             hints: Some(Hints::READS),
             icon: None,
             comes_and_goes: false,
+            tasks: TaskSupport::Forbidden,
+            asks_first: Vec::new(),
             run,
         }
     }
@@ -137,6 +156,21 @@ impl Tool {
         self
     }
 
+    /// With calls that may run as tasks. One that must is not there in revisions without tasks.
+    pub fn tasks(mut self, support: TaskSupport) -> Self {
+        self.tasks = support;
+        if support == TaskSupport::Required && !self.since.at_least(R2025_11_25) {
+            self.since = R2025_11_25;
+        }
+        self
+    }
+
+    /// With something to ask modern clients before a call becomes a task.
+    pub fn asking_first(mut self, questions: Vec<Question>) -> Self {
+        self.asks_first = questions;
+        self
+    }
+
     /// Absent until it is toggled.
     pub fn coming_and_going(mut self) -> Self {
         self.comes_and_goes = true;
@@ -160,6 +194,14 @@ impl Tool {
         if let Some(png) = self.icon.as_deref().filter(|_| revision.at_least(R2025_11_25)) {
             let src = format!("data:image/png;base64,{png}");
             value["icons"] = json!([{ "src": src, "mimeType": "image/png", "sizes": ["1x1"] }]);
+        }
+        if revision == R2025_11_25 {
+            match self.tasks {
+                // What nothing is said of is forbidden.
+                TaskSupport::Forbidden => {}
+                TaskSupport::Optional => value["execution"] = json!({ "taskSupport": "optional" }),
+                TaskSupport::Required => value["execution"] = json!({ "taskSupport": "required" }),
+            }
         }
         value
     }

@@ -17,5 +17,8 @@ mod schema;
 mod stdio;
 mod subscriptions;
 mod talk;
+mod tasks;
+mod tasks_http;
+mod tasks_modern;
 mod websocket;
 mod wire_http;

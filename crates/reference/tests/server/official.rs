@@ -32,14 +32,16 @@ fn arguments(tool: &str) -> Value {
         "test_sampling" => json!({ "prompt": "Test prompt for sampling" }),
         "test_elicitation" => json!({ "message": "Please provide your information" }),
         "json_schema_2020_12_tool" => json!({ "name": "Ada", "email": "ada@example.com" }),
+        "greet" => json!({ "name": "Ada" }),
+        "slow_compute" => json!({ "seconds": 0 }),
+        "confirm_delete" => json!({ "filename": "a" }),
         _ => json!({}),
     }
 }
 
 /// What a client answers to whatever a tool of this catalogue asks.
 fn answer(method: &str) -> Value {
-    let content =
-        json!({ "username": "testuser", "email": "test@example.com", "name": "Ada", "ok": true, "color": "red" });
+    let content = json!({ "username": "testuser", "email": "test@example.com", "name": "Ada", "ok": true, "color": "red", "confirm": true });
     match method {
         "elicitation/create" => json!({ "action": "accept", "content": content }),
         "sampling/createMessage" => {
@@ -78,14 +80,16 @@ async fn finish(talk: &mut Talk, tool: &str) -> (Vec<Value>, Value) {
 
 #[tokio::test]
 async fn every_tool_comes_to_an_end() {
-    for (revision, count) in [(R2025_11_25, 16), (R2026_07_28, 28)] {
+    for (revision, count) in [(R2025_11_25, 23), (R2026_07_28, 35)] {
         let mut talk = talk(revision).await;
         let tools = talk.result("tools/list", json!({})).await["tools"].take();
         assert_eq!(tools[0]["name"], "test_simple_text", "the suite calls the first without arguments");
         assert_eq!(tools.as_array().unwrap().len(), count);
         for tool in tools.as_array().unwrap() {
             let name = tool["name"].as_str().unwrap();
-            if name.starts_with("test_trigger") {
+            // Two tools only run as tasks, and one gives nothing but an error: other tests have them.
+            let elsewhere = ["failing_job", "test_tool_with_task", "protocol_error_job"];
+            if name.starts_with("test_trigger") || elsewhere.contains(&name) {
                 continue;
             }
             let (before, result) = finish(&mut talk, name).await;

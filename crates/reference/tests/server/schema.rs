@@ -54,6 +54,9 @@ pub fn check(revision: Revision, asked: Option<&str>, message: &Value) {
         return;
     }
     let late = revision.at_least(R2025_11_25);
+    if is_extension(revision, asked, message) {
+        return;
+    }
     if let Some(name) = message.get("method").and_then(Value::as_str) {
         let method = method::find(name, revision).unwrap_or_else(|| panic!("{revision} has no {name}"));
         conforms(revision, method.definition, message);
@@ -68,17 +71,28 @@ pub fn check(revision: Revision, asked: Option<&str>, message: &Value) {
         let method = method::find(name, revision).unwrap_or_else(|| panic!("{revision} has no {name}"));
         let result = &message["result"];
         let input = result["resultType"] == "input_required";
-        let definition = if input { method.instead_at(revision) } else { method.result };
+        let task = revision == R2025_11_25 && result.get("task").is_some();
+        let definition = if input || task { method.instead_at(revision) } else { method.result };
         conforms(revision, definition.unwrap(), result);
         clean(revision, result);
     }
+}
+
+/// Whether a message is the tasks extension's, which the core schema does not know.
+fn is_extension(revision: Revision, asked: Option<&str>, message: &Value) -> bool {
+    let method = message["method"].as_str().or(asked).unwrap_or_default();
+    let answer = message.get("error").is_none();
+    let ours = matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel" | "notifications/tasks") && answer;
+    revision.era() == Era::Modern && (ours || message["result"]["resultType"] == "task")
 }
 
 /// No member that the revision does not have, as far as a glance can tell.
 #[track_caller]
 fn clean(revision: Revision, result: &Value) {
     if revision.era() == Era::Legacy {
-        for member in ["resultType", "ttlMs", "cacheScope", "_meta", "inputRequests", "requestState"] {
+        let related = &result["_meta"]["io.modelcontextprotocol/related-task"];
+        assert!(result.get("_meta").is_none() || related.is_object(), "{revision} has no `_meta`: {result}");
+        for member in ["resultType", "ttlMs", "cacheScope", "inputRequests", "requestState"] {
             assert!(result.get(member).is_none(), "{revision} has no {member}: {result}");
         }
     }

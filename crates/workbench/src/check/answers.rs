@@ -39,11 +39,17 @@ impl Drop for Answering {
     }
 }
 
+/// What names the task that a message belongs to, answers included (2025-11-25, basic/utilities/tasks).
+const TASK: &str = "io.modelcontextprotocol/related-task";
+
 /// The answer to a server's request.
 fn answer(request: &Message) -> String {
     let id = request.id().map_or(Value::Null, |id| serde_json::from_str(&id.to_json()).unwrap_or_default());
     let error = json!({ "code": -32601, "message": "Method not found" });
-    let (member, body) = result(request.method().unwrap_or_default()).map_or(("error", error), |r| ("result", r));
+    let (member, mut body) = result(request.method().unwrap_or_default()).map_or(("error", error), |r| ("result", r));
+    if let Some(task) = request.meta().and_then(|meta| meta.get(TASK)).filter(|_| member == "result") {
+        body["_meta"] = json!({ TASK: task });
+    }
     json!({ "jsonrpc": "2.0", "id": id, member: body }).to_string()
 }
 

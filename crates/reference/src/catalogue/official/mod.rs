@@ -1,5 +1,4 @@
-//! The official catalogue: what the official conformance suite expects of a server, under the names it expects. Its tasks
-//! (the extension `io.modelcontextprotocol/tasks`) belong in a file beside these, and their tools in the list below.
+//! The official catalogue: what the official conformance suite expects of a server, under the names it expects.
 
 mod ask;
 mod change;
@@ -8,6 +7,7 @@ mod mrtr;
 mod prompts;
 mod resources;
 mod schema;
+mod tasks;
 mod work;
 
 use serde_json::{Value, json};
@@ -26,6 +26,7 @@ pub(super) fn catalogue() -> Catalogue {
             mrtr::tools(),
             schema::tools(),
             change::tools(),
+            tasks::tools(),
         ]
         .concat(),
         resources: resources::resources(),

@@ -119,7 +119,7 @@ async fn url(server: Server, invocation: Invocation) -> Outcome {
             // Nobody tells us of the visit, so it is over once the user agreed to it. Modern servers do not tell.
             if invocation.call.context.era() == Era::Legacy {
                 let done = json!({ "elicitationId": id });
-                let _ = invocation.call.link.notify("notifications/elicitation/complete", done);
+                invocation.notify("notifications/elicitation/complete", done);
             }
             Outcome::text("Thank you for the visit.")
         }

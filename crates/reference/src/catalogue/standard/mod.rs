@@ -4,6 +4,7 @@ mod ask;
 mod complete;
 mod content;
 mod echo;
+mod errand;
 mod fail;
 mod form;
 mod log;
@@ -38,7 +39,7 @@ pub(super) fn catalogue() -> Catalogue {
             vec![log::tool()],
             ask::tools(),
             form::tools(),
-            vec![route::tool(), touch::tool()],
+            vec![errand::tool(), route::tool(), touch::tool()],
             toggle::tools(),
         ]
         .concat(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::catalogue::{Invocation, Outcome, Tool};
+use crate::catalogue::{Invocation, Outcome, TaskSupport, Tool};
 
 pub(super) fn tool() -> Tool {
     let properties = json!({
@@ -14,6 +14,7 @@ pub(super) fn tool() -> Tool {
     Tool::later("slow", "Takes some steps and reports progress after each", |_, invocation| run(invocation))
         .titled("Slow")
         .takes(properties, &[])
+        .tasks(TaskSupport::Optional)
 }
 
 async fn run(invocation: Invocation) -> Outcome {

@@ -36,7 +36,8 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_03_26, LISTENING, "Messages on a GET stream SHOULD NOT belong to a request that is still running.")
         .gone(R2026_07_28)
-        .how("Keeps a GET stream open during a call with a progress token and looks where progress turns up.")
+        .how("Keeps a GET stream open during a call with a progress token and looks where progress turns up. Requests run as \
+              tasks are passed over.")
         .mend("Send what belongs to a request on the stream that answers it (in SDKs: pass the related request's id).")
         .judge(get_stream_unrelated),
     server("http.get-stream-no-responses")
@@ -142,7 +143,9 @@ struct Tokens<'v>(BTreeMap<(u32, String), Vec<Call<'v>>>);
 impl<'v> Tokens<'v> {
     fn of(view: &View<'v>) -> Self {
         let mut calls: BTreeMap<_, Vec<Call<'v>>> = BTreeMap::new();
-        for call in view.calls_by(Party::Client) {
+        // What runs as a task goes on after its answer, which may come after the first report on another stream.
+        let task = |call: &Call<'_>| call.request.message.params().is_some_and(|params| params.get("task").is_some());
+        for call in view.calls_by(Party::Client).filter(|call| !task(call)) {
             let Some(token) = token(call.request) else { continue };
             calls.entry((call.request.connection, canonical(token))).or_default().push(call);
         }

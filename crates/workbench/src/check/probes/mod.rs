@@ -13,6 +13,7 @@ mod sse;
 mod stdio;
 mod strain;
 mod subscriptions;
+mod tasks;
 mod tools;
 
 use super::probe::Probe;
@@ -21,6 +22,7 @@ use super::probe::Probe;
 pub const PROBES: &[&Probe] = &[
     // The longest first: they wait while others work.
     &patterns::CANCEL,
+    &tasks::TASKS,
     &http::streams::RESUME,
     &http::streams::GET,
     &subscriptions::CHANGED,

@@ -1,6 +1,7 @@
 //! Tools: those that may be called are, with made arguments; those that do not exist are too.
 
 use serde_json::{Map, Value, json};
+use wire::Revision;
 
 use crate::check::case::{Case, Halt, Reply};
 use crate::check::probe::{Probe, Script};
@@ -9,8 +10,20 @@ use crate::check::{answers, arguments};
 /// How many tools are called.
 const TOOLS: usize = 12;
 
-/// The tools that may be called and the arguments to call them with.
+/// The tools that may be called and the arguments to call them with. Those that only run as tasks may not, as far as the
+/// revision tells which these are.
 pub(super) fn callable(case: &Case) -> Vec<(String, Map<String, Value>)> {
+    let plain = |tool: &Value| case.revision() != Revision::R2025_11_25 || task_support(tool) != Some("required");
+    calls_of(case, plain)
+}
+
+/// What a tool says of tasks (2025-11-25).
+pub(super) fn task_support(tool: &Value) -> Option<&str> {
+    tool.pointer("/execution/taskSupport")?.as_str()
+}
+
+/// Of the tools that may be called those that are wanted, and the arguments to call them with.
+pub(super) fn calls_of(case: &Case, wanted: impl Fn(&Value) -> bool) -> Vec<(String, Map<String, Value>)> {
     let setting = case.setting();
     let one = |tool: &Value| {
         let name = tool.get("name")?.as_str()?;
@@ -18,7 +31,7 @@ pub(super) fn callable(case: &Case) -> Vec<(String, Map<String, Value>)> {
         let arguments = given.or_else(|| arguments::example(tool.get("inputSchema")?, &mut setting.dice(name)))?;
         Some((name.to_owned(), arguments))
     };
-    case.survey().tools.iter().filter(|tool| setting.calls.allow(tool)).filter_map(one).collect()
+    case.survey().tools.iter().filter(|tool| setting.calls.allow(tool) && wanted(tool)).filter_map(one).collect()
 }
 
 /// How many rounds of input a call is given.
