@@ -166,13 +166,37 @@ pub async fn ask_in_turn(
     invocation: &Invocation,
     rounds: Vec<Vec<Question>>,
 ) -> Result<Vec<Value>, Unanswered> {
-    let modern = invocation.call.context.era() == Era::Modern;
+    must_be_askable(invocation, &rounds)?;
+    match invocation.call.context.era() {
+        Era::Modern => answers_so_far(server, invocation, &rounds),
+        Era::Legacy => legacy(invocation, &rounds).await,
+    }
+}
+
+/// Asks everything at once and gives the client no state to bring back: answers are taken as they come, asked for or not.
+/// For what may as well be told by whoever calls.
+pub async fn ask_without_state(invocation: &Invocation, questions: Vec<Question>) -> Result<Vec<Value>, Unanswered> {
+    let round = [questions];
+    must_be_askable(invocation, &round)?;
+    match invocation.call.context.era() {
+        Era::Legacy => legacy(invocation, &round).await,
+        // Whatever it is, it is not ours.
+        Era::Modern if invocation.request_state.is_some() => Err(foreign_state()),
+        Era::Modern => {
+            let answers = fitting(invocation.input_responses.as_ref(), &round[0]);
+            answers.ok_or_else(|| asked(invocation, &round[0], None))
+        }
+    }
+}
+
+fn must_be_askable(invocation: &Invocation, rounds: &[Vec<Question>]) -> Result<(), Unanswered> {
     let missing: Vec<_> = rounds.iter().flatten().filter(|question| !question.can_be_asked(invocation)).collect();
     match missing.first() {
-        Some(_) if modern => Err(Unanswered::Refused(missing_capabilities(&missing))),
+        None => Ok(()),
+        Some(_) if invocation.call.context.era() == Era::Modern => {
+            Err(Unanswered::Refused(missing_capabilities(&missing)))
+        }
         Some(question) => Err(Unanswered::Failed(format!("This client did not declare {}", question.needs()))),
-        None if modern => answers_so_far(server, invocation, &rounds),
-        None => legacy(invocation, &rounds).await,
     }
 }
 
@@ -219,27 +243,32 @@ fn answers_so_far(
 ) -> Result<Vec<Value>, Unanswered> {
     let mut progress = match &invocation.request_state {
         None => Progress::default(),
-        Some(state) => opened(server, invocation, state).ok_or_else(|| {
-            Unanswered::Refused(RpcError::invalid_params(
-                "Invalid params: `requestState` is not valid for this request",
-            ))
-        })?,
+        Some(state) => opened(server, invocation, state).ok_or_else(foreign_state)?,
     };
     let Some(round) = rounds.get(progress.rounds) else { return Ok(progress.answers) };
     // Without our state the answers are to questions that nobody asked.
     let given = invocation.input_responses.as_ref().filter(|_| invocation.request_state.is_some());
-    let fitting = |question: &Question| given?.get(&*question.key).filter(|answer| question.fits(answer)).cloned();
-    let answers: Option<Vec<_>> = round.iter().map(fitting).collect();
-    let Some(answers) = answers else { return Err(asked(server, invocation, round, &progress)) };
+    let asked_again = |round, progress| asked(invocation, round, Some(closed(server, invocation, progress)));
+    let Some(answers) = fitting(given, round) else { return Err(asked_again(round, &progress)) };
     progress.answers.extend(answers);
     progress.rounds += 1;
     match rounds.get(progress.rounds) {
-        Some(next) => Err(asked(server, invocation, next, &progress)),
+        Some(next) => Err(asked_again(next, &progress)),
         None => Ok(progress.answers),
     }
 }
 
-fn asked(server: &Server, invocation: &Invocation, questions: &[Question], progress: &Progress) -> Unanswered {
+fn foreign_state() -> Unanswered {
+    Unanswered::Refused(RpcError::invalid_params("Invalid params: `requestState` is not valid for this request"))
+}
+
+/// The answers to all questions, where each is there and fits; what else was given is ignored.
+fn fitting(given: Option<&Map<String, Value>>, questions: &[Question]) -> Option<Vec<Value>> {
+    let answer = |question: &Question| given?.get(&*question.key).filter(|answer| question.fits(answer)).cloned();
+    questions.iter().map(answer).collect()
+}
+
+fn asked(invocation: &Invocation, questions: &[Question], state: Option<String>) -> Unanswered {
     let requests: Map<String, Value> = questions
         .iter()
         .map(|question| {
@@ -250,7 +279,11 @@ fn asked(server: &Server, invocation: &Invocation, questions: &[Question], progr
             (question.key.to_string(), request)
         })
         .collect();
-    Unanswered::Asked(json!({ "inputRequests": requests, "requestState": closed(server, invocation, progress) }))
+    let mut body = json!({ "inputRequests": requests });
+    if let Some(state) = state {
+        body["requestState"] = state.into();
+    }
+    Unanswered::Asked(body)
 }
 
 fn now() -> u64 {
