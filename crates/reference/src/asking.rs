@@ -102,6 +102,15 @@ impl Question {
         }
     }
 
+    /// The question as an input request of the modern era.
+    pub(crate) fn input_request(&self, revision: Revision) -> Value {
+        let mut request = json!({ "method": self.method() });
+        if let Some(params) = self.params(revision) {
+            request["params"] = params;
+        }
+        request
+    }
+
     /// Whether `answer` is one to this question.
     fn fits(&self, answer: &Value) -> bool {
         match &self.matter {
@@ -155,6 +164,21 @@ impl From<Unanswered> for Outcome<crate::catalogue::Messages> {
     }
 }
 
+/// Asks by the result of a modern call, and gives the client no state to bring back: answers are taken as they come, asked
+/// for or not. For what may as well be told by whoever calls.
+pub fn ask_without_state(invocation: &Invocation, questions: &[Question]) -> Result<Vec<Value>, Unanswered> {
+    let missing: Vec<_> = questions.iter().filter(|question| !question.can_be_asked(invocation)).collect();
+    if !missing.is_empty() {
+        return Err(Unanswered::Refused(missing_capabilities(&missing)));
+    }
+    // Whatever it is, it is not ours.
+    if invocation.request_state.is_some() {
+        return Err(foreign_state());
+    }
+    let answers = fitting(invocation.input_responses.as_ref(), questions);
+    answers.ok_or_else(|| asked(invocation, questions, None))
+}
+
 /// Asks everything at once, as far as the era can, and gives the answers in the questions' order.
 pub async fn ask(server: &Server, invocation: &Invocation, questions: Vec<Question>) -> Result<Vec<Value>, Unanswered> {
     ask_in_turn(server, invocation, vec![questions]).await
@@ -166,37 +190,13 @@ pub async fn ask_in_turn(
     invocation: &Invocation,
     rounds: Vec<Vec<Question>>,
 ) -> Result<Vec<Value>, Unanswered> {
-    must_be_askable(invocation, &rounds)?;
-    match invocation.call.context.era() {
-        Era::Modern => answers_so_far(server, invocation, &rounds),
-        Era::Legacy => legacy(invocation, &rounds).await,
-    }
-}
-
-/// Asks everything at once and gives the client no state to bring back: answers are taken as they come, asked for or not.
-/// For what may as well be told by whoever calls.
-pub async fn ask_without_state(invocation: &Invocation, questions: Vec<Question>) -> Result<Vec<Value>, Unanswered> {
-    let round = [questions];
-    must_be_askable(invocation, &round)?;
-    match invocation.call.context.era() {
-        Era::Legacy => legacy(invocation, &round).await,
-        // Whatever it is, it is not ours.
-        Era::Modern if invocation.request_state.is_some() => Err(foreign_state()),
-        Era::Modern => {
-            let answers = fitting(invocation.input_responses.as_ref(), &round[0]);
-            answers.ok_or_else(|| asked(invocation, &round[0], None))
-        }
-    }
-}
-
-fn must_be_askable(invocation: &Invocation, rounds: &[Vec<Question>]) -> Result<(), Unanswered> {
+    let modern = invocation.call.context.era() == Era::Modern;
     let missing: Vec<_> = rounds.iter().flatten().filter(|question| !question.can_be_asked(invocation)).collect();
     match missing.first() {
-        None => Ok(()),
-        Some(_) if invocation.call.context.era() == Era::Modern => {
-            Err(Unanswered::Refused(missing_capabilities(&missing)))
-        }
+        Some(_) if modern => Err(Unanswered::Refused(missing_capabilities(&missing))),
         Some(question) => Err(Unanswered::Failed(format!("This client did not declare {}", question.needs()))),
+        None if modern => answers_so_far(server, invocation, &rounds),
+        None => legacy(invocation, &rounds).await,
     }
 }
 
@@ -271,13 +271,7 @@ fn fitting(given: Option<&Map<String, Value>>, questions: &[Question]) -> Option
 fn asked(invocation: &Invocation, questions: &[Question], state: Option<String>) -> Unanswered {
     let requests: Map<String, Value> = questions
         .iter()
-        .map(|question| {
-            let mut request = json!({ "method": question.method() });
-            if let Some(params) = question.params(invocation.call.context.revision) {
-                request["params"] = params;
-            }
-            (question.key.to_string(), request)
-        })
+        .map(|question| (question.key.to_string(), question.input_request(invocation.call.context.revision)))
         .collect();
     let mut body = json!({ "inputRequests": requests });
     if let Some(state) = state {

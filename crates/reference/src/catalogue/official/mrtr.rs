@@ -41,13 +41,11 @@ fn stateless(
     question: fn() -> Question,
     conclude: fn(&[Value]) -> String,
 ) -> Tool {
-    let run = move |_: Server, invocation: Invocation| async move {
-        match ask_without_state(&invocation, vec![question()]).await {
-            Ok(answers) => Outcome::text(conclude(&answers)),
-            Err(unanswered) => unanswered.into(),
-        }
+    let run = move |_: &Server, invocation: &Invocation| match ask_without_state(invocation, &[question()]) {
+        Ok(answers) => Outcome::text(conclude(&answers)),
+        Err(unanswered) => unanswered.into(),
     };
-    Tool::later(format!("test_input_required_result_{name}"), description, run).since(R2026_07_28).hints(Hints::ASKS)
+    Tool::now(format!("test_input_required_result_{name}"), description, run).since(R2026_07_28).hints(Hints::ASKS)
 }
 
 /// A tool that asks its questions round by round.
