@@ -165,6 +165,21 @@ impl From<Unanswered> for Outcome<crate::catalogue::Messages> {
     }
 }
 
+/// Asks by the result of a modern call, and gives the client no state to bring back: answers are taken as they come, asked
+/// for or not. For what may as well be told by whoever calls.
+pub fn ask_without_state(invocation: &Invocation, questions: &[Question]) -> Result<Vec<Value>, Unanswered> {
+    let missing: Vec<_> = questions.iter().filter(|question| !question.can_be_asked(invocation)).collect();
+    if !missing.is_empty() {
+        return Err(Unanswered::Refused(missing_capabilities(&missing)));
+    }
+    // Whatever it is, it is not ours.
+    if invocation.request_state.is_some() {
+        return Err(foreign_state());
+    }
+    let answers = fitting(invocation.input_responses.as_ref(), questions);
+    answers.ok_or_else(|| asked(invocation, questions, None))
+}
+
 /// Asks everything at once, as far as the era can, and gives the answers in the questions' order.
 pub async fn ask(server: &Server, invocation: &Invocation, questions: Vec<Question>) -> Result<Vec<Value>, Unanswered> {
     ask_in_turn(server, invocation, vec![questions]).await
@@ -258,32 +273,41 @@ fn answers_so_far(
 ) -> Result<Vec<Value>, Unanswered> {
     let mut progress = match &invocation.request_state {
         None => Progress::default(),
-        Some(state) => opened(server, invocation, state).ok_or_else(|| {
-            Unanswered::Refused(RpcError::invalid_params(
-                "Invalid params: `requestState` is not valid for this request",
-            ))
-        })?,
+        Some(state) => opened(server, invocation, state).ok_or_else(foreign_state)?,
     };
     let Some(round) = rounds.get(progress.rounds) else { return Ok(progress.answers) };
     // Without our state the answers are to questions that nobody asked.
     let given = invocation.input_responses.as_ref().filter(|_| invocation.request_state.is_some());
-    let fitting = |question: &Question| given?.get(&*question.key).filter(|answer| question.fits(answer)).cloned();
-    let answers: Option<Vec<_>> = round.iter().map(fitting).collect();
-    let Some(answers) = answers else { return Err(asked(server, invocation, round, &progress)) };
+    let asked_again = |round, progress| asked(invocation, round, Some(closed(server, invocation, progress)));
+    let Some(answers) = fitting(given, round) else { return Err(asked_again(round, &progress)) };
     progress.answers.extend(answers);
     progress.rounds += 1;
     match rounds.get(progress.rounds) {
-        Some(next) => Err(asked(server, invocation, next, &progress)),
+        Some(next) => Err(asked_again(next, &progress)),
         None => Ok(progress.answers),
     }
 }
 
-fn asked(server: &Server, invocation: &Invocation, questions: &[Question], progress: &Progress) -> Unanswered {
+fn foreign_state() -> Unanswered {
+    Unanswered::Refused(RpcError::invalid_params("Invalid params: `requestState` is not valid for this request"))
+}
+
+/// The answers to all questions, where each is there and fits; what else was given is ignored.
+fn fitting(given: Option<&Map<String, Value>>, questions: &[Question]) -> Option<Vec<Value>> {
+    let answer = |question: &Question| given?.get(&*question.key).filter(|answer| question.fits(answer)).cloned();
+    questions.iter().map(answer).collect()
+}
+
+fn asked(invocation: &Invocation, questions: &[Question], state: Option<String>) -> Unanswered {
     let requests: Map<String, Value> = questions
         .iter()
         .map(|question| (question.key.to_string(), question.input_request(invocation.call.context.revision)))
         .collect();
-    Unanswered::Asked(json!({ "inputRequests": requests, "requestState": closed(server, invocation, progress) }))
+    let mut body = json!({ "inputRequests": requests });
+    if let Some(state) = state {
+        body["requestState"] = state.into();
+    }
+    Unanswered::Asked(body)
 }
 
 fn now() -> u64 {

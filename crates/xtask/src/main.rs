@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a developer tool talks on its terminal")]
 
 mod bench;
+mod conformance;
 mod docs;
 mod fuzz;
 mod nightly;
@@ -28,6 +29,11 @@ const TASKS: &[Task] = &[
         name: "bench",
         help: "bench check: how long a whole check takes; bench serve: what a request costs",
         run: bench::run,
+    },
+    Task {
+        name: "conformance",
+        help: "run the official suite and `proof check` on our own server with the official catalogue",
+        run: conformance::run,
     },
     Task { name: "docs", help: "write docs/rules from the rules; --check only compares", run: docs::run },
     Task { name: "fuzz", help: "feed everything that reads a peer's bytes, guided by coverage", run: fuzz::run },
@@ -66,7 +72,7 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> String {
-    let tasks: Vec<String> = TASKS.iter().map(|task| format!("  {:<8} {}", task.name, task.help)).collect();
+    let tasks: Vec<String> = TASKS.iter().map(|task| format!("  {:<11} {}", task.name, task.help)).collect();
     format!("usage: cargo xtask TASK [OPTIONS]\n\n{}\n", tasks.join("\n"))
 }
 

@@ -19,7 +19,8 @@ use anyhow::{Context, bail};
 
 use catalog::{PEERS, Peer};
 use expected::Expectations;
-use install::Home;
+pub(crate) use install::Home;
+pub(crate) use judge::{free_port, wait_until_listening};
 pub(crate) use leash::Leash;
 
 use crate::Verdict;
@@ -86,6 +87,32 @@ pub(crate) fn report(proof: &Path, name: &str) -> anyhow::Result<serde_json::Val
     judge::judge(&home, proof, peer)?;
     let text = std::fs::read_to_string(home.reports().join(format!("{name}.json")))?;
     Ok(serde_json::from_str(&text)?)
+}
+
+/// Judges our own server with the official catalogue, over HTTP at `url` and over stdio, and says whatever is wrong with
+/// it: no broken MUST or safety rule is expected there.
+pub(crate) fn judge_official(home: &Home, proof: &Path, url: &str) -> Vec<String> {
+    println!("\n{}", report::TABLE_HEAD);
+    let words = ["--", &*proof.to_string_lossy(), "serve", "--stdio", "--catalog", "official"].map(str::to_owned);
+    let mut complaints = Vec::new();
+    for peer in &catalog::OFFICIAL {
+        let target = match peer.transport {
+            catalog::Transport::Stdio => words.to_vec(),
+            catalog::Transport::Http | catalog::Transport::Sse => vec![url.to_owned()],
+        };
+        let found = match judge::check(home, proof, peer, target) {
+            Ok((report, wall)) => {
+                println!("{}", report.row(peer, wall));
+                let broken = report.grave().map(|one| {
+                    format!("{} is broken at {} – {} – read {}", one.rule, one.revision, one.message, one.url)
+                });
+                broken.chain(expected::coverage(peer, &report)).collect()
+            }
+            Err(error) => vec![format!("could not be judged – {error:#}")],
+        };
+        complaints.extend(found.into_iter().map(|what| format!("proof check, {}: {what}", peer.id())));
+    }
+    complaints
 }
 
 /// Runs the task.

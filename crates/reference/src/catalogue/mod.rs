@@ -23,7 +23,7 @@ pub use self::resource::{Body, Contents, Resource};
 pub use self::template::{Read, Template, Variables};
 pub use self::tool::{Hints, TaskSupport, Tool};
 use crate::Server;
-pub use crate::asking::{Question, Unanswered, ask, ask_in_turn};
+pub use crate::asking::{Question, Unanswered, ask, ask_in_turn, ask_without_state};
 pub use crate::logging::Level;
 
 /// A text of a catalogue: known at build time, or read at start.

@@ -73,7 +73,9 @@ async fn finish(talk: &mut Talk, tool: &str) -> (Vec<Value>, Value) {
         let requests = result["inputRequests"].as_object().unwrap();
         params["inputResponses"] =
             requests.iter().map(|(key, request)| (key.clone(), answer(request["method"].as_str().unwrap()))).collect();
-        params["requestState"] = result["requestState"].clone();
+        if let Some(state) = result.get("requestState") {
+            params["requestState"] = state.clone();
+        }
     }
     panic!("{tool} asks for ever");
 }
@@ -143,6 +145,24 @@ async fn a_prompt_may_ask_first() {
     assert_eq!(done["messages"][0]["content"]["text"], "Use this context: the attic");
     params["requestState"] = json!(format!("{}-TAMPERED", asked["requestState"].as_str().unwrap()));
     assert_eq!(talk.error("prompts/get", params).await["code"], -32602);
+}
+
+#[tokio::test]
+async fn without_a_state_an_answer_may_come_at_once_and_beside_others() {
+    let mut talk = talk(R2026_07_28).await;
+    let mut params = json!({ "name": "test_input_required_result_elicitation", "arguments": {} });
+    let asked = talk.result("tools/call", params.clone()).await;
+    assert_eq!(asked["resultType"], "input_required");
+    assert_eq!(asked.get("requestState"), None);
+    params["inputResponses"] = json!({ "user_name": { "action": "accept", "content": { "name": 3 } } });
+    assert_eq!(talk.result("tools/call", params.clone()).await["resultType"], "input_required");
+    let answer = json!({ "action": "accept", "content": { "name": "Ada" } });
+    params["inputResponses"] = json!({ "nobody_asked": answer, "user_name": answer });
+    let done = talk.result("tools/call", params.clone()).await;
+    assert_eq!(done["content"][0]["text"], "Hello, Ada!");
+    // It gave out no state, so this one is made up.
+    params["requestState"] = json!("made up");
+    assert_eq!(talk.error("tools/call", params).await["code"], -32602);
 }
 
 #[tokio::test]

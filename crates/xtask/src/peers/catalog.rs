@@ -82,6 +82,9 @@ const HTTP_LEGACY: &[&str] = &["2025-03-26", "2025-06-18", "2025-11-25"];
 /// The one revision that defines HTTP+SSE.
 const SSE: &[&str] = &["2024-11-05"];
 
+/// Our own server, offering what the official suite wants to find. Whoever judges it knows where its binary lies.
+pub(super) const OFFICIAL: [Peer; 2] = [stdio("official", &[], ALL), http("official", &[], HTTP_ALL)];
+
 const EVERYTHING: &str = "{modules}/@modelcontextprotocol/server-everything/dist/index.js";
 const FILESYSTEM: &str = "{modules}/@modelcontextprotocol/server-filesystem/dist/index.js";
 

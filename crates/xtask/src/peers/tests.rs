@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::Options;
-use super::catalog::{PEERS, Peer};
+use super::catalog::{OFFICIAL, PEERS, Peer};
 use super::expected::Expectations;
 use super::install::{Home, once, pins};
 use super::judge::{end_within, executable, wait_until_listening};
@@ -82,7 +82,7 @@ fn every_hints_file_belongs_to_a_peer() {
         let name = file.file_stem().and_then(|stem| stem.to_str()).expect("a name");
         let text = fs::read_to_string(&file).expect("text");
         assert!(serde_json::from_str::<Value>(&text).is_ok_and(|hints| hints.is_object()), "{name}");
-        let of_it: Vec<_> = PEERS.iter().filter(|peer| peer.name == name).collect();
+        let of_it: Vec<_> = PEERS.iter().chain(&OFFICIAL).filter(|peer| peer.name == name).collect();
         assert!(!of_it.is_empty(), "no peer is called {name}");
         let home = Home::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
         assert!(of_it.iter().all(|peer| home.hints(peer).len() == 2), "{name}");

@@ -6,13 +6,13 @@ use wire::revision::R2026_07_28;
 use super::ask::told;
 use super::form;
 use crate::Server;
-use crate::catalogue::{Hints, Invocation, Outcome, Question, Tool, ask_in_turn};
+use crate::catalogue::{Hints, Invocation, Outcome, Question, Tool, ask_in_turn, ask_without_state};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![
-        tool("elicitation", "Asks the user for a name and greets", |_| vec![vec![user_name()]], greet),
-        tool("sampling", "Asks the client's model", |_| vec![vec![capital()]], |a| told(&a[0])),
-        tool("list_roots", "Asks for the client's roots", |_| vec![vec![roots()]], |a| told(&a[0])),
+        stateless("elicitation", "Asks the user for a name and greets", user_name, greet),
+        stateless("sampling", "Asks the client's model", capital, |answers| told(&answers[0])),
+        stateless("list_roots", "Asks for the client's roots", roots, |answers| told(&answers[0])),
         tool("request_state", "Asks for a yes, with a state", |_| vec![vec![confirm()]], |_| "state-ok".to_owned()),
         tool("multiple_inputs", "Asks for three things at once", |_| vec![three()], greet),
         tool(
@@ -31,6 +31,21 @@ pub(super) fn tools() -> Vec<Tool> {
             format!("{} answers", answers.len())
         }),
     ]
+}
+
+/// A tool that asks one question and hands out no state: one answer in the first call is as good as one in the second,
+/// and the suite gives it there, beside answers that nobody asked for.
+fn stateless(
+    name: &'static str,
+    description: &'static str,
+    question: fn() -> Question,
+    conclude: fn(&[Value]) -> String,
+) -> Tool {
+    let run = move |_: &Server, invocation: &Invocation| match ask_without_state(invocation, &[question()]) {
+        Ok(answers) => Outcome::text(conclude(&answers)),
+        Err(unanswered) => unanswered.into(),
+    };
+    Tool::now(format!("test_input_required_result_{name}"), description, run).since(R2026_07_28).hints(Hints::ASKS)
 }
 
 /// A tool that asks its questions round by round.

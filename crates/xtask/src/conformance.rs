@@ -1,0 +1,105 @@
+//! `cargo xtask conformance`: installs the official conformance suite, runs what it wants of a server at each revision that
+//! it knows against our own server with the official catalogue, and then `proof check` against the same server.
+//!
+//! This module is the order of events. It knows nothing of the suite's files ([`requirements`], [`results`]), of what
+//! is expected ([`expected`]), or of processes ([`suite`]).
+
+mod expected;
+mod requirements;
+mod results;
+mod suite;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+
+use crate::Verdict;
+use crate::peers::{Home, build_proof, judge_official};
+use expected::Expectations;
+use suite::Served;
+
+const USAGE: &str = "usage: cargo xtask conformance [--install-only] [--proof PATH]
+
+  --install-only   install the suite and stop
+  --proof PATH     serve with this binary instead of building `proof` first";
+
+/// The revisions for which the suite has fixed what it requires.
+const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    install_only: bool,
+    proof: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> anyhow::Result<Self> {
+        let mut options = Self::default();
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--install-only" => options.install_only = true,
+                "--proof" => options.proof = Some(args.next().context("--proof wants a path")?.into()),
+                _ => bail!("unknown argument {arg:?}\n\n{USAGE}"),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Runs the task.
+pub(crate) fn run(args: &[String]) -> Verdict {
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        println!("{USAGE}");
+        return Ok(true);
+    }
+    let options = Options::parse(args)?;
+    let home = Home::new(&crate::root());
+    let expectations = Expectations::load(&home.peers.join("conformance.json"))?;
+    home.install_suite()?;
+    if options.install_only {
+        return Ok(true);
+    }
+    let proof = match options.proof {
+        Some(path) => path.canonicalize().with_context(|| format!("--proof {}", path.display()))?,
+        None => build_proof()?,
+    };
+    let mut served = Served::start(&home, &proof)?;
+    let mut complaints = Vec::new();
+    for revision in REVISIONS {
+        match suite::run(&home, &served, revision) {
+            Ok(results) => {
+                println!("{}", results.row());
+                for one in results.deviations().filter(|one| expectations.explains(revision, one)) {
+                    println!("    as expected: {one}");
+                }
+                complaints.extend(expectations.compare(&results));
+            }
+            Err(error) => complaints.push(format!("{revision}: the suite gave no results – {error:#}")),
+        }
+    }
+    complaints.extend(judge_official(&home, &proof, &served.url));
+    complaints.extend(served.complaint()?);
+    Ok(tell(&home, &complaints))
+}
+
+/// Says what is wrong, and whether nothing is.
+fn tell(home: &Home, complaints: &[String]) -> bool {
+    println!("\nThe suite's results and the reports lie in {}.", home.reports().display());
+    if complaints.is_empty() {
+        println!(
+            "Every scenario passed but for what peers/conformance.json explains, and `proof check` found nothing."
+        );
+        return true;
+    }
+    println!("\nNot as it should be ({}):", complaints.len());
+    for complaint in complaints {
+        println!("- {complaint}");
+    }
+    println!(
+        "Mend the server; where the specification is on its side, say so in peers/conformance.json and docs/errata.md."
+    );
+    false
+}
