@@ -41,7 +41,7 @@ fn stateless(
     question: fn() -> Question,
     conclude: fn(&[Value]) -> String,
 ) -> Tool {
-    let run = move |_: &Server, invocation: &Invocation| match ask_without_state(invocation, &[question()]) {
+    let run = move |_: &Server, invocation: &mut Invocation| match ask_without_state(invocation, &[question()]) {
         Ok(answers) => Outcome::text(conclude(&answers)),
         Err(unanswered) => unanswered.into(),
     };
