@@ -97,7 +97,7 @@ where
             }
             Ok(Some(Ok(Message::Text(text)))) => {
                 (spoken, pinged) = (Instant::now(), false);
-                conversation.receive(text.as_bytes());
+                conversation.hear(text.as_bytes());
             }
             Ok(Some(Ok(Message::Binary(_)))) => {
                 return End::Close(CloseCode::Unsupported, "messages are text frames here");

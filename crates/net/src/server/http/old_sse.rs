@@ -173,7 +173,7 @@ pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: Incoming) ->
     // Looked up again: it may have ended while the body came.
     let Some(talk) = find() else { return ended() };
     talk.posted.notify_one();
-    talk.conversation.receive(&text);
+    talk.conversation.hear(&text);
     status(StatusCode::ACCEPTED)
 }
 
