@@ -53,6 +53,14 @@ pub(crate) fn complete<T: Serialize>(server: &Server, context: &Context, id: &Re
     dressed(server, context, id, "complete", body)
 }
 
+/// What a handler gave.
+pub(crate) fn handled(server: &Server, call: &Call, handled: Handled) -> Answer {
+    match handled {
+        Ok(body) => complete(server, &call.context, call.id(), &body),
+        Err(refused) => error(call.id(), &refused),
+    }
+}
+
 fn dressed<T: Serialize>(
     server: &Server,
     context: &Context,

@@ -8,6 +8,7 @@ pub mod catalogue;
 mod completion;
 mod discover;
 mod dispatch;
+mod folder;
 mod hub;
 mod lifecycle;
 mod logging;
@@ -27,6 +28,7 @@ use net::server::{http, stdio};
 use net::service::{Call, Reply, Service};
 
 use crate::catalogue::{Catalogue, Kind, Switches};
+pub use crate::folder::Folder;
 use crate::hub::{Change, Hub};
 use crate::resources::Shelf;
 use crate::seal::Seal;
@@ -37,6 +39,8 @@ use crate::tools::Toolbox;
 pub struct Options {
     /// What it offers.
     pub catalogue: Arc<Catalogue>,
+    /// A directory whose files are resources beside the catalogue's.
+    pub folder: Option<Arc<Folder>>,
     /// How many resources one page of `resources/list` has.
     pub resources_per_page: usize,
     /// How many items one page of any other list has.
@@ -51,6 +55,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             catalogue: Arc::new(Catalogue::standard()),
+            folder: None,
             resources_per_page: 3,
             items_per_page: 100,
             ttl_ms: 60_000,
@@ -73,17 +78,22 @@ pub(crate) struct State {
 }
 
 impl Server {
-    /// A server with nothing toggled and nothing touched.
+    /// A server with nothing toggled and nothing touched. It watches its directory, where it has one, as long as it lives.
     pub fn new(options: Options) -> Self {
         let toolbox = Toolbox::new(&options.catalogue);
-        Self(Arc::new(State {
+        let folder = options.folder.clone();
+        let state = Arc::new(State {
             options,
             hub: Hub::default(),
             seal: Seal::new(),
             switches: Switches::default(),
             toolbox,
             shelf: Shelf::default(),
-        }))
+        });
+        if let Some(folder) = folder {
+            folder::start(folder, Arc::downgrade(&state));
+        }
+        Self(state)
     }
 
     /// Serves over this process's standard streams until the input ends or `stop` is done.
@@ -103,6 +113,29 @@ impl Server {
     /// What the server offers.
     pub fn catalogue(&self) -> &Catalogue {
         &self.0.options.catalogue
+    }
+
+    pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
+        self.0.options.folder.as_ref()
+    }
+
+    /// Whether there is anything of this kind, now or sometimes.
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        self.catalogue().has(kind) || self.has_files(kind)
+    }
+
+    /// Whether the list of this kind may change.
+    pub(crate) fn changes(&self, kind: Kind) -> bool {
+        self.catalogue().changes(kind) || self.has_files(kind)
+    }
+
+    /// Whether anything has an argument or a variable, which a client may ask to complete.
+    pub(crate) fn completes(&self) -> bool {
+        self.catalogue().completes() || self.folder().is_some()
+    }
+
+    fn has_files(&self, kind: Kind) -> bool {
+        kind == Kind::Resource && self.folder().is_some()
     }
 
     /// Brings in what comes and goes, or takes it away, and tells everybody; tells whether it is there now. A resource is
@@ -127,7 +160,7 @@ impl Server {
         known
     }
 
-    /// What is at `uri`, as one `ResourceContents`.
+    /// What the catalogue has at `uri`, as one `ResourceContents`.
     pub fn contents(&self, uri: &str) -> Option<serde_json::Value> {
         resources::contents(self, uri)
     }

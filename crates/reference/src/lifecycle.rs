@@ -60,20 +60,19 @@ fn negotiate(requested: &str, over: Transport) -> Revision {
     requested.parse().ok().filter(|r: &Revision| r.era() == Era::Legacy).unwrap_or(Revision::NEWEST_LEGACY)
 }
 
-/// What the server offers in `revision`: what its catalogue has, and no more.
+/// What the server offers in `revision`: what it has, and no more.
 pub(crate) fn capabilities(server: &Server, revision: Revision) -> Value {
-    let catalogue = server.catalogue();
     let mut capabilities = json!({ "logging": {} });
     for (name, kind) in [("tools", Kind::Tool), ("prompts", Kind::Prompt), ("resources", Kind::Resource)] {
-        if catalogue.has(kind) {
-            capabilities[name] = if catalogue.changes(kind) { json!({ "listChanged": true }) } else { json!({}) };
+        if server.has(kind) {
+            capabilities[name] = if server.changes(kind) { json!({ "listChanged": true }) } else { json!({}) };
         }
     }
-    if catalogue.has(Kind::Resource) {
+    if server.has(Kind::Resource) {
         capabilities["resources"]["subscribe"] = json!(true);
     }
     // 2024-11-05 has the method and no capability for it.
-    if revision.at_least(R2025_03_26) && catalogue.completes() {
+    if revision.at_least(R2025_03_26) && server.completes() {
         capabilities["completions"] = json!({});
     }
     capabilities

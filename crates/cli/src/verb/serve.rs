@@ -1,11 +1,12 @@
 //! `proof serve`: the reference server, over one transport or several at once.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use net::server::http::{self, Beside};
 use reference::catalogue::Catalogue;
-use reference::{Options, Server};
+use reference::{Folder, Options, Server};
 
 use crate::args::{Catalog, ServeArgs};
 use crate::exit::{Exit, tell, usage};
@@ -29,7 +30,10 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
 async fn serve(args: &ServeArgs) -> Exit {
     // Before anybody is told that we serve: whoever ends us at once ends us cleanly too.
     let interrupted = interrupted();
-    let server = Server::new(options(args));
+    let server = match options(args) {
+        Ok(options) => Server::new(options),
+        Err(exit) => return exit,
+    };
     let listening = match args.http {
         None => None,
         Some(address) => match server.http(address).await {
@@ -52,14 +56,33 @@ async fn serve(args: &ServeArgs) -> Exit {
     exit
 }
 
-fn options(args: &ServeArgs) -> Options {
+fn options(args: &ServeArgs) -> Result<Options, Exit> {
     let catalogue = match args.catalog {
         Catalog::Standard => Catalogue::standard(),
         Catalog::Official => Catalogue::official(),
     };
     let beside = Beside { sse: args.sse, websocket: args.ws };
     let http = http::Options { beside, strict: args.strict, ..http::Options::default() };
-    Options { catalogue: Arc::new(catalogue), http, ..Options::default() }
+    let options = Options { catalogue: Arc::new(catalogue), http, ..Options::default() };
+    match &args.resources {
+        None => Ok(options),
+        // Three to a page show what pages are; a directory may have thousands.
+        Some(path) => {
+            Ok(Options { folder: Some(Arc::new(folder(path)?)), resources_per_page: options.items_per_page, ..options })
+        }
+    }
+}
+
+/// Opens the directory to serve, and says now and later what in it is not.
+fn folder(path: &Path) -> Result<Folder, Exit> {
+    let name = wire::escape::line(&path.to_string_lossy()).into_owned();
+    let notice = {
+        let name = name.clone();
+        move |what: &str| tell(format_args!("warning: {name}: {what}"))
+    };
+    Folder::open(path, notice).map_err(|error| {
+        usage(&format!("`{name}` cannot be served: {error}"), "the path of a directory that you may read")
+    })
 }
 
 async fn over_stdio(server: &Server, stop: impl Future<Output = ()>) -> Exit {

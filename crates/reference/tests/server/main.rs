@@ -6,6 +6,7 @@ mod ask;
 mod asking;
 mod catalogue;
 mod features;
+mod files;
 mod frames;
 mod http;
 mod legacy;
