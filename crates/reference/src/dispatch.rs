@@ -5,7 +5,9 @@ use net::service::{Call, Reply, RpcError};
 use wire::Era;
 
 use crate::catalogue::Kind;
-use crate::{Server, answer, completion, discover, lifecycle, logging, prompts, resources, subscriptions, tools};
+use crate::{
+    Server, answer, completion, conventions, discover, lifecycle, logging, prompts, resources, subscriptions, tools,
+};
 
 /// Answers one request.
 pub(crate) fn call(server: &Server, call: Call) -> Reply {
@@ -29,6 +31,9 @@ pub(crate) fn call(server: &Server, call: Call) -> Reply {
         (_, "resources/templates/list") => resources::templates(server, &call),
         (_, "prompts/list") => prompts::list(server, &call),
         (_, "completion/complete") => completion::complete(server, &call),
+        (_, "models/list") => conventions::list_models(server, &call),
+        (_, "models/select") => conventions::select_model(server, &call),
+        (_, "metadata/get") => conventions::metadata(server, &call),
         (_, method) => Err(RpcError::method_not_found(method)),
     };
     answer::handled(server, &call, result).into()
@@ -41,6 +46,8 @@ fn offers(server: &Server, method: &str) -> bool {
         Some(("resources", _)) => server.has(Kind::Resource),
         Some(("prompts", _)) => server.has(Kind::Prompt),
         Some(("completion", _)) => server.completes(),
+        Some(("models", _)) => !server.catalogue().models.is_empty(),
+        Some(("metadata", _)) => server.catalogue().metadata,
         _ => true,
     }
 }

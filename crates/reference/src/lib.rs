@@ -6,6 +6,7 @@ mod answer;
 mod asking;
 pub mod catalogue;
 mod completion;
+mod conventions;
 mod discover;
 mod dispatch;
 mod folder;

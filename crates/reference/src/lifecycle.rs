@@ -10,7 +10,7 @@ use wire::{Era, Revision, Transport};
 
 use crate::answer::{Handled, implementation};
 use crate::catalogue::Kind;
-use crate::{Server, params};
+use crate::{Server, conventions, params};
 
 #[derive(Deserialize)]
 struct Params {
@@ -75,6 +75,7 @@ pub(crate) fn capabilities(server: &Server, revision: Revision) -> Value {
     if revision.at_least(R2025_03_26) && server.completes() {
         capabilities["completions"] = json!({});
     }
+    conventions::declare(server, revision.era(), &mut capabilities);
     capabilities
 }
 

@@ -38,8 +38,6 @@ const NO_TOKENS: &str = "the reference server asks its client for no progress";
 const NO_TRACES: &str = "the reference server traces nothing";
 const NO_META: &str = "the reference server sends legacy clients no `_meta`";
 
-const NO_EXTENSIONS: &str = "the reference server has no extensions";
-
 const GAPS: &[Gap] = &[
     gap("cancellation.own-requests-only", LEGACY, "the reference server takes none of its requests back"),
     gap(
@@ -79,7 +77,6 @@ const GAPS: &[Gap] = &[
     gap("meta.reverse-dns", &["* 2025-11-25"], NO_META),
     gap("progress.task-stops", &["* 2025-11-25"], "the reference server has no tasks"),
     gap("progress.tokens-*", LEGACY, NO_TOKENS),
-    gap("versioning.extension-*", MODERN, NO_EXTENSIONS),
     gap("versioning.initialize-told-versions", MODERN, "the reference server serves the legacy era too"),
 ];
 

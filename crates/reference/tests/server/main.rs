@@ -11,6 +11,7 @@ mod frames;
 mod http;
 mod legacy;
 mod malformed;
+mod models;
 mod modern;
 mod official;
 mod old_sse;
