@@ -104,3 +104,6 @@ fn regular(at: BorrowedFd<'_>, name: &str) -> Result<File, Unreadable> {
 fn is_regular(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
+
+#[cfg(test)]
+mod tests;
