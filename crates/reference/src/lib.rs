@@ -42,7 +42,7 @@ pub struct Options {
     pub catalogue: Arc<Catalogue>,
     /// A directory whose files are resources beside the catalogue's.
     pub folder: Option<Arc<Folder>>,
-    /// How many resources one page of `resources/list` has.
+    /// How many resources one page of `resources/list` has, unless a directory has so many files that it must be more.
     pub resources_per_page: usize,
     /// How many items one page of any other list has.
     pub items_per_page: usize,

@@ -62,6 +62,9 @@ pub(crate) fn contents(server: &Server, uri: &str) -> Option<Value> {
     })
 }
 
+/// The most pages that `resources/list` has, about: a small page shows what pages are, but a directory may have thousands.
+const PAGES: usize = 50;
+
 /// What `resources/list` has: the catalogue's first.
 enum Listed<'a> {
     Fixed(&'a Resource),
@@ -72,13 +75,15 @@ enum Listed<'a> {
 pub(crate) fn list(server: &Server, call: &Call) -> Handled {
     let revision = call.context.revision;
     let files = server.folder().map(|folder| folder.listing());
+    let size = server.state().options.resources_per_page;
+    let size = size.max(files.as_ref().map_or(0, |listing| listing.entries.len()).div_ceil(PAGES));
     let files = files.iter().flat_map(|listing| &listing.entries).map(Listed::File);
     let items = available(server).map(Listed::Fixed).chain(files);
     let describe = |item: Listed<'_>| match item {
         Listed::Fixed(resource) => resource.describe(revision),
         Listed::File(file) => file.describe(revision),
     };
-    let body = pagination::page(call, "resources", items, describe, server.state().options.resources_per_page)?;
+    let body = pagination::page(call, "resources", items, describe, size)?;
     Ok(cacheable(server, call, body))
 }
 

@@ -64,13 +64,7 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
     let beside = Beside { sse: args.sse, websocket: args.ws };
     let http = http::Options { beside, strict: args.strict, ..http::Options::default() };
     let options = Options { catalogue: Arc::new(catalogue), http, ..Options::default() };
-    match &args.resources {
-        None => Ok(options),
-        // Three to a page show what pages are; a directory may have thousands.
-        Some(path) => {
-            Ok(Options { folder: Some(Arc::new(folder(path)?)), resources_per_page: options.items_per_page, ..options })
-        }
-    }
+    Ok(Options { folder: args.resources.as_deref().map(folder).transpose()?.map(Arc::new), ..options })
 }
 
 /// Opens the directory to serve, and says now and later what in it is not.

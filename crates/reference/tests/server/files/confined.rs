@@ -114,6 +114,8 @@ async fn deep_trees_and_many_files_are_bounded() {
         fs::File::create(place.served(&format!("{number:05}"))).unwrap();
     }
     let mut talk = place.talk(R2026_07_28).await;
+    let page = talk.result("resources/list", json!({})).await;
+    assert_eq!(page["resources"].as_array().unwrap().len(), 200);
     let files = listed(&mut talk).await;
     assert_eq!(files.len(), 10_000);
     assert_eq!(files[9_999]["name"], "09999");

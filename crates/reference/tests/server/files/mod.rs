@@ -50,7 +50,7 @@ impl Place {
 }
 
 async fn talk(folder: Folder, revision: Revision) -> Talk {
-    let options = Options { folder: Some(Arc::new(folder)), resources_per_page: 1000, ..Options::default() };
+    let options = Options { folder: Some(Arc::new(folder)), ..Options::default() };
     let mut talk = Talk::with(Server::new(options), revision, Limits::default());
     if revision.era() == Era::Legacy {
         talk.shake_hands(client_capabilities()).await;
