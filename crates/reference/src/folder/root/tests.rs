@@ -1,6 +1,5 @@
 //! What is on the way to a file is exchanged, over and over, while the file is read: a check before an opening would pass,
 //! and the opening lead elsewhere.
-#![expect(clippy::unwrap_used, reason = "a test may give up loudly")]
 
 use std::fs;
 use std::os::unix::fs::symlink;
