@@ -102,6 +102,30 @@ fn what_needs_a_listener_says_so() {
 }
 
 #[test]
+fn a_directory_is_served() {
+    let folder = tempfile::tempdir().expect("there is room");
+    std::fs::write(folder.path().join("a b.txt"), "I am a file").expect("it is ours");
+    let path = folder.path().to_str().expect("a text");
+    let mut serving = Serving::start(&["--stdio", "--resources", path]);
+    serving.tell(INITIALIZE);
+    serving.tell(READY);
+    serving.tell(r#"{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"file:///a%20b.txt"}}"#);
+    let mut lines =
+        BufReader::new(serving.child.stdout.take().expect("a pipe")).lines().map(|line| line.expect("text"));
+    let answer = lines.find(|line| line.contains(r#""id":2"#)).expect("an answer");
+    assert!(answer.contains("I am a file"), "{answer}");
+    drop(serving.child.stdin.take());
+    serving.ends_well();
+
+    let nowhere = folder.path().join("nowhere");
+    let ran = Command::new(env!("CARGO_BIN_EXE_proof")).args(["serve", "--stdio", "--resources"]).arg(nowhere).output();
+    let ran = ran.expect("it runs");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(2), "{said}");
+    assert!(said.contains("nowhere` cannot be served") && said.contains("try:"), "{said}");
+}
+
+#[test]
 fn one_server_over_every_transport() {
     let mut serving = Serving::start(&["--http", "127.0.0.1:0", "--sse", "--ws", "--stdio"]);
     let address = serving.address();

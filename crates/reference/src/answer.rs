@@ -53,6 +53,14 @@ pub(crate) fn complete<T: Serialize>(server: &Server, context: &Context, id: &Re
     dressed(server, context, id, &Dressing { result_type: "complete", body, length: 0 })
 }
 
+/// What a handler gave.
+pub(crate) fn handled(server: &Server, call: &Call, handled: Handled) -> Answer {
+    match handled {
+        Ok(body) => complete(server, &call.context, call.id(), &body),
+        Err(refused) => error(call.id(), &refused),
+    }
+}
+
 /// The task that a call became (io.modelcontextprotocol/tasks).
 pub(crate) fn task(server: &Server, context: &Context, id: &RequestId, task: &Value) -> Answer {
     dressed(server, context, id, &Dressing { result_type: "task", body: task, length: 0 })

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::answer::Handled;
 use crate::catalogue::Text;
-use crate::{Server, params, prompts};
+use crate::{Server, folder, params, prompts};
 
 /// The most values one answer may have.
 const MOST: usize = 100;
@@ -48,16 +48,41 @@ struct Params {
 pub(crate) fn complete(server: &Server, call: &Call) -> Handled {
     params::meta(call)?;
     let params: Params = params::read(call)?;
-    let candidates = candidates(server, call, &params)?;
-    let typed = params.argument.value.to_lowercase();
-    let mut values: Vec<_> = candidates.into_iter().filter(|value| value.to_lowercase().starts_with(&typed)).collect();
+    let mut values = match files(server, &params) {
+        Some(values) => values?,
+        None => matching(candidates(server, call, &params)?, &params.argument.value),
+    };
     let total = values.len();
     values.truncate(MOST);
     Ok(json!({ "completion": { "total": total, "hasMore": total > MOST, "values": values } }))
 }
 
+fn matching(mut candidates: Vec<Text>, typed: &str) -> Vec<Text> {
+    let typed = typed.to_lowercase();
+    candidates.retain(|value| value.to_lowercase().starts_with(&typed));
+    candidates
+}
+
+fn unknown(what: &str) -> RpcError {
+    RpcError::invalid_params(format!("Invalid params: {what}"))
+}
+
+/// The paths of the served directory, where it is its template that is asked for.
+fn files(server: &Server, params: &Params) -> Option<Result<Vec<Text>, RpcError>> {
+    let folder = server.folder()?;
+    if !matches!(&params.reference, Reference::Resource { uri } if uri == folder::TEMPLATE) {
+        return None;
+    }
+    Some(if params.argument.name == folder::VARIABLE {
+        Ok(folder.completions(&params.argument.value).into_iter().map(Text::from).collect())
+    } else {
+        Err(unknown(NO_VARIABLE))
+    })
+}
+
+const NO_VARIABLE: &str = "the template has no such variable";
+
 fn candidates(server: &Server, call: &Call, params: &Params) -> Result<Vec<Text>, RpcError> {
-    let unknown = |what: &str| RpcError::invalid_params(format!("Invalid params: {what}"));
     let wanted = params.argument.name.as_str();
     let known = &params.context.arguments;
     match &params.reference {
@@ -71,7 +96,7 @@ fn candidates(server: &Server, call: &Call, params: &Params) -> Result<Vec<Text>
             let template = server.catalogue().templates.iter().find(|template| template.uri_template == *uri);
             let template = template.ok_or_else(|| unknown("`ref` names no resource template"))?;
             if !template.variables().any(|variable| variable == wanted) {
-                return Err(unknown("the template has no such variable"));
+                return Err(unknown(NO_VARIABLE));
             }
             let completer = template.completers.get(wanted);
             Ok(completer.map(|completer| completer.candidates(known)).unwrap_or_default())

@@ -6,7 +6,8 @@ use wire::Era;
 
 use crate::catalogue::Kind;
 use crate::{
-    Server, answer, completion, discover, lifecycle, logging, prompts, resources, subscriptions, tasks, tools,
+    Server, answer, completion, conventions, discover, lifecycle, logging, prompts, resources, subscriptions, tasks,
+    tools,
 };
 
 /// Answers one request.
@@ -18,6 +19,7 @@ pub(crate) fn call(server: &Server, call: Call) -> Reply {
     let result = match (call.context.era(), method) {
         (_, "tools/call") => return tools::call(server, call),
         (_, "prompts/get") => return prompts::get(server, call),
+        (_, "resources/read") => return resources::read(server, call),
         (Era::Modern, "subscriptions/listen") => return subscriptions::listen(server, call),
         (Era::Legacy, "tasks/result") => return tasks::legacy::result(server, call),
         (Era::Modern, "server/discover") => discover::discover(server, &call),
@@ -35,26 +37,25 @@ pub(crate) fn call(server: &Server, call: Call) -> Reply {
         (_, "tools/list") => tools::list(server, &call),
         (_, "resources/list") => resources::list(server, &call),
         (_, "resources/templates/list") => resources::templates(server, &call),
-        (_, "resources/read") => resources::read(server, &call),
         (_, "prompts/list") => prompts::list(server, &call),
         (_, "completion/complete") => completion::complete(server, &call),
+        (_, "models/list") => conventions::list_models(server, &call),
+        (_, "models/select") => conventions::select_model(server, &call),
+        (_, "metadata/get") => conventions::metadata(server, &call),
         (_, method) => Err(RpcError::method_not_found(method)),
     };
-    match result {
-        Ok(body) => answer::complete(server, &call.context, call.id(), &body),
-        Err(error) => answer::error(call.id(), &error),
-    }
-    .into()
+    answer::handled(server, &call, result).into()
 }
 
-/// Whether the catalogue has anything that `method` is about.
+/// Whether the server has anything that `method` is about.
 fn offers(server: &Server, call: &Call, method: &str) -> bool {
-    let catalogue = server.catalogue();
     match method.split_once('/') {
-        Some(("tools", _)) => catalogue.has(Kind::Tool),
-        Some(("resources", _)) => catalogue.has(Kind::Resource),
-        Some(("prompts", _)) => catalogue.has(Kind::Prompt),
-        Some(("completion", _)) => catalogue.completes(),
+        Some(("tools", _)) => server.has(Kind::Tool),
+        Some(("resources", _)) => server.has(Kind::Resource),
+        Some(("prompts", _)) => server.has(Kind::Prompt),
+        Some(("completion", _)) => server.completes(),
+        Some(("models", _)) => !server.catalogue().models.is_empty(),
+        Some(("metadata", _)) => server.catalogue().metadata,
         Some(("tasks", _)) => tasks::offered(server, call.context.revision),
         _ => true,
     }

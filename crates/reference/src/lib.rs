@@ -6,9 +6,11 @@ mod answer;
 mod asking;
 pub mod catalogue;
 mod completion;
+mod conventions;
 mod discover;
 mod dispatch;
 pub mod faults;
+mod folder;
 mod hub;
 mod lifecycle;
 mod logging;
@@ -31,6 +33,7 @@ use wire::Transport;
 
 use crate::catalogue::{Catalogue, Kind, Switches};
 use crate::faults::{Crossing, Faulty};
+pub use crate::folder::Folder;
 use crate::hub::{Change, Hub};
 use crate::resources::Shelf;
 use crate::seal::Seal;
@@ -42,7 +45,9 @@ use crate::tools::Toolbox;
 pub struct Options {
     /// What it offers.
     pub catalogue: Arc<Catalogue>,
-    /// How many resources one page of `resources/list` has.
+    /// A directory whose files are resources beside the catalogue's.
+    pub folder: Option<Arc<Folder>>,
+    /// How many resources one page of `resources/list` has, unless a directory has so many files that it must be more.
     pub resources_per_page: usize,
     /// How many items one page of any other list has.
     pub items_per_page: usize,
@@ -60,6 +65,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             catalogue: Arc::new(Catalogue::standard()),
+            folder: None,
             resources_per_page: 3,
             items_per_page: 100,
             ttl_ms: 60_000,
@@ -85,11 +91,12 @@ pub(crate) struct State {
 }
 
 impl Server {
-    /// A server with nothing toggled and nothing touched.
+    /// A server with nothing toggled and nothing touched. It watches its directory, where it has one, as long as it lives.
     pub fn new(options: Options) -> Self {
         let toolbox = Toolbox::new(&options.catalogue);
         let tasks = Store::new(options.tasks);
-        Self(Arc::new(State {
+        let folder = options.folder.clone();
+        let state = Arc::new(State {
             options,
             hub: Hub::default(),
             seal: Seal::new(),
@@ -97,7 +104,11 @@ impl Server {
             toolbox,
             shelf: Shelf::default(),
             tasks,
-        }))
+        });
+        if let Some(folder) = folder {
+            folder::start(folder, Arc::downgrade(&state));
+        }
+        Self(state)
     }
 
     /// Serves over this process's standard streams until the input ends or `stop` is done.
@@ -136,6 +147,29 @@ impl Server {
         &self.0.options.catalogue
     }
 
+    pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
+        self.0.options.folder.as_ref()
+    }
+
+    /// Whether there is anything of this kind, now or sometimes.
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        self.catalogue().has(kind) || self.has_files(kind)
+    }
+
+    /// Whether the list of this kind may change.
+    pub(crate) fn changes(&self, kind: Kind) -> bool {
+        self.catalogue().changes(kind) || self.has_files(kind)
+    }
+
+    /// Whether anything has an argument or a variable, which a client may ask to complete.
+    pub(crate) fn completes(&self) -> bool {
+        self.catalogue().completes() || self.folder().is_some()
+    }
+
+    fn has_files(&self, kind: Kind) -> bool {
+        kind == Kind::Resource && self.folder().is_some()
+    }
+
     /// Brings in what comes and goes, or takes it away, and tells everybody; tells whether it is there now. A resource is
     /// named by its URI.
     pub fn toggle(&self, kind: Kind, name: &str) -> bool {
@@ -158,7 +192,7 @@ impl Server {
         known
     }
 
-    /// What is at `uri`, as one `ResourceContents`.
+    /// What the catalogue has at `uri`, as one `ResourceContents`.
     pub fn contents(&self, uri: &str) -> Option<serde_json::Value> {
         resources::contents(self, uri)
     }

@@ -10,7 +10,7 @@ use wire::{Era, Revision, Transport};
 
 use crate::answer::{Handled, implementation};
 use crate::catalogue::Kind;
-use crate::{Server, params, tasks};
+use crate::{Server, conventions, params, tasks};
 
 #[derive(Deserialize)]
 struct Params {
@@ -60,23 +60,23 @@ fn negotiate(requested: &str, over: Transport) -> Revision {
     requested.parse().ok().filter(|r: &Revision| r.era() == Era::Legacy).unwrap_or(Revision::NEWEST_LEGACY)
 }
 
-/// What the server offers in `revision`: what its catalogue has, and no more.
+/// What the server offers in `revision`: what it has, and no more.
 pub(crate) fn capabilities(server: &Server, revision: Revision) -> Value {
-    let catalogue = server.catalogue();
     let mut capabilities = json!({ "logging": {} });
     for (name, kind) in [("tools", Kind::Tool), ("prompts", Kind::Prompt), ("resources", Kind::Resource)] {
-        if catalogue.has(kind) {
-            capabilities[name] = if catalogue.changes(kind) { json!({ "listChanged": true }) } else { json!({}) };
+        if server.has(kind) {
+            capabilities[name] = if server.changes(kind) { json!({ "listChanged": true }) } else { json!({}) };
         }
     }
-    if catalogue.has(Kind::Resource) {
+    if server.has(Kind::Resource) {
         capabilities["resources"]["subscribe"] = json!(true);
     }
     // 2024-11-05 has the method and no capability for it.
-    if revision.at_least(R2025_03_26) && catalogue.completes() {
+    if revision.at_least(R2025_03_26) && server.completes() {
         capabilities["completions"] = json!({});
     }
     tasks::declare(server, revision, &mut capabilities);
+    conventions::declare(server, revision.era(), &mut capabilities);
     capabilities
 }
 

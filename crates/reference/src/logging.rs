@@ -1,6 +1,7 @@
 //! Log messages to the client: the level a session sets (legacy) or a request asks for (modern) (server/utilities/logging).
 
 use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
 
 use net::service::{Call, RpcError};
 use serde::{Deserialize, Serialize};
@@ -52,6 +53,8 @@ impl Level {
 pub(crate) struct SessionState {
     level: Mutex<Option<Level>>,
     pub(crate) watched: Watched,
+    /// The model it selected, by its place in the catalogue.
+    pub(crate) model: AtomicUsize,
 }
 
 #[derive(Deserialize)]

@@ -14,8 +14,14 @@ struct Params {
     cursor: Option<String>,
 }
 
-/// The page that `call` asks for, as `{ name: […], nextCursor }`.
-pub(crate) fn page(call: &Call, name: &str, items: impl Iterator<Item = Value>, size: usize) -> Handled {
+/// The page that `call` asks for, as `{ name: […], nextCursor }`. Only what is on it is described.
+pub(crate) fn page<T>(
+    call: &Call,
+    name: &str,
+    items: impl Iterator<Item = T>,
+    describe: impl Fn(T) -> Value,
+    size: usize,
+) -> Handled {
     params::meta(call)?;
     let Params { cursor } = params::read(call)?;
     let from = match cursor {
@@ -26,7 +32,7 @@ pub(crate) fn page(call: &Call, name: &str, items: impl Iterator<Item = Value>, 
             .ok_or_else(|| RpcError::invalid_params("Invalid params: `cursor` is not one this server gave"))?,
     };
     let mut rest = items.skip(from);
-    let page: Vec<Value> = rest.by_ref().take(size).collect();
+    let page: Vec<Value> = rest.by_ref().take(size).map(describe).collect();
     let next = from + page.len();
     let mut body = json!({ name: page });
     if rest.next().is_some() {

@@ -20,8 +20,9 @@ pub(crate) fn available(server: &Server, revision: Revision) -> impl Iterator<It
 /// `prompts/list`
 pub(crate) fn list(server: &Server, call: &Call) -> Handled {
     let revision = call.context.revision;
-    let items = available(server, revision).map(|prompt| prompt.describe(revision));
-    let body = pagination::page(call, "prompts", items, server.state().options.items_per_page)?;
+    let size = server.state().options.items_per_page;
+    let items = available(server, revision);
+    let body = pagination::page(call, "prompts", items, |prompt| prompt.describe(revision), size)?;
     Ok(cacheable(server, call, body))
 }
 

@@ -1,17 +1,18 @@
 //! The methods of resources over any catalogue (server/resources).
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use net::service::{Call, RpcError, code};
+use net::service::{Call, Reply, RpcError, code};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::Era;
 
-use crate::answer::{Handled, cacheable};
+use crate::answer::{self, Handled, cacheable};
 use crate::catalogue::{Body, Contents, Kind, Resource, Template, Variables};
+use crate::folder::{self, Entry, Unreadable};
 use crate::logging::SessionState;
-use crate::{Server, pagination, params};
+use crate::{Folder, Server, pagination, params};
 
 /// How often each resource was touched.
 #[derive(Default)]
@@ -40,12 +41,13 @@ fn templated<'a>(server: &'a Server, uri: &str) -> Option<(&'a Template, Body)> 
     server.catalogue().templates.iter().filter_map(matching).find_map(readable)
 }
 
-/// Whether something can be read at `uri`.
+/// Whether something can be read at `uri`. Looks into no directory: of files it knows those that are listed.
 pub(crate) fn exists(server: &Server, uri: &str) -> bool {
-    available(server).any(|item| item.uri == uri) || templated(server, uri).is_some()
+    let of_catalogue = available(server).any(|item| item.uri == uri) || templated(server, uri).is_some();
+    of_catalogue || server.folder().is_some_and(|folder| folder.lists(uri))
 }
 
-/// The contents at `uri`, as one `ResourceContents`.
+/// What the catalogue has at `uri`, as one `ResourceContents`.
 pub(crate) fn contents(server: &Server, uri: &str) -> Option<Value> {
     let Some(item) = available(server).find(|item| item.uri == uri) else {
         let (template, body) = templated(server, uri)?;
@@ -60,17 +62,38 @@ pub(crate) fn contents(server: &Server, uri: &str) -> Option<Value> {
     })
 }
 
+/// The most pages that `resources/list` has, about: a small page shows what pages are, but a directory may have thousands.
+const PAGES: usize = 50;
+
+/// What `resources/list` has: the catalogue's first.
+enum Listed<'a> {
+    Fixed(&'a Resource),
+    File(&'a Entry),
+}
+
 /// `resources/list`
 pub(crate) fn list(server: &Server, call: &Call) -> Handled {
-    let items = available(server).map(|item| item.describe(call.context.revision));
-    let body = pagination::page(call, "resources", items, server.state().options.resources_per_page)?;
+    let revision = call.context.revision;
+    let files = server.folder().map(|folder| folder.listing());
+    let size = server.state().options.resources_per_page;
+    let size = size.max(files.as_ref().map_or(0, |listing| listing.entries.len()).div_ceil(PAGES));
+    let files = files.iter().flat_map(|listing| &listing.entries).map(Listed::File);
+    let items = available(server).map(Listed::Fixed).chain(files);
+    let describe = |item: Listed<'_>| match item {
+        Listed::Fixed(resource) => resource.describe(revision),
+        Listed::File(file) => file.describe(revision),
+    };
+    let body = pagination::page(call, "resources", items, describe, size)?;
     Ok(cacheable(server, call, body))
 }
 
 /// `resources/templates/list`
 pub(crate) fn templates(server: &Server, call: &Call) -> Handled {
-    let items = server.catalogue().templates.iter().map(|template| template.describe(call.context.revision));
-    let body = pagination::page(call, "resourceTemplates", items, server.state().options.items_per_page)?;
+    let revision = call.context.revision;
+    let fixed = server.catalogue().templates.iter().map(|template| template.describe(revision));
+    let items = fixed.chain(server.folder().map(|_| folder::template(revision)));
+    let size = server.state().options.items_per_page;
+    let body = pagination::page(call, "resourceTemplates", items, |template| template, size)?;
     Ok(cacheable(server, call, body))
 }
 
@@ -80,11 +103,48 @@ struct Params {
 }
 
 /// `resources/read`
-pub(crate) fn read(server: &Server, call: &Call) -> Handled {
-    params::meta(call)?;
-    let Params { uri } = params::read(call)?;
-    let contents = contents(server, &uri).ok_or_else(|| not_found(call.context.era(), &uri))?;
-    Ok(cacheable(server, call, json!({ "contents": [contents] })))
+pub(crate) fn read(server: &Server, call: Call) -> Reply {
+    let uri = match params::meta(&call).and_then(|_| params::read(&call)) {
+        Ok(Params { uri }) => uri,
+        Err(error) => return answer::error(call.id(), &error).into(),
+    };
+    let file = server.folder().zip(folder::path(&uri));
+    let handled = match (contents(server, &uri), file) {
+        (Some(contents), _) => Ok(cacheable(server, &call, json!({ "contents": [contents] }))),
+        (None, None) => Err(not_found(call.context.era(), &uri)),
+        (None, Some((folder, path))) => return read_file(server, call, Arc::clone(folder), uri, path),
+    };
+    answer::handled(server, &call, handled).into()
+}
+
+fn read_file(server: &Server, call: Call, folder: Arc<Folder>, uri: String, path: String) -> Reply {
+    let server = server.clone();
+    Reply::later(async move {
+        let contents = folder.contents(uri.clone(), path).await;
+        let handled = contents.map_err(|why| unreadable(&call, &uri, why)).map(|contents| {
+            let mut body = cacheable(&server, &call, json!({ "contents": [contents] }));
+            // Nobody is told sooner that a file has changed.
+            if let Some(ttl) = body.get_mut("ttlMs") {
+                *ttl = json!(folder::POLL.as_millis());
+            }
+            body
+        });
+        answer::handled(&server, &call, handled)
+    })
+}
+
+/// What is not served is not there: neither that it is elsewhere nor what it is, is told.
+fn unreadable(call: &Call, uri: &str, why: Unreadable) -> RpcError {
+    match why {
+        Unreadable::Missing => not_found(call.context.era(), uri),
+        Unreadable::TooLarge(size) => {
+            let what = format!("The file is too large: {size} bytes, and at most {} are read", folder::LARGEST);
+            RpcError::internal(what).with_data(json!({ "uri": uri, "size": size, "limit": folder::LARGEST }))
+        }
+        Unreadable::Failed(error) => {
+            RpcError::internal(format!("The file cannot be read: {}", error.kind())).with_data(json!({ "uri": uri }))
+        }
+    }
 }
 
 /// -32002 until 2025-11-25, -32602 from 2026-07-28 on.

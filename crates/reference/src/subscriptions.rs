@@ -80,10 +80,9 @@ impl Filter {
 
     /// What of it we can honour: some lists, and what does not exist, never change.
     fn honoured(mut self, server: &Server) -> Self {
-        let catalogue = server.catalogue();
-        self.tools_list_changed &= catalogue.changes(Kind::Tool);
-        self.prompts_list_changed &= catalogue.changes(Kind::Prompt);
-        self.resources_list_changed &= catalogue.changes(Kind::Resource);
+        self.tools_list_changed &= server.changes(Kind::Tool);
+        self.prompts_list_changed &= server.changes(Kind::Prompt);
+        self.resources_list_changed &= server.changes(Kind::Resource);
         if let Some(uris) = &mut self.resource_subscriptions {
             uris.retain(|uri| resources::exists(server, uri));
         }

@@ -2,10 +2,14 @@
 //! exercised there and why. Fails on any finding, on a rule that is not exercised and not listed, and on an entry that no
 //! longer holds. Without the usual harness, since this program is also the child that serves over stdio.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Beside};
+use reference::Folder;
+use tempfile::TempDir;
 use wire::redact::Secrets;
 use wire::{Revision, Transport};
 use workbench::check::hints::Hints;
@@ -71,7 +75,6 @@ const GAPS: &[Gap] = &[
     gap("meta.key-names", &["* 2025-06-18"], NO_META),
     gap("meta.prefix-labels", &["* 2025-06-18"], NO_META),
     gap("progress.tokens-*", LEGACY, NO_TOKENS),
-    gap("resources.traversal-refused", MODERN, "the reference server serves no files"),
     gap("versioning.initialize-told-versions", MODERN, "the reference server serves the legacy era too"),
 ];
 
@@ -128,11 +131,17 @@ async fn judged(target: Address, revisions: Vec<Revision>) -> Vec<Finding> {
     checked.unwrap_or_else(|error| panic!("there is no report: {error}")).report.results
 }
 
+/// Everything the server has, the files of a directory included.
+fn everything(folder: &Path) -> reference::Options {
+    let folder = Folder::open(folder, |_| ()).expect("the directory is there");
+    reference::Options { folder: Some(Arc::new(folder)), ..reference::Options::default() }
+}
+
 /// A server for each run: what changes lists for one must not disturb the others.
-async fn over_http(transport: Transport, revision: Revision) -> Vec<Finding> {
+async fn over_http(transport: Transport, revision: Revision, folder: Arc<TempDir>) -> Vec<Finding> {
     let beside = Beside { sse: true, websocket: true };
-    let options =
-        reference::Options { http: http::Options { beside, ..http::Options::default() }, ..Default::default() };
+    let http = http::Options { beside, ..http::Options::default() };
+    let options = reference::Options { http, ..everything(folder.path()) };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.expect("a port is free");
     let at = |scheme: &str, path: &str| {
         let url = url::Url::parse(&format!("{scheme}://{}{path}", server.local_addr()));
@@ -148,27 +157,40 @@ async fn over_http(transport: Transport, revision: Revision) -> Vec<Finding> {
     findings
 }
 
-async fn over_stdio() -> Vec<Finding> {
+async fn over_stdio(folder: &Path) -> Vec<Finding> {
     let itself = std::env::current_exe().expect("this program finds itself");
-    judged(Address::Stdio(Command::new(itself.to_string_lossy(), [SERVE])), Vec::new()).await
+    let arguments = [SERVE.to_owned(), folder.to_string_lossy().into_owned()];
+    judged(Address::Stdio(Command::new(itself.to_string_lossy(), arguments)), Vec::new()).await
 }
 
-/// The argument that makes this program the server.
+/// A directory to serve.
+fn files() -> TempDir {
+    let folder = TempDir::new().expect("there is room");
+    std::fs::create_dir(folder.path().join("folder")).expect("it is ours");
+    for name in ["read me.md", "folder/data.json"] {
+        std::fs::write(folder.path().join(name), "{}").expect("it is ours");
+    }
+    folder
+}
+
+/// The argument that makes this program the server of the directory that follows.
 const SERVE: &str = "--serve-the-reference-server";
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    if std::env::args().any(|argument| argument == SERVE) {
-        let served = reference::serve_stdio(reference::Options::default()).await;
+    let mut arguments = std::env::args().skip_while(|argument| argument != SERVE);
+    if let (Some(_), Some(folder)) = (arguments.next(), arguments.next()) {
+        let served = reference::serve_stdio(everything(Path::new(&folder))).await;
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     // One transport after the other: on a machine with too much to do at once, answers come too late to be laid to what
     // they answer.
-    let mut findings = over_stdio().await;
+    let folder = Arc::new(files());
+    let mut findings = over_stdio(folder.path()).await;
     for transport in [Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket] {
         let mut runs = tokio::task::JoinSet::new();
         for revision in Revision::ALL.into_iter().filter(|revision| transport.carries(*revision)) {
-            runs.spawn(over_http(transport, revision));
+            runs.spawn(over_http(transport, revision, Arc::clone(&folder)));
         }
         findings.extend(runs.join_all().await.concat());
     }

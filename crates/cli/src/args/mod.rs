@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod faults;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
@@ -55,6 +56,7 @@ Examples:
   proof serve --http 127.0.0.1:3000                http://127.0.0.1:3000/mcp
   proof serve --http 127.0.0.1:3000 --sse --ws     /sse and /ws beside it
   proof serve --http 127.0.0.1:0 --stdio           both, one server
+  proof serve --stdio --resources docs             the files in docs, too
 
 Every transport reaches the same server: what one client changes, all see.
 Ctrl-C or SIGTERM ends it, with --stdio the end of stdin too; the exit code
@@ -84,6 +86,9 @@ pub(crate) struct ServeArgs {
     /// What to offer
     #[arg(long, value_name = "NAME", default_value = "standard")]
     pub(crate) catalog: Catalog,
+    /// Serve the files in DIR and below as resources, read-only
+    #[arg(long, value_name = "DIR")]
+    pub(crate) resources: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) faults: faults::FaultArgs,
 }

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use net::server::http::{self, Beside};
 use reference::catalogue::Catalogue;
-use reference::{Options, Server};
+use reference::{Folder, Options, Server};
 
 use crate::args::{Catalog, ServeArgs};
 use crate::exit::{Exit, tell, usage};
@@ -73,7 +74,20 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
     let limits = http::Limits { idle: Duration::from_secs(args.idle.into()), ..http::Limits::default() };
     let http = http::Options { beside, strict: args.strict, limits, ..http::Options::default() };
     let faults = args.faults.meaning()?;
-    Ok(Options { catalogue: Arc::new(catalogue), http, faults, ..Options::default() })
+    let options = Options { catalogue: Arc::new(catalogue), http, faults, ..Options::default() };
+    Ok(Options { folder: args.resources.as_deref().map(folder).transpose()?.map(Arc::new), ..options })
+}
+
+/// Opens the directory to serve, and says now and later what in it is not.
+fn folder(path: &Path) -> Result<Folder, Exit> {
+    let name = wire::escape::line(&path.to_string_lossy()).into_owned();
+    let notice = {
+        let name = name.clone();
+        move |what: &str| tell(format_args!("warning: {name}: {what}"))
+    };
+    Folder::open(path, notice).map_err(|error| {
+        usage(&format!("`{name}` cannot be served: {error}"), "the path of a directory that you may read")
+    })
 }
 
 async fn over_stdio(server: &Server, stop: impl Future<Output = ()>) -> Exit {

@@ -1,6 +1,7 @@
 //! What a server has to offer, as a value: tools, resources, templates and prompts. The protocol's handlers serve any
 //! catalogue; this folder knows no method but those a tool itself may send.
 
+mod model;
 mod official;
 mod outcome;
 mod prompt;
@@ -16,6 +17,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
+pub use self::model::Model;
 pub(crate) use self::outcome::Finished;
 pub use self::outcome::{Content, Invocation, Messages, Outcome, Output};
 pub use self::prompt::{Argument, Completer, Prompt};
@@ -48,6 +50,10 @@ pub struct Catalogue {
     pub templates: Vec<Template>,
     /// The prompts, in the list's order.
     pub prompts: Vec<Prompt>,
+    /// The models to choose from, the first of them chosen until then. No revision has them: a convention.
+    pub models: Vec<Model>,
+    /// Whether `metadata/get` is answered. No revision has it: a convention.
+    pub metadata: bool,
 }
 
 impl Catalogue {
@@ -62,6 +68,8 @@ impl Catalogue {
             resources: Vec::new(),
             templates: Vec::new(),
             prompts: Vec::new(),
+            models: Vec::new(),
+            metadata: false,
         }
     }
 

@@ -75,7 +75,7 @@ fn is_there(server: &Server, tool: &Tool, revision: Revision) -> bool {
 pub(crate) fn list(server: &Server, call: &Call) -> Handled {
     let revision = call.context.revision;
     let tools = server.catalogue().tools.iter().filter(|tool| is_there(server, tool, revision));
-    let items = tools.map(|tool| tool.describe(revision));
-    let body = pagination::page(call, "tools", items, server.state().options.items_per_page)?;
+    let size = server.state().options.items_per_page;
+    let body = pagination::page(call, "tools", tools, |tool| tool.describe(revision), size)?;
     Ok(cacheable(server, call, body))
 }

@@ -26,7 +26,6 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "nix",
             "process-wrap",
             "reqwest",
-            "rustix",
             "rustls",
             "rustls-native-certs",
             "signal-hook",
@@ -37,6 +36,8 @@ const OWNED: &[(&[&str], &[&str])] = &[
         ],
         &["net"],
     ),
+    // Without its feature `net` it opens no socket, and nowhere does it start a process.
+    (&["rustix"], &["net", "reference"]),
     (&["tokio", "tokio-util", "futures-util", "tracing"], &["net", "reference", "workbench", "cli"]),
     (&["fastrand", "getrandom", "rand", "uuid"], &["net", "reference", "workbench", "cli"]),
     (&["chrono", "jiff", "time"], &["net", "workbench", "cli"]),

@@ -8,6 +8,7 @@ mod errand;
 mod fail;
 mod form;
 mod log;
+mod models;
 mod prompts;
 mod resources;
 mod route;
@@ -46,6 +47,8 @@ pub(super) fn catalogue() -> Catalogue {
         resources: resources::resources(),
         templates: resources::templates(),
         prompts: prompts::prompts(),
+        models: models::models(),
+        metadata: true,
         ..Catalogue::new("proof-reference", env!("CARGO_PKG_VERSION"))
     }
 }
