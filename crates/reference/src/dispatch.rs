@@ -16,6 +16,7 @@ pub(crate) fn call(server: &Server, call: Call) -> Reply {
     let result = match (call.context.era(), method) {
         (_, "tools/call") => return tools::call(server, call),
         (_, "prompts/get") => return prompts::get(server, call),
+        (_, "resources/read") => return resources::read(server, call),
         (Era::Modern, "subscriptions/listen") => return subscriptions::listen(server, call),
         (Era::Modern, "server/discover") => discover::discover(server, &call),
         (Era::Legacy, "initialize") => lifecycle::initialize(server, &call),
@@ -26,7 +27,6 @@ pub(crate) fn call(server: &Server, call: Call) -> Reply {
         (_, "tools/list") => tools::list(server, &call),
         (_, "resources/list") => resources::list(server, &call),
         (_, "resources/templates/list") => resources::templates(server, &call),
-        (_, "resources/read") => resources::read(server, &call),
         (_, "prompts/list") => prompts::list(server, &call),
         (_, "completion/complete") => completion::complete(server, &call),
         (_, method) => Err(RpcError::method_not_found(method)),

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use net::service::{Call, RpcError, code};
+use net::service::{Call, Reply, RpcError, code};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::Era;
 
-use crate::answer::{Handled, cacheable};
+use crate::answer::{self, Handled, cacheable};
 use crate::catalogue::{Body, Contents, Kind, Resource, Template, Variables};
 use crate::logging::SessionState;
 use crate::{Server, pagination, params};
@@ -80,11 +81,50 @@ struct Params {
 }
 
 /// `resources/read`
-pub(crate) fn read(server: &Server, call: &Call) -> Handled {
-    params::meta(call)?;
-    let Params { uri } = params::read(call)?;
-    let contents = contents(server, &uri).ok_or_else(|| not_found(call.context.era(), &uri))?;
-    Ok(cacheable(server, call, json!({ "contents": [contents] })))
+pub(crate) fn read(server: &Server, call: Call) -> Reply {
+    let (delay, handled) = match reading(server, &call) {
+        Ok((delay, body)) => (delay, Ok(body)),
+        Err((delay, error)) => (delay, Err(error)),
+    };
+    let answer = match handled {
+        Ok(body) => answer::complete(server, &call.context, call.id(), &body),
+        Err(error) => answer::error(call.id(), &error),
+    };
+    if delay.is_zero() {
+        return answer.into();
+    }
+    Reply::later(async move {
+        tokio::time::sleep(delay).await;
+        answer
+    })
+}
+
+/// What is read, or why nothing is, and how long it takes.
+fn reading(server: &Server, call: &Call) -> Result<(Duration, Value), (Duration, RpcError)> {
+    let at_once = |error| (Duration::ZERO, error);
+    params::meta(call).map_err(at_once)?;
+    let Params { uri } = params::read(call).map_err(at_once)?;
+    let (delay, refusal) = manner(server, &uri);
+    if let Some(refusal) = refusal {
+        return Err((delay, refusal.clone()));
+    }
+    let contents = contents(server, &uri).ok_or_else(|| at_once(not_found(call.context.era(), &uri)))?;
+    Ok((delay, cacheable(server, call, json!({ "contents": [contents] }))))
+}
+
+/// How long reading `uri` takes, and what it ends with instead of contents.
+fn manner<'a>(server: &'a Server, uri: &str) -> (Duration, Option<&'a RpcError>) {
+    if let Some(item) = available(server).find(|item| item.uri == uri) {
+        return (item.delay, item.refusal.as_ref());
+    }
+    let answers = |template: &&Template| {
+        let readable = |values| template.refusal.is_some() || (template.read)(&values).is_some();
+        template.matches(uri).is_some_and(readable)
+    };
+    match server.catalogue().templates.iter().find(answers) {
+        Some(template) => (template.delay, template.refusal.as_ref()),
+        None => (Duration::ZERO, None),
+    }
 }
 
 /// -32002 until 2025-11-25, -32602 from 2026-07-28 on.
