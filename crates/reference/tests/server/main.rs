@@ -19,3 +19,4 @@ mod subscriptions;
 mod talk;
 mod websocket;
 mod wire_http;
+mod yaml;
