@@ -2,7 +2,10 @@
 
 pub(crate) mod check;
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
@@ -54,6 +57,7 @@ Examples:
   proof serve --http 127.0.0.1:3000                http://127.0.0.1:3000/mcp
   proof serve --http 127.0.0.1:3000 --sse --ws     /sse and /ws beside it
   proof serve --http 127.0.0.1:0 --stdio           both, one server
+  proof serve --stdio --catalog weather.yaml       a server of your own making
 
 Every transport reaches the same server: what one client changes, all see.
 Ctrl-C or SIGTERM ends it, with --stdio the end of stdin too; the exit code
@@ -76,18 +80,33 @@ pub(crate) struct ServeArgs {
     /// later, instead of taking them for the session's version
     #[arg(long, requires = "http")]
     pub(crate) strict: bool,
-    /// What to offer
-    #[arg(long, value_name = "NAME", default_value = "standard")]
+    /// What to offer: `standard` (one of everything the protocol has), `official`
+    /// (what the official conformance suite expects), or a YAML file of your own
+    #[arg(long, value_name = "NAME|FILE", default_value = "standard")]
     pub(crate) catalog: Catalog,
 }
 
-/// A catalogue that is built in.
-#[derive(Clone, Copy, clap::ValueEnum)]
+/// A catalogue that is built in, or one in a file.
+#[derive(Clone)]
 pub(crate) enum Catalog {
-    /// One of everything the protocol has
+    /// One of everything the protocol has.
     Standard,
-    /// What the official conformance suite expects
+    /// What the official conformance suite expects.
     Official,
+    /// What a YAML file describes; `./official` is a file.
+    File(PathBuf),
+}
+
+impl FromStr for Catalog {
+    type Err = Infallible;
+
+    fn from_str(name: &str) -> Result<Self, Infallible> {
+        Ok(match name {
+            "standard" => Self::Standard,
+            "official" => Self::Official,
+            path => Self::File(path.into()),
+        })
+    }
 }
 
 /// Reads the command line; on `--help`, `--version` and mistakes the exit code to end with.

@@ -1,6 +1,7 @@
 //! `proof serve`: the reference server, over one transport or several at once.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use net::server::http::{self, Beside};
@@ -29,7 +30,10 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
 async fn serve(args: &ServeArgs) -> Exit {
     // Before anybody is told that we serve: whoever ends us at once ends us cleanly too.
     let interrupted = interrupted();
-    let server = Server::new(options(args));
+    let server = match options(args) {
+        Ok(options) => Server::new(options),
+        Err(exit) => return exit,
+    };
     let listening = match args.http {
         None => None,
         Some(address) => match server.http(address).await {
@@ -52,14 +56,30 @@ async fn serve(args: &ServeArgs) -> Exit {
     exit
 }
 
-fn options(args: &ServeArgs) -> Options {
-    let catalogue = match args.catalog {
-        Catalog::Standard => Catalogue::standard(),
-        Catalog::Official => Catalogue::official(),
-    };
+fn options(args: &ServeArgs) -> Result<Options, Exit> {
     let beside = Beside { sse: args.sse, websocket: args.ws };
     let http = http::Options { beside, strict: args.strict, ..http::Options::default() };
-    Options { catalogue: Arc::new(catalogue), http, ..Options::default() }
+    let usual = Options { http, ..Options::default() };
+    Ok(match &args.catalog {
+        Catalog::Standard => Options { catalogue: Arc::new(Catalogue::standard()), ..usual },
+        Catalog::Official => Options { catalogue: Arc::new(Catalogue::official()), ..usual },
+        // Small pages try out clients; a fake server is to be seen whole by those that read only the first.
+        Catalog::File(path) => {
+            Options { catalogue: Arc::new(load(path)?), resources_per_page: usual.items_per_page, ..usual }
+        }
+    })
+}
+
+fn load(path: &Path) -> Result<Catalogue, Exit> {
+    if !path.exists() {
+        let name = path.display().to_string();
+        let what = format!("`{}` is neither a built-in catalogue nor a file", wire::escape::line(&name));
+        return Err(usage(&what, "`standard`, `official`, or the path of a YAML file (docs/serve.md)"));
+    }
+    Catalogue::load(path).map_err(|faults| {
+        tell(faults);
+        Exit::Usage
+    })
 }
 
 async fn over_stdio(server: &Server, stop: impl Future<Output = ()>) -> Exit {
