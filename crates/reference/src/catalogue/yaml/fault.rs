@@ -83,7 +83,11 @@ pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clo
         return format!("`{meant}`");
     }
     let names: Vec<String> = known.map(|name| format!("`{name}`")).collect();
-    if names.is_empty() { "leave it out".to_owned() } else { format!("one of {}", names.join(", ")) }
+    match names.as_slice() {
+        [] => "leave it out".to_owned(),
+        [only] => only.clone(),
+        names => format!("one of {}", names.join(", ")),
+    }
 }
 
 /// The beginning of a text that a fault quotes.

@@ -243,7 +243,7 @@ impl Filled {
 }
 
 /// About how many bytes a value takes.
-fn size(value: &Value) -> usize {
+pub(super) fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(size).sum::<usize>() + items.len(),

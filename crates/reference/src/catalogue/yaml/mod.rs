@@ -37,10 +37,11 @@ pub(super) fn load(path: &Path) -> Result<Catalogue, Faults> {
 fn read(text: &str, folder: &Folder) -> Result<Catalogue, Vec<Fault>> {
     let (tree, mut faults) = tree::read(text).map_err(|fault| vec![fault])?;
     let mut value = tree.to_value();
-    faults.extend(shape::check(&tree, &mut value));
+    let misfits = shape::check(&tree, &mut value);
+    faults.extend(misfits.faults);
     match serde_json::from_value::<model::File>(value) {
         Ok(file) => {
-            let (catalogue, more) = build::build(file, &tree, folder);
+            let (catalogue, more) = build::build(file, &tree, misfits.lost, folder);
             faults.extend(more);
             if faults.is_empty() { Ok(catalogue) } else { Err(faults) }
         }

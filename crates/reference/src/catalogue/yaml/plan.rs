@@ -1,7 +1,7 @@
 //! What an entry of a catalogue file does when it is asked for: wait, report, log, and answer. Everything was looked at when
 //! the file was read; all that may still go wrong is what arguments fill in.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jsonschema::Validator;
@@ -25,7 +25,7 @@ pub(super) enum Step {
 /// A content block, as the protocol has it, and what is filled into it.
 #[derive(Debug)]
 pub(super) struct Block {
-    pub(super) fixed: Value,
+    pub(super) fixed: Arc<Value>,
     /// By JSON pointer.
     pub(super) texts: Vec<(&'static str, Pattern)>,
     /// The same for URIs.
@@ -169,8 +169,13 @@ impl Refusal {
 }
 
 impl Block {
+    /// A block that nothing is filled into.
+    pub(super) fn whole(fixed: Arc<Value>) -> Self {
+        Self { fixed, texts: Vec::new(), uris: Vec::new() }
+    }
+
     fn fill(&self, arguments: &Value, room: &mut usize) -> Result<Value, TooLong> {
-        let mut block = self.fixed.clone();
+        let mut block = Value::clone(&self.fixed);
         let texts = self.texts.iter().map(|(pointer, pattern)| (pointer, pattern.fill(arguments)));
         let uris = self.uris.iter().map(|(pointer, pattern)| (pointer, pattern.fill_uri(arguments)));
         for (pointer, text) in texts.chain(uris) {

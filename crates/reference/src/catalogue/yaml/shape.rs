@@ -1,6 +1,7 @@
 //! Holds a file against `docs/catalog.schema.json`, which is also what editors complete and check with, and says what does
 //! not fit in the words of all other faults. What does not fit is taken out.
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
@@ -34,11 +35,20 @@ fn schema() -> Option<&'static Schema> {
     COMPILED.get_or_init(compile).as_ref()
 }
 
-/// Everything that does not fit the schema. What it is found in is taken out of `value`: an unknown key, an entry of one
-/// of the four lists, or else a member of the root.
-pub(super) fn check(tree: &Node, value: &mut Value) -> Vec<Fault> {
+/// What does not fit, and where something is missing now.
+#[derive(Default)]
+pub(super) struct Misfits {
+    pub(super) faults: Vec<Fault>,
+    /// Pointers to the mappings that lost an unknown key: what they lack may be what was misspelt.
+    pub(super) lost: HashSet<String>,
+}
+
+/// Everything that does not fit the schema. What it is found in is taken out of `value`: an unknown key deep inside an entry
+/// of one of the four lists, the entry, or else a member of the root.
+pub(super) fn check(tree: &Node, value: &mut Value) -> Misfits {
     let Some(schema) = schema() else {
-        return vec![Fault::new(None, "the schema of catalogues is broken", "report it: this is a bug of ours")];
+        let fault = Fault::new(None, "the schema of catalogues is broken", "report it: this is a bug of ours");
+        return Misfits { faults: vec![fault], ..Misfits::default() };
     };
     let mut faults = Vec::new();
     let (mut unknown, mut broken) = (Vec::new(), Vec::new());
@@ -46,7 +56,7 @@ pub(super) fn check(tree: &Node, value: &mut Value) -> Vec<Fault> {
         let path = error.instance_path().to_string();
         if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
             let known = known(schema, &error);
-            for key in unexpected {
+            for key in unexpected.iter().take(MOST) {
                 let at = tree.place(&format!("{path}/{}", escape(key)));
                 let what = format!("the key {} is unknown here", quoted(key));
                 faults.push(Fault::new(at, what, nearest(key, known.iter().copied())));
@@ -58,15 +68,22 @@ pub(super) fn check(tree: &Node, value: &mut Value) -> Vec<Fault> {
             broken.push(path);
         }
     }
+    let mut lost = HashSet::new();
     for (path, key) in unknown {
         if let Some(members) = value.pointer_mut(&path).and_then(Value::as_object_mut) {
             members.remove(&key);
+        }
+        // All of an entry hangs on its own keys.
+        if path.split('/').count() == 3 {
+            broken.push(path);
+        } else {
+            lost.insert(path);
         }
     }
     for pointer in broken {
         take_out(value, &pointer);
     }
-    faults
+    Misfits { faults, lost }
 }
 
 /// The keys that may stand where `error` found another.

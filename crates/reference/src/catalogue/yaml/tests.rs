@@ -50,6 +50,28 @@ fn the_example_is_good() {
 }
 
 #[test]
+fn the_documentation_tells_what_happens() {
+    const PAGE: &str = include_str!("../../../../../docs/serve.md");
+    let text = PAGE.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert_eq!(told(text), [""; 0]);
+    let text = text.replace("delay", "dealy").replace("arguments.city", "arguments.town");
+    let faults = Faults::new("clock.yaml", read(&text, &folder()).unwrap_err()).to_string();
+    let shown: String = faults.lines().flat_map(|line| ["    ", line, "\n"]).collect();
+    assert!(PAGE.contains(&shown), "{shown}");
+}
+
+#[test]
+fn one_slip_is_one_fault() {
+    tells(&tool("    answers: [{txt: hi}]\n"), &[&["`txt`", "/ `text`"]]);
+    tells(
+        &tool("    inputschema: {type: object}\n    answers: [{text: '{{ arguments.a }}'}]\n"),
+        &[&["`inputschema`"]],
+    );
+    tells(&tool("    answers: [{content: [{image: {dta: aGk=, mimeType: image/png}}]}]\n"), &[&["`dta`", "`data`"]]);
+    tells(&tool("    answers: [{text: '{{ arguments.a }}'}]\n"), &[&["no argument called `a`", "declare it"]]);
+}
+
+#[test]
 fn every_fault_is_told_with_its_place() {
     let text = "\
 nam: x
@@ -78,7 +100,6 @@ resources:
             &["2:1 `version` is a number, not a text", "quotes: \"1.0\""],
             &["4:5 `name` may not be `a b`", "letters, digits"],
             &["9:5 the key `inputschema`", "/ `inputSchema`"],
-            &["11:9 there is no argument called `x`"],
             &["14:5 `answers` is empty"],
             &["16:6 `uri` may not be `x y`"],
             &["17:27 this is no Base64", "file: FILE"],
@@ -184,6 +205,39 @@ fn contents_are_what_they_say() {
 }
 
 #[test]
+fn long_resources_are_shared_and_long_answers_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("long.txt"), "x".repeat(2 << 20)).unwrap();
+    let path = folder.path().join("catalogue.yaml");
+    let content = |times: usize| "{resource: {uri: 'x:y'}}, ".repeat(times);
+    let text = |answers: String| {
+        let resource = "resources:\n  - {uri: 'x:y', name: n, file: long.txt}\n";
+        format!("{}{resource}", tool(&format!("    choose: turn\n    answers: [{answers}]\n")))
+    };
+    std::fs::write(&path, text(format!("{{content: [{}]}}, ", content(1)).repeat(900))).unwrap();
+    super::load(&path).unwrap();
+    std::fs::write(&path, text(format!("{{content: [{}]}}", content(2)))).unwrap();
+    assert!(super::load(&path).unwrap_err().to_string().contains("longer than 3 MiB"));
+}
+
+/// Many unknown keys, many entries, many answers: long files take no long time.
+#[test]
+fn long_files_are_read_in_bounded_time() {
+    let keys: String = (0..60_000).map(|key: u32| ["k", &key.to_string(), ": 1\n"].concat()).collect();
+    let tools = format!("{HEAD}tools:\n{}", "  - {name: t}\n".repeat(60_000));
+    let answers = tool(&format!(
+        "    inputSchema: {{type: object, properties: {{a: {{enum: [{}]}}}}}}\n    answers:\n{}",
+        "1, ".repeat(10_000),
+        "      - {when: {a: 2}, text: a}\n".repeat(900)
+    ));
+    for text in [format!("{HEAD}{keys}"), tools, answers] {
+        let begun = Instant::now();
+        assert!(read(&text, &folder()).is_err());
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    }
+}
+
+#[test]
 fn templates_and_prompts_name_what_they_have() {
     let template = |rest: &str| format!("{HEAD}templates:\n  - {{name: t, {rest}}}\n");
     tells(&template("uriTemplate: 'x:{a}', text: '{{ variables.a }}'"), &[]);
@@ -279,8 +333,13 @@ fn collect(schema: &Value, keys: &mut Vec<String>) {
     }
 }
 
+/// As many as `PROPTEST_CASES` says if that is more: what `cargo xtask nightly` sets.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|number| number.parse().ok()).unwrap_or(0).max(150)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
 
     /// Pieces of good files cut, doubled and spiked with what has a meaning in YAML.
     #[test]

@@ -1,17 +1,22 @@
 //! Content blocks of tools and prompts.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use wire::revision::{R2025_03_26, R2025_06_18};
 
 use super::super::fault::quoted;
-use super::super::fill::Pattern;
+use super::super::fill::{Pattern, size};
 use super::super::folder::mime_type;
 use super::super::model::{Content, Embedded, Link, Media};
 use super::super::plan::Block;
-use super::{Builder, Scope, uri};
+use super::{Builder, Scope, Shelved, uri};
 use crate::catalogue::Body;
+
+/// How long the fixed part of one answer may be, in bytes: a message longer than 4 MiB would not pass everywhere.
+const LONGEST: usize = 3 << 20;
 
 impl Builder<'_> {
     /// A block, where nothing is wrong with it.
@@ -20,7 +25,7 @@ impl Builder<'_> {
             Content::Text(text) => {
                 let text = self.pattern(text, &format!("{pointer}/text"), scope)?;
                 let fixed = json!({ "type": "text", "text": "" });
-                Some(Block { fixed, texts: vec![("/text", text)], uris: Vec::new() })
+                Some(Block { fixed: Arc::new(fixed), texts: vec![("/text", text)], uris: Vec::new() })
             }
             Content::Image(media) => self.media("image", media, &format!("{pointer}/image")),
             Content::Audio(media) => {
@@ -52,34 +57,30 @@ impl Builder<'_> {
             (_, Some(file)) => STANDARD.encode(self.file(file, &format!("{pointer}/file"))?),
             _ => return None,
         };
-        let fixed = json!({ "type": kind, "data": data, "mimeType": mime_type });
-        Some(Block { fixed, texts: Vec::new(), uris: Vec::new() })
+        Some(Block::whole(Arc::new(json!({ "type": kind, "data": data, "mimeType": mime_type }))))
     }
 
     fn embedded(&mut self, one: &Embedded, pointer: &str, scope: &Scope) -> Option<Block> {
         if one.text.is_none() && one.blob.is_none() && one.file.is_none() {
-            let (contents, _) = self.shelved(&one.uri, pointer, "`text`, `blob` or `file`")?;
-            let fixed = json!({ "type": "resource", "resource": contents });
-            return Some(Block { fixed, texts: Vec::new(), uris: Vec::new() });
+            let known = self.shelved(&one.uri, pointer, "`text`, `blob` or `file`")?;
+            return Some(Block::whole(known.embedded));
         }
         let uris = self.uri(&one.uri, pointer, scope).map(|uri| vec![("/resource/uri", uri)])?;
         if let (Some(text), None, None) = (&one.text, &one.blob, &one.file) {
             let text = self.pattern(text, &format!("{pointer}/text"), scope)?;
             let mime_type = one.mime_type.as_deref().unwrap_or("text/plain");
             let fixed = json!({ "type": "resource", "resource": { "uri": "", "mimeType": mime_type, "text": "" } });
-            return Some(Block { fixed, texts: vec![("/resource/text", text)], uris });
+            return Some(Block { fixed: Arc::new(fixed), texts: vec![("/resource/text", text)], uris });
         }
         let (body, guess) = self.body(one.text.as_deref(), one.blob.as_deref(), one.file.as_deref(), pointer)?;
         let resource = body.describe("", one.mime_type.as_deref().unwrap_or(guess));
-        Some(Block { fixed: json!({ "type": "resource", "resource": resource }), texts: Vec::new(), uris })
+        let fixed = Arc::new(json!({ "type": "resource", "resource": resource }));
+        Some(Block { fixed, texts: Vec::new(), uris })
     }
 
     fn link(&mut self, link: &Link, pointer: &str, scope: &Scope) -> Option<Block> {
         let Some(name) = &link.name else {
-            let (_, described) = self.shelved(&link.uri, pointer, "`name`")?;
-            let mut fixed = described.as_object().cloned().unwrap_or_default();
-            fixed.insert("type".to_owned(), json!("resource_link"));
-            return Some(Block { fixed: Value::Object(fixed), texts: Vec::new(), uris: Vec::new() });
+            return Some(Block::whole(self.shelved(&link.uri, pointer, "`name`")?.link));
         };
         let uris = self.uri(&link.uri, pointer, scope).map(|uri| vec![("/uri", uri)])?;
         let mut fixed = Map::new();
@@ -92,11 +93,11 @@ impl Builder<'_> {
                 fixed.insert(key.to_owned(), json!(value));
             }
         }
-        Some(Block { fixed: Value::Object(fixed), texts: Vec::new(), uris })
+        Some(Block { fixed: Arc::new(Value::Object(fixed)), texts: Vec::new(), uris })
     }
 
     /// What is known of a resource of this catalogue that an entry names by its URI alone.
-    fn shelved(&mut self, uri: &str, pointer: &str, instead: &str) -> Option<(Value, Value)> {
+    fn shelved(&mut self, uri: &str, pointer: &str, instead: &str) -> Option<Shelved> {
         let known = self.shelf.get(uri).cloned();
         // Where a resource is broken, that is what is told.
         if known.is_none() && !self.gaps {
@@ -104,6 +105,13 @@ impl Builder<'_> {
             self.fault(&format!("{pointer}/uri"), what, format!("the URI of one, or {instead} beside it"));
         }
         known
+    }
+
+    /// Says so where the blocks of one answer are too long together.
+    pub(super) fn bounded<'b>(&mut self, blocks: impl Iterator<Item = &'b Block>, pointer: &str) {
+        if blocks.map(|block| size(&block.fixed)).sum::<usize>() > LONGEST {
+            self.fault(pointer, "the contents are longer than 3 MiB together", "fewer, or shorter ones");
+        }
     }
 
     fn uri(&mut self, text: &str, pointer: &str, scope: &Scope) -> Option<Pattern> {

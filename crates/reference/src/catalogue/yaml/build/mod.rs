@@ -8,6 +8,7 @@ mod tool;
 mod uri;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -32,10 +33,19 @@ pub(super) struct Builder<'f> {
     tree: &'f Node,
     folder: &'f Folder,
     faults: Vec<Fault>,
+    /// Where something is missing that may only be misspelt, which was told.
+    lost: HashSet<String>,
     /// The resources that content may name: what is in each, and how it is described.
-    shelf: HashMap<String, (Value, Value)>,
+    shelf: HashMap<String, Shelved>,
     /// Whether a resource is missing on the shelf because it is broken.
     gaps: bool,
+}
+
+/// A resource of this file as content: shared, since many entries may name a long one.
+#[derive(Clone)]
+struct Shelved {
+    embedded: Arc<Value>,
+    link: Arc<Value>,
 }
 
 /// What the texts of an entry may be filled with, and what they turned out to need.
@@ -61,8 +71,8 @@ impl Scope {
 }
 
 /// Builds the catalogue, and lists what is wrong with the file.
-pub(super) fn build(file: model::File, tree: &Node, folder: &Folder) -> (Catalogue, Vec<Fault>) {
-    let mut builder = Builder { tree, folder, faults: Vec::new(), shelf: HashMap::new(), gaps: false };
+pub(super) fn build(file: model::File, tree: &Node, lost: HashSet<String>, folder: &Folder) -> (Catalogue, Vec<Fault>) {
+    let mut builder = Builder { tree, folder, faults: Vec::new(), lost, shelf: HashMap::new(), gaps: false };
     let mut catalogue = Catalogue::new(file.name.unwrap_or_default(), file.version.unwrap_or_default());
     catalogue.title = file.title.map(Into::into);
     catalogue.instructions = file.instructions.map(Into::into);
@@ -94,7 +104,9 @@ pub(super) fn build(file: model::File, tree: &Node, folder: &Folder) -> (Catalog
 
 impl Builder<'_> {
     fn fault(&mut self, pointer: &str, what: impl Into<String>, remedy: impl Into<String>) {
-        self.faults.push(Fault::new(self.tree.place(pointer), what, remedy));
+        if !self.lost.contains(pointer) {
+            self.faults.push(Fault::new(self.tree.place(pointer), what, remedy));
+        }
     }
 
     fn unique<'n>(&mut self, list: &str, names: impl Iterator<Item = Option<&'n str>>, key: &str) {
@@ -141,13 +153,21 @@ impl Builder<'_> {
     }
 
     fn known(&mut self, patterns: &[&Pattern], pointer: &str, scope: &Scope) {
-        let Some(known) = &scope.known else { return };
-        let mut sorted: Vec<&str> = known.iter().map(String::as_str).collect();
-        sorted.sort_unstable();
-        for name in patterns.iter().flat_map(|pattern| pattern.names()).filter(|name| !known.contains(*name)) {
-            let what = format!("there is no {} called {}", scope.name.trim_end_matches('s'), quoted(name));
-            self.faults.push(Fault::new(self.tree.place(pointer), what, nearest(name, sorted.iter().copied())));
+        for name in patterns.iter().flat_map(|pattern| pattern.names()) {
+            self.declared(name, pointer, scope);
         }
+    }
+
+    /// Whether an entry has what `name` stands for; told where it has not.
+    fn declared(&mut self, name: &str, pointer: &str, scope: &Scope) -> bool {
+        let Some(known) = scope.known.as_ref().filter(|known| !known.contains(name)) else { return true };
+        let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
+        known.sort_unstable();
+        let remedy =
+            if known.is_empty() { "declare it: there is none".to_owned() } else { nearest(name, known.into_iter()) };
+        let what = format!("there is no {} called {}", scope.name.trim_end_matches('s'), quoted(name));
+        self.fault(pointer, what, remedy);
+        false
     }
 
     fn time(&mut self, text: &str, pointer: &str) -> Duration {

@@ -21,6 +21,7 @@ impl Builder<'_> {
             let block = self.block(&message.content, &format!("{pointer}/messages/{at}"), &mut scope);
             messages.extend(block.map(|block| (message.role.clone(), block)));
         }
+        self.bounded(messages.iter().map(|(_, block)| block), pointer);
         let end = match &one.error {
             Some(error) => Err(self.refusal(error, &format!("{pointer}/error"), &scope)?),
             None => Ok(messages),

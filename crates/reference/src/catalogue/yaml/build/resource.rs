@@ -1,13 +1,15 @@
 //! Resources and their templates.
 
+use std::sync::Arc;
+
 use net::service::RpcError;
-use serde_json::Value;
+use serde_json::{Value, json};
 use wire::revision::R2025_06_18;
 
 use super::super::fault::quoted;
 use super::super::folder::mime_type;
 use super::super::model;
-use super::{Builder, Scope, uri};
+use super::{Builder, Scope, Shelved, uri};
 use crate::catalogue::{Body, Completer, Contents, Resource, Template, Variables};
 
 impl Builder<'_> {
@@ -43,7 +45,10 @@ impl Builder<'_> {
         };
         if let Contents::Fixed(body) = &resource.contents {
             let contents = body.describe(&resource.uri, &resource.mime_type);
-            self.shelf.insert(resource.uri.to_string(), (contents, resource.describe(R2025_06_18)));
+            let mut link = resource.describe(R2025_06_18);
+            link["type"] = json!("resource_link");
+            let embedded = Arc::new(json!({ "type": "resource", "resource": contents }));
+            self.shelf.insert(resource.uri.to_string(), Shelved { embedded, link: Arc::new(link) });
         }
         Some(resource)
     }
@@ -76,13 +81,7 @@ impl Builder<'_> {
         template.refusal = one.error.map(refusal);
         for (variable, values) in one.completions {
             let pointer = format!("{pointer}/completions/{variable}");
-            if scope.known.as_ref().is_some_and(|known| !known.contains(&variable)) {
-                self.fault(
-                    &pointer,
-                    format!("there is no variable called {}", quoted(&variable)),
-                    "a variable of `uriTemplate`",
-                );
-            }
+            self.declared(&variable, &pointer, &scope);
             let values: Vec<String> = serde_json::from_value(values).unwrap_or_default();
             template = template.completed(variable, Completer::of(values));
         }

@@ -1,12 +1,11 @@
 //! Tools: their schemas, and whether each answer is one that they promise and that can be given.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use super::super::fault::{nearest, quoted};
 use super::super::model::{self, Choose};
 use super::super::plan::{Answer, Answers, Block, Said};
 use super::{Builder, Scope};
@@ -28,9 +27,10 @@ impl Builder<'_> {
         let validator = output.as_ref().and_then(|schema| self.schema(schema, &format!("{pointer}/outputSchema")));
         let mut scope = Scope::new("arguments", names(&input));
         let mut list = Vec::new();
+        let mut properties = HashMap::new();
         for (at, answer) in one.answers.iter().enumerate() {
             let pointer = format!("{pointer}/answers/{at}");
-            self.when(&answer.when, &input, &pointer, &scope);
+            self.when(&answer.when, &input, &mut properties, &pointer, &scope);
             self.promised(answer, output.is_some(), &pointer);
             list.extend(self.answer(answer, &pointer, &mut scope, validator.as_ref()));
         }
@@ -65,19 +65,28 @@ impl Builder<'_> {
     }
 
     /// Whether arguments that the tool takes can ever be so.
-    fn when(&mut self, when: &Map<String, Value>, input: &Value, pointer: &str, scope: &Scope) {
+    fn when(
+        &mut self,
+        when: &Map<String, Value>,
+        input: &Value,
+        properties: &mut HashMap<String, Option<Validator>>,
+        pointer: &str,
+        scope: &Scope,
+    ) {
         for (name, wanted) in when {
             let pointer = format!("{pointer}/when/{}", name.replace('~', "~0").replace('/', "~1"));
-            if let Some(known) = scope.known.as_ref().filter(|known| !known.contains(name)) {
-                let mut known: Vec<&str> = known.iter().map(String::as_str).collect();
-                known.sort_unstable();
-                let what = format!("there is no argument called {}", quoted(name));
-                self.fault(&pointer, what, nearest(name, known.into_iter()));
+            if !self.declared(name, &pointer, scope) {
                 continue;
             }
             // A mapping may be a part of the argument, which its schema need not allow.
-            let property = input.get("properties").and_then(|properties| properties.get(name));
-            let schema = property.filter(|_| !wanted.is_object()).and_then(|one| jsonschema::validator_for(one).ok());
+            if wanted.is_object() {
+                continue;
+            }
+            let schema = properties.entry(name.clone()).or_insert_with(|| {
+                let property = input.get("properties").and_then(|properties| properties.get(name));
+                // What refers to another part of the schema is not compiled alone.
+                property.and_then(|property| jsonschema::validator_for(property).ok())
+            });
             if let Some(Err(error)) = schema.as_ref().map(|schema| schema.validate(wanted)) {
                 let what = format!("this answer is never given: `{name}` cannot be so: {error}");
                 self.fault(&pointer, what, "a value that `inputSchema` allows");
@@ -131,6 +140,7 @@ impl Builder<'_> {
         for (at, content) in one.content.iter().flatten().enumerate() {
             blocks.extend(self.block(content, &format!("{pointer}/content/{at}"), scope));
         }
+        self.bounded(blocks.iter(), pointer);
         let is_error = one.is_error.unwrap_or_default();
         let structured = one.structured_content.as_ref().map(|value| {
             let pointer = format!("{pointer}/structuredContent");
