@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use net::service::{Call, Reply, RpcError, code};
 use serde::Deserialize;
@@ -109,12 +110,21 @@ pub(crate) fn read(server: &Server, call: Call) -> Reply {
         Err(error) => return answer::error(call.id(), &error).into(),
     };
     let file = server.folder().zip(folder::path(&uri));
-    let handled = match (contents(server, &uri), file) {
-        (Some(contents), _) => Ok(cacheable(server, &call, json!({ "contents": [contents] }))),
-        (None, None) => Err(not_found(call.context.era(), &uri)),
-        (None, Some((folder, path))) => return read_file(server, call, Arc::clone(folder), uri, path),
+    let (delay, refusal) = manner(server, &uri);
+    let handled = match (refusal, contents(server, &uri), file) {
+        (Some(refusal), ..) => Err(refusal.clone()),
+        (None, Some(contents), _) => Ok(cacheable(server, &call, json!({ "contents": [contents] }))),
+        (None, None, None) => Err(not_found(call.context.era(), &uri)),
+        (None, None, Some((folder, path))) => return read_file(server, call, Arc::clone(folder), uri, path),
     };
-    answer::handled(server, &call, handled).into()
+    let answer = answer::handled(server, &call, handled);
+    if delay.is_zero() {
+        return answer.into();
+    }
+    Reply::later(async move {
+        tokio::time::sleep(delay).await;
+        answer
+    })
 }
 
 fn read_file(server: &Server, call: Call, folder: Arc<Folder>, uri: String, path: String) -> Reply {
@@ -144,6 +154,21 @@ fn unreadable(call: &Call, uri: &str, why: Unreadable) -> RpcError {
         Unreadable::Failed(error) => {
             RpcError::internal(format!("The file cannot be read: {}", error.kind())).with_data(json!({ "uri": uri }))
         }
+    }
+}
+
+/// How long reading `uri` takes, and what it ends with instead of contents.
+fn manner<'a>(server: &'a Server, uri: &str) -> (Duration, Option<&'a RpcError>) {
+    if let Some(item) = available(server).find(|item| item.uri == uri) {
+        return (item.delay, item.refusal.as_ref());
+    }
+    let answers = |template: &&Template| {
+        let readable = |values| template.refusal.is_some() || (template.read)(&values).is_some();
+        template.matches(uri).is_some_and(readable)
+    };
+    match server.catalogue().templates.iter().find(answers) {
+        Some(template) => (template.delay, template.refusal.as_ref()),
+        None => (Duration::ZERO, None),
     }
 }
 

@@ -47,7 +47,11 @@ struct Outcome {
 }
 
 const PARTS: &[Part] = &[
-    Part { name: "properties", title: "property tests of wire with many cases", run: properties },
+    Part {
+        name: "properties",
+        title: "property tests of wire and of catalogue files with many cases",
+        run: properties,
+    },
     Part { name: "shapes", title: "our shapes against the official schemas, in release", run: shapes },
     Part { name: "damage", title: "damaged traces and bytes through all that reads", run: damage },
     Part { name: "fuzz", title: "everything that reads a peer's bytes, guided by coverage", run: guided },
@@ -127,8 +131,13 @@ fn properties(options: &Options) -> anyhow::Result<Outcome> {
     let cases = options.share(CASES, 1000);
     let tests = ["framing", "json_text", "messages", "redaction", "trace_file"];
     let named: Vec<&str> = tests.iter().flat_map(|test| ["--test", test]).collect();
-    let said = cargo_test("wire", &named, &[("PROPTEST_CASES", cases.to_string())])?;
-    said.outcome(format!("{} tests, {cases} cases for each property", said.passed()))
+    let variables = [("PROPTEST_CASES", cases.to_string())];
+    let said = cargo_test("wire", &named, &variables)?;
+    if !said.well {
+        return said.outcome("wire".to_owned());
+    }
+    let files = cargo_test("reference", &["--lib", "catalogue::yaml"], &variables)?;
+    files.outcome(format!("{} tests, {cases} cases for each property", said.passed() + files.passed()))
 }
 
 fn shapes(_: &Options) -> anyhow::Result<Outcome> {

@@ -3,8 +3,10 @@
 pub(crate) mod check;
 pub(crate) mod faults;
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
@@ -57,6 +59,7 @@ Examples:
   proof serve --http 127.0.0.1:3000 --sse --ws     /sse and /ws beside it
   proof serve --http 127.0.0.1:0 --stdio           both, one server
   proof serve --stdio --resources docs             the files in docs, too
+  proof serve --stdio --catalog weather.yaml       a server of your own making
 
 Every transport reaches the same server: what one client changes, all see.
 Ctrl-C or SIGTERM ends it, with --stdio the end of stdin too; the exit code
@@ -83,8 +86,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, requires = "http",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) idle: u32,
-    /// What to offer
-    #[arg(long, value_name = "NAME", default_value = "standard")]
+    /// What to offer: `standard` (one of everything the protocol has), `official`
+    /// (what the official conformance suite expects), or a YAML file of your own
+    #[arg(long, value_name = "NAME|FILE", default_value = "standard")]
     pub(crate) catalog: Catalog,
     /// Serve the files in DIR and below as resources, read-only
     #[arg(long, value_name = "DIR")]
@@ -93,13 +97,27 @@ pub(crate) struct ServeArgs {
     pub(crate) faults: faults::FaultArgs,
 }
 
-/// A catalogue that is built in.
-#[derive(Clone, Copy, clap::ValueEnum)]
+/// A catalogue that is built in, or one in a file.
+#[derive(Clone)]
 pub(crate) enum Catalog {
-    /// One of everything the protocol has
+    /// One of everything the protocol has.
     Standard,
-    /// What the official conformance suite expects
+    /// What the official conformance suite expects.
     Official,
+    /// What a YAML file describes; `./official` is a file.
+    File(PathBuf),
+}
+
+impl FromStr for Catalog {
+    type Err = Infallible;
+
+    fn from_str(name: &str) -> Result<Self, Infallible> {
+        Ok(match name {
+            "standard" => Self::Standard,
+            "official" => Self::Official,
+            path => Self::File(path.into()),
+        })
+    }
 }
 
 /// Reads the command line; on `--help`, `--version` and mistakes the exit code to end with.

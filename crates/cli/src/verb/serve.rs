@@ -66,16 +66,33 @@ async fn serve(args: &ServeArgs, options: Options) -> Exit {
 }
 
 fn options(args: &ServeArgs) -> Result<Options, Exit> {
-    let catalogue = match args.catalog {
-        Catalog::Standard => Catalogue::standard(),
-        Catalog::Official => Catalogue::official(),
-    };
     let beside = Beside { sse: args.sse, websocket: args.ws };
     let limits = http::Limits { idle: Duration::from_secs(args.idle.into()), ..http::Limits::default() };
     let http = http::Options { beside, strict: args.strict, limits, ..http::Options::default() };
     let faults = args.faults.meaning()?;
-    let options = Options { catalogue: Arc::new(catalogue), http, faults, ..Options::default() };
-    Ok(Options { folder: args.resources.as_deref().map(folder).transpose()?.map(Arc::new), ..options })
+    let folder = args.resources.as_deref().map(folder).transpose()?.map(Arc::new);
+    let usual = Options { http, faults, folder, ..Options::default() };
+    Ok(match &args.catalog {
+        Catalog::Standard => Options { catalogue: Arc::new(Catalogue::standard()), ..usual },
+        Catalog::Official => Options { catalogue: Arc::new(Catalogue::official()), ..usual },
+        // Small pages try out clients; a fake server is to be seen whole by those that read only the first.
+        Catalog::File(path) => {
+            Options { catalogue: Arc::new(load(path)?), resources_per_page: usual.items_per_page, ..usual }
+        }
+    })
+}
+
+fn load(path: &Path) -> Result<Catalogue, Exit> {
+    // Also what is no ordinary file: to open a pipe may take for ever.
+    if !path.is_file() {
+        let name = path.display().to_string();
+        let what = format!("`{}` is neither a built-in catalogue nor a file", wire::escape::line(&name));
+        return Err(usage(&what, "`standard`, `official`, or the path of a YAML file (docs/serve.md)"));
+    }
+    Catalogue::load(path).map_err(|faults| {
+        tell(faults);
+        Exit::Usage
+    })
 }
 
 /// Opens the directory to serve, and says now and later what in it is not.

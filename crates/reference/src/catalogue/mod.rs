@@ -9,11 +9,13 @@ mod resource;
 mod standard;
 mod template;
 mod tool;
+mod yaml;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -24,6 +26,7 @@ pub use self::prompt::{Argument, Completer, Prompt};
 pub use self::resource::{Body, Contents, Resource};
 pub use self::template::{Read, Template, Variables};
 pub use self::tool::{Hints, TaskSupport, Tool};
+pub use self::yaml::{Fault, Faults, Position};
 use crate::Server;
 pub use crate::asking::{Question, Unanswered, ask, ask_in_turn, ask_without_state};
 pub use crate::logging::Level;
@@ -81,6 +84,11 @@ impl Catalogue {
     /// What the official conformance suite expects of a server.
     pub fn official() -> Self {
         official::catalogue()
+    }
+
+    /// What a file describes in YAML (`docs/serve.md`), or everything that is wrong with it.
+    pub fn load(path: &Path) -> Result<Self, Faults> {
+        yaml::load(path)
     }
 
     /// Whether there is anything of this kind, now or sometimes.

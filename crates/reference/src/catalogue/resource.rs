@@ -1,5 +1,8 @@
 //! What a resource is (server/resources).
 
+use std::time::Duration;
+
+use net::service::RpcError;
 use serde_json::{Value, json};
 use wire::Revision;
 use wire::revision::R2025_06_18;
@@ -25,6 +28,10 @@ pub struct Resource {
     pub comes_and_goes: bool,
     /// What is in it.
     pub contents: Contents,
+    /// How long it takes to read it.
+    pub delay: Duration,
+    /// What reading it ends with, instead of its contents.
+    pub refusal: Option<RpcError>,
 }
 
 /// What is in a resource.
@@ -75,6 +82,8 @@ impl Resource {
             annotations: None,
             comes_and_goes: false,
             contents,
+            delay: Duration::ZERO,
+            refusal: None,
         }
     }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
+use net::service::RpcError;
 use serde_json::{Value, json};
 use wire::Revision;
 use wire::revision::R2025_06_18;
@@ -35,6 +37,10 @@ pub struct Template {
     pub completers: BTreeMap<Text, Completer>,
     /// What is at a URI with these variables, where anything is.
     pub read: Arc<Read>,
+    /// How long it takes to read one.
+    pub delay: Duration,
+    /// What reading one ends with, instead of its contents.
+    pub refusal: Option<RpcError>,
 }
 
 impl fmt::Debug for Template {
@@ -59,6 +65,8 @@ impl Template {
             mime_type: mime_type.into(),
             completers: BTreeMap::new(),
             read: Arc::new(read),
+            delay: Duration::ZERO,
+            refusal: None,
         }
     }
 

@@ -24,3 +24,4 @@ mod tasks_http;
 mod tasks_modern;
 mod websocket;
 mod wire_http;
+mod yaml;

@@ -1,0 +1,96 @@
+//! What is wrong with a catalogue file: what happened, where, what to try. Knows nothing of YAML or catalogues.
+
+use std::fmt;
+
+use wire::escape;
+
+/// How many faults are listed; a file with more has one cause for most.
+const MOST: usize = 50;
+
+/// A place in a file, as editors count: from 1, columns in characters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+/// One thing that is wrong with a catalogue file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What happened.
+    pub what: String,
+    /// Where in the file; `None` where it is about the file itself.
+    pub at: Option<Position>,
+    /// What to try.
+    pub remedy: String,
+}
+
+impl Fault {
+    pub(super) fn new(at: impl Into<Option<Position>>, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { what: what.into(), at: at.into(), remedy: remedy.into() }
+    }
+}
+
+/// Everything that is wrong with a catalogue file, in the order of places; never nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Faults {
+    /// The file, as it was named.
+    pub file: String,
+    /// What is wrong with it.
+    pub list: Vec<Fault>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+impl Faults {
+    pub(super) fn new(file: &str, mut list: Vec<Fault>) -> Self {
+        list.sort_by_key(|fault| fault.at);
+        // One slip may be found by two checks.
+        list.dedup();
+        let more = list.len().saturating_sub(MOST);
+        list.truncate(MOST);
+        Self { file: file.to_owned(), list, more }
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = escape::line(&self.file);
+        for (index, Fault { what, at, remedy }) in self.list.iter().enumerate() {
+            let begin = if index == 0 { "" } else { "\n" };
+            write!(f, "{begin}error: {} – {file}", escape::line(what))?;
+            if let Some(Position { line, column }) = at {
+                write!(f, ":{line}:{column}")?;
+            }
+            write!(f, "\n  try: {}", escape::line(remedy))?;
+        }
+        if self.more > 0 {
+            write!(f, "\nand {} more", self.more)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Faults {}
+
+/// The names among `known` that `name` may be a slip for: the nearest, or all where none is near.
+pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());
+    let near = known.clone().map(|other| (likeness(other), other)).max_by(|a, b| a.0.total_cmp(&b.0));
+    if let Some((_, meant)) = near.filter(|(likeness, _)| *likeness > 0.75) {
+        return format!("`{meant}`");
+    }
+    let names: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => "leave it out".to_owned(),
+        [only] => only.clone(),
+        names => format!("one of {}", names.join(", ")),
+    }
+}
+
+/// The beginning of a text that a fault quotes.
+pub(super) fn quoted(text: &str) -> String {
+    format!("`{}`", escape::snippet(text, 60))
+}

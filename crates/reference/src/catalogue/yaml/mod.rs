@@ -1,0 +1,57 @@
+//! Catalogues that are written in a file (`docs/serve.md`): YAML, its places, the shape that `docs/catalog.schema.json`
+//! gives it, then its meaning. Whatever is wrong is told at once and with its place; what was read is served without
+//! another look.
+
+mod build;
+mod fault;
+mod fill;
+mod folder;
+mod model;
+mod plan;
+mod scalar;
+mod shape;
+mod tree;
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+pub use self::fault::{Fault, Faults, Position};
+use self::folder::Folder;
+use super::Catalogue;
+
+/// Reads the catalogue in a file; files that it names are looked for beside it.
+pub(super) fn load(path: &Path) -> Result<Catalogue, Faults> {
+    let name = path.display().to_string();
+    let refuse = |what: String, remedy: &str| Faults::new(&name, vec![Fault::new(None, what, remedy)]);
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(tree::LONGEST as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| refuse(format!("the catalogue cannot be read: {error}"), "another path"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| refuse("the catalogue is no text".to_owned(), "a file in UTF-8; docs/serve.md shows one"))?;
+    read(&text, &Folder::of(path)).map_err(|faults| Faults::new(&name, faults))
+}
+
+/// Reads a catalogue from its text. The faults are in no order.
+fn read(text: &str, folder: &Folder) -> Result<Catalogue, Vec<Fault>> {
+    let (tree, mut faults) = tree::read(text).map_err(|fault| vec![fault])?;
+    let mut value = tree.to_value();
+    let misfits = shape::check(&tree, &mut value);
+    faults.extend(misfits.faults);
+    match serde_json::from_value::<model::File>(value) {
+        Ok(file) => {
+            let (catalogue, more) = build::build(file, &tree, misfits.lost, folder);
+            faults.extend(more);
+            if faults.is_empty() { Ok(catalogue) } else { Err(faults) }
+        }
+        Err(_) if !faults.is_empty() => Err(faults),
+        Err(error) => {
+            let what = format!("the schema of catalogues and their reader disagree: {error}");
+            Err(vec![Fault::new(None, what, "report it, with the file: this is a bug of ours")])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
