@@ -1,9 +1,14 @@
 //! What both eras share over HTTP: who is let in, what a body must be, limits.
 
+use std::time::Duration;
+
 use net::server::http;
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
-use crate::wire_http::Client;
+use crate::wire_http::{Client, modern_headers, modern_request};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
@@ -173,4 +178,23 @@ async fn shutdown_ends_streams_and_answers_what_is_in_flight() {
     shutdown.await.unwrap();
     assert!(before.elapsed() < std::time::Duration::from_secs(1), "nothing more was waited for");
     assert!(tokio::net::TcpStream::connect(&client.host).await.is_err());
+}
+
+#[tokio::test]
+async fn a_reader_that_does_not_read_is_dropped() {
+    let client = Client::with(small(|limits| limits.write_time = Duration::from_millis(300))).await;
+    let params = json!({ "name": "echo", "arguments": { "message": "x".repeat(1 << 20) } });
+    let request = modern_request("tools/call", params);
+    let mut head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\n", client.host);
+    for (name, value) in modern_headers(&request) {
+        head += &format!("{name}: {value}\r\n");
+    }
+    let body = request.to_string();
+    let kinds = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
+    let text = format!("{head}{kinds}Content-Length: {}\r\n\r\n{body}", body.len());
+    let mut socket = TcpStream::connect(&client.host).await.unwrap();
+    // Its answers fill whatever the system keeps for it; then the server waits for it, but not for ever.
+    let sent = async { while socket.write_all(text.as_bytes()).await.is_ok() {} };
+    timeout(Duration::from_secs(10), sent).await.expect("the connection ends");
+    assert_eq!(client.post(&[], PING).await.status, 400, "others are served");
 }

@@ -24,6 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
+use tokio_io_timeout::TimeoutStream;
 
 use self::old_sse::Talks;
 use self::sessions::Sessions;
@@ -95,7 +96,7 @@ pub struct Limits {
     /// After how long of silence a stream carries a comment, and a WebSocket a ping. A WebSocket peer that is silent for as
     /// long again is gone.
     pub keep_alive: Duration,
-    /// How long one message may take to be written to an HTTP+SSE or WebSocket peer.
+    /// How long a peer may take to read some of what is written to it, and an HTTP+SSE or WebSocket peer a whole message.
     pub write_time: Duration,
     /// What `retry` tells a client that lost its connection.
     pub retry: Duration,
@@ -287,7 +288,10 @@ async fn serve_stream(
         let (shared, peer) = (Arc::clone(&shared), peer.clone());
         async move { Ok::<_, std::convert::Infallible>(entry::respond(&shared, &peer, request).await) }
     });
-    let connection = protocol(limits).serve_connection(TokioIo::new(stream), service).with_upgrades();
+    // A peer that does not read is let go: what waits for it is bounded, but not for how long.
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(limits.write_time));
+    let connection = protocol(limits).serve_connection(TokioIo::new(Box::pin(stream)), service).with_upgrades();
     tokio::pin!(connection);
     let closing = shared.closing.clone();
     tokio::select! {
