@@ -83,11 +83,17 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
 }
 
 fn load(path: &Path) -> Result<Catalogue, Exit> {
-    // Also what is no ordinary file: to open a pipe may take for ever.
-    if !path.is_file() {
-        let name = path.display().to_string();
-        let what = format!("`{}` is neither a built-in catalogue nor a file", wire::escape::line(&name));
-        return Err(usage(&what, "`standard`, `official`, or the path of a YAML file (docs/serve.md)"));
+    let name = wire::escape::line(&path.to_string_lossy()).into_owned();
+    match path.metadata() {
+        Ok(there) if there.is_file() || there.is_dir() => {}
+        // To open a pipe may take for ever.
+        Ok(_) => {
+            return Err(usage(&format!("`{name}` is no ordinary file"), "the path of a YAML file (docs/serve.md)"));
+        }
+        Err(_) => {
+            let what = format!("`{name}` is neither a built-in catalogue nor a file");
+            return Err(usage(&what, "`standard`, `official`, or the path of a YAML file (docs/serve.md)"));
+        }
     }
     Catalogue::load(path).map_err(|faults| {
         tell(faults);
