@@ -127,7 +127,7 @@ async fn bodies_and_heads_are_bounded() {
 
 #[tokio::test]
 async fn a_body_that_does_not_come_is_not_waited_for() {
-    let client = Client::with(small(|limits| limits.body_time = std::time::Duration::from_millis(50))).await;
+    let client = Client::with(small(|limits| limits.body_time = Duration::from_millis(50))).await;
     let head = format!(
         "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: */*\r\nContent-Length: 9\r\n\r\n{{",
         client.host
@@ -176,8 +176,8 @@ async fn shutdown_ends_streams_and_answers_what_is_in_flight() {
     slow.message().await.unwrap();
     assert_eq!(slow.message().await.unwrap()["result"]["resultType"], "complete");
     shutdown.await.unwrap();
-    assert!(before.elapsed() < std::time::Duration::from_secs(1), "nothing more was waited for");
-    assert!(tokio::net::TcpStream::connect(&client.host).await.is_err());
+    assert!(before.elapsed() < Duration::from_secs(1), "nothing more was waited for");
+    assert!(TcpStream::connect(&client.host).await.is_err());
 }
 
 #[tokio::test]
@@ -185,13 +185,12 @@ async fn a_reader_that_does_not_read_is_dropped() {
     let client = Client::with(small(|limits| limits.write_time = Duration::from_millis(300))).await;
     let params = json!({ "name": "echo", "arguments": { "message": "x".repeat(1 << 20) } });
     let request = modern_request("tools/call", params);
-    let mut head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\n", client.host);
-    for (name, value) in modern_headers(&request) {
-        head += &format!("{name}: {value}\r\n");
-    }
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\n", client.host);
+    let mirrored: String =
+        modern_headers(&request).iter().map(|(name, value)| [name, ": ", value, "\r\n"].concat()).collect();
     let body = request.to_string();
     let kinds = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
-    let text = format!("{head}{kinds}Content-Length: {}\r\n\r\n{body}", body.len());
+    let text = format!("{head}{mirrored}{kinds}Content-Length: {}\r\n\r\n{body}", body.len());
     let mut socket = TcpStream::connect(&client.host).await.unwrap();
     // Its answers fill whatever the system keeps for it; then the server waits for it, but not for ever.
     let sent = async { while socket.write_all(text.as_bytes()).await.is_ok() {} };

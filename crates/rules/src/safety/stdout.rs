@@ -13,7 +13,7 @@ use crate::view::{Said, View};
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
     over_stdio("safety.stdout-quiet-until-asked", "A good server says nothing before the client has spoken.")
-        .how("Looks for lines on stdout before the first line that the client sent.")
+        .how("Says nothing for a while after the start, and looks for lines on stdout before the first line that the client sent.")
         .mend("Send notifications only once the client has introduced itself.")
         .judge(quiet_until_asked),
     over_stdio("safety.stdout-no-blank-lines", "A good server writes no blank lines to stdout.")
@@ -56,8 +56,11 @@ fn quiet_until_asked(view: &View<'_>) -> Verdict {
     let judged: Vec<_> = lines(view).filter(|(_, f, ..)| from_start(f.connection)).collect();
     let early = judged.iter().filter(|(event, f, ..)| spoke.get(&f.connection).is_none_or(|first| event < first));
     let early = early.map(|(event, ..)| Breach::at(*event, "", "written before the client had sent anything"));
-    let witnesses: Vec<_> = judged.iter().map(|(event, ..)| *event).collect();
-    Verdict::never(early.collect::<Vec<_>>(), witnesses, "the beginning of stdout was not seen")
+    // A client that speaks at once gives nobody the time to be early.
+    let before_all = |event: usize, connection: u32| spoke.get(&connection).is_none_or(|first| event < *first);
+    let waited = view.windows().iter().filter(|w| from_start(w.connection) && before_all(w.closed, w.connection));
+    let witnesses: Vec<_> = waited.map(|w| w.closed).collect();
+    Verdict::never(early.collect::<Vec<_>>(), witnesses, "nobody listened from the start before the client spoke")
 }
 
 fn no_blank_lines(view: &View<'_>) -> Verdict {

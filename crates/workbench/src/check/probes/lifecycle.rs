@@ -69,9 +69,7 @@ fn plain_client(case: &Case) -> Script<'_> {
             "capabilities": {},
             "clientInfo": client_info(),
         });
-        // What is said too early is said at the start, which may take longer than any fixed time.
-        let start = (case.survey().start * 2).clamp(Duration::from_millis(300), Duration::from_secs(2));
-        case.quiet("before initialize", start).await;
+        listen_first(case).await;
         case.request("initialize", params).await?;
         case.quiet("before initialized", Duration::from_millis(300)).await;
         case.request("ping", json!({})).await?;
@@ -91,6 +89,12 @@ fn plain_client(case: &Case) -> Script<'_> {
         case.quiet("a client without capabilities", Duration::from_millis(250)).await;
         Ok(())
     })
+}
+
+/// Listens before the first word. What is said too early is said at the start, which may take longer than any fixed time.
+pub(super) async fn listen_first(case: &Case) {
+    let start = (case.survey().start * 2).clamp(Duration::from_millis(300), Duration::from_secs(2));
+    case.quiet("before the first word", start).await;
 }
 
 pub(super) const BAD_INITIALIZE: Probe = Probe::bare("initialize-incomplete", bad_initialize).era(Era::Legacy);

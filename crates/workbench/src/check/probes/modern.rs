@@ -4,6 +4,7 @@ use net::client::Outgoing;
 use serde_json::{Map, Value, json};
 use wire::{Era, RequestId, Revision, Transport};
 
+use super::lifecycle::listen_first;
 use crate::check::case::{Case, Halt, Reply, client_capabilities, client_info};
 use crate::check::probe::{Probe, Script};
 use crate::check::survey::PAGES;
@@ -143,10 +144,11 @@ fn removed(case: &Case) -> Script<'_> {
 
 pub(super) const STATELESS: Probe = Probe::bare("without-discovery", stateless).era(Era::Modern);
 
-/// The first thing said is no greeting; then everything is listed on two connections by turns, and a cursor that the one
+/// The first thing said, after a while, is no greeting; then everything is listed on two connections by turns, and a cursor that the one
 /// gave is used on both.
 fn stateless(case: &Case) -> Script<'_> {
     Box::pin(async move {
+        listen_first(case).await;
         walk(case, false).await?;
         case.request("server/discover", json!({})).await?;
         case.beside(async |other| walk_on(case, other).await).await
