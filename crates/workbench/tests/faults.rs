@@ -151,12 +151,13 @@ async fn play(faults: &[&'static Fault], all_rules: bool) -> Vec<String> {
         let permit = permits(place(fault));
         playing.spawn(async move {
             let _permit = permit.await;
-            unnoticed(fault, all_rules).await.map(|_| fault)
+            unnoticed(fault, all_rules).await.map(|why| (fault, why))
         });
     }
     let mut complaints = Vec::new();
-    for fault in playing.join_all().await.into_iter().flatten() {
+    for (fault, why) in playing.join_all().await.into_iter().flatten() {
         // On a busy machine a slow answer looks like none: alone, once more.
+        println!("  once more, alone: {why}");
         complaints.extend(unnoticed(fault, all_rules).await);
     }
     complaints.extend(faultless.join_all().await.iter().flatten().filter_map(disturbed));

@@ -200,8 +200,15 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "result-type-unknown",
         "result.type-known",
-        "completions have a `resultType` that does not exist",
-        Kind::Results(COMPLETE, |answer| answer["result"]["resultType"] = json!("finished")),
+        "completions have a `resultType` that does not exist, nor an extension that could have it",
+        Kind::Answers(|asked, answer| {
+            if asked.is(COMPLETE) && answer.get("result").is_some() {
+                answer["result"]["resultType"] = json!("finished");
+            }
+            if let Some(capabilities) = answer.pointer_mut("/result/capabilities").and_then(Value::as_object_mut) {
+                capabilities.remove("extensions");
+            }
+        }),
     )
     .modern(),
     fault(

@@ -7,7 +7,7 @@ use wire::{Kind, Party};
 
 use crate::rule::{Rule, at, server};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, Exchange, Said, View};
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
@@ -133,15 +133,22 @@ fn acknowledged(view: &View<'_>) -> Verdict {
         if let Some(said) = messages(view, &call).into_iter().find(|said| said.is(ACKNOWLEDGED)) {
             return Some((said.event, Ok(())));
         }
-        // Refused by HTTP itself, before any message.
-        let number = call.request.exchange;
-        if number != 0 && !view.exchanges().iter().any(|x| x.number == number && x.is_stream()) {
+        // Refused by HTTP itself, before any message. Where not even a head came, nothing was.
+        let refused = |x: &Exchange<'_>| x.response.is_some() && !x.is_stream();
+        if view.exchange(call.request.exchange).is_some_and(refused) {
             return None;
         }
         // An acknowledgement that lacks its id is another rule's business.
         let nameless = view.notifications(ACKNOWLEDGED).any(|said| subscription(&said) != id(&call.request));
         let window = view.window_after(call.request.event, call.request.connection).map(|window| window.closed);
         let end = call.response.map(|response| response.event).or(window).filter(|_| !nameless)?;
+        // Over HTTP the exchange may have broken off before anything came. That we gave up on it is no excuse.
+        let number = call.request.exchange;
+        let theirs = |closed: &usize| *closed < end && view.frame(*closed).from != Party::Client;
+        let broke_off = view.closed_after(call.request.event, number).filter(theirs).is_some();
+        if number != 0 && call.response.is_none() && broke_off {
+            return None;
+        }
         Some((end, Err(Breach::at(call.request.event, "", "the subscription was not acknowledged"))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no subscription was opened and waited for")

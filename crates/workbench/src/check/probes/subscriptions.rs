@@ -201,7 +201,10 @@ impl Listening {
             m.method() == Some("notifications/subscriptions/acknowledged") || m.id() == Some(&RequestId::from(id))
         };
         // What changes before is not announced: nothing may be changed until this is known.
-        case.connection().wait_for(begun, case.patience()).await;
+        if case.connection().wait_for(begun, case.patience()).await.is_none() {
+            case.quiet("for an acknowledgement", ANNOUNCEMENT / 4).await;
+            return Err(Halt::Lacks("subscriptions that are acknowledged"));
+        }
         Ok(Self::Subscription(id, exchange))
     }
 
