@@ -26,7 +26,7 @@ const SERVE: &str = "--serve-the-reference-server";
 
 /// How many faults are played at a time: HTTP servers cost little, children much.
 const SERVERS: usize = 48;
-const CHILDREN: usize = 4;
+const CHILDREN: usize = 8;
 
 type Place = (Transport, Revision);
 
