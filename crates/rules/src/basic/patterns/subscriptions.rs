@@ -145,7 +145,7 @@ fn acknowledged(view: &View<'_>) -> Verdict {
         // Over HTTP the exchange may have broken off before anything came. That we gave up on it is no excuse.
         let number = call.request.exchange;
         let theirs = |closed: &usize| *closed < end && view.frame(*closed).from != Party::Client;
-        let broke_off = view.closed_after(call.request.event, number).filter(theirs).is_some();
+        let broke_off = view.closed_after(call.request.event, number).as_ref().is_some_and(theirs);
         if number != 0 && call.response.is_none() && broke_off {
             return None;
         }
