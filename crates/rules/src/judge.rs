@@ -28,6 +28,7 @@ pub fn judge(rule: &Rule, view: &View<'_>) -> Verdict {
     match rule.judging() {
         Judging::Judge(judge) => judge(view),
         Judging::Unobservable(why) => Verdict::NotApplicable(format!("cannot be observed: {why}")),
+        Judging::Declared => Verdict::NotApplicable("clients are not judged yet".to_owned()),
     }
 }
 

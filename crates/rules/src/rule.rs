@@ -116,6 +116,8 @@ pub enum Judging {
     Judge(fn(&View<'_>) -> Verdict),
     /// Not at all: no wire signal, process behaviour or HTTP exchange could ever tell, and why.
     Unobservable(&'static str),
+    /// Not yet: it binds clients, and nothing plays the server's side of a case so far. A trace could tell.
+    Declared,
 }
 
 /// One thing the specification (or good sense: [`Level::Safety`]) demands.
@@ -220,6 +222,12 @@ impl Rule {
     /// Declares that nothing observable could ever tell, and why.
     pub const fn unobservable(mut self, why: &'static str) -> Self {
         self.judging = Judging::Unobservable(why);
+        self
+    }
+
+    /// Declares that a trace of a client could tell, though nothing makes such traces yet.
+    pub const fn declared(mut self) -> Self {
+        self.judging = Judging::Declared;
         self
     }
 

@@ -133,5 +133,6 @@ fn one(out: &mut String, rule: &Rule) {
     match rule.judging() {
         Judging::Judge(_) => _ = writeln!(out, "*Judged:* {}\n\n*To mend:* {}", rule.how, rule.mend),
         Judging::Unobservable(why) => _ = writeln!(out, "*Not judged:* {why}."),
+        Judging::Declared => out.push_str("*Not judged yet:* it binds clients.\n"),
     }
 }

@@ -73,6 +73,7 @@ fn one(rule: &Rule) -> String {
             out.push_str(&example(rule));
         }
         Judging::Unobservable(why) => section(&mut out, "Not judged", why),
+        Judging::Declared => section(&mut out, "Not judged yet", "it binds clients"),
     }
     out
 }
