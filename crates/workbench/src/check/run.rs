@@ -25,6 +25,8 @@ pub struct Judged {
     pub name: &'static str,
     /// The probes that took part in it.
     pub probes: Vec<&'static Probe>,
+    /// How many of them came to their end.
+    completed: usize,
     /// The number under which its trace was handed out.
     number: usize,
     /// The frames that the verdicts name, by their place in the trace.
@@ -49,11 +51,15 @@ impl Judged {
         let verdicts: Vec<_> = selected.map(|rule| (rule, brief(judge(rule, &view)))).collect();
         let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
         let quoted = quoted.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect();
-        Self { name, probes, number: 0, quoted, verdicts }
+        Self { name, completed: probes.len(), probes, number: 0, quoted, verdicts }
     }
 
     /// Takes back every finding that may be owed to timing and did not come again. Whether the second time counts alone.
+    /// One that broke off before the first had shows nothing of what it did not reach.
     fn correct(&mut self, second: Self) -> bool {
+        if second.completed < self.completed {
+            return false;
+        }
         let stood = |rule: &Rule| second.verdicts.iter().any(|(r, v)| r.id == rule.id && v.is_broken());
         if !self.verdicts.iter().any(|(rule, verdict)| rule.timed && verdict.is_broken() && stood(rule)) {
             *self = Self { number: self.number, ..second };
@@ -161,6 +167,12 @@ pub struct Shelf {
 const HEAVY: usize = 1 << 20;
 static JUDGING: Mutex<()> = Mutex::new(());
 
+/// What crossed in a case, and how many of its probes came to their end before a connection was lost.
+struct Played {
+    trace: Trace,
+    completed: usize,
+}
+
 /// Leave to play a case.
 type Permit = Option<OwnedSemaphorePermit>;
 
@@ -206,18 +218,24 @@ impl Stage {
         self.permits.clone().acquire_many_owned(weight).await.ok()
     }
 
-    fn judged(&self, name: &'static str, probes: Vec<&'static Probe>, trace: Trace) -> Judged {
-        let mut judged = self.verdicts(name, probes, &trace);
-        judged.number = self.kept(None, name, &trace);
+    fn judged(&self, name: &'static str, probes: Vec<&'static Probe>, played: &Played) -> Judged {
+        let mut judged = self.verdicts(name, probes, played);
+        judged.number = self.kept(None, name, &played.trace);
         judged
     }
 
-    fn verdicts(&self, name: &'static str, probes: Vec<&'static Probe>, trace: &Trace) -> Judged {
+    fn verdicts(
+        &self,
+        name: &'static str,
+        probes: Vec<&'static Probe>,
+        Played { trace, completed }: &Played,
+    ) -> Judged {
         // Judging is all work: done here it would keep others from reading what comes, and make quick peers look slow.
         tokio::task::block_in_place(|| {
             let heavy = trace.weight() >= HEAVY;
             let _alone = heavy.then(|| JUDGING.lock().unwrap_or_else(PoisonError::into_inner));
-            Judged::new(name, probes, trace, self.setting.revision, &self.by)
+            let judged = Judged::new(name, probes, trace, self.setting.revision, &self.by);
+            Judged { completed: *completed, ..judged }
         })
     }
 
@@ -229,9 +247,11 @@ impl Stage {
         tokio::task::block_in_place(|| self.shelf.keep.hand(number, place, name, trace, &self.shelf.redactor))
     }
 
+    /// Judges a case whose last probe did not come to its end.
     fn ended(&self, name: &'static str, probes: Vec<&'static Probe>, halt: &Halt, trace: Trace) -> Judged {
         tracing::debug!(case = name, %halt, "the case ended early");
-        self.judged(name, probes, trace)
+        let completed = probes.len().saturating_sub(1);
+        self.judged(name, probes, &Played { trace, completed })
     }
 
     fn due(&self, access: &[Access]) -> Vec<&'static Probe> {
@@ -256,7 +276,7 @@ impl Stage {
             let setting = Setting { silence: Arc::default(), ..self.setting.as_ref().clone() };
             let stage = Self { setting: Arc::new(setting), ..self.clone() };
             match stage.greeted(ROUGH_TOUR).await {
-                Err(trace) => return vec![stage.judged(ROUGH_TOUR, probes, trace)],
+                Err(trace) => return vec![stage.judged(ROUGH_TOUR, probes, &Played { trace, completed: 0 })],
                 Ok(guide) => cases.extend(stage.together(ROUGH_TOUR, probes.clone(), guide).await.0),
             }
             let played: usize = cases.iter().map(|case: &Judged| case.probes.len()).sum();
@@ -292,14 +312,15 @@ impl Stage {
                     match self.greeted(name).await {
                         Ok(next) => guide = next,
                         Err(trace) => {
-                            cases.push(self.judged(name, played, trace));
+                            cases.push(self.judged(name, played, &Played { trace, completed: 0 }));
                             return (cases, Some(halt));
                         }
                     }
                 }
             }
         }
-        cases.push(self.judged(name, played, guide.finish().await));
+        let all = Played { trace: guide.finish().await, completed: played.len() };
+        cases.push(self.judged(name, played, &all));
         (cases, None)
     }
 
@@ -338,11 +359,11 @@ impl Stage {
 
     /// Plays one probe on a connection of its own.
     async fn play(&self, probe: &'static Probe) -> Judged {
-        let trace = self.played(probe).await;
-        self.judged(probe.name, vec![probe], trace)
+        let played = self.played(probe).await;
+        self.judged(probe.name, vec![probe], &played)
     }
 
-    async fn played(&self, probe: &'static Probe) -> Trace {
+    async fn played(&self, probe: &'static Probe) -> Played {
         let case = if probe.access == Access::Bare {
             let case = Case::bare(self.setting.clone(), self.survey.clone(), probe.name).await;
             // Its script says the first word, perhaps one that is not answered: the time that a start took before tells
@@ -352,12 +373,13 @@ impl Stage {
             self.greeted(probe.name).await
         };
         match case {
-            Err(trace) => trace,
+            Err(trace) => Played { trace, completed: 0 },
             Ok(case) => {
-                if let Err(halt) = (probe.script)(&case).await {
+                let outcome = (probe.script)(&case).await;
+                if let Err(halt) = &outcome {
                     tracing::debug!(case = probe.name, %halt, "the case ended early");
                 }
-                case.finish().await
+                Played { trace: case.finish().await, completed: usize::from(came_to_its_end(&outcome)) }
             }
         }
     }
@@ -378,30 +400,37 @@ impl Stage {
                 return;
             }
             let _alone = self.permits.acquire_many(self.jobs).await;
-            let trace = match case.probes.as_slice() {
+            let second = match case.probes.as_slice() {
                 [probe] if matches!(probe.access, Access::Fresh | Access::Bare) => self.played(probe).await,
                 probes => self.again_together(case.name, probes).await,
             };
-            if case.correct(self.verdicts(case.name, case.probes.clone(), &trace)) {
-                self.kept(Some(case.number), case.name, &trace);
+            if case.correct(self.verdicts(case.name, case.probes.clone(), &second)) {
+                self.kept(Some(case.number), case.name, &second.trace);
             }
             settled.extend(case.doubtful());
         }
     }
 
-    async fn again_together(&self, name: &'static str, probes: &[&'static Probe]) -> Trace {
+    async fn again_together(&self, name: &'static str, probes: &[&'static Probe]) -> Played {
         match self.greeted(name).await {
-            Err(trace) => trace,
+            Err(trace) => Played { trace, completed: 0 },
             Ok(case) => {
+                let mut completed = 0;
                 for probe in probes {
-                    if let Err(Halt::Gone(_) | Halt::Silent | Halt::Flooded) = (probe.script)(&case).await {
+                    if !came_to_its_end(&(probe.script)(&case).await) {
                         break;
                     }
+                    completed += 1;
                 }
-                case.finish().await
+                Played { trace: case.finish().await, completed }
             }
         }
     }
+}
+
+/// Whether a script got as far as it could with this peer.
+fn came_to_its_end(outcome: &Result<(), Halt>) -> bool {
+    matches!(outcome, Ok(()) | Err(Halt::Lacks(_)))
 }
 
 fn is_due(probe: &Probe, setting: &Setting, survey: &Survey, by: &Selection) -> bool {
