@@ -1,7 +1,7 @@
-//! Turns on each fault of the reference server and sees that the rule it breaks is found broken, and kept by the same
-//! server without it. Faults run side by side, each against a server of its own. Without the usual harness, since this
-//! program is also the child that serves over stdio: `faults NAME…` plays only those, `--all-rules` judges by all
-//! rules with each of them, not with a sample alone.
+//! Turns on each fault of the reference server and sees that the rule it breaks is found broken, that nothing else is but
+//! what the fault names as a consequence, and that the same server without it breaks nothing. Faults run side by side, each
+//! against a server of its own. Without the usual harness, since this program is also the child that serves over stdio:
+//! `faults NAME…` plays only those; `--everywhere` plays each wherever it shows and prints a table (`cargo xtask mutants`).
 
 #![expect(clippy::print_stdout, reason = "a test without harness says itself what it found")]
 
@@ -11,8 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::client::{Address, Command, HttpAddress, Limits};
+use net::server::http;
 use reference::faults::{self, Fault};
-use rules::Level;
+use rules::Rule;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use wire::redact::Secrets;
@@ -28,20 +29,63 @@ const SERVE: &str = "--serve-the-reference-server";
 const SERVERS: usize = 48;
 const CHILDREN: usize = 8;
 
+/// Rules that the faultless server cannot keep visibly, since it never does what they are about.
+const UNSEEN_WITHOUT: [(&str, &str); 3] = [
+    ("meta.traceparent", "the reference server traces nothing"),
+    ("meta.tracestate", "the reference server traces nothing"),
+    ("meta.baggage", "the reference server traces nothing"),
+];
+
 type Place = (Transport, Revision);
 
-/// Where a fault is played.
-fn place(fault: &Fault) -> Place {
-    (fault.transport.unwrap_or(Transport::StreamableHttp), fault.until)
+/// A fault to be played, and where.
+#[derive(Clone, Copy)]
+struct Mutant {
+    fault: &'static Fault,
+    place: Place,
 }
 
-async fn findings(target: Address, revision: Revision, selection: Selection) -> Vec<Finding> {
+/// What came of it.
+enum Caught {
+    /// The rule was found broken, and nothing else that the fault does not name.
+    Yes,
+    /// The rule does not apply there.
+    NotThere,
+    /// It was not, or something else was.
+    No(String),
+}
+
+fn rule_of(fault: &Fault) -> &'static Rule {
+    rules::find(fault.rule).expect("a fault names a rule")
+}
+
+/// Whether a fault is worth playing at a place: it shows there, and its rule says something there.
+fn shows(fault: &Fault, (transport, revision): Place) -> bool {
+    let rule = rule_of(fault);
+    transport.carries(revision)
+        && fault.shows(revision, transport)
+        && rule.runs_on(transport)
+        && rule.sentence_at(revision).is_some()
+}
+
+fn everywhere(fault: &'static Fault) -> impl Iterator<Item = Mutant> {
+    let places = Transport::ALL.into_iter().flat_map(|t| Revision::ALL.map(|r| (t, r)));
+    places.filter(|place| shows(fault, *place)).map(move |place| Mutant { fault, place })
+}
+
+/// Where a fault shows at its latest.
+fn once(fault: &'static Fault) -> impl Iterator<Item = Mutant> {
+    let place = (fault.transport.unwrap_or(Transport::StreamableHttp), fault.until);
+    std::iter::once(Mutant { fault, place })
+}
+
+async fn findings(target: Address, revision: Revision, safety: bool) -> Vec<Finding> {
     let hints = include_str!("../../cli/src/args/reference-hints.json");
     let options = Options {
         targets: vec![target],
         target: String::new(),
         revisions: vec![revision],
-        selection,
+        selection: Selection { safety, ..Selection::default() },
         calls: Calls::default(),
         hints: Hints::parse(hints).expect("the hints are hints"),
         intrusive: false,
@@ -61,21 +105,27 @@ async fn findings(target: Address, revision: Revision, selection: Selection) -> 
 }
 
 /// Judges the reference server with the faults given.
-async fn judged(faults: Vec<&'static Fault>, (transport, revision): Place, selection: Selection) -> Vec<Finding> {
+async fn judged(faults: Vec<&'static Fault>, (transport, revision): Place, safety: bool) -> Vec<Finding> {
     if transport == Transport::Stdio {
         let itself = std::env::current_exe().expect("this program finds itself");
         let names = faults.iter().map(|fault| fault.name);
         let command = Command::new(itself.to_string_lossy(), std::iter::once(SERVE).chain(names));
-        return findings(Address::Stdio(command), revision, selection).await;
+        return findings(Address::Stdio(command), revision, safety).await;
     }
-    let options = reference::Options { faults, ..reference::Options::default() };
+    let beside = http::Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
+    let options = http::Options { beside, ..http::Options::default() };
+    let options = reference::Options { faults, http: options, ..reference::Options::default() };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.expect("a port is free");
-    let url = url::Url::parse(&format!("http://{}/mcp", server.local_addr())).expect("an address makes a URL");
-    findings(Address::Http(HttpAddress::new(url)), revision, selection).await
-}
-
-fn by_rules<'r>(rules: impl Iterator<Item = &'r str>) -> Selection {
-    Selection { only: rules.map(str::to_owned).collect(), safety: true, ..Selection::default() }
+    let at = |scheme: &str, path: &str| {
+        let url = url::Url::parse(&format!("{scheme}://{}{path}", server.local_addr()));
+        HttpAddress::new(url.expect("an address makes a URL"))
+    };
+    let target = match transport {
+        Transport::HttpSse => Address::Sse(at("http", http::SSE_PATH)),
+        Transport::WebSocket => Address::WebSocket(at("ws", http::WEBSOCKET_PATH)),
+        Transport::StreamableHttp | Transport::Stdio => Address::Http(at("http", "/mcp")),
+    };
+    findings(target, revision, safety).await
 }
 
 fn is_broken(finding: &Finding) -> bool {
@@ -90,117 +140,138 @@ async fn main() -> ExitCode {
         let served = reference::serve_stdio(reference::Options { faults, ..reference::Options::default() }).await;
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    let all_rules = arguments.iter().any(|argument| argument == "--all-rules");
+    let all = arguments.iter().any(|argument| argument == "--everywhere");
     arguments.retain(|argument| !argument.starts_with("--"));
-    let faults: Vec<_> =
-        faults::all().filter(|fault| arguments.is_empty() || arguments.iter().any(|name| name == fault.name)).collect();
-    let complaints = play(&faults, all_rules).await;
+    let named = |fault: &&Fault| arguments.is_empty() || arguments.iter().any(|name| name == fault.name);
+    let faults = faults::all().filter(named);
+    let mutants: Vec<_> = if all { faults.flat_map(everywhere).collect() } else { faults.flat_map(once).collect() };
+    let mut complaints = Vec::new();
+    let played = play(&mutants).await;
+    if all {
+        table(&played);
+    }
+    for (mutant, caught) in &played {
+        if let Caught::No(why) = caught {
+            complaints.push(format!("{}: {why}", label(mutant)));
+        }
+    }
+    complaints.extend(faultless(&mutants).await);
     for complaint in &complaints {
         println!("  {complaint}");
     }
-    println!("{} faults, {} complaints", faults.len(), complaints.len());
+    println!("{} faults played, {} complaints", mutants.len(), complaints.len());
     if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Faults with which all other MUST rules are judged as well.
-const SAMPLE: [&str; 10] = [
-    "wrong-id",
-    "no-jsonrpc",
-    "tool-name-twice",
-    "not-structured",
-    "completion-of-101",
-    "any-version-served",
-    "capabilities-not-told",
-    "origin-ignored",
-    "session-ended-400",
-    "stdout-banner",
-];
+fn label(Mutant { fault, place: (transport, revision) }: &Mutant) -> String {
+    format!("{} over {transport} at {revision}", fault.name)
+}
 
-/// Other MUST rules that a fault of the sample cannot but break.
-const COLLATERAL: [(&str, &str, &str); 6] = [
-    ("no-jsonrpc", "http.json-is-one-message", "what lacks `jsonrpc` is no message"),
-    ("completion-of-101", "shape.results", "the schema has the bound too"),
-    ("any-version-served", "http.unsupported-version-400", "the same demand, as HTTP has it"),
-    ("any-version-served", "discover.own-version-listed", "what is served is not listed"),
-    ("origin-ignored", "http.origin-forbidden", "the same demand, with the status"),
-    ("capabilities-not-told", "shape.results", "the schema demands the member too"),
-];
+/// Leave to play at a place.
+struct Permits {
+    servers: Arc<Semaphore>,
+    children: Arc<Semaphore>,
+}
 
-/// Rules that the faultless server cannot keep visibly, since it never does what they are about.
-const UNSEEN_WITHOUT: [(&str, &str); 3] = [
-    ("meta.traceparent", "the reference server traces nothing"),
-    ("meta.tracestate", "the reference server traces nothing"),
-    ("meta.baggage", "the reference server traces nothing"),
-];
+impl Permits {
+    fn new() -> Self {
+        Self { servers: Arc::new(Semaphore::new(SERVERS)), children: Arc::new(Semaphore::new(CHILDREN)) }
+    }
 
-async fn play(faults: &[&'static Fault], all_rules: bool) -> Vec<String> {
-    let (servers, children) = (Arc::new(Semaphore::new(SERVERS)), Arc::new(Semaphore::new(CHILDREN)));
-    let permits = move |(transport, _): Place| {
-        Arc::clone(if transport == Transport::Stdio { &children } else { &servers }).acquire_owned()
-    };
-    let mut faultless = JoinSet::new();
-    for (place, rules) in by_place(faults) {
-        let permit = permits(place);
-        faultless.spawn(async move {
-            let _permit = permit.await;
-            judged(Vec::new(), place, by_rules(rules.into_iter())).await
+    async fn at(&self, (transport, _): Place) -> Option<tokio::sync::OwnedSemaphorePermit> {
+        let which = if transport == Transport::Stdio { &self.children } else { &self.servers };
+        Arc::clone(which).acquire_owned().await.ok()
+    }
+}
+
+async fn play(mutants: &[Mutant]) -> Vec<(Mutant, Caught)> {
+    let permits = Arc::new(Permits::new());
+    let mut playing = JoinSet::new();
+    for (number, &mutant) in mutants.iter().enumerate() {
+        let permits = Arc::clone(&permits);
+        playing.spawn(async move {
+            let _permit = permits.at(mutant.place).await;
+            (number, mutant, caught(mutant).await)
         });
     }
-    let mut playing = JoinSet::new();
-    for &fault in faults {
-        let permit = permits(place(fault));
-        playing.spawn(async move {
-            let _permit = permit.await;
-            unnoticed(fault, all_rules).await.map(|why| (fault, why))
-        });
+    let mut played = playing.join_all().await;
+    played.sort_by_key(|(number, ..)| *number);
+    let mut settled = Vec::new();
+    for (_, mutant, caught) in played {
+        let caught = match caught {
+            // On a busy machine a slow answer looks like none: alone, once more.
+            Caught::No(why) => {
+                println!("  once more, alone: {}: {why}", label(&mutant));
+                self::caught(mutant).await
+            }
+            caught => caught,
+        };
+        settled.push((mutant, caught));
+    }
+    settled
+}
+
+/// Plays a fault and looks what was found broken.
+async fn caught(Mutant { fault, place }: Mutant) -> Caught {
+    let findings = judged(vec![fault], place, rule_of(fault).is_safety()).await;
+    let named = |finding: &Finding| finding.rule == fault.rule || fault.consequences.contains(&finding.rule);
+    let others: Vec<_> = findings.iter().filter(|finding| is_broken(finding) && !named(finding)).collect();
+    if let [first, ..] = others[..] {
+        let rules: Vec<_> = others.iter().map(|other| other.rule).collect();
+        return Caught::No(format!("breaks {} as well: {}", rules.join(", "), first.message));
+    }
+    match findings.iter().find(|finding| finding.rule == fault.rule) {
+        Some(finding) if is_broken(finding) => Caught::Yes,
+        Some(finding) if finding.outcome == Outcome::NotApplicable => Caught::NotThere,
+        Some(finding) => Caught::No(format!("{} is {}: {}", fault.rule, finding.outcome.as_str(), finding.message)),
+        None => Caught::No(format!("{} was not judged", fault.rule)),
+    }
+}
+
+/// What is to be complained of where the server without faults is played at the same places.
+async fn faultless(mutants: &[Mutant]) -> Vec<String> {
+    let mut rules: BTreeMap<Place, BTreeSet<_>> = BTreeMap::new();
+    for Mutant { fault, place } in mutants {
+        rules.entry(*place).or_default().insert(fault.rule);
     }
     let mut complaints = Vec::new();
-    for (fault, why) in playing.join_all().await.into_iter().flatten() {
-        // On a busy machine a slow answer looks like none: alone, once more.
-        println!("  once more, alone: {why}");
-        complaints.extend(unnoticed(fault, all_rules).await);
+    for (place, rules) in rules {
+        for finding in judged(Vec::new(), place, true).await {
+            complaints.extend(disturbed(&finding, rules.contains(finding.rule)));
+        }
     }
-    complaints.extend(faultless.join_all().await.iter().flatten().filter_map(disturbed));
     complaints
 }
 
-/// The rules that faults break, by where they are played.
-fn by_place(faults: &[&'static Fault]) -> BTreeMap<Place, BTreeSet<&'static str>> {
-    let mut rules: BTreeMap<Place, BTreeSet<_>> = BTreeMap::new();
-    for fault in faults {
-        rules.entry(place(fault)).or_default().insert(fault.rule);
-    }
-    rules
-}
-
-/// Plays a fault; what is to be complained of, where its rule is not found broken.
-async fn unnoticed(fault: &'static Fault, all_rules: bool) -> Option<String> {
-    let wide = all_rules || SAMPLE.contains(&fault.name);
-    let only = if wide { None } else { Some(fault.rule) };
-    let findings = judged(vec![fault], place(fault), by_rules(only.into_iter())).await;
-    let expected =
-        |other: &Finding| COLLATERAL.iter().any(|(name, rule, _)| *name == fault.name && *rule == other.rule);
-    let unrelated = |other: &&Finding| {
-        is_broken(other) && other.rule != fault.rule && other.level == Level::Must && !expected(other)
-    };
-    if let Some(other) = findings.iter().find(unrelated) {
-        return Some(format!("{}: breaks {} as well: {}", fault.name, other.rule, other.message));
-    }
-    match findings.iter().find(|finding| finding.rule == fault.rule) {
-        Some(finding) if is_broken(finding) => None,
-        Some(finding) => {
-            let outcome = finding.outcome.as_str();
-            Some(format!("{}: {} is {outcome}: {}", fault.name, fault.rule, finding.message))
-        }
-        None => Some(format!("{}: {} was not judged", fault.name, fault.rule)),
-    }
-}
-
-/// What is to be complained of where the faultless server does not keep a rule.
-fn disturbed(finding: &Finding) -> Option<String> {
-    let excused = UNSEEN_WITHOUT.iter().any(|(rule, _)| *rule == finding.rule);
-    let wanted = if excused { Outcome::NotExercised } else { Outcome::Pass };
+/// What is to be complained of where the server without faults does not keep a rule, or, where a fault breaks it, keeps it
+/// out of sight.
+fn disturbed(finding: &Finding, is_provoked: bool) -> Option<String> {
     let Finding { transport, revision, rule, message, .. } = finding;
+    let excused = UNSEEN_WITHOUT.iter().any(|(unseen, _)| unseen == rule);
+    let unseen = finding.outcome == Outcome::NotExercised && is_provoked && !excused;
     let outcome = finding.outcome.as_str();
-    (finding.outcome != wanted).then(|| format!("without fault: {transport} {revision} {rule} is {outcome}: {message}"))
+    (is_broken(finding) || unseen)
+        .then(|| format!("without fault: {transport} {revision} {rule} is {outcome}: {message}"))
+}
+
+/// One line for each fault: at how many places it was caught, and what else it breaks.
+fn table(played: &[(Mutant, Caught)]) {
+    println!("{:<34}{:<38}{:>7}  breaks as well", "fault", "rule", "caught");
+    let mut at = 0;
+    while let Some((Mutant { fault, .. }, _)) = played.get(at) {
+        let here = played[at..].iter().take_while(|(mutant, _)| mutant.fault.name == fault.name);
+        let (mut tried, mut yes) = (0, 0);
+        for (_, caught) in here {
+            at += 1;
+            tried += usize::from(!matches!(caught, Caught::NotThere));
+            yes += usize::from(matches!(caught, Caught::Yes));
+        }
+        println!(
+            "{:<34}{:<38}{:>7}  {}",
+            fault.name,
+            fault.rule,
+            format!("{yes}/{tried}"),
+            fault.consequences.join(", ")
+        );
+    }
 }

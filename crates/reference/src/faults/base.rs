@@ -40,7 +40,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "jsonrpc.version-member",
         "completions lack the member `jsonrpc`",
         Kind::Results(COMPLETE, |answer| drop_member(answer, "jsonrpc")),
-    ),
+    )
+    .breaks_too(&["http.json-is-one-message"]),
     fault(
         "jsonrpc-1",
         "jsonrpc.version-member",

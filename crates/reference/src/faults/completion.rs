@@ -15,7 +15,8 @@ pub(super) const FAULTS: &[Fault] = &[
             let values: Vec<String> = (0..=100).map(|number| format!("value {number}")).collect();
             answer["result"]["completion"] = json!({ "values": values, "total": 101, "hasMore": false });
         }),
-    ),
+    )
+    .breaks_too(&["shape.results"]),
     fault(
         "completion-total-less",
         "completion.total-plausible",

@@ -24,7 +24,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 }
             }
         }),
-    ),
+    )
+    .breaks_too(&["discover.own-version-listed", "http.unsupported-version-400"]),
     modern(
         "versions-not-listed",
         "versioning.supported-listed",

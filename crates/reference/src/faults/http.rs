@@ -12,7 +12,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "http.origin-validated",
         "requests from any origin are served",
         Http { head: |head| _ = head.headers.remove("origin"), ..HTTP },
-    ),
+    )
+    .breaks_too(&["http.origin-forbidden"]),
     http(
         "origin-400",
         "http.origin-forbidden",

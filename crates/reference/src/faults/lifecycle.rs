@@ -14,7 +14,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "lifecycle.capabilities-told",
         "`initialize` is answered without capabilities",
         Kind::Results(INITIALIZE, |answer| drop_member(&mut answer["result"], "capabilities")),
-    ),
+    )
+    .breaks_too(&["shape.results"]),
     legacy(
         "server-info-not-told",
         "lifecycle.server-info-told",

@@ -38,6 +38,8 @@ pub struct Fault {
     pub name: &'static str,
     /// The rule it breaks.
     pub rule: &'static str,
+    /// Rules that it cannot but break as well.
+    pub consequences: &'static [&'static str],
     /// What it does, in one line.
     pub about: &'static str,
     /// The first revision it shows at.
@@ -163,10 +165,16 @@ fn drop_member(value: &mut Value, name: &str) {
 
 /// A fault that shows at every revision, over every transport.
 const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
-    Fault { name, rule, about, since: R2024_11_05, until: R2026_07_28, transport: None, kind }
+    Fault { name, rule, consequences: &[], about, since: R2024_11_05, until: R2026_07_28, transport: None, kind }
 }
 
 impl Fault {
+    /// Names rules that it breaks as well, where it shows and they apply.
+    const fn breaks_too(mut self, rules: &'static [&'static str]) -> Self {
+        self.consequences = rules;
+        self
+    }
+
     const fn since(mut self, since: Revision) -> Self {
         self.since = since;
         self
