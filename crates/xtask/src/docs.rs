@@ -1,5 +1,5 @@
 //! The rule reference under `docs/rules/`: one page per page of the specification, made from the book. `--check` only
-//! compares, for CI. And the table of faults in `docs/faults.md`.
+//! compares, for CI. And `docs/coverage.md`, and the table of faults in `docs/faults.md`.
 
 mod faults;
 
@@ -25,7 +25,24 @@ pub fn run(args: &[String]) -> Verdict {
     let folder = root().join("docs/rules");
     let pages = pages();
     let fresh = if check { compare(&folder, &pages) } else { write(&folder, &pages) }?;
-    Ok(faults::table(check)? && fresh)
+    let covered = coverage(check)?;
+    Ok(faults::table(check)? && fresh && covered)
+}
+
+/// `docs/coverage.md`.
+fn coverage(check: bool) -> Verdict {
+    let path = root().join("docs/coverage.md");
+    let page = crate::coverage::page()?;
+    if fs::read_to_string(&path).is_ok_and(|text| text == page) {
+        return Ok(true);
+    }
+    if check {
+        println!("docs/coverage.md is not fresh – run `cargo xtask docs`");
+        return Ok(false);
+    }
+    fs::write(&path, page)?;
+    println!("docs/coverage.md");
+    Ok(true)
 }
 
 fn write(folder: &PathBuf, pages: &BTreeMap<String, String>) -> Verdict {

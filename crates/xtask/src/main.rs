@@ -5,8 +5,10 @@
 
 mod bench;
 mod conformance;
+mod coverage;
 mod docs;
 mod fuzz;
+mod mutants;
 mod nightly;
 mod peers;
 mod soak;
@@ -35,8 +37,18 @@ const TASKS: &[Task] = &[
         help: "run the official suite and `proof check` on our own server with the official catalogue",
         run: conformance::run,
     },
-    Task { name: "docs", help: "write docs/rules from the rules; --check only compares", run: docs::run },
+    Task {
+        name: "coverage",
+        help: "how the rules account for every sentence of the specification",
+        run: coverage::run,
+    },
+    Task { name: "docs", help: "write what is made in docs/; --check only compares", run: docs::run },
     Task { name: "fuzz", help: "feed everything that reads a peer's bytes, guided by coverage", run: fuzz::run },
+    Task {
+        name: "mutants",
+        help: "play every fault of the reference server wherever it shows: which rule catches it",
+        run: mutants::run,
+    },
     Task { name: "nightly", help: "what takes longer than CI: long tests, repetition, a soak", run: nightly::run },
     Task {
         name: "peers",

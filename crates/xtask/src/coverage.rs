@@ -1,0 +1,133 @@
+//! `cargo xtask coverage`: for each revision, whether every sentence of the specification is judged or accounted for, and
+//! how many of the judged ones a check of the reference server exercises. Fails where a row is missing, stale or wrong,
+//! or where the aims are missed. `coverage/` holds the rows; `map` reads them.
+
+mod map;
+mod table;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context as _;
+use rules::{Level, Rule};
+use serde_json::Value;
+
+use self::map::{Document, Row};
+use super::{Verdict, root};
+
+const USAGE: &str = "usage: cargo xtask coverage [--report REPORT.json] [--without-specification]";
+
+/// Prints the table.
+pub fn run(args: &[String]) -> Verdict {
+    let (mut report, mut with_specification) = (None, true);
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--report" => report = Some(PathBuf::from(args.next().context(USAGE)?)),
+            "--without-specification" => with_specification = false,
+            _ => anyhow::bail!(USAGE),
+        }
+    }
+    let specification = specification();
+    if with_specification {
+        let missing = "the specification is not beside the project; --without-specification trusts the committed ids";
+        anyhow::ensure!(specification.is_dir(), missing);
+    } else {
+        println!("The committed ids were not compared with the specification.");
+    }
+    let wrong = complaints(&root(), with_specification.then_some(specification.as_path()))?;
+    for complaint in &wrong {
+        println!("{complaint}");
+    }
+    let exercised = exercised(report)?;
+    let (text, met) = table::with_exercise(&root(), &exercised)?;
+    print!("{text}");
+    Ok(wrong.is_empty() && met)
+}
+
+/// The page of the documentation.
+pub(crate) fn page() -> anyhow::Result<String> {
+    table::page(&root())
+}
+
+/// Where the specification lies, if it does.
+fn specification() -> PathBuf {
+    root().join("../shared/spec")
+}
+
+/// What is wrong with the rows of all documents.
+fn complaints(root: &Path, specification: Option<&Path>) -> anyhow::Result<Vec<String>> {
+    let (mut wrong, mut carrying) = (Vec::new(), BTreeSet::new());
+    for document in Document::all() {
+        let (rows, complaints) = map::read(&document, root)?;
+        wrong.extend(complaints);
+        carrying.extend(rows.iter().flat_map(|row| row.rules().map(|rule| (document.revision, rule))));
+        if let Some(specification) = specification {
+            wrong.extend(differences(&document, &rows, specification)?);
+        }
+    }
+    for document in Document::all().filter(|document| !document.name.contains('/')) {
+        let idle = |rule: &&Rule| {
+            let demands = rule.sentence_at(document.revision).is_some_and(|sentence| sentence.level != Level::Safety);
+            demands && !carrying.contains(&(document.revision, rule.id))
+        };
+        let name = &document.name;
+        wrong
+            .extend(rules::book().filter(idle).map(|r| format!("{} says something at {name} that no row knows", r.id)));
+    }
+    Ok(wrong)
+}
+
+/// Where the committed ids and those of the specification differ.
+fn differences(document: &Document, rows: &[Row], specification: &Path) -> anyhow::Result<Vec<String>> {
+    let path = document.sentences(specification);
+    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let mut ids = BTreeSet::new();
+    for line in text.lines() {
+        let sentence: Value = serde_json::from_str(line)?;
+        ids.insert(sentence["id"].as_str().context("a sentence without id")?.to_owned());
+    }
+    let known: BTreeSet<_> = rows.iter().map(|row| row.id.clone()).collect();
+    let name = &document.name;
+    let unmapped = ids.difference(&known).map(|id| format!("{name}: {id} is not accounted for"));
+    let stale = known.difference(&ids).map(|id| format!("{name}: {id} is no sentence of the specification"));
+    Ok(unmapped.chain(stale).collect())
+}
+
+/// The rules, by revision, that a check of the reference server judged: from a report, or from one made now.
+fn exercised(report: Option<PathBuf>) -> anyhow::Result<BTreeSet<(String, String)>> {
+    let text = match report {
+        Some(path) => fs::read(&path).with_context(|| format!("reading {}", path.display()))?,
+        None => checked()?,
+    };
+    let report: Value = serde_json::from_slice(&text).context("reading the report")?;
+    let results = report["results"].as_array().context("the report has no results")?;
+    let judged = |result: &&Value| matches!(result["outcome"].as_str(), Some("pass" | "fail" | "warn"));
+    let place = |result: &Value| Some((result["revision"].as_str()?.to_owned(), result["rule"].as_str()?.to_owned()));
+    Ok(results.iter().filter(judged).filter_map(place).collect())
+}
+
+/// The report of a check of the reference server.
+fn checked() -> anyhow::Result<Vec<u8>> {
+    let proof = crate::peers::build_proof()?;
+    Ok(Command::new(proof).args(["check", "--format", "json"]).output()?.stdout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{complaints, specification};
+    use crate::root;
+
+    #[test]
+    fn every_sentence_is_accounted_for() {
+        let specification = specification();
+        let beside = specification.is_dir().then_some(specification.as_path());
+        if beside.is_none() {
+            println!("not compared with the specification: it is not beside the project");
+        }
+        let wrong = complaints(&root(), beside).expect("the rows can be read");
+        assert!(wrong.is_empty(), "{} rows are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    }
+}
