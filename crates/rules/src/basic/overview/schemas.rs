@@ -12,6 +12,7 @@ use crate::verdict::{Breach, Verdict};
 use crate::view::View;
 
 mod keywords;
+pub(crate) mod sampled;
 
 use keywords::Dialect;
 
