@@ -53,6 +53,7 @@ const PAGES: &[&[Rule]] = &[
     legacy::lifecycle::versions::RULES,
     legacy::lifecycle::operation::RULES,
     legacy::lifecycle::errors::RULES,
+    legacy::lifecycle::clients::RULES,
     legacy::messages::RULES,
     legacy::ping::RULES,
     legacy::transports::http_sse::RULES,

@@ -8,7 +8,7 @@ use wire::{Kind, Transport, method};
 
 use crate::asking;
 use crate::content::canonical;
-use crate::rule::{Anchor, Rule, at, both, server};
+use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{CLIENT_CAPABILITIES, Call, PROTOCOL_VERSION, Said, View};
 
@@ -65,6 +65,15 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Makes the same request under different names of the client and looks whether one fails where another succeeds.")
         .mend("Use `clientInfo` for display and logs only; decide by version, capabilities and authorization.")
         .judge(client_info_ignored),
+    client("meta.required-sent")
+        .says(R2026_07_28, META, "Every request of a client MUST carry the version and the client's capabilities in `_meta`.")
+        .declared(),
+    client("meta.client-info-sent")
+        .says(R2026_07_28, META, "Every request of a client SHOULD name the client in `_meta`, under `io.modelcontextprotocol/clientInfo`.")
+        .declared(),
+    client("meta.server-info-ignored")
+        .says(R2026_07_28, META, "A client SHOULD NOT behave differently for another `serverInfo`.")
+        .declared(),
 ];
 
 /// Every result of the judged party.

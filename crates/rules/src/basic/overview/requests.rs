@@ -6,7 +6,7 @@ use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 use wire::{Kind, Party};
 
 use super::faults::free_of;
-use crate::rule::{Anchor, Rule, at, both, server};
+use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::Verdict;
 use crate::view::{Said, View};
 
@@ -29,6 +29,9 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks at the id of every request the judged party makes.")
         .mend("Give every request an id; to send a notification leave the member out altogether.")
         .judge(id_not_null),
+    client("jsonrpc.open-ids-unique")
+        .says(R2026_07_28, SINCE, "The id of a request MUST NOT be that of another one that its sender has not seen answered.")
+        .declared(),
     server("jsonrpc.no-server-requests")
         .says(R2026_07_28, at("basic/patterns/index", ""), "A server MUST NOT make JSON-RPC requests of its own.")
         .how("Looks for requests by the server, beside the answers it gives.")
