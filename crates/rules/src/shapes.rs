@@ -39,7 +39,17 @@ fn requests(view: &View<'_>) -> Verdict {
 }
 
 fn notifications(view: &View<'_>) -> Verdict {
+    if let Some(said) = view.notifications("notifications/cancelled").find(|s| names_nothing(view, *s)) {
+        let why = "the cancellation names no request; tasks, which have none, are cancelled by `tasks/cancel`";
+        return Verdict::Broken(said.breach("/params", why));
+    }
     calls_of(view, Kind::Notification, "no notification of a known method was sent")
+}
+
+/// 2025-11-25 alone lets its schema out what its words demand: `requestId`, of whoever cancels anything but a task.
+fn names_nothing(view: &View<'_>, said: Said<'_>) -> bool {
+    let named = said.message.params().is_some_and(|p| p.get("requestId").is_some());
+    view.revision() == R2025_11_25 && current(view, said) && !named
 }
 
 /// Requests or notifications of the judged party whose method the revision spoken has.

@@ -69,12 +69,22 @@ const GAPS: &[Gap] = &[
         "no revision but 2024-11-05 has this transport: it can offer no older one",
     ),
     gap("lifecycle.version-error", LEGACY, "the reference server offers another version instead of refusing"),
+    gap(
+        "lifecycle.timeouts-cancelled",
+        &["* 2025-*"],
+        "the reference server waits for its client as long as that is there",
+    ),
     gap("meta.baggage", MODERN, NO_TRACES),
     gap("meta.traceparent", MODERN, NO_TRACES),
     gap("meta.tracestate", MODERN, NO_TRACES),
     gap("meta.key-names", &["* 2025-06-18"], NO_META),
     gap("meta.prefix-labels", &["* 2025-06-18"], NO_META),
     gap("progress.tokens-*", LEGACY, NO_TOKENS),
+    gap(
+        "sampling.tool-results-conform",
+        &["* 2025-11-25", "* 2026-07-28"],
+        "the reference server gives its client's model no tools",
+    ),
     gap("versioning.initialize-told-versions", MODERN, "the reference server serves the legacy era too"),
 ];
 

@@ -213,6 +213,33 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern(),
     fault(
+        "ping-flood",
+        "ping.sparing",
+        "each tool call brings a dozen pings at once",
+        Kind::Handles(|asked, link, reply| {
+            if asked.is("tools/call") && asked.context.session.as_ref().is_some_and(|session| session.is_ready()) {
+                for number in 0..12 {
+                    let id = format!("ping-{}-{number}", asked.message["id"]);
+                    let _ = link.send(json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }).to_string());
+                }
+            }
+            reply
+        }),
+    )
+    .legacy(),
+    fault(
+        "request-without-id",
+        "jsonrpc.request-id-type",
+        "each tool call brings a ping that has no id",
+        Kind::Handles(|asked, link, reply| {
+            if asked.is("tools/call") && asked.context.session.as_ref().is_some_and(|session| session.is_ready()) {
+                let _ = link.send(json!({ "jsonrpc": "2.0", "method": "ping" }).to_string());
+            }
+            reply
+        }),
+    )
+    .legacy(),
+    fault(
         "ping-pong",
         "ping.empty-result",
         "the result of a ping has a member",

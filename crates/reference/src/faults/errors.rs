@@ -76,6 +76,14 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .modern(),
+    fault(
+        "talkative-errors",
+        "errors.message-concise",
+        "the message of errors about prompts is a trace of many lines",
+        Kind::Errors("prompts/get", |answer| {
+            answer["error"]["message"] = json!("Prompt not found\n  at get (prompts.rs:12)\n  at main (main.rs:3)");
+        }),
+    ),
 ];
 
 pub(super) fn code(answer: &mut Value, code: i64) {

@@ -1,5 +1,6 @@
 //! Faults of the legacy handshake, and of what it negotiates.
 
+use net::service::Reply;
 use serde_json::{Value, json};
 use wire::Revision;
 use wire::revision::R2025_06_18;
@@ -53,6 +54,15 @@ pub(super) const FAULTS: &[Fault] = &[
             if asks_for(asked, |version| version.is_none()) {
                 offer(answer, Revision::R2024_11_05.as_str());
             }
+        }),
+    ),
+    legacy(
+        "unknown-version-ignored",
+        "lifecycle.version-mismatch-handled",
+        "a client that asks for an unknown version is never answered",
+        Kind::Handles(|asked, _, reply| {
+            let unknown = asks_for(asked, |version| version.is_none());
+            if unknown { Reply::later(std::future::pending()) } else { reply }
         }),
     ),
     legacy(

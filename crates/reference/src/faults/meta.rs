@@ -1,6 +1,7 @@
 //! Faults of `_meta`, and of what a modern request must say of its client.
 
 use serde_json::{Value, json};
+use wire::revision::R2025_06_18;
 
 use super::base::error;
 use super::{Fault, Heard, Kind, drop_member, errors, fault};
@@ -105,6 +106,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .modern(),
+    fault(
+        "reserved-keys-refused",
+        "meta.reserved-keys-not-assumed",
+        "a request with an unknown value under a reserved `_meta` key is refused",
+        Kind::Answers(|asked, answer| {
+            let meta = asked.param("_meta").as_object();
+            if meta.is_some_and(|members| members.keys().any(|key| key.starts_with("api.mcp."))) {
+                *answer = error(asked, -32602, "Invalid params: a reserved key");
+            }
+        }),
+    )
+    .since(R2025_06_18),
 ];
 
 fn note(answer: &mut Value, key: &str, value: Value) {

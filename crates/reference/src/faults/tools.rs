@@ -12,6 +12,16 @@ pub(super) const FAULTS: &[Fault] = &[
     fault("tool-name-twice", "tools.names-unique", "two tools have the same name", Kind::Lists(LIST, "tools", |_| ()))
         .since(R2025_11_25),
     fault(
+        "tool-failure-as-error",
+        "tools.failures-reported",
+        "a tool that fails is answered with a protocol error",
+        Kind::Answers(|asked, answer| {
+            if asked.is("tools/call") && asked.param("name") == "fail" {
+                *answer = error(asked, -32603, "The tool failed");
+            }
+        }),
+    ),
+    fault(
         "tool-name-long",
         "tools.names-length",
         "a tool's name has 129 characters",

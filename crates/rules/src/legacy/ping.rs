@@ -1,5 +1,7 @@
 //! The page `basic/utilities/ping` of the legacy era.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::trace::mark;
 use wire::{Kind, RequestId};
@@ -40,7 +42,9 @@ pub(crate) const RULES: &[Rule] = &[
     both("ping.sparing")
         .says(R2024_11_05, CONSIDERATIONS, "Implementations SHOULD NOT ping excessively.")
         .gone(R2026_07_28)
-        .unobservable("no sentence says how often is too often"),
+        .how("Counts the judged party's pings: more than ten within a second are too many by any reading. A quiet window without so many shows that it is sparing.")
+        .mend("Ping every few seconds at most, and only where nothing else shows that the connection lives.")
+        .judge(sparing),
     both("ping.failures-logged")
         .says(R2024_11_05, ERRORS, "Failed pings SHOULD be logged.")
         .gone(R2026_07_28)
@@ -94,4 +98,28 @@ fn empty_result(view: &View<'_>) -> Verdict {
             _ => Ok(()),
         }
     })
+}
+
+/// More of them within [`SECOND`] are a flood, whatever one takes for excessive.
+const MANY: usize = 10;
+
+/// In microseconds.
+const SECOND: u64 = 1_000_000;
+
+fn sparing(view: &View<'_>) -> Verdict {
+    let mut recent: BTreeMap<u32, VecDeque<(u64, RequestId)>> = BTreeMap::new();
+    for said in view.theirs().filter(|s| s.message.kind() == Kind::Request && s.is("ping")) {
+        let Some(id) = said.message.id() else { continue };
+        let pings = recent.entry(said.connection).or_default();
+        pings.retain(|(at, _)| said.done.saturating_sub(*at) < SECOND);
+        // What a resumed stream delivers again is no further ping.
+        if pings.iter().all(|(_, earlier)| earlier != id) {
+            pings.push_back((said.done, id.clone()));
+        }
+        if pings.len() > MANY {
+            return Verdict::Broken(said.breach("/method", format!("ping number {} within a second", pings.len())));
+        }
+    }
+    let windows = view.windows().iter().filter(|w| view.handshake(w.connection).is_some());
+    Verdict::witnessed(windows.map(|w| w.closed).collect(), "no quiet window was kept after a handshake")
 }

@@ -7,7 +7,7 @@ use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 use wire::shape;
 use wire::{Kind, Transport};
 
-use crate::rule::{Anchor, Rule, at, both, server};
+use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Garbled, Said, View, declared};
 
@@ -75,6 +75,9 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks at the code of every error.")
         .mend("Choose codes of your own outside -32768 to -32000.")
         .judge(own_codes_outside),
+    client("errors.client-legacy-codes-unread")
+        .says(R2026_07_28, CODES, "A client MUST NOT read a meaning into codes from -32000 to -32019, but for -32002.")
+        .declared(),
 ];
 
 /// The error by which something unreadable was answered: the first error after it on its stream, without an id or with

@@ -4,17 +4,44 @@ use serde_json::Value;
 use wire::revision::R2025_11_25;
 
 use super::meta::results;
-use crate::rule::{Rule, at, safety};
+use crate::rule::{Anchor, Rule, at, client, safety};
 use crate::verdict::{Breach, Verdict};
 use crate::view::View;
 
-/// The section's rules. What it demands with MUST binds whoever shows icons; that icons can be shown at all is up to the
-/// server.
-pub(crate) const RULES: &[Rule] = &[safety("icons.src-showable")
-    .asks(R2025_11_25, at("basic/index", "icons"), "An icon's `src` is an HTTPS (or HTTP) address or a `data:` URI.")
-    .how("Looks at every icon of tools, resources, templates, prompts and of the server itself.")
-    .mend("Serve icons over HTTPS or inline them as `data:` URIs: clients must refuse every other scheme.")
-    .judge(src_showable)];
+const ICONS: Anchor = at("basic/index", "icons");
+
+/// The section's rules. That icons can be shown at all is up to the server; what else it demands binds whoever fetches
+/// them. How they are drawn is no traffic.
+pub(crate) const RULES: &[Rule] = &[
+    safety("icons.src-showable")
+        .asks(R2025_11_25, ICONS, "An icon's `src` is an HTTPS (or HTTP) address or a `data:` URI.")
+        .how("Looks at every icon of tools, resources, templates, prompts and of the server itself.")
+        .mend("Serve icons over HTTPS or inline them as `data:` URIs: clients must refuse every other scheme.")
+        .judge(src_showable),
+    client("icons.client-safe-schemes")
+        .says(
+            R2025_11_25,
+            ICONS,
+            "A client MUST load icons from HTTPS and `data:` URIs alone, and reject all other schemes.",
+        )
+        .declared(),
+    client("icons.client-redirects-kept")
+        .says(
+            R2025_11_25,
+            ICONS,
+            "A client that fetches an icon MUST NOT follow redirects to another scheme or origin.",
+        )
+        .declared(),
+    client("icons.client-resilient")
+        .says(R2025_11_25, ICONS, "A client MUST survive icons that are huge, in bytes, pixels or frames.")
+        .declared(),
+    client("icons.client-no-credentials")
+        .says(R2025_11_25, ICONS, "A client MUST fetch icons without cookies, tokens or other credentials.")
+        .declared(),
+    client("icons.client-same-origin")
+        .says(R2025_11_25, ICONS, "A client MUST check that an icon comes from the server's own origin.")
+        .declared(),
+];
 
 fn src_showable(view: &View<'_>) -> Verdict {
     let icons: Vec<_> = results(view)

@@ -8,7 +8,7 @@ use wire::{Kind, Transport, method};
 
 use crate::asking;
 use crate::content::canonical;
-use crate::rule::{Anchor, Rule, at, both, server};
+use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{CLIENT_CAPABILITIES, Call, PROTOCOL_VERSION, Said, View};
 
@@ -47,7 +47,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(undeclared_not_used),
     server("meta.missing-capability-refused")
         .says(R2026_07_28, META, "A request that cannot be served without an undeclared capability MUST be refused with the code -32021.")
-        .how("Makes a request that asks for input once with the capability and once without, and looks at the code of the second one's error.")
+        .how("Makes a request that asks for input once with the capability and once without, and looks at how the second one fails.")
         .mend("Answer with -32021 and list what is missing in `data.requiredCapabilities`.")
         .judge(missing_capability_refused),
     server("meta.missing-capability-listed")
@@ -65,9 +65,15 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Makes the same request under different names of the client and looks whether one fails where another succeeds.")
         .mend("Use `clientInfo` for display and logs only; decide by version, capabilities and authorization.")
         .judge(client_info_ignored),
-    both("meta.reserved-keys-not-assumed")
-        .says(R2025_06_18, META, "Implementations MUST NOT make assumptions about values under reserved keys.")
-        .unobservable("an assumption shows only in what it leads to, and no sentence says what that would be"),
+    client("meta.required-sent")
+        .says(R2026_07_28, META, "Every request of a client MUST carry the version and the client's capabilities in `_meta`.")
+        .declared(),
+    client("meta.client-info-sent")
+        .says(R2026_07_28, META, "Every request of a client SHOULD name the client in `_meta`, under `io.modelcontextprotocol/clientInfo`.")
+        .declared(),
+    client("meta.server-info-ignored")
+        .says(R2026_07_28, META, "A client SHOULD NOT behave differently for another `serverInfo`.")
+        .declared(),
 ];
 
 /// Every result of the judged party.
@@ -260,7 +266,7 @@ fn missing_capability_refused(view: &View<'_>) -> Verdict {
         let Some(declared) = call.request.message.meta().and_then(|m| m.get(CLIENT_CAPABILITIES)) else { return false };
         let first = call.request.message.params().is_some_and(|p| p.get("inputResponses").is_none());
         let beside = call.response.is_none_or(|r| view.is_beside(r));
-        call.error().is_some()
+        (call.error().is_some() || is_failure(call))
             && first
             && !beside
             && asking
@@ -275,9 +281,17 @@ fn missing_capability_refused(view: &View<'_>) -> Verdict {
             (Some(r), Some(code)) if code != -32021 => {
                 Err(r.breach("/error/code", format!("a capability is missing; refused with {code}, not with -32021")))
             }
+            (Some(r), None) => {
+                Err(r.breach("/result/isError", "a capability is missing; the call fails in a result, not with -32021"))
+            }
             _ => Ok(()),
         }
     })
+}
+
+/// Whether a call's result says that it failed.
+fn is_failure(call: &Call<'_>) -> bool {
+    call.result().is_some_and(|result| result.get("isError") == Some(&Value::Bool(true)))
 }
 
 /// What a request asks, its metadata aside: the same for requests that ask the same.

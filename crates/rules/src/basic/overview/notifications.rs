@@ -15,6 +15,8 @@ const SINCE: Anchor = at("basic/index", "notifications");
 /// The section's rules.
 pub(crate) const RULES: &[Rule] = &[
     both("jsonrpc.notifications-unanswered")
+        // The page says that none is expected; that none may come, JSON-RPC 2.0 says, which it follows.
+        .says(R2024_11_05, FIRST, "A notification MUST NOT be answered.")
         .says(R2025_03_26, SINCE, "A notification MUST NOT be answered.")
         .how("Looks for a response to a notification: over HTTP in its own exchange, elsewhere an error without id right after it.")
         .mend("Handle notifications silently, unknown ones too: no result, no error.")

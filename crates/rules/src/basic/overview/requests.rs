@@ -1,13 +1,14 @@
 //! The page `basic`, section "Requests".
 
 use wire::message::Fault;
+use wire::method::{self, Form};
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 use wire::{Kind, Party};
 
 use super::faults::free_of;
-use crate::rule::{Anchor, Rule, at, both, server};
+use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::Verdict;
-use crate::view::View;
+use crate::view::{Said, View};
 
 const FIRST: Anchor = at("basic/messages", "requests");
 const SINCE: Anchor = at("basic/index", "requests");
@@ -19,8 +20,8 @@ pub(crate) const RULES: &[Rule] = &[
     both("jsonrpc.request-id-type")
         .says(R2024_11_05, FIRST, "A request MUST have an id that is a string or an integer.")
         .says(R2025_03_26, SINCE, "A request MUST have an id that is a string or an integer.")
-        .how("Looks at the type of the id of every request the judged party makes.")
-        .mend("Use a string or a whole number as the id.")
+        .how("Looks at the type of the id of every request the judged party makes, and for methods of requests that are sent without one.")
+        .mend("Use a string or a whole number as the id, and give one to every request.")
         .judge(id_type),
     both("jsonrpc.request-id-not-null")
         .says(R2024_11_05, FIRST, "The id of a request MUST NOT be null.")
@@ -28,6 +29,9 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks at the id of every request the judged party makes.")
         .mend("Give every request an id; to send a notification leave the member out altogether.")
         .judge(id_not_null),
+    client("jsonrpc.open-ids-unique")
+        .says(R2026_07_28, SINCE, "The id of a request MUST NOT be that of another one that its sender has not seen answered.")
+        .declared(),
     server("jsonrpc.no-server-requests")
         .says(R2026_07_28, at("basic/patterns/index", ""), "A server MUST NOT make JSON-RPC requests of its own.")
         .how("Looks for requests by the server, beside the answers it gives.")
@@ -36,12 +40,23 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 fn id_type(view: &View<'_>) -> Verdict {
+    let mut told = view.theirs().filter(|s| s.message.kind() == Kind::Notification);
+    if let Some(said) = told.find(|s| is_request_by_name(view, *s)) {
+        let method = said.message.method().unwrap_or_default().escape_debug().to_string();
+        return Verdict::Broken(said.breach("", format!("`{method}` is a request; without an id nobody answers it")));
+    }
     free_of(
         view,
         |f| matches!(f.fault(), Fault::IdType | Fault::IdFraction) && f.has("method"),
         |s| s.message.kind() == Kind::Request,
         UNSEEN,
     )
+}
+
+/// Whether the revision spoken has the method as a request of whoever sent this.
+fn is_request_by_name(view: &View<'_>, said: Said<'_>) -> bool {
+    let method = said.message.method().and_then(|name| method::find(name, view.revision()));
+    view.current(said) && method.is_some_and(|m| m.form == Form::Request && m.direction.allows(said.from))
 }
 
 fn id_not_null(view: &View<'_>) -> Verdict {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use wire::Kind;
 use wire::revision::R2026_07_28;
 
-use crate::rule::{Rule, at, server};
+use crate::rule::{Rule, at, client, server};
 use crate::verdict::Verdict;
 use crate::view::{Said, View, declared};
 
@@ -20,6 +20,12 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Compares the type of every result with the core's two and, where the server advertises extensions, leaves others alone.")
         .mend("Use `complete` or `input_required`, or advertise the extension that defines another type.")
         .judge(type_known),
+    client("result.client-unknown-type-refused")
+        .says(R2026_07_28, at("basic/index", "resulttype"), "A client MUST take a result of a type it does not know for invalid.")
+        .declared(),
+    client("result.client-absent-type-complete")
+        .says(R2026_07_28, at("basic/index", "resulttype"), "A client MUST take a result of an earlier revision, which has no type, for a complete one.")
+        .declared(),
 ];
 
 /// Results to requests of this revision.

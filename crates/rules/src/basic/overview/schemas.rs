@@ -7,17 +7,17 @@ use serde_json::Value;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::meta::results;
-use crate::rule::{Rule, at, server};
+use crate::rule::{Rule, at, client, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::View;
 
 mod keywords;
+pub(crate) mod sampled;
 
 use keywords::Dialect;
 
-const NO_SCHEMAS: &str = "the protocol gives a client no place to send a server a schema";
-
-/// The section's rules.
+/// The section's rules. The protocol gives nobody a place to send a server a schema, so that what it demands of readers
+/// binds clients.
 pub(crate) const RULES: &[Rule] = &[
     server("schema.dialect-recommended")
         .says(R2025_11_25, at("basic/index", "schema-dialect"), "Schemas SHOULD be written for JSON Schema 2020-12.")
@@ -29,18 +29,24 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Checks every keyword of tool schemas and elicitation schemas for the type its dialect gives it. Schemas of dialects before draft 6 or unknown ones are left alone, and an `inputSchema` that is no object to `tools.input-schema-object`.")
         .mend("Run the schema through a validator against its meta-schema and mend what it names.")
         .judge(valid),
-    server("schema.dialect-supported")
-        .says(R2025_11_25, at("basic/index", "implementation-requirements"), "JSON Schema 2020-12 MUST be supported.")
-        .unobservable(NO_SCHEMAS),
-    server("schema.dialect-respected")
-        .says(R2025_11_25, at("basic/index", "implementation-requirements"), "Schemas MUST be validated by their dialect, and unsupported dialects be answered with an error.")
-        .unobservable(NO_SCHEMAS),
-    server("schema.remote-refs-not-fetched")
-        .says(R2026_07_28, at("basic/index", "ref-resolution"), "References to the network MUST NOT be followed on their own.")
-        .unobservable(NO_SCHEMAS),
-    server("schema.resources-bounded")
+    client("schema.dialect-supported")
+        .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema without `$schema` MUST be read as JSON Schema 2020-12, which MUST be supported.")
+        .declared(),
+    client("schema.dialect-respected")
+        .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema that names its dialect MUST be read by it.")
+        .declared(),
+    client("schema.unknown-dialect-refused")
+        .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema of a dialect that is not supported MUST be answered with an error that says so.")
+        .declared(),
+    client("schema.remote-refs-not-fetched")
+        .says(R2026_07_28, at("basic/index", "ref-resolution"), "References to the network MUST NOT be followed unless someone asked for that.")
+        .declared(),
+    client("schema.unresolved-refs-refused")
+        .says(R2026_07_28, at("basic/index", "ref-resolution"), "What a reference that was not followed leaves undecided SHOULD be refused.")
+        .declared(),
+    client("schema.resources-bounded")
         .says(R2026_07_28, at("basic/index", "composition-keyword-resource-use"), "Validation SHOULD be bounded in depth, size or time.")
-        .unobservable(NO_SCHEMAS),
+        .declared(),
 ];
 
 /// Every schema the server sends: event, pointer, schema.

@@ -1,12 +1,12 @@
-//! The page `basic/lifecycle`, sections "Operation" (the agreed version, and only what was negotiated) and "Timeouts".
+//! The page `basic/lifecycle`, section "Operation": the agreed version, and only what was negotiated.
 
 use serde_json::Value;
 use wire::method::{self, End};
-use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
+use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 use wire::{Kind, Party, Revision};
 
 use crate::asking;
-use crate::rule::{Anchor, Rule, at, both, server};
+use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{Said, View, declared};
 
@@ -70,23 +70,6 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Compares every `notifications/message` with the server's declaration. Where this is but a SHOULD, messages without one are left to `logging.capability-declared`, which is a MUST.")
         .mend("Declare the capability `logging`, or log to stderr instead.")
         .judge(logging_negotiated),
-    both("lifecycle.timeouts-kept")
-        .says(R2024_11_05, at("basic/lifecycle", "error-handling"), "Requests SHOULD have time-outs.")
-        .says(
-            R2025_03_26,
-            at("basic/lifecycle", "timeouts"),
-            "Requests SHOULD have time-outs, after which they are cancelled.",
-        )
-        .gone(R2026_07_28)
-        .unobservable("no sentence bounds the time, so that no window is long enough"),
-    both("lifecycle.errors-prepared-for")
-        .says(
-            R2024_11_05,
-            at("basic/lifecycle", "error-handling"),
-            "Implementations SHOULD be prepared for mismatched versions, missing capabilities and time-outs.",
-        )
-        .gone(R2026_07_28)
-        .unobservable("being prepared has no form that the sentence gives"),
 ];
 
 /// Requests and notifications of the server on connections whose handshake the trace shows, with the agreed version.

@@ -55,7 +55,7 @@ fn supported<'v>(view: &View<'v>) -> BTreeSet<&'v str> {
 }
 
 /// Whether no server can support a version: it is no date, or one before the first revision or far ahead.
-fn never_existed(version: &str) -> bool {
+pub(super) fn never_existed(version: &str) -> bool {
     let digits = |part: Option<&str>, length: usize| {
         part.is_some_and(|p| p.len() == length && p.bytes().all(|b| b.is_ascii_digit()))
     };

@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod definitions;
+pub(crate) mod failures;
 pub(crate) mod headers;
 pub(crate) mod lists;
 pub(crate) mod names;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use net::client::Outgoing;
 use serde_json::json;
-use wire::{Era, RequestId};
+use wire::{Era, RequestId, Revision};
 
 use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
@@ -38,6 +38,19 @@ fn unknown_method(case: &Case) -> Script<'_> {
         case.request(NOBODYS, json!({})).await?;
         let text = case.request_text(&json!("no-such-method"), NOBODYS, json!({}));
         case.ask(RequestId::from("no-such-method"), Outgoing::message(text), case.patience()).await?;
+        Ok(())
+    })
+}
+
+pub(super) const RESERVED_KEYS: Probe = Probe::shared("meta-reserved-keys", reserved_keys).since(Revision::R2025_06_18);
+
+/// The same request without and with odd values under keys of `_meta` that are reserved and mean nothing.
+fn reserved_keys(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let method = super::modern::lists(case).next().map_or(harmless(case), |(method, _)| method);
+        case.request(method, json!({})).await?;
+        let meta = json!({ "api.mcp.dev/proof": { "any": [1, null] }, "org.modelcontextprotocol.api/proof": 7 });
+        case.request(method, json!({ "_meta": meta })).await?;
         Ok(())
     })
 }

@@ -83,6 +83,7 @@ fn plain_client(case: &Case) -> Script<'_> {
             }
         }
         for (name, arguments) in super::tools::asking(case) {
+            case.stimulus("call-that-asks-the-client");
             case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
         }
         super::tools::call_safe(case, 3).await?;

@@ -82,6 +82,21 @@ fn ask(case: &Case) -> Script<'_> {
     })
 }
 
+pub(super) const FAILING: Probe = Probe::shared("tools-that-fail", fail).needs("tools");
+
+/// The call that the hints name for a failure of the tool itself, where there is that tool.
+fn fail(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let hint = case.setting().hints.failing.as_ref().ok_or(Halt::Lacks("a call that is known to fail"))?;
+        let listed = case.survey().tools.iter().any(|tool| tool.get("name").is_some_and(|name| *name == *hint.tool));
+        if listed {
+            case.stimulus("call-that-fails-in-the-tool");
+            case.request("tools/call", json!({ "name": hint.tool, "arguments": hint.arguments })).await?;
+        }
+        Ok(())
+    })
+}
+
 /// A token for progress, of each legal type in turn.
 fn token(number: usize) -> Value {
     if number.is_multiple_of(2) { json!(format!("token-{number}")) } else { json!(7000 + number) }

@@ -1,0 +1,144 @@
+//! The page `basic/lifecycle`, sections "Timeouts" and "Error Handling": what a server does where a client does not suit
+//! it, or says nothing more.
+
+use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
+use wire::trace::mark;
+use wire::{Party, RequestId};
+
+use super::versions::{never_existed, requested};
+use crate::rule::{Anchor, Rule, at, both, server};
+use crate::verdict::{Breach, Kept, Located, Verdict};
+use crate::view::{Call, Said, View};
+
+const TIMEOUTS: Anchor = at("basic/lifecycle", "timeouts");
+const ERRORS: Anchor = at("basic/lifecycle", "error-handling");
+
+/// The sections' rules.
+pub(crate) const RULES: &[Rule] = &[
+    both("lifecycle.timeouts-kept")
+        .says(R2024_11_05, ERRORS, "Requests SHOULD have time-outs.")
+        .says(R2025_03_26, TIMEOUTS, "Requests SHOULD have time-outs, and one that no progress can put off.")
+        .gone(R2026_07_28)
+        .unobservable("no sentence bounds the time, so that no window is long enough"),
+    server("lifecycle.timeouts-cancelled")
+        .says(R2025_03_26, TIMEOUTS, "A server that gives up waiting for its client SHOULD cancel the request it made.")
+        .gone(R2026_07_28)
+        .how("Looks for calls that were answered though the server had asked the client for sampling or elicitation in between and was never answered: it gave up, and should have sent a cancellation by then.")
+        .mend("Send `notifications/cancelled` with the id of your own request when its time is over, then answer the call.")
+        .judge(timeouts_cancelled),
+    server("lifecycle.version-mismatch-handled")
+        .says(R2024_11_05, ERRORS, "A server SHOULD be prepared for a client whose version it does not have: it answers.")
+        .gone(R2026_07_28)
+        .timed()
+        .how("Asks for a version that never existed and looks for any answer; silence, a breakdown or the end of the connection is none.")
+        .mend("Answer with a version of yours, or with an error; do not end, and do not stay silent.")
+        .judge(mismatch_handled),
+    server("lifecycle.missing-capability-handled")
+        .says(R2024_11_05, ERRORS, "A server SHOULD be prepared for a client without the capabilities it needs: it goes on.")
+        .gone(R2026_07_28)
+        .how("As a client that declares nothing, makes calls; those that are known to need something of the client must be answered, and none may end the connection.")
+        .mend("Look at the client's capabilities before using them, and report what is missing as the failure of the call.")
+        .judge(missing_capability_handled),
+];
+
+/// Requests that a server makes because a call needs what they bring, with the call.
+fn timeouts_cancelled(view: &View<'_>) -> Verdict {
+    let given_up: Vec<_> =
+        view.calls_by(Party::Server).filter_map(|asked| Some((asked, given_up(view, &asked)?))).collect();
+    let judged = given_up.iter().map(|(asked, answer)| {
+        let cancelled = view.by(Party::Server).any(|s| cancels(s, asked.request));
+        let why = || {
+            asked.request.breach("", format!("the call was answered (event {}) without cancelling this", answer.event))
+        };
+        (answer.event, if cancelled { Ok(()) } else { Err(why()) })
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server gave up none of its requests")
+}
+
+/// The answer to the one call that a request of the server's can be for, where it came though the client answered that
+/// request never at all.
+fn given_up<'v>(view: &View<'v>, asked: &Call<'v>) -> Option<Said<'v>> {
+    let request = asked.request;
+    if asked.response.is_some() || !(request.is("sampling/createMessage") || request.is("elicitation/create")) {
+        return None;
+    }
+    let here = |c: &Call<'v>| c.request.connection == request.connection && c.request.event < request.event;
+    let open = |c: &Call<'v>| here(c) && c.response.is_none_or(|r| r.event > request.event);
+    let mut open = view.calls_by(Party::Client).filter(open);
+    let (call, others) = (open.next()?, open.next());
+    // A task, or a call that the client took back, goes by other rules.
+    let plain = call.request.message.params().is_none_or(|p| p.get("task").is_none()) && !view.cancelled(call.request);
+    call.response.filter(|r| others.is_none() && plain && view.settled(r.event).is_some())
+}
+
+fn cancels(said: Said<'_>, request: Said<'_>) -> bool {
+    let named = said.message.params().and_then(|p| RequestId::from_value(p.get("requestId")?));
+    said.is("notifications/cancelled")
+        && said.connection == request.connection
+        && named.as_ref() == request.message.id()
+}
+
+fn mismatch_handled(view: &View<'_>) -> Verdict {
+    let greetings = view.calls("initialize").filter(|c| requested(c).is_some_and(never_existed));
+    let judged = greetings.filter_map(|call| {
+        let breach = |why: &str| Some((call.request.event, Err(call.request.breach("/params/protocolVersion", why))));
+        if let Some(response) = call.response {
+            return Some((response.event, Ok(())));
+        }
+        let exchange = view.exchange(call.request.exchange);
+        if let Some(refused) = exchange.filter(|x| x.status().is_some_and(|status| status >= 400)) {
+            let broke_down = refused.status() == Some(500);
+            let breach = || refused.status_breach("the server broke down over the version");
+            return (!refused.turned_away())
+                .then(|| (refused.event(), if broke_down { Err(breach()) } else { Ok(()) }));
+        }
+        match (ended(view, call.request), is_given_up(view, call.request)) {
+            (true, _) => breach("the server ended the connection over the version, without an answer"),
+            (_, true) => breach("a version that the server does not have was never answered"),
+            _ => None,
+        }
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no version that never existed was asked for")
+}
+
+/// Whether the server ended the connection after `request`, before anything else was sent on it.
+fn ended(view: &View<'_>, request: Said<'_>) -> bool {
+    let later = view.by(request.from).any(|s| s.connection == request.connection && s.event > request.event);
+    !later && matches!(view.aftermath(request.event, request.connection), Some(Err(_)))
+}
+
+/// Whether we waited for an answer in vain.
+fn is_given_up(view: &View<'_>, request: Said<'_>) -> bool {
+    view.marks(mark::UNANSWERED).any(|(event, mark)| {
+        let id = mark.value.get("id").and_then(RequestId::from_value);
+        event > request.event
+            && view.frame(event).connection == request.connection
+            && id.as_ref() == request.message.id()
+    })
+}
+
+/// Says of the next call that it needs something of the client's.
+const NEEDY: &str = "call-that-asks-the-client";
+
+fn missing_capability_handled(view: &View<'_>) -> Verdict {
+    let bare = |c: &Call<'_>| {
+        let handshake = view.handshake(c.request.connection).filter(|h| h.request.index < c.request.index);
+        let declared = handshake.and_then(|h| h.request.message.params()?.get("capabilities")?.as_object());
+        declared.is_some_and(serde_json::Map::is_empty)
+    };
+    let calls: Vec<_> = view.all_calls().filter(bare).collect();
+    let fatal = calls.iter().filter(|c| c.response.is_none() && ended(view, c.request)).map(|c| {
+        let method = c.request.message.method().unwrap_or_default().escape_debug();
+        c.request.breach("", format!("the server ended over `{method}` of a client that declares no capability"))
+    });
+    let needy = view.stimuli(NEEDY).filter_map(|(event, _)| {
+        let connection = view.frame(event).connection;
+        calls.iter().find(|c| c.request.connection == connection && c.request.event > event)?.response
+    });
+    let witnesses = needy.map(|r| r.event).collect::<Vec<_>>();
+    Verdict::never(
+        fatal.collect::<Vec<Breach>>(),
+        witnesses,
+        "no call that is known to need something of the client was made without it",
+    )
+}
