@@ -9,6 +9,8 @@ use crate::rule::{Rule, at, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::View;
 
+pub(crate) mod clients;
+
 const STDIO: &[Transport] = &[Transport::Stdio];
 
 /// How long, in microseconds, a server must have been left alone before "does not exit" is said of it.
