@@ -9,6 +9,9 @@ use crate::content::canonical;
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Said, View};
 
+/// How much longer than undisturbed, in microseconds, a call may take before its silence is taken for its end.
+const SLACK: u64 = SPARE / 2;
+
 pub(super) fn silent(view: &View<'_>) -> Verdict {
     let judged = in_time(view).into_iter().filter_map(|(said, call)| word(view, said, &call));
     Verdict::of(judged.collect::<Vec<_>>(), "no call that ends well if let alone was cancelled and then waited for")
@@ -30,7 +33,7 @@ fn word<'v>(view: &View<'v>, said: Said<'v>, call: &Call<'v>) -> Option<(usize, 
     match progress(view, call).into_iter().find(|p| p.done > said.done + SPARE && p.event < window.closed) {
         None => Some((window.closed, Ok(()))),
         // Left alone the call would have been answered by now: it was cancelled.
-        Some(late) if span.is_some_and(|span| closed > call.request.done + span + SPARE) => {
+        Some(late) if span.is_some_and(|span| closed > call.request.done + span + SLACK) => {
             Some((late.event, Err(late.breach("", "a cancelled request still makes progress"))))
         }
         Some(_) => None,
