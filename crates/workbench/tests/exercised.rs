@@ -56,6 +56,7 @@ const GAPS: &[Gap] = &[
         &["http 2025-06-18", "http 2025-11-25"],
         "the reference server keeps sessions, and a session tells the version",
     ),
+    gap("http.authenticated", &["http *", "sse *"], "we are given no credentials for it"),
     gap(
         "http.retry-before-disconnect",
         &["http 2025-11-25"],

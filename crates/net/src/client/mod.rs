@@ -5,6 +5,7 @@ mod attempt;
 mod channel;
 mod detect;
 mod dial;
+mod elsewhere;
 mod error;
 mod exchange;
 mod http;
@@ -317,6 +318,14 @@ impl Connection {
     /// Writes `bytes` on a connection of their own and reads until the peer closes it or `patience` is over.
     pub async fn raw_http(&self, bytes: &[u8], patience: Duration) -> Result<Vec<u8>, SendError> {
         raw::exchange(self.http("raw HTTP")?, bytes, patience).await
+    }
+
+    /// Tries the server's port at `address`, and writes down in a PORT_TRIED mark whether an HTTP server answers there.
+    /// Nothing is written where that cannot be told, nor unless the server itself was reached at a loopback address,
+    /// without TLS. What is sent there holds nothing of the user's.
+    pub async fn try_port(&self, address: std::net::IpAddr, patience: Duration) -> Result<(), SendError> {
+        elsewhere::try_port(self.http("another address")?, address, patience).await;
+        Ok(())
     }
 
     /// Writes `bytes` on the child's stdin as they are.

@@ -60,6 +60,12 @@ pub(super) const FAULTS: &[Fault] = &[
         |heard| mistake(heard, NAME, |value| value.starts_with("=?base64?")),
     ),
     header(
+        "markers-any-case",
+        "http.markers-exact",
+        "an `Mcp-Name` in Base64 form is decoded whatever the case of its markers",
+        |heard| agree(heard, NAME, Only::OtherMarkers),
+    ),
+    header(
         "param-header-not-compared",
         "http.param-header-matches",
         "an `Mcp-Param` header that differs from the argument is passed over",
@@ -114,6 +120,7 @@ enum Only {
     OtherCase,
     Plain,
     Encoded,
+    OtherMarkers,
 }
 
 /// What the body says where a header should say it too.
@@ -142,6 +149,7 @@ fn agree(heard: &mut Heard<'_>, header: &'static str, only: Only) {
         (Only::OtherCase, Some(value)) => value.eq_ignore_ascii_case(&wanted),
         (Only::Plain, Some(value)) => !value.starts_with("=?base64?"),
         (Only::Encoded, Some(value)) => value.starts_with("=?base64?"),
+        (Only::OtherMarkers, Some(value)) => value.starts_with("=?BASE64?"),
         _ => false,
     };
     if let (true, Ok(wanted)) = (chosen, HeaderValue::from_str(&wanted)) {

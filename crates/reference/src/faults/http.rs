@@ -1,7 +1,7 @@
 //! Faults of the HTTP endpoint: who is let in, statuses, content types.
 
 use net::server::manners::{Alteration, Bytes, HeaderValue, Method, Outgoing, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 use wire::revision::R2025_06_18;
 
 use super::{Fault, HTTP, Http, Kind, fault};
@@ -77,6 +77,18 @@ pub(super) const FAULTS: &[Fault] = &[
         Http { response: |_, response| status(response, -32601, StatusCode::OK), ..HTTP },
     )
     .modern(),
+    fault(
+        "unknown-method-invalid",
+        "http.unknown-method-404",
+        "an unknown method is refused with the code of an invalid request",
+        Kind::Answers(|_, answer| {
+            if answer["error"]["code"] == -32601 {
+                answer["error"]["code"] = json!(-32600);
+            }
+        }),
+    )
+    .modern()
+    .http(),
     http(
         "malformed-meta-200",
         "http.malformed-meta-400",

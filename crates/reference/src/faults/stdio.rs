@@ -1,5 +1,7 @@
 //! Faults of the stdio transport and of a process's manners.
 
+use serde_json::{Value, json};
+
 use super::{Fault, Kind, fault};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -54,6 +56,13 @@ pub(super) const FAULTS: &[Fault] = &[
     .since(wire::revision::R2025_03_26)
     .until(wire::revision::R2025_03_26),
     stdio(
+        "cancelled-answered",
+        "stdio.cancelled-request-silent",
+        "a cancelled request is answered with an error",
+        Habit::Reads(|line| if has(&line, b"\"notifications/cancelled\"") { asked_again(line) } else { line }),
+    )
+    .modern(),
+    stdio(
         "carriage-return-lost",
         "safety.crlf-tolerated",
         "a line that ends in CR LF is passed over",
@@ -101,6 +110,16 @@ fn prefixed(prefix: &[u8], line: &[u8]) -> Vec<u8> {
 
 fn has(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
+}
+
+/// A cancellation, and after it a request under the id that it names, of a method that gets nothing but an error.
+fn asked_again(mut line: Vec<u8>) -> Vec<u8> {
+    let cancelled: Value = serde_json::from_slice(&line).unwrap_or_default();
+    if let Some(id) = cancelled.pointer("/params/requestId") {
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": "cancelled" });
+        line.extend_from_slice(format!("{request}\n").as_bytes());
+    }
+    line
 }
 
 /// The first `part` of a text replaced.

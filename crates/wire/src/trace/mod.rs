@@ -243,6 +243,9 @@ pub mod mark {
     pub const MEMORY: &str = "memory";
     /// A request was not answered in time. Value: `{"id": ID, "after_ms": N}`.
     pub const UNANSWERED: &str = "unanswered";
+    /// The port of a server that was reached at a loopback address was tried at another address of this machine. Value:
+    /// `{"address": "HOST:PORT", "open": whether an HTTP server answered there}`.
+    pub const PORT_TRIED: &str = "port-tried";
     /// More than we keep crossed; what followed was dropped. Value: a string naming the limit.
     pub const LIMIT: &str = "limit";
 }

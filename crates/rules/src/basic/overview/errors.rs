@@ -141,7 +141,7 @@ fn invalid_request(view: &View<'_>) -> Verdict {
 
 /// Whether nobody implements a method: no revision has it, and its name says that it does not exist. Any other unknown
 /// name may be a method of the server's own.
-fn is_nobodys(name: &str) -> bool {
+pub(crate) fn is_nobodys(name: &str) -> bool {
     let telling = ["no-such", "no_such", "nonexistent", "non-existent", "does-not-exist", "unknown"];
     let says_so = |segment: &str| telling.into_iter().any(|t| segment.starts_with(t));
     !method::known_ever(name) && name.split('/').any(says_so)

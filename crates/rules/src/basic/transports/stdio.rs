@@ -9,6 +9,9 @@ use crate::rule::{Rule, at, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::View;
 
+mod cancelled;
+pub(crate) mod clients;
+
 const STDIO: &[Transport] = &[Transport::Stdio];
 
 /// How long, in microseconds, a server must have been left alone before "does not exit" is said of it.
@@ -71,6 +74,20 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Calls tools, reads resources and gets prompts, and looks for requests by the server.")
         .mend("Ask for what is needed from the client in an `input_required` result instead.")
         .judge(no_requests),
+    server("stdio.cancelled-request-silent")
+        .on(STDIO)
+        .says(
+            R2026_07_28,
+            at("basic/transports/stdio", "cancellation"),
+            "For a request that was cancelled, a server MUST NOT send anything more.",
+        )
+        .timed()
+        .how(
+            "Cancels a call that is known to end well when it is let alone, and listens for longer than that takes: for an \
+             error in its place, or for progress though it never ends. A call that is finished all the same was not cancelled.",
+        )
+        .mend("Drop what a cancelled request still says: its progress, and also the error by which the work ends.")
+        .judge(cancelled::silent),
     server("stdio.exits-at-end-of-input")
         .on(STDIO)
         .says(

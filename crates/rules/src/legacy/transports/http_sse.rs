@@ -14,6 +14,13 @@ const SECTION: Anchor = at("basic/transports", "http-with-sse");
 
 /// The section's rules, in its own order.
 pub(crate) const RULES: &[Rule] = &[
+    server("sse.stream-endpoint")
+        .on(SSE)
+        .says(R2024_11_05, SECTION, "A server MUST provide an endpoint at which clients open an event stream.")
+        .gone(R2025_03_26)
+        .how("Opens streams by GET at the address where they open: each is one, not a 404, a 405 or anything else.")
+        .mend("Route GET on the stream's address for every client: answer 200 with `text/event-stream`.")
+        .judge(stream_endpoint),
     server("sse.post-endpoint")
         .on(SSE)
         .says(R2024_11_05, SECTION, "A server MUST provide an endpoint that takes messages by HTTP POST.")
@@ -55,6 +62,26 @@ pub(crate) fn endpoint<'v>(stream: &Exchange<'v>) -> Option<(usize, &'v str)> {
 fn path(uri: &str) -> &str {
     let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest.find('/').map_or("/", |slash| &rest[slash..]));
     rest.split(['?', '#']).next().unwrap_or_default()
+}
+
+fn stream_endpoint(view: &View<'_>) -> Verdict {
+    let paths: Vec<_> = streams(view).iter().map(|x| x.path()).collect();
+    let asks = |x: &Exchange<'_>| x.request_header("accept").is_none_or(|a| a.contains("text/event-stream"));
+    let gets = view.exchanges().iter().filter(|x| {
+        // Other refusals say who may open a stream, or how many there may be.
+        let answered = x.succeeded() || matches!(x.status(), Some(404 | 405 | 406 | 501));
+        x.is("GET")
+            && x.partner == Some(Party::Server)
+            && paths.contains(&x.path())
+            && answered
+            && asks(x)
+            && !foreign_origin(x)
+    });
+    Verdict::every(gets, "no stream was opened", |x| match x.status() {
+        Some(200..300) if x.is_stream() => Ok(()),
+        Some(200..300) => Err(x.header_breach("Content-Type", "a GET was answered with something else than a stream")),
+        other => Err(x.status_breach(format!("a GET was answered {}", other.unwrap_or_default()))),
+    })
 }
 
 fn post_endpoint(view: &View<'_>) -> Verdict {

@@ -28,7 +28,8 @@ pub(crate) const RULES: &[Rule] = &[
             "A server that closes the connection before it ends the stream SHOULD send a `retry` field first.",
         )
         .gone(R2026_07_28)
-        .how("Looks at resumable streams that the server closes before the response was sent.")
+        .how("Looks at resumable streams that the server closes before the response was sent, and at streams opened by GET \
+              that the server closes and then resumes.")
         .mend("Send an event with a `retry` field before closing the connection.")
         .judge(retry_before_disconnect),
     server("http.stream-carries-response")
@@ -111,6 +112,11 @@ fn resumptions<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Vec<&'a Ex
     found
 }
 
+/// Whether a stream was over only for the connection that carried it: the server took it up again where it had stopped.
+fn goes_on(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
+    resumptions(all, x).iter().any(|y| y.is_stream() && y.succeeded() && !y.told.is_empty())
+}
+
 fn stream_primed(view: &View<'_>) -> Verdict {
     let says = |block: &SseFields| block.id.is_some() || block.data.is_some() || block.event.is_some();
     let firsts = answering(view)
@@ -129,10 +135,10 @@ fn stream_primed(view: &View<'_>) -> Verdict {
 
 fn retry_before_disconnect(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
-    let cut = answering(view).into_iter().filter(|x| {
-        polls(x) && x.ended() && resumable(x) && !all_answered(x) && !any_cancelled(view, x) && !expired(&all, x)
-    });
-    Verdict::every(cut, "no resumable stream was closed before its response", |x| {
+    let unanswered = answering(view).into_iter().filter(|x| !all_answered(x) && !any_cancelled(view, x));
+    let left = all.iter().copied().filter(|x| x.is("GET") && x.is_stream() && x.succeeded() && goes_on(&all, x));
+    let cut = unanswered.chain(left).filter(|x| polls(x) && x.ended() && resumable(x) && !expired(&all, x));
+    Verdict::every(cut, "no resumable stream was closed before it was over", |x| {
         let tells = x.blocks.iter().any(|(_, b)| b.retry.as_deref().is_some_and(|r| r.parse::<u64>().is_ok()));
         let end = x.closed.map_or(x.event(), |(event, ..)| event);
         if tells { Ok(()) } else { Err(Breach::at(end, "", "closed with no `retry` field before")) }

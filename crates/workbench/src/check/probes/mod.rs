@@ -75,6 +75,8 @@ pub const PROBES: &[&Probe] = &[
     &http::envelope::BODIES,
     &http::envelope::METHODS,
     &http::envelope::BROKEN,
+    &http::exposure::CREDENTIALS,
+    &http::exposure::ADDRESS,
     &http::headers::MIRRORED,
     &http::headers::NAMES,
     &http::sessions::IDS,

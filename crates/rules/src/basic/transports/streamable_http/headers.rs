@@ -54,6 +54,16 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Sends a mirrored argument between the Base64 markers.")
         .mend("Decode `=?base64?…?=` in Mcp-Param headers before comparing.")
         .judge(|view| not_refused(view, Oddity::EncodedParam)),
+    server("http.markers-exact")
+        .on(HTTP)
+        .says(
+            R2026_07_28,
+            VALUES,
+            "The Base64 markers MUST be `=?base64?` and `?=` exactly: in another case they encode nothing.",
+        )
+        .how("Sends the name of a request that is served, in Base64, with the opening marker in upper case.")
+        .mend("Compare the markers byte by byte, and take what stands between others as it is.")
+        .judge(|view| rejected(view, misspelt_marker)),
     server("http.param-header-characters")
         .on(HTTP)
         .says(R2026_07_28, CUSTOM, "A recognized `Mcp-Param` header with invalid characters MUST be rejected.")
@@ -288,7 +298,18 @@ fn unreadable(fault: &HeaderFault) -> bool {
 
 /// Whether a header says, readably, something else than the body.
 fn readable_difference(fault: &HeaderFault) -> bool {
-    matches!(fault, HeaderFault::Differs { value, .. } if decode_value(value.trim()).is_ok())
+    let readable = matches!(fault, HeaderFault::Differs { value, .. } if decode_value(value.trim()).is_ok());
+    readable && !misspelt_marker(fault)
+}
+
+/// Whether a header would say what the body says, were its opening marker in the right case.
+fn misspelt_marker(fault: &HeaderFault) -> bool {
+    const MARKER: &str = "=?base64?";
+    let HeaderFault::Differs { value, body, .. } = fault else { return false };
+    let Some((marker, rest)) = value.trim().split_at_checked(MARKER.len()) else { return false };
+    let meant = format!("{MARKER}{rest}");
+    let says = || decode_value(&meant).is_ok_and(|said| body.as_str() == Some(&said));
+    marker != MARKER && marker.eq_ignore_ascii_case(MARKER) && says()
 }
 
 /// Requests with one fault, of that kind, are not served.

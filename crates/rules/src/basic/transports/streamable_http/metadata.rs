@@ -1,11 +1,13 @@
 //! Status codes of the modern era: versions, methods, `_meta` and capabilities that a server refuses.
 
 use serde_json::Value;
+use wire::http;
 use wire::revision::R2026_07_28;
 use wire::{Revision, Transport};
 
 use super::foreign_origin;
 use super::headers::{Posted, posted};
+use crate::basic::overview::errors::is_nobodys;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Exchange, View};
@@ -29,8 +31,11 @@ pub(crate) const RULES: &[Rule] = &[
     server("http.unknown-method-404")
         .on(HTTP)
         .says(R2026_07_28, VERSION, "A method that is not implemented MUST be answered with 404 and the error -32601.")
-        .how("Asks for methods that the server does not have and looks at the status beside the error.")
-        .mend("Set status 404 where the body carries -32601.")
+        .how(
+            "Asks for methods that the server does not have and looks at the status beside the error; and at the error \
+              itself where nobody has the method.",
+        )
+        .mend("Answer methods you do not have with status 404 and an error, code -32601.")
         .judge(unknown_method_404),
     server("http.malformed-meta-400")
         .on(HTTP)
@@ -104,11 +109,34 @@ fn modern<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
 }
 
 fn unknown_method_404(view: &View<'_>) -> Verdict {
-    let refused = modern(view).into_iter().filter(|x| x.error_code() == Some(-32601));
-    Verdict::every(refused, "no method was refused as unknown", |x| match x.status() {
-        Some(404) => Ok(()),
-        other => Err(x.status_breach(format!("-32601 came with status {}, not 404", other.unwrap_or_default()))),
+    let all = modern(view);
+    let alive = |x: &Exchange<'_>| all.iter().any(|y| y.path() == x.path() && y.served());
+    let unknown = all.iter().filter(|x| x.error_code() == Some(-32601) || nobodys(view, x) && alive(x));
+    Verdict::every(unknown.copied(), "no method that the server does not have was asked for", |x| {
+        match (x.status().unwrap_or_default(), x.error_code()) {
+            (404, Some(-32601)) => Ok(()),
+            (status, Some(-32601)) => Err(x.status_breach(format!("-32601 came with status {status}, not 404"))),
+            (status, _) if x.served() => {
+                Err(x.status_breach(format!("a method that does not exist was served, with status {status}")))
+            }
+            (status, code) => {
+                let code = code.map_or("no".to_owned(), |c| c.to_string());
+                Err(x.status_breach(format!(
+                    "a method that does not exist: status {status}, code {code}; due are 404 and -32601"
+                )))
+            }
+        }
     })
+}
+
+/// Whether a request is in order but for its method, which nobody has, and was answered over nothing else.
+fn nobodys(view: &View<'_>, x: &Exchange<'_>) -> bool {
+    let Some(request) = x.question() else { return false };
+    let named = x.request_header(http::METHOD).map(str::trim);
+    let method = request.message.method().unwrap_or_default();
+    let other = x.refused_by_http() || matches!(x.error_code(), Some(-32022..=-32020));
+    let over = x.response_to(request).is_some() || !x.succeeded() && x.is_whole(view);
+    is_nobodys(method) && view.is_in_order(request) && named == Some(method) && over && !other
 }
 
 fn malformed_meta_400(view: &View<'_>) -> Verdict {

@@ -9,7 +9,9 @@ use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Located, Verdict};
 use crate::view::{Exchange, View};
 
+pub(crate) mod clients;
 pub(crate) mod compatibility;
+mod exposure;
 pub(crate) mod headers;
 pub(crate) mod metadata;
 pub(crate) mod receiving;
@@ -44,11 +46,22 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Repeats an accepted request with an Origin under a reserved name that no one can own.")
         .mend("Answer 403 Forbidden where the Origin is not allowed.")
         .judge(origin_forbidden),
+    server("http.bound-to-loopback")
+        .on(OVER_HTTP)
+        .says(R2024_11_05, LEGACY_SECURITY, "A server that runs locally SHOULD listen on the loopback interface alone.")
+        .says(R2026_07_28, SECURITY, "A server that runs locally SHOULD listen on the loopback interface alone.")
+        .how("Reaches the server at a loopback address and tries its port at another one, at which only those answer that \
+              listen everywhere. Linux alone has such addresses.")
+        .mend("Bind to 127.0.0.1 or ::1, not to 0.0.0.0, unless told otherwise.")
+        .judge(exposure::bound_to_loopback),
     server("http.authenticated")
         .on(OVER_HTTP)
         .says(R2024_11_05, LEGACY_SECURITY, "Servers SHOULD authenticate all connections.")
         .says(R2026_07_28, SECURITY, "Servers SHOULD authenticate all connections.")
-        .unobservable("whether a server that serves everyone is meant to does not show"),
+        .how("Where we were given an `Authorization` header, leaves it out of a request. Whether a server that asks nobody \
+              for credentials ought to does not show.")
+        .mend("Check the credentials of every request before anything is done about it; answer 401 where there are none.")
+        .judge(exposure::authenticated),
     server("http.accepted-202")
         .on(HTTP)
         .says(

@@ -27,14 +27,16 @@ fn mirrored(case: &Case) -> Script<'_> {
 
 pub(in super::super) const NAMES: Probe = Probe::shared("http-mirrored-names", names).on(HTTP).era(Era::Modern);
 
-/// The name of a tool, a prompt or a resource: absent, different, encoded, badly encoded.
+/// The name of a tool, a prompt or a resource: absent, different, encoded, encoded between other markers, badly encoded.
 fn names(case: &Case) -> Script<'_> {
     Box::pin(async move {
         let Some((method, params, name)) = named(case) else { return Ok(()) };
         request(case, method, params.clone(), |o| o.without("Mcp-Name")).await?;
         request(case, method, params.clone(), |o| o.header("Mcp-Name", "proof-another-name")).await?;
         let encoded = wire::http::encode_always(&name);
+        let shouted = encoded.replacen("base64", "BASE64", 1);
         request(case, method, params.clone(), |o| o.header("Mcp-Name", encoded)).await?;
+        request(case, method, params.clone(), |o| o.header("Mcp-Name", shouted)).await?;
         request(case, method, params.clone(), |o| o.header("Mcp-Name", "=?base64?SGVs!!!bG8=?=")).await?;
         request(case, method, params, |o| o).await?;
         Ok(())

@@ -44,6 +44,7 @@ fn get(case: &Case) -> Script<'_> {
             case.connection().response(&id, case.tool_patience()).await;
         }
         case.quiet("on the GET stream", LISTENED).await;
+        come_back(case, &stream).await?;
         open(case, None).await?.abort();
         stream.abort();
         let wrong = Outgoing::bare("GET").header("Accept", "application/json");
@@ -52,6 +53,17 @@ fn get(case: &Case) -> Script<'_> {
         wrong.abort();
         Ok(())
     })
+}
+
+/// Resumes a stream that the server itself has closed meanwhile, as its client would.
+async fn come_back(case: &Case, stream: &Exchange) -> Result<(), Halt> {
+    let last = stream.events().into_iter().rev().find_map(|block| block.id.filter(|id| !id.is_empty()));
+    if let (Some(_), Some(last)) = (stream.closed(), last) {
+        let rest = open(case, Some(&last)).await?;
+        rest.finished(PROMPT).await;
+        rest.abort();
+    }
+    Ok(())
 }
 
 pub(in super::super) const RESUME: Probe = Probe::fresh("http-resume", resume).on(HTTP).era(Era::Legacy);

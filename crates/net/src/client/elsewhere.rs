@@ -1,0 +1,55 @@
+//! Whether a server that was reached at a loopback address listens at other addresses of the machine too. Nothing of MCP is
+//! said there, and nothing that the user gave us goes there.
+
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use url::{Host, Url};
+use wire::trace::mark;
+
+use super::http::Http;
+
+/// How much of an answer is read: its first line is enough.
+const HEAD: u64 = 64;
+
+/// Tries the port at `address` and writes the outcome down, if there is one.
+pub(crate) async fn try_port(http: &Arc<Http>, address: IpAddr, patience: Duration) {
+    let Some(host) = local(&http.address.url) else { return };
+    let place = SocketAddr::new(address, http.address.url.port_or_known_default().unwrap_or(80));
+    if let Ok(Some(open)) = timeout(patience, is_open(place, &host)).await {
+        http.channel.mark(mark::PORT_TRIED, json!({ "address": place.to_string(), "open": open }));
+    }
+}
+
+/// The host and port as a `Host` header has them, where the server is on loopback and speaks plainly.
+fn local(url: &Url) -> Option<String> {
+    let loopback = match url.host()? {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(ip) => ip.is_loopback(),
+        Host::Ipv6(ip) => ip.is_loopback(),
+    };
+    let port = url.port_or_known_default()?;
+    (loopback && url.scheme() == "http").then(|| format!("{}:{port}", url.host_str().unwrap_or_default()))
+}
+
+/// Whether an HTTP server answers there; `None` where something else does, or one that only stands in the way: a gateway
+/// that takes every connection and finds nobody behind it.
+async fn is_open(place: SocketAddr, host: &str) -> Option<bool> {
+    let mut stream = match TcpStream::connect(place).await {
+        Ok(stream) => stream,
+        Err(error) => return (error.kind() == ErrorKind::ConnectionRefused).then_some(false),
+    };
+    let request = format!("GET /proofhouse-no-such-path HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.ok()?;
+    let mut answer = Vec::new();
+    // An answer that breaks off may still have said enough.
+    let _ = stream.take(HEAD).read_to_end(&mut answer).await;
+    let status = String::from_utf8_lossy(&answer).split(' ').nth(1)?.parse::<u16>().ok()?;
+    (answer.starts_with(b"HTTP/1.") && status < 500).then_some(true)
+}

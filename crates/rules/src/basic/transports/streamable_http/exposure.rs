@@ -1,0 +1,47 @@
+//! Who can reach a server: from which addresses, and with which credentials.
+
+use wire::trace::mark;
+
+use super::{foreign_origin, only_errors};
+use crate::verdict::{Breach, Verdict};
+use crate::view::{Exchange, View};
+
+/// At which addresses of this machine the server's port was tried is told by marks: the wire does not show it.
+pub(super) fn bound_to_loopback(view: &View<'_>) -> Verdict {
+    let tried = view.marks(mark::PORT_TRIED).filter_map(|(event, mark)| {
+        let address = mark.value.get("address")?.as_str()?;
+        Some((event, (address, mark.value.get("open")?.as_bool()?)))
+    });
+    Verdict::every(tried, "the server was not reached at a loopback address, or tried at no other", |t| {
+        let &(event, (address, open)) = t;
+        if !open {
+            return Ok(());
+        }
+        let why = format!("reached at a loopback address, the server answers at {} too", address.escape_debug());
+        Err(Breach::at(event, "", why))
+    })
+}
+
+fn taken(x: &Exchange<'_>) -> bool {
+    x.succeeded() && !only_errors(x)
+}
+
+/// Requests without credentials that are, for all else, like one with them that was taken.
+fn bare<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
+    let posts = || {
+        let all = view.endpoint_exchanges().into_iter();
+        all.filter(|x| x.is("POST") && !x.asked.is_empty() && x.status().is_some() && !foreign_origin(x))
+    };
+    let credentials = |x: &Exchange<'_>| x.request_header("authorization").is_some();
+    let asks = |x: &Exchange<'v>| x.asked.first().and_then(|s| s.message.method());
+    let named: Vec<_> = posts().filter(|x| credentials(x) && taken(x)).collect();
+    let alike = |x: &Exchange<'v>| named.iter().any(|y| y.path() == x.path() && asks(y) == asks(x));
+    let told = |x: &Exchange<'_>| !matches!(x.status(), Some(300..=399 | 408 | 429 | 500..));
+    posts().filter(|x| !credentials(x) && told(x) && alike(x)).collect()
+}
+
+pub(super) fn authenticated(view: &View<'_>) -> Verdict {
+    Verdict::every(bare(view), "no request went without credentials that is taken with them", |x| {
+        if taken(x) { Err(x.status_breach("taken without the credentials that other requests have")) } else { Ok(()) }
+    })
+}
