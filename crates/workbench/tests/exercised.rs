@@ -69,6 +69,7 @@ const GAPS: &[Gap] = &[
         "no revision but 2024-11-05 has this transport: it can offer no older one",
     ),
     gap("lifecycle.version-error", LEGACY, "the reference server offers another version instead of refusing"),
+    gap("logging.no-credentials", &["stdio *", "sse *", "ws *"], "the client sends no credential there"),
     gap("meta.baggage", MODERN, NO_TRACES),
     gap("meta.traceparent", MODERN, NO_TRACES),
     gap("meta.tracestate", MODERN, NO_TRACES),

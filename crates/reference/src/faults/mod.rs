@@ -11,6 +11,7 @@ mod headers;
 mod http;
 mod lifecycle;
 mod lists;
+mod logging;
 mod meta;
 mod patterns;
 mod prompts;
@@ -221,7 +222,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 17] = [
+const FAMILIES: [&[Fault]; 18] = [
     base::FAULTS,
     errors::FAULTS,
     meta::FAULTS,
@@ -232,6 +233,7 @@ const FAMILIES: [&[Fault]; 17] = [
     prompts::FAULTS,
     completion::FAULTS,
     lists::FAULTS,
+    logging::FAULTS,
     patterns::FAULTS,
     rounds::FAULTS,
     stdio::FAULTS,
