@@ -75,6 +75,7 @@ const GAPS: &[Gap] = &[
         &["* 2025-*"],
         "the reference server waits for its client as long as that is there",
     ),
+    gap("logging.no-credentials", &["stdio *", "sse *", "ws *"], "the client sends no credential there"),
     gap("meta.baggage", MODERN, NO_TRACES),
     gap("meta.traceparent", MODERN, NO_TRACES),
     gap("meta.tracestate", MODERN, NO_TRACES),
@@ -86,6 +87,7 @@ const GAPS: &[Gap] = &[
         &["* 2025-11-25", "* 2026-07-28"],
         "the reference server gives its client's model no tools",
     ),
+    gap("tools.inputs-validated", &["* 2024-11-05"], "no tool can say there that it only reads, so none is called"),
     gap("versioning.initialize-told-versions", MODERN, "the reference server serves the legacy era too"),
 ];
 

@@ -45,6 +45,19 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
+    fault(
+        "completion-unchecked",
+        "completion.inputs-validated",
+        "a completion without `ref`, or of a kind that does not exist, is answered with values",
+        Kind::Answers(|asked, answer| {
+            let kind = asked.param("ref")["type"].as_str();
+            if asked.is(COMPLETE) && answer.get("error").is_some() && !kind.is_some_and(|kind| kind.ends_with("prompt"))
+            {
+                *answer = none(asked);
+                answer["result"]["completion"]["values"] = json!(["one"]);
+            }
+        }),
+    ),
 ];
 
 fn none(asked: &Asked) -> Value {

@@ -66,6 +66,12 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern()
     .stdio(),
     fault(
+        "internal-error-code",
+        "errors.internal-error",
+        "an internal error has a code of the server's own",
+        Kind::Errors("resources/read", |answer| recode(answer, -32603, -31999)),
+    ),
+    fault(
         "capabilities-listed-as-array",
         "shape.errors",
         "an error lists the capabilities that a client lacks in an array",

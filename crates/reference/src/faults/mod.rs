@@ -11,6 +11,7 @@ mod headers;
 mod http;
 mod lifecycle;
 mod lists;
+mod logging;
 mod meta;
 mod patterns;
 mod prompts;
@@ -229,7 +230,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 17] = [
+const FAMILIES: [&[Fault]; 18] = [
     base::FAULTS,
     errors::FAULTS,
     meta::FAULTS,
@@ -240,6 +241,7 @@ const FAMILIES: [&[Fault]; 17] = [
     prompts::FAULTS,
     completion::FAULTS,
     lists::FAULTS,
+    logging::FAULTS,
     patterns::FAULTS,
     rounds::FAULTS,
     stdio::FAULTS,

@@ -32,6 +32,14 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Results(GET, |answer| each(answer, "resource", |content| content["resource"]["uri"] = json!("no uri"))),
     ),
     fault(
+        "prompt-resource-untyped",
+        "prompts.embedded-media-type",
+        "a resource embedded in a prompt names no media type",
+        Kind::Results(GET, |answer| {
+            each(answer, "resource", |content| drop_member(&mut content["resource"], "mimeType"));
+        }),
+    ),
+    fault(
         "prompt-resource-empty",
         "prompts.embedded-content",
         "a resource embedded in a prompt has neither text nor blob",

@@ -98,6 +98,18 @@ pub(super) const FAULTS: &[Fault] = &[
         |tool| mirror(tool, json!({ "x": { "type": "object", "x-mcp-header": "Region" } })),
     ),
     headed(
+        "param-header-unsafe",
+        "tools.header-integers-safe",
+        "a tool mirrors an integer whose default no double can hold",
+        |tool| {
+            let x = json!({ "type": "integer", "default": 9_007_199_254_740_993_i64, "x-mcp-header": "Region" });
+            mirror(tool, json!({ "x": x }));
+        },
+    ),
+    headed("param-header-of-password", "tools.header-not-sensitive", "a tool mirrors a password", |tool| {
+        mirror(tool, json!({ "password": { "type": "string", "x-mcp-header": "Pass" } }));
+    }),
+    headed(
         "param-header-in-items",
         "tools.header-places-reachable",
         "a tool mirrors a parameter within a list",
@@ -178,6 +190,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .since(R2025_11_25),
+    fault(
+        "inputs-unchecked",
+        "tools.inputs-validated",
+        "a call with arguments of the wrong type succeeds",
+        Kind::Answers(|_, answer| {
+            let text = answer.pointer("/result/content/0/text").and_then(Value::as_str);
+            if text.is_some_and(|text| text.starts_with("Invalid arguments")) {
+                answer["result"]["content"] = json!([{ "type": "text", "text": "Done" }]);
+                drop_member(&mut answer["result"], "isError");
+            }
+        }),
+    ),
     fault(
         "invalid-input-error",
         "tools.invalid-input-reported",

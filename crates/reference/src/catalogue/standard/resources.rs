@@ -1,5 +1,7 @@
-//! The standard resources: texts, an image, one that changes, one that comes and goes, and two templates.
+//! The standard resources: texts, an image, one that changes, one that comes and goes, and three templates, one of
+//! which fails.
 
+use net::service::RpcError;
 use serde_json::{Value, json};
 
 use super::PNG;
@@ -50,7 +52,15 @@ pub(super) fn templates() -> Vec<Template> {
             .told("City", "Tells of a city and its country")
             .completed("country", countries())
             .completed("city", cities()),
+        broken(),
     ]
+}
+
+/// What an internal error looks like.
+fn broken() -> Template {
+    let refusal = RpcError::internal("Internal error: this resource cannot be read, on purpose");
+    let template = Template::new("proof://broken/{part}", "broken", "text/plain", |_| None);
+    Template { refusal: Some(refusal), ..template.told("Broken", "Fails whenever it is read") }
 }
 
 /// Letters, digits and hyphens: what needs no decoding.

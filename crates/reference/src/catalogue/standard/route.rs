@@ -8,7 +8,7 @@ use crate::catalogue::{Invocation, Outcome, Tool};
 pub(super) fn tool() -> Tool {
     let properties = json!({
         "region": { "type": "string", "description": "Where to route to", "x-mcp-header": "Region" },
-        "shard": { "type": "integer", "description": "Which part of it", "x-mcp-header": "Shard" },
+        "shard": { "type": "integer", "description": "Which part of it", "minimum": 0, "maximum": 1023, "x-mcp-header": "Shard" },
     });
     Tool::now("route", "Tells the region a call was routed to by its header", |_, invocation| run(invocation))
         .titled("Route")

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
-use crate::rule::{Anchor, Rule, at, server};
+use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{PROMPTS, capability};
 use crate::verdict::{Kept, Verdict};
@@ -45,6 +45,13 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks for `notifications/prompts/list_changed`, and for `prompts.listChanged` among the declared capabilities.")
         .mend("Declare `prompts: {\"listChanged\": true}`, or send no such notification.")
         .judge(|view| capability(view, "prompts.listChanged", view.notifications(PROMPTS.changed))),
+    client("prompts.only-where-declared")
+        .says(
+            R2024_11_05,
+            at("server/prompts", "implementation-considerations"),
+            "A client SHOULD ask for prompts only where the server declared `prompts`.",
+        )
+        .declared(),
     server("prompts.injection-prevented")
         .says(
             R2024_11_05,

@@ -1,10 +1,10 @@
 //! `server/prompts#promptmessage`: what the messages of a prompt hold.
 
 use serde_json::Value;
-use wire::revision::{R2024_11_05, R2025_03_26};
+use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 
 use crate::content::{is_base64, is_media_type, uri_fault};
-use crate::rule::{Anchor, Rule, at, server};
+use crate::rule::{Anchor, Rule, at, client, server};
 use crate::verdict::Verdict;
 use crate::view::{Said, View};
 
@@ -24,11 +24,24 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Reads `data` and `mimeType` of all audio in the messages of prompts.")
         .mend("Encode the bytes as Base64 without a `data:` prefix, and name a media type such as `audio/wav`.")
         .judge(|view| media(view, "audio")),
+    client("prompts.links-taken")
+        .says(
+            R2026_07_28,
+            at("server/prompts", "resource-links"),
+            "The messages of a prompt MAY have links to resources: the client goes on with them.",
+        )
+        .declared(),
     server("prompts.embedded-uri")
         .says(R2024_11_05, EMBEDDED, "A resource embedded in a prompt MUST have a valid URI.")
         .how("Reads the URI of every resource embedded in the messages of prompts.")
         .mend("Give the resource an absolute URI, with a scheme of your own if need be.")
         .judge(embedded_uri),
+    server("prompts.embedded-media-type")
+        .says(R2024_11_05, EMBEDDED, "A resource embedded in a prompt MUST name its media type.")
+        .how("Reads `mimeType` of every resource embedded in the messages of prompts: it must be there and have the form of \
+              a media type.")
+        .mend("Name the media type: `text/plain` for plain text, `application/octet-stream` where nothing is known.")
+        .judge(embedded_media_type),
     server("prompts.embedded-content")
         .says(R2024_11_05, EMBEDDED, "A resource embedded in a prompt MUST have text or a Base64 blob.")
         .how("Looks for `text` or a Base64 `blob` in every resource embedded in the messages of prompts.")
@@ -78,6 +91,18 @@ fn embedded_uri(view: &View<'_>) -> Verdict {
             None => Some("there is no URI".to_owned()),
         };
         (said.event, fault.map_or(Ok(()), |why| Err(said.breach(format!("{pointer}/uri"), why))))
+    });
+    Verdict::of(judged, "no prompt with an embedded resource was seen")
+}
+
+fn embedded_media_type(view: &View<'_>) -> Verdict {
+    let judged = embedded(view).into_iter().map(|(said, pointer, resource)| {
+        let kept = match resource.get("mimeType").map(|named| named.as_str().is_some_and(is_media_type)) {
+            Some(true) => Ok(()),
+            Some(false) => Err(said.breach(format!("{pointer}/mimeType"), "there is no valid media type")),
+            None => Err(said.breach(pointer, "the media type is not named")),
+        };
+        (said.event, kept)
     });
     Verdict::of(judged, "no prompt with an embedded resource was seen")
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 
 use crate::content::{is_base64, scheme, uri_fault};
-use crate::rule::{Anchor, Rule, at, server};
+use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items};
 use crate::verdict::Verdict;
 use crate::view::{Call, View};
@@ -15,6 +15,13 @@ const SECURITY: Anchor = at("server/resources", "security-considerations");
 
 /// The rules, in the page's order.
 pub(crate) const RULES: &[Rule] = &[
+    client("resources.several-contents-taken")
+        .says(
+            R2026_07_28,
+            at("server/resources", "reading-resources"),
+            "A server MAY answer one read with several contents: the client goes on with them.",
+        )
+        .declared(),
     server("resources.custom-schemes-valid")
         .says(
             R2025_06_18,

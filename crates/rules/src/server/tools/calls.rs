@@ -1,6 +1,7 @@
 //! `server/tools#error-handling` and `#security-considerations`: what becomes of calls that cannot be served.
 
 use serde_json::{Value, json};
+use wire::Kind;
 use wire::revision::{R2024_11_05, R2025_11_25};
 
 use crate::rule::{Anchor, Rule, at, server};
@@ -53,7 +54,12 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(invalid_input_reported),
     server("tools.inputs-validated")
         .says(R2024_11_05, SECURITY, "A server MUST validate what its tools are called with.")
-        .unobservable("the wire cannot tell a validated input from a lucky one"),
+        .needs("tools")
+        .how("Looks at calls of listed tools with an argument of a type that its schema refuses and that no reading of it \
+              makes right, such as an object for a text: they must not succeed. A result that speaks of an error without \
+              `isError` is let pass here, and so are further arguments, bounds and formats.")
+        .mend("Check the arguments against the `inputSchema` before the tool runs, and report what does not fit.")
+        .judge(inputs_validated),
     server("tools.access-controlled")
         .says(R2024_11_05, SECURITY, "A server MUST control access to its tools.")
         .unobservable("who may do what is the server's own policy"),
@@ -122,6 +128,68 @@ fn malformed_refused(view: &View<'_>) -> Verdict {
             _ => Ok(()),
         }
     })
+}
+
+/// The first argument that is of another type than the schema says, where nobody could take it for one that fits.
+fn mistyped<'v>(schema: &Value, arguments: &'v Value) -> Option<&'v str> {
+    // What stands beside a reference counts in some dialects and not in others.
+    let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
+    let mistyped = |(name, value): &(&String, &Value)| {
+        properties
+            .get(*name)
+            .and_then(|property| property.get("type")?.as_str())
+            .is_some_and(|due| is_beyond(due, value))
+    };
+    arguments.as_object()?.iter().find(mistyped).map(|(name, _)| name.as_str())
+}
+
+/// Whether `value` is no `due` by any reading: servers may take `"1"` for a number, `1` for a text, one item for a list.
+fn is_beyond(due: &str, value: &Value) -> bool {
+    let composed = value.is_object() || value.is_array();
+    match due {
+        "string" | "boolean" => composed,
+        "number" | "integer" => {
+            composed || value.as_str().is_some_and(|text| !text.contains(|c: char| c.is_ascii_digit()))
+        }
+        "object" => value.as_str().is_some_and(|text| !text.trim_start().starts_with('{')),
+        _ => false,
+    }
+}
+
+/// Words by which a result tells of an error though it does not say so with `isError`.
+const TROUBLE: [&str; 10] =
+    ["error", "invalid", "must be", "required", "expect", "fail", "cannot", "unable", "missing", "wrong"];
+
+fn speaks_of_trouble(result: &Value) -> bool {
+    let blocks = result.get("content").and_then(Value::as_array).into_iter().flatten();
+    let mut texts = blocks.filter_map(|block| Some(block.get("text")?.as_str()?.to_lowercase()));
+    texts.any(|text| TROUBLE.iter().any(|word| text.contains(word)))
+}
+
+fn inputs_validated(view: &View<'_>) -> Verdict {
+    let tools = Catalogue::of(view, &TOOLS);
+    // What the server asks its client between a call and its answer may have been for what was wrong.
+    let asks: Vec<usize> =
+        view.theirs().filter(|said| said.message.kind() == Kind::Request).map(|said| said.event).collect();
+    let asked_back = |from: usize, to: usize| asks.get(asks.partition_point(|&e| e < from)).is_some_and(|&e| e < to);
+    let judged = view.calls("tools/call").filter(|call| view.is_weighed(call)).filter_map(|call| {
+        let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
+        let arguments = params(&call)?.get("arguments")?;
+        let argument = mistyped(schema, arguments).filter(|_| matches!(fit(schema, arguments), Fit::No(..)))?;
+        let response = call.response?;
+        let refused = call.error_code() == Some(-32602);
+        let failed = call.result().is_some_and(|result| result.get("isError").is_some_and(|error| error == true));
+        if refused || failed {
+            return Some((response.event, Ok(())));
+        }
+        // An interim result or a task may still come to nothing.
+        let result = call.result().filter(|result| result.get("content").is_some() && result.get("task").is_none())?;
+        let final_word = result.get("resultType").is_none_or(|kind| kind == "complete");
+        let alone = !asked_back(call.request.event, response.event) && !speaks_of_trouble(result);
+        let why = || format!("the argument `{}` is of another type than the schema says", argument.escape_debug());
+        (final_word && alone).then(|| (response.event, Err(response.breach("/result", why()))))
+    });
+    Verdict::of(judged, "no listed tool was called with an argument of a wrong type")
 }
 
 fn invalid_input_reported(view: &View<'_>) -> Verdict {

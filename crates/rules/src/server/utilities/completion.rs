@@ -3,13 +3,14 @@
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_03_26};
 
-use crate::rule::{Anchor, Rule, at, safety, server};
+use crate::rule::{Anchor, Rule, at, client, safety, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, PROMPTS};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
 const ERRORS: Anchor = at("server/utilities/completion", "error-handling");
+const CONSIDERATIONS: Anchor = at("server/utilities/completion", "implementation-considerations");
 const SECURITY: Anchor = at("server/utilities/completion", "security");
 
 /// The page's rules, in its own order.
@@ -68,9 +69,26 @@ pub(crate) const RULES: &[Rule] = &[
               or value.")
         .mend("Check the parameters and answer -32602.")
         .judge(missing_arguments),
+    client("completion.requests-debounced")
+        .says(
+            R2024_11_05,
+            CONSIDERATIONS,
+            "A client SHOULD wait for a pause before it asks for completions of what is being typed.",
+        )
+        .declared(),
+    client("completion.partial-results-taken")
+        .says(
+            R2024_11_05,
+            CONSIDERATIONS,
+            "A client SHOULD get along with completions that are missing, refused or not all there.",
+        )
+        .declared(),
     server("completion.inputs-validated")
         .says(R2024_11_05, SECURITY, "A server MUST validate what it is asked to complete.")
-        .unobservable("the wire cannot tell a validated input from a lucky one"),
+        .how("Looks at requests that do not say what they are about (no `ref`, one of a kind that does not exist, no name of \
+              an argument): they must not be answered with suggestions. An empty list is let pass here.")
+        .mend("Refuse a request whose `ref` or `argument` is not whole with -32602.")
+        .judge(inputs_validated),
     server("completion.rate-limited")
         .says(R2024_11_05, SECURITY, "A server MUST limit the rate of completions.")
         .unobservable("no figure is given, so that no number of served requests is too many"),
@@ -170,4 +188,31 @@ fn missing_arguments(view: &View<'_>) -> Verdict {
         refusal(&call, -32602, &format!("a request without a whole `{lacking}` is answered with a result"))
     });
     Verdict::of(judged, "no completion request lacked anything")
+}
+
+/// Whether a request leaves open what is to be completed.
+fn is_about_nothing(call: &Call<'_>) -> bool {
+    let member =
+        |outer: &str, inner: &str| call.request.message.params().and_then(|p| p.get(outer)?.get(inner)?.as_str());
+    let known = member("ref", "type").is_some_and(|kind| matches!(kind, "ref/prompt" | "ref/resource"));
+    !known || member("argument", "name").is_none()
+}
+
+/// Since 2025-03-26 a server says whether it completes; before, its refusals tell nothing unless it also completes.
+fn inputs_validated(view: &View<'_>) -> Verdict {
+    let declares = view.revision().at_least(R2025_03_26);
+    if declares && view.server_capabilities().is_some() && view.capability("completions").is_none() {
+        return Verdict::NotApplicable("the server does not declare `completions`".to_owned());
+    }
+    let completes = declares || view.results("completion/complete").any(|(_, result)| values(result).is_some());
+    let judged = calls(view).into_iter().filter(is_about_nothing).filter_map(|call| {
+        let response = call.response?;
+        if call.error_code() == Some(-32602) {
+            return completes.then_some((response.event, Ok(())));
+        }
+        let suggested = call.result().and_then(values).is_some_and(|values| !values.is_empty());
+        let why = "a request that does not say what to complete is answered with suggestions";
+        suggested.then(|| (response.event, Err(response.breach("/result/completion/values", why))))
+    });
+    Verdict::of(judged, "no completion request left open what it was about, or none was refused")
 }

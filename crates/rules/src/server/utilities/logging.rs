@@ -11,7 +11,6 @@ use crate::view::{Call, Said, View};
 
 const PER_REQUEST: Anchor = at("server/utilities/logging", "per-request-log-level");
 const ERRORS: Anchor = at("server/utilities/logging", "error-handling");
-const SECURITY: Anchor = at("server/utilities/logging", "security");
 
 /// The levels of RFC 5424, mildest first.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
@@ -27,6 +26,17 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks for `notifications/message`, and for `logging` among the declared capabilities.")
         .mend("Declare `logging: {}`, or log to stderr.")
         .judge(|view| listing::capability(view, "logging", messages(view))),
+    server("logging.level-accepted")
+        .says(
+            R2024_11_05,
+            at("server/utilities/logging", "setting-log-level"),
+            "A client MAY set the least level of messages: a server that declares `logging` takes any of the eight.",
+        )
+        .gone(R2026_07_28)
+        .needs("logging")
+        .how("Looks at the answers to `logging/setLevel` with a level that exists: the method should be known.")
+        .mend("Serve `logging/setLevel`, or do not declare `logging`.")
+        .judge(accepted),
     server("logging.level-honoured")
         .says(
             R2024_11_05,
@@ -65,16 +75,19 @@ pub(crate) const RULES: &[Rule] = &[
               the level is none of the eight.")
         .mend("Check the level and answer -32602 (invalid params).")
         .judge(invalid_refused),
-    server("logging.nothing-secret")
-        .says(R2024_11_05, SECURITY, "Log messages MUST NOT hold credentials, personal data or what helps an attack.")
-        .unobservable("what is secret cannot be told from the text alone"),
 ];
 
 fn severity(level: &str) -> Option<usize> {
     LEVELS.iter().position(|known| *known == level)
 }
 
-fn messages<'v>(view: &View<'v>) -> Vec<Said<'v>> {
+/// Whether there is such a level.
+pub(in crate::server) fn is_level(level: &str) -> bool {
+    severity(level).is_some()
+}
+
+/// Every log message.
+pub(super) fn messages<'v>(view: &View<'v>) -> Vec<Said<'v>> {
     view.notifications("notifications/message").filter(|said| view.current(*said)).collect()
 }
 
@@ -84,6 +97,21 @@ fn level<'v>(said: &Said<'v>) -> Option<&'v str> {
 
 fn meta<'v>(said: &Said<'v>, name: &str) -> Option<&'v Value> {
     said.message.params()?.get("_meta")?.get(format!("io.modelcontextprotocol/{name}"))
+}
+
+/// Other refusals than of the method itself have reasons of their own.
+fn accepted(view: &View<'_>) -> Verdict {
+    let judged = view.calls("logging/setLevel").filter(|call| view.is_weighed(call)).filter_map(|call| {
+        severity(call.request.message.params()?.get("level")?.as_str()?)?;
+        let response = call.response?;
+        let why = "`logging` is declared, and its method is not known";
+        match call.error_code() {
+            None => Some((response.event, Ok(()))),
+            Some(-32601) => Some((response.event, Err(response.breach("/error/code", why)))),
+            Some(_) => None,
+        }
+    });
+    Verdict::of(judged, "no level that exists was set")
 }
 
 fn honoured(view: &View<'_>) -> Verdict {

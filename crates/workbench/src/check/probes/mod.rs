@@ -85,6 +85,7 @@ pub const PROBES: &[&Probe] = &[
     &http::sessions::VERSION,
     &http::streams::CUT,
     &http::arguments::ARGUMENTS,
+    &http::credentials::LOGGED,
     &http::older::OLDER_CLIENTS,
     &sse::ORIGINS,
     &strain::LARGE,

@@ -131,6 +131,8 @@ fn completion(case: &Case) -> Script<'_> {
             let unknown = json!({ "type": "ref/prompt", "name": "proof-no-such-prompt" });
             case.request("completion/complete", json!({ "ref": unknown, "argument": argument })).await?;
             case.request("completion/complete", json!({ "argument": argument })).await?;
+            let no_kind = json!({ "type": "ref/proof-no-such-kind", "name": "proof" });
+            case.request("completion/complete", json!({ "ref": no_kind, "argument": argument })).await?;
         }
         Ok(())
     })

@@ -1,0 +1,111 @@
+//! `server/utilities/logging#security` and `#implementation-considerations`: what stands in log messages.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use wire::Party;
+use wire::revision::R2024_11_05;
+use wire::trace::{Content, header};
+
+use super::logging::messages;
+use crate::rule::{Anchor, Rule, at, server};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Said, View};
+
+const CONSIDERATIONS: Anchor = at("server/utilities/logging", "implementation-considerations");
+const SECURITY: Anchor = at("server/utilities/logging", "security");
+
+/// The rules, in the page's order.
+pub(crate) const RULES: &[Rule] = &[
+    server("logging.logger-names-consistent")
+        .says(R2024_11_05, CONSIDERATIONS, "A logger SHOULD have the same name in all of its messages.")
+        .how("Compares the `logger` of all log messages: two that differ in letter case, spaces, dashes or underscores alone \
+              are one logger under two names.")
+        .mend("Name each logger in one place.")
+        .judge(consistent),
+    server("logging.no-credentials")
+        .says(R2024_11_05, SECURITY, "Log messages MUST NOT hold credentials or secrets.")
+        .how("Looks in log messages for the very credential that the client sent in `Authorization` before, and for private \
+              keys. Other secrets cannot be told from the text alone.")
+        .mend("Leave request headers out of what is logged, or blacken them first.")
+        .judge(no_credentials),
+    server("logging.nothing-secret")
+        .says(R2024_11_05, SECURITY, "Log messages MUST NOT hold personal data or what helps an attack.")
+        .unobservable("what is personal, or helps an attack, cannot be told from the text alone"),
+];
+
+/// A logger's name without what two spellings of it may differ in.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !c.is_whitespace() && !"-_".contains(*c)).flat_map(char::to_lowercase).collect()
+}
+
+fn consistent(view: &View<'_>) -> Verdict {
+    let mut spelt: BTreeMap<String, &str> = BTreeMap::new();
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    for said in messages(view) {
+        let Some(name) = said.message.params().and_then(|p| p.get("logger")?.as_str()) else { continue };
+        match spelt.insert(plain(name), name) {
+            None => {}
+            Some(before) if before == name => judged.push((said.event, Ok(()))),
+            Some(before) => {
+                let why = format!("`{}` was called `{}` before", name.escape_debug(), before.escape_debug());
+                judged.push((said.event, Err(said.breach("/params/logger", why))));
+            }
+        }
+    }
+    Verdict::of(judged, "no logger sent two messages")
+}
+
+/// How long a credential must be to stand in no text by chance.
+const LEAST: usize = 12;
+
+/// The credentials that the client sent in `Authorization`, each with the event that had it first.
+fn credentials<'v>(view: &View<'v>) -> BTreeMap<&'v str, usize> {
+    let sent = |(event, frame): (usize, &'v wire::trace::Frame)| match &frame.content {
+        Content::Request { headers, .. } if frame.from == Party::Client && frame.to == Party::Server => {
+            let value = header(headers, "authorization")?.trim();
+            let credential = value.split_once(' ').map_or(value, |(_, credential)| credential.trim());
+            (credential.len() >= LEAST).then_some((credential, event))
+        }
+        _ => None,
+    };
+    // The last to come in stays: the first of the trace.
+    view.frames().rev().filter_map(sent).collect()
+}
+
+fn no_credentials(view: &View<'_>) -> Verdict {
+    let credentials = credentials(view);
+    let judged = messages(view).into_iter().filter_map(|said| {
+        let texts = texts(&said);
+        let has = |needle: &str| texts.iter().any(|text| text.contains(needle));
+        let mut known = credentials.iter().filter(|(_, event)| **event < said.event).peekable();
+        if texts.iter().any(|text| is_private_key(text)) {
+            return Some((said.event, Err(said.breach("/params/data", "a private key stands in a log message"))));
+        }
+        known.peek()?;
+        let why = "the credential that the client sent stands in a log message";
+        let told = known.any(|(credential, _)| has(credential));
+        Some((said.event, if told { Err(said.breach("/params/data", why)) } else { Ok(()) }))
+    });
+    Verdict::of(judged, "no log message came after the client had sent a credential")
+}
+
+/// Every string in a message's `data` and `logger`.
+fn texts<'v>(said: &Said<'v>) -> Vec<&'v str> {
+    let mut found = Vec::new();
+    let mut left: Vec<&Value> = said.message.params().into_iter().collect();
+    while let Some(value) = left.pop() {
+        match value {
+            Value::String(text) => found.push(text.as_str()),
+            Value::Array(items) => left.extend(items),
+            Value::Object(members) => left.extend(members.values()),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn is_private_key(text: &str) -> bool {
+    let head = text.split_once("-----BEGIN ").and_then(|(_, rest)| rest.split_once("-----"));
+    head.is_some_and(|(kind, body)| kind.ends_with("PRIVATE KEY") && body.trim().len() >= LEAST)
+}
