@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::client::{Address, Command, HttpAddress, Limits};
+use net::server::http::{self, Bearer};
 use reference::faults::{self, Fault};
 use rules::Level;
 use tokio::sync::Semaphore;
@@ -28,11 +29,15 @@ const SERVE: &str = "--serve-the-reference-server";
 const SERVERS: usize = 48;
 const CHILDREN: usize = 8;
 
-type Place = (Transport, Revision);
+/// Where, and whether the server demands a token.
+type Place = (Transport, Revision, bool);
+
+/// The token, where it does.
+const TOKEN: &str = "the-token-of-this-test";
 
 /// Where a fault is played.
 fn place(fault: &Fault) -> Place {
-    (fault.transport.unwrap_or(Transport::StreamableHttp), fault.until)
+    (fault.transport.unwrap_or(Transport::StreamableHttp), fault.until, fault.token)
 }
 
 async fn findings(target: Address, revision: Revision, selection: Selection) -> Vec<Finding> {
@@ -61,17 +66,27 @@ async fn findings(target: Address, revision: Revision, selection: Selection) -> 
 }
 
 /// Judges the reference server with the faults given.
-async fn judged(faults: Vec<&'static Fault>, (transport, revision): Place, selection: Selection) -> Vec<Finding> {
+async fn judged(
+    faults: Vec<&'static Fault>,
+    (transport, revision, token): Place,
+    selection: Selection,
+) -> Vec<Finding> {
     if transport == Transport::Stdio {
         let itself = std::env::current_exe().expect("this program finds itself");
         let names = faults.iter().map(|fault| fault.name);
         let command = Command::new(itself.to_string_lossy(), std::iter::once(SERVE).chain(names));
         return findings(Address::Stdio(command), revision, selection).await;
     }
-    let options = reference::Options { faults, ..reference::Options::default() };
+    let bearer = if token { Bearer::new(TOKEN) } else { None };
+    let http = http::Options { bearer, ..http::Options::default() };
+    let options = reference::Options { faults, http, ..reference::Options::default() };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.expect("a port is free");
     let url = url::Url::parse(&format!("http://{}/mcp", server.local_addr())).expect("an address makes a URL");
-    findings(Address::Http(HttpAddress::new(url)), revision, selection).await
+    let mut address = HttpAddress::new(url);
+    if token {
+        address.headers.push(("Authorization".to_owned(), format!("Bearer {TOKEN}")));
+    }
+    findings(Address::Http(address), revision, selection).await
 }
 
 fn by_rules<'r>(rules: impl Iterator<Item = &'r str>) -> Selection {
@@ -135,7 +150,7 @@ const UNSEEN_WITHOUT: [(&str, &str); 3] = [
 
 async fn play(faults: &[&'static Fault], all_rules: bool) -> Vec<String> {
     let (servers, children) = (Arc::new(Semaphore::new(SERVERS)), Arc::new(Semaphore::new(CHILDREN)));
-    let permits = move |(transport, _): Place| {
+    let permits = move |(transport, ..): Place| {
         Arc::clone(if transport == Transport::Stdio { &children } else { &servers }).acquire_owned()
     };
     let mut faultless = JoinSet::new();

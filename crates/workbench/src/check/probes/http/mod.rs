@@ -1,6 +1,7 @@
 //! Streamable HTTP: what the envelope says and what it should not.
 
 pub(super) mod arguments;
+pub(super) mod authorization;
 pub(super) mod envelope;
 pub(super) mod headers;
 pub(super) mod older;
