@@ -29,6 +29,9 @@ fn survives(text: &str) {
 
 fn media(text: &str) {
     let _ = (http::media_type(text), http::is_token(text));
+    for challenge in http::challenges(&vec![("WWW-Authenticate".to_owned(), text.to_owned())]) {
+        assert!(http::is_token(&challenge.scheme), "a scheme that is no token");
+    }
     if http::lists(text, http::JSON) {
         assert!(http::accepts(text, http::JSON), "named, yet not accepted");
     }

@@ -12,8 +12,11 @@ struct Serving {
 
 impl Serving {
     fn start(arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
-        command.arg("serve").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::of(Command::new(env!("CARGO_BIN_EXE_proof")).arg("serve").args(arguments))
+    }
+
+    fn of(command: &mut Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
         let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
         Self { child, stderr }
@@ -90,6 +93,7 @@ fn what_needs_a_listener_says_so() {
         (&["--sse", "--stdio"][..], "--http"),
         (&["--ws", "--stdio"], "--http"),
         (&["--strict", "--stdio"], "--http"),
+        (&["--bearer-env", "PATH", "--stdio"], "--http"),
         (&["--sse"], "--http"),
         (&[], "--stdio"),
         (&["--http", "nowhere"], "--http"),
@@ -98,6 +102,45 @@ fn what_needs_a_listener_says_so() {
         assert_eq!(ran.status.code(), Some(2), "{arguments:?}");
         let said = String::from_utf8_lossy(&ran.stderr);
         assert!(said.contains(named), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_token_is_demanded() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
+    command.args(["serve", "--http", "127.0.0.1:0", "--sse", "--ws", "--bearer-env", "TOKEN_OF_THIS_TEST"]);
+    let mut serving = Serving::of(command.env("TOKEN_OF_THIS_TEST", "open-sesame-0123"));
+    let address = serving.address();
+    assert!(serving.said().starts_with("demanding a bearer token"));
+    let metadata = format!("http://{address}/.well-known/oauth-protected-resource/mcp");
+    let refused = asked(&address, &post("", INITIALIZE));
+    assert!(refused.starts_with("HTTP/1.1 401") && refused.contains(&metadata), "{refused}");
+    let wrong = asked(&address, &post("Authorization: Bearer open-sesame-012\r\n", INITIALIZE));
+    assert!(wrong.starts_with("HTTP/1.1 401") && wrong.contains("invalid_token"), "{wrong}");
+    let right = asked(&address, &post("Authorization: Bearer open-sesame-0123\r\n", INITIALIZE));
+    assert!(right.starts_with("HTTP/1.1 200") && right.contains("protocolVersion"), "{right}");
+    let get = |path: &str| asked(&address, &format!("GET {path} HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n"));
+    for path in ["/mcp", "/sse", "/ws"] {
+        let refused = get(path);
+        assert!(refused.starts_with("HTTP/1.1 401"), "{path}: {refused}");
+    }
+    let document = get("/.well-known/oauth-protected-resource/mcp");
+    assert!(document.starts_with("HTTP/1.1 200") && document.contains("authorization_servers"), "{document}");
+    serving.signal("TERM");
+    serving.ends_well();
+}
+
+#[test]
+fn a_token_that_is_none_is_not_demanded() {
+    for (token, why) in [(None, "no variable"), (Some("two words"), "is no token"), (Some(""), "is no token")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
+        command.args(["serve", "--http", "127.0.0.1:0", "--bearer-env", "TOKEN_OF_THIS_TEST"]);
+        command.env_remove("TOKEN_OF_THIS_TEST").envs(token.map(|token| ("TOKEN_OF_THIS_TEST", token)));
+        let ran = command.output().expect("it runs");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(2), "{said}");
+        assert!(said.contains(why) && said.contains("try:"), "{said}");
+        assert!(!said.contains("two words"), "{said}");
     }
 }
 

@@ -87,6 +87,6 @@ pub(crate) fn metadata(server: &Server, call: &Call) -> Handled {
     let revision = call.context.revision;
     let mut metadata = json!(implementation(server, revision));
     metadata["capabilities"] = capabilities(server, revision);
-    metadata["authRequired"] = json!(false);
+    metadata["authRequired"] = json!(server.state().options.http.bearer.is_some());
     Ok(metadata)
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::client::{Address, Command, HttpAddress, Limits};
-use net::server::http;
+use net::server::http::{self, Bearer};
 use reference::faults::{self, Fault};
 use rules::Rule;
 use tokio::sync::Semaphore;
@@ -37,6 +37,9 @@ const UNSEEN_WITHOUT: [(&str, &str); 3] = [
 ];
 
 type Place = (Transport, Revision);
+
+/// The token, where the server demands one.
+const TOKEN: &str = "the-token-of-this-test";
 
 /// A fault to be played, and where.
 #[derive(Clone, Copy)]
@@ -104,8 +107,9 @@ async fn findings(target: Address, revision: Revision, safety: bool) -> Vec<Find
     }
 }
 
-/// Judges the reference server with the faults given.
-async fn judged(faults: Vec<&'static Fault>, (transport, revision): Place, safety: bool) -> Vec<Finding> {
+/// Judges the reference server with the faults given, all of which want it to demand a token, or none.
+async fn judged(faults: Vec<&'static Fault>, demands: bool, place: Place, safety: bool) -> Vec<Finding> {
+    let (transport, revision) = place;
     if transport == Transport::Stdio {
         let itself = std::env::current_exe().expect("this program finds itself");
         let names = faults.iter().map(|fault| fault.name);
@@ -113,12 +117,17 @@ async fn judged(faults: Vec<&'static Fault>, (transport, revision): Place, safet
         return findings(Address::Stdio(command), revision, safety).await;
     }
     let beside = http::Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
-    let options = http::Options { beside, ..http::Options::default() };
+    let bearer = if demands { Bearer::new(TOKEN) } else { None };
+    let options = http::Options { beside, bearer, ..http::Options::default() };
     let options = reference::Options { faults, http: options, ..reference::Options::default() };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.expect("a port is free");
     let at = |scheme: &str, path: &str| {
         let url = url::Url::parse(&format!("{scheme}://{}{path}", server.local_addr()));
-        HttpAddress::new(url.expect("an address makes a URL"))
+        let mut address = HttpAddress::new(url.expect("an address makes a URL"));
+        if demands {
+            address.headers.push(("Authorization".to_owned(), format!("Bearer {TOKEN}")));
+        }
+        address
     };
     let target = match transport {
         Transport::HttpSse => Address::Sse(at("http", http::SSE_PATH)),
@@ -213,7 +222,7 @@ async fn play(mutants: &[Mutant]) -> Vec<(Mutant, Caught)> {
 
 /// Plays a fault and looks what was found broken.
 async fn caught(Mutant { fault, place }: Mutant) -> Caught {
-    let findings = judged(vec![fault], place, rule_of(fault).is_safety()).await;
+    let findings = judged(vec![fault], fault.token, place, rule_of(fault).is_safety()).await;
     let named = |finding: &Finding| finding.rule == fault.rule || fault.consequences.contains(&finding.rule);
     let others: Vec<_> = findings.iter().filter(|finding| is_broken(finding) && !named(finding)).collect();
     if let [first, ..] = others[..] {
@@ -230,13 +239,13 @@ async fn caught(Mutant { fault, place }: Mutant) -> Caught {
 
 /// What is to be complained of where the server without faults is played at the same places.
 async fn faultless(mutants: &[Mutant]) -> Vec<String> {
-    let mut rules: BTreeMap<Place, BTreeSet<_>> = BTreeMap::new();
+    let mut rules: BTreeMap<(bool, Place), BTreeSet<_>> = BTreeMap::new();
     for Mutant { fault, place } in mutants {
-        rules.entry(*place).or_default().insert(fault.rule);
+        rules.entry((fault.token, *place)).or_default().insert(fault.rule);
     }
     let mut complaints = Vec::new();
-    for (place, rules) in rules {
-        for finding in judged(Vec::new(), place, true).await {
+    for ((demands, place), rules) in rules {
+        for finding in judged(Vec::new(), demands, place, true).await {
             complaints.extend(disturbed(&finding, rules.contains(finding.rule)));
         }
     }

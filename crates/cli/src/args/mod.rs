@@ -82,6 +82,9 @@ pub(crate) struct ServeArgs {
     /// later, instead of taking them for the session's version
     #[arg(long, requires = "http")]
     pub(crate) strict: bool,
+    /// Demand the bearer token that this environment variable holds
+    #[arg(long, value_name = "VAR", requires = "http")]
+    pub(crate) bearer_env: Option<String>,
     /// End a session after so long without a request or an open stream
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, requires = "http",
           value_parser = clap::value_parser!(u32).range(1..))]

@@ -188,7 +188,7 @@ fn verdict(out: &mut String, report: &Report, known: &dyn Fn(&Finding) -> bool, 
     let old = all - fail - warn;
     let line = match (fail, warn) {
         (0, 0) if judged == 0 => paint.red("Nothing was judged: this says nothing about the server."),
-        (0, 0) if cut_short(report).next().is_some() => paint.red("Not clean: the server did not last."),
+        (0, 0) if cut_short(report).next().is_some() => paint.red("Not clean: much was not tried."),
         (0, 0) if old > 0 => paint.green(&format!("Clean: nothing new broken, {old} known.")),
         (0, 0) => paint.green("Clean: nothing broken."),
         (0, warn) => paint.yellow(&format!("No MUST broken; {} to mend: see WARN above.", count(warn, "SHOULD"))),

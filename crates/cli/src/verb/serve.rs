@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use net::server::http::{self, Beside};
+use net::server::http::{self, Bearer, Beside};
 use reference::catalogue::Catalogue;
 use reference::{Folder, Options, Server};
 
@@ -68,7 +68,8 @@ async fn serve(args: &ServeArgs, options: Options) -> Exit {
 fn options(args: &ServeArgs) -> Result<Options, Exit> {
     let beside = Beside { sse: args.sse, websocket: args.ws };
     let limits = http::Limits { idle: Duration::from_secs(args.idle.into()), ..http::Limits::default() };
-    let http = http::Options { beside, strict: args.strict, limits, ..http::Options::default() };
+    let bearer = args.bearer_env.as_deref().map(bearer).transpose()?;
+    let http = http::Options { beside, strict: args.strict, bearer, limits, ..http::Options::default() };
     let faults = args.faults.meaning()?;
     let folder = args.resources.as_deref().map(folder).transpose()?.map(Arc::new);
     let usual = Options { http, faults, folder, ..Options::default() };
@@ -80,6 +81,16 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
             Options { catalogue: Arc::new(load(path)?), resources_per_page: usual.items_per_page, ..usual }
         }
     })
+}
+
+/// The token in a variable.
+fn bearer(variable: &str) -> Result<Bearer, Exit> {
+    let name = wire::escape::line(variable).into_owned();
+    let Ok(token) = std::env::var(variable) else {
+        return Err(usage(&format!("the environment has no variable {name}"), "export it, then run again"));
+    };
+    let unfit = || usage(&format!("what {name} holds is no token"), "visible ASCII characters without a space");
+    Bearer::new(token).ok_or_else(unfit)
 }
 
 fn load(path: &Path) -> Result<Catalogue, Exit> {
@@ -130,6 +141,9 @@ fn unlistenable(address: SocketAddr, error: &std::io::Error) -> Exit {
 /// Says where everything is. Alone, stdio needs no saying: whoever started us knows, and may show our stderr to somebody.
 fn announce(args: &ServeArgs, address: SocketAddr) {
     tell(format_args!("serving http://{address}/mcp (Streamable HTTP; Ctrl-C ends it)"));
+    if args.bearer_env.is_some() {
+        tell("demanding a bearer token of every request");
+    }
     if args.sse {
         tell(format_args!("serving http://{address}{} (HTTP+SSE, 2024-11-05)", http::SSE_PATH));
     }

@@ -101,10 +101,44 @@ fn answers_that_it_is_broken() {
 }
 
 #[test]
+fn lets_nobody_in_and_says_no_more() {
+    judged(&answer(|_| response("401 Unauthorized", "", "go away"))).found_no_answer(&["HTTP 401", "--bearer-env"]);
+    let basic = "www-authenticate: Basic realm=\"files\"\r\n";
+    judged(&answer(move |_| response("401 Unauthorized", basic, ""))).found_no_answer(&["HTTP 401", "--header"]);
+}
+
+#[test]
 fn wants_a_token() {
     let headers = "www-authenticate: Bearer resource_metadata=\"http://127.0.0.1/x\"\r\n";
-    let url = answer(move |_| response("401 Unauthorized", headers, ""));
-    judged(&url).found_no_answer(&["HTTP 401", "--bearer-env"]).within(10);
+    let ran = judged(&answer(move |_| response("401 Unauthorized", headers, "")));
+    ran.ends_with(1).within(10);
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["demands a bearer token", "http://127.0.0.1/x", "--bearer-env VAR", "Not clean"] {
+        assert!(said.contains(part), "no `{part}` in:\n{}", ran.told());
+    }
+}
+
+/// The address names no metadata, and none is to be found: a breach at some revisions and at others not.
+#[test]
+fn wants_a_token_and_does_not_say_whose() {
+    let url = answer(|_| response("401 Unauthorized", "www-authenticate: Bearer\r\n", ""));
+    let ran = judged(&url);
+    ran.ends_with(1).within(10);
+    assert!(!ran.stdout.contains("FAIL") && ran.stdout.contains("it does not say"), "{}", ran.told());
+    let ran = check(&["--timeout", "1", "--revision", "2025-11-25", &url]).run();
+    ran.ends_with(1).within(10);
+    assert!(ran.stdout.contains("FAIL  authorization.metadata-located"), "{}", ran.told());
+}
+
+#[test]
+fn wants_another_token() {
+    let url = answer(|_| response("401 Unauthorized", "www-authenticate: Bearer error=\"invalid_token\"\r\n", ""));
+    let ran = check(&["--timeout", "1", "--bearer-env", "TOKEN_OF_THIS_TEST", &url])
+        .variable("TOKEN_OF_THIS_TEST", "nobody-knows-me-0123")
+        .run();
+    ran.ends_with(1).within(10);
+    assert!(ran.stdout.contains("refuses the token"), "{}", ran.told());
+    assert!(!ran.told().contains("nobody-knows-me"), "{}", ran.told());
 }
 
 #[test]

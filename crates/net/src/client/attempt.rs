@@ -57,6 +57,10 @@ impl Attempt {
         matches!(self.outcome, Outcome::Nothing(OpenError::Exited { .. }))
     }
 
+    pub(crate) const fn is_unauthorized(&self) -> bool {
+        matches!(self.outcome, Outcome::Nothing(OpenError::Unauthorized { .. }))
+    }
+
     /// The statuses after which a client is to try HTTP+SSE.
     pub(crate) const fn suggests_old_transport(&self) -> bool {
         matches!(self.status, Some(400 | 404 | 405))
@@ -170,7 +174,13 @@ async fn why(address: &Address, connection: &Connection, exchange: &Exchange, be
         }
         (_, Some(status)) if !(200..300).contains(&status) => {
             exchange.finished(Duration::from_millis(200)).await;
-            OpenError::Http { at, status, snippet: shown(&exchange.body().unwrap_or_default()) }
+            let snippet = shown(&exchange.body().unwrap_or_default());
+            match address {
+                Address::Http(_) if status == 401 => {
+                    OpenError::Unauthorized { at, revisions: vec![connection.revision()], snippet }
+                }
+                _ => OpenError::Http { at, status, snippet },
+            }
         }
         (Address::WebSocket(_), _) => match garbage(&connection.tap().snapshot()) {
             Some(came) => OpenError::NotMcp { at, came },

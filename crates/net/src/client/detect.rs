@@ -227,12 +227,21 @@ impl<F: Fn(Header) -> Tap> Findings<'_, F> {
         if let Some(came) = declined {
             return OpenError::Declined { at, came };
         }
+        let mut refused: Vec<Revision> =
+            attempts.iter().filter(|attempt| attempt.is_unauthorized()).map(|a| a.revision).collect();
+        refused.sort();
         let errors = attempts.into_iter().filter_map(|attempt| match attempt.outcome {
             Outcome::Nothing(error) => Some(error),
             _ => None,
         });
         let told = errors.max_by_key(OpenError::tells);
-        told.unwrap_or(OpenError::Timeout { at, waited_for: "answer", after: self.limits.request })
+        match told {
+            Some(OpenError::Unauthorized { at, snippet, .. }) => {
+                OpenError::Unauthorized { at, snippet, revisions: refused }
+            }
+            Some(error) => error,
+            None => OpenError::Timeout { at, waited_for: "answer", after: self.limits.request },
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use wire::Transport;
 use wire::escape::{self, snippet};
+use wire::{Revision, Transport};
 
 /// How much of what a peer said stands in an error.
 const SNIPPET: usize = 200;
@@ -93,6 +93,15 @@ pub enum OpenError {
         /// The beginning of the body.
         snippet: String,
     },
+    /// Every opening was answered 401.
+    Unauthorized {
+        /// The URL.
+        at: String,
+        /// The revisions that were tried so, oldest first.
+        revisions: Vec<Revision>,
+        /// The beginning of the body.
+        snippet: String,
+    },
     /// Something came that is not MCP.
     NotMcp {
         /// The command or URL.
@@ -137,6 +146,7 @@ impl OpenError {
             Self::Timeout { .. } => 0,
             Self::Reset { .. } => 1,
             Self::Http { status, .. } if *status != 401 && *status != 403 => 2,
+            Self::Unauthorized { .. } => 6,
             Self::NotMcp { .. } | Self::Flood { .. } => 3,
             Self::Exited { .. } | Self::Hung { .. } => 4,
             _ => 5,
@@ -187,6 +197,7 @@ impl OpenError {
                 at,
                 "is it an MCP server? Its log belongs on stderr",
             ),
+            Self::Unauthorized { at, snippet, .. } => (status_line(401, snippet), at, advice(401)),
             Self::Http { at, status, snippet } => (status_line(*status, snippet), at, advice(*status)),
             Self::NotMcp { at, came } => (
                 format!("this is not MCP: {}", snippet(came, SNIPPET)),

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use url::Url;
+use url::{Position, Url};
 use wire::trace::{Closed, mark};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
@@ -90,6 +90,23 @@ impl HttpAddress {
     /// `url` with nothing besides.
     pub const fn new(url: Url) -> Self {
         Self { url, headers: Vec::new(), ca: None }
+    }
+
+    /// The user's own `Authorization`, if there is one.
+    pub fn authorization(&self) -> Option<&str> {
+        wire::trace::header(&self.headers, "authorization")
+    }
+
+    /// The bearer token in it.
+    pub fn bearer(&self) -> Option<&str> {
+        let (scheme, token) = self.authorization()?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    }
+
+    /// Path and query of `url` where it is absolute and on the same origin.
+    pub fn own_target(&self, url: &str) -> Option<String> {
+        let url = Url::parse(url).ok().filter(|url| url.origin() == self.url.origin())?;
+        Some(url[Position::BeforePath..Position::AfterQuery].to_owned())
     }
 }
 

@@ -15,6 +15,12 @@ pub trait Manners: fmt::Debug + Send + Sync + 'static {
         let _ = head;
     }
 
+    /// HTTP: whether a request is let in though it does not carry the token that it must.
+    fn admits(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let _ = (uri, headers);
+        false
+    }
+
     /// HTTP: a message that was posted alone, and the headers it came under, before its era is decided.
     fn message(&self, message: Message, headers: &mut HeaderMap) -> Message {
         let _ = headers;

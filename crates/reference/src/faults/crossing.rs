@@ -1,6 +1,6 @@
 //! What crosses the transport, altered: messages on their way in, bytes and heads on their way out. Knows no fault by name.
 
-use net::server::manners::{Alteration, Bytes, HeaderMap, Manners, Outgoing, Parts};
+use net::server::manners::{Alteration, Bytes, HeaderMap, Manners, Outgoing, Parts, Uri};
 use serde_json::Value;
 use wire::http::PROTOCOL_VERSION;
 use wire::message::{Packet, parse};
@@ -83,6 +83,10 @@ fn say_event(faults: &[&'static Fault], event: &[u8]) -> Vec<u8> {
 }
 
 impl Manners for Crossing {
+    fn admits(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        self.kinds().any(|kind| if let Kind::Http(http) = kind { (http.admits)(uri, headers) } else { false })
+    }
+
     fn head(&self, head: &mut Parts) {
         for fault in showing(&self.faults, head) {
             match &fault.kind {

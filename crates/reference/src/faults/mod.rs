@@ -2,6 +2,7 @@
 //! stand beside the server, which knows nothing of them: a fault alters what goes in or what comes out, by decorating the
 //! service ([`service`]) or the transport ([`crossing`]). One table per family.
 
+mod authorization;
 mod base;
 mod completion;
 mod crossing;
@@ -23,7 +24,7 @@ mod stdio;
 mod streams;
 mod tools;
 
-use net::server::manners::{Bytes, HeaderMap, Outgoing, Parts};
+use net::server::manners::{Bytes, HeaderMap, Outgoing, Parts, Uri};
 use net::service::{Call, Context, Link, Reply};
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2026_07_28};
@@ -49,6 +50,8 @@ pub struct Fault {
     pub until: Revision,
     /// The only transport it shows on; `None` for all.
     pub transport: Option<Transport>,
+    /// Whether it shows only where the server demands a bearer token.
+    pub token: bool,
     kind: Kind,
 }
 
@@ -90,13 +93,15 @@ impl std::fmt::Debug for Kind {
 
 /// A fault of the HTTP endpoint.
 struct Http {
+    /// Whether a request is let in without the token that it must carry.
+    admits: fn(&Uri, &HeaderMap) -> bool,
     head: fn(&mut Parts),
     response: fn(&Parts, &mut Outgoing<'_>),
     /// Alters each event of a stream that answers the request; the bytes are whole events.
     event: Option<fn(&Parts, Bytes) -> Bytes>,
 }
 
-const HTTP: Http = Http { head: |_| (), response: |_, _| (), event: None };
+const HTTP: Http = Http { admits: |_, _| false, head: |_| (), response: |_, _| (), event: None };
 
 /// A message that came in. Over HTTP with its headers.
 struct Heard<'h> {
@@ -166,7 +171,8 @@ fn drop_member(value: &mut Value, name: &str) {
 
 /// A fault that shows at every revision, over every transport.
 const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
-    Fault { name, rule, consequences: &[], about, since: R2024_11_05, until: R2026_07_28, transport: None, kind }
+    let (consequences, since, until): (&[_], _, _) = (&[], R2024_11_05, R2026_07_28);
+    Fault { name, rule, consequences, about, since, until, transport: None, token: false, kind }
 }
 
 impl Fault {
@@ -203,6 +209,11 @@ impl Fault {
         self.on(Transport::StreamableHttp)
     }
 
+    const fn token(mut self) -> Self {
+        self.token = true;
+        self
+    }
+
     const fn stdio(self) -> Self {
         self.on(Transport::Stdio)
     }
@@ -226,7 +237,8 @@ impl Fault {
             (false, false) if self.since == self.until => self.since.to_string(),
             (false, false) => format!("{} to {}", self.since, self.until),
         };
-        format!("{transport}, {revisions}")
+        let token = if self.token { ", with --bearer-env" } else { "" };
+        format!("{transport}, {revisions}{token}")
     }
 }
 
@@ -249,6 +261,7 @@ const FAMILIES: [&[Fault]; 18] = [
     headers::FAULTS,
     sessions::FAULTS,
     streams::FAULTS,
+    authorization::FAULTS,
 ];
 
 /// Every fault, family by family.

@@ -1,5 +1,6 @@
 //! Pages under `basic`: the base protocol.
 
+pub(crate) mod authorization;
 pub(crate) mod overview;
 pub(crate) mod patterns;
 pub(crate) mod transports;

@@ -2,11 +2,13 @@
 //! text; sockets, sessions and what to do about a bad request are for others.
 
 mod annotation;
+mod challenge;
 mod media;
 mod mirror;
 mod value;
 
 pub use annotation::{Annotation, AnnotationFault, Annotations, annotations};
+pub use challenge::{Challenge, challenges};
 pub use media::{accepts, has_media_type, lists, media_type};
 pub use mirror::{HeaderFault, check_headers, modern_headers};
 pub use value::{BadSentinel, decode_value, encode_always, encode_value, is_safe_value, says};

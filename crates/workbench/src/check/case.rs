@@ -84,6 +84,11 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Whether the user gave what proves who asks.
+    pub fn is_authorized(&self) -> bool {
+        matches!(&self.address, Address::Http(http) if http.authorization().is_some())
+    }
+
     /// Dice for one purpose: a tool's name, say.
     pub fn dice(&self, purpose: &str) -> Dice {
         Dice::new(self.seed, purpose)

@@ -10,6 +10,7 @@ mod dice;
 mod findings;
 pub mod hints;
 mod keep;
+mod locked;
 pub mod options;
 mod probe;
 mod probes;
@@ -141,15 +142,24 @@ pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError
     let mut runs = tokio::task::JoinSet::new();
     let mut order = Vec::new();
     let mut introduced = None;
+    let mut ran = Vec::new();
     for address in &options.targets {
-        let found = detect(address, &options.limits, Tap::new).await.map_err(CheckError::Unreachable)?;
+        let found = match detect(address, &options.limits, Tap::new).await {
+            Ok(found) => found,
+            Err(error) => {
+                let shut_out = shut_out(&options, address, error, &redactor, &watch).await?;
+                order.extend(shut_out.iter().map(|run: &Ran| Place::from(run.setting.as_ref())));
+                ran.extend(shut_out);
+                continue;
+            }
+        };
         let revisions = wanted(&options.revisions, &found)?;
         let text = |text: Option<&str>| text.map(str::to_owned);
         introduced = introduced.or_else(|| found.introductions.last().map(|i| (text(i.name()), text(i.version()))));
         watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
         let turns = Turns::over(found.transport);
         for revision in revisions {
-            let setting = setting(&options, &found, revision, turns.clone());
+            let setting = setting(&options, &found.address, revision, turns.clone());
             order.push(Place::from(&setting));
             let (by, permits, watch) = (by.clone(), permits.clone(), watch.clone());
             let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
@@ -160,7 +170,7 @@ pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError
             });
         }
     }
-    let mut ran = runs.join_all().await;
+    ran.extend(runs.join_all().await);
     ran.sort_by_key(|r| order.iter().position(|place| *place == Place::from(r.setting.as_ref())));
     Ok(conclude(ran, introduced.unwrap_or_default(), &options, &redactor))
 }
@@ -174,11 +184,34 @@ fn wanted(asked: &[Revision], found: &Detected) -> Result<Vec<Revision>, CheckEr
     Ok(wanted)
 }
 
-fn setting(options: &Options, found: &Detected, revision: Revision, turns: Turns) -> Setting {
-    let may_strain = options.intrusive || is_near(&found.address);
+/// Judges what a server says to somebody whom it does not let in, where it says so as the specification has it.
+async fn shut_out(
+    options: &Options,
+    address: &Address,
+    error: OpenError,
+    redactor: &Redactor,
+    watch: &Watch,
+) -> Result<Vec<Ran>, CheckError> {
+    let OpenError::Unauthorized { revisions: refused, .. } = &error else { return Err(CheckError::Unreachable(error)) };
+    let named: Vec<_> = refused.iter().copied().filter(|r| options.revisions.contains(r)).collect();
+    let judged_at = if named.is_empty() { refused.last().copied().into_iter().collect() } else { named.clone() };
+    watch.tell(Progress::Found { transport: address.transport(), revisions: judged_at.clone() });
+    let turns = Turns::over(address.transport());
+    let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
+    let mut ran = Vec::new();
+    for revision in judged_at {
+        let by = if named.is_empty() { locked::By::Any(refused.clone()) } else { locked::By::Revision };
+        let setting = setting(options, address, revision, turns.clone());
+        ran.extend(locked::run(setting, by, &options.selection, &shelf).await);
+    }
+    if ran.is_empty() { Err(CheckError::Unreachable(error)) } else { Ok(ran) }
+}
+
+fn setting(options: &Options, address: &Address, revision: Revision, turns: Turns) -> Setting {
+    let may_strain = options.intrusive || is_near(address);
     Setting {
-        address: found.address.clone(),
-        transport: found.transport,
+        address: address.clone(),
+        transport: address.transport(),
         revision,
         calls: options.calls.clone(),
         hints: options.hints.clone(),

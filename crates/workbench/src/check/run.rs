@@ -54,6 +54,28 @@ impl Judged {
         Self { name, completed: probes.len(), probes, number: 0, quoted, verdicts }
     }
 
+    /// Takes back what is no breach at one of `others`: the peer may speak that revision as well as the one it was judged at.
+    pub fn doubt(&mut self, trace: &Trace, others: &[Revision]) {
+        let events = trace.events();
+        for &other in others {
+            let view = View::new(trace, &events, other);
+            for (rule, verdict) in self.verdicts.iter_mut().filter(|(_, verdict)| verdict.is_broken()) {
+                if !judge(rule, &view).is_broken() {
+                    let why =
+                        format!("which revisions the server speaks is not known, and at {other} this is no breach");
+                    *verdict = Verdict::NotSeen(format!("{why}; --revision says at which to judge"));
+                }
+            }
+        }
+    }
+
+    /// Hands the trace to whoever keeps traces.
+    pub fn keep(&mut self, shelf: &Shelf, setting: &Setting, trace: &Trace) {
+        if shelf.keep.is_wanted() {
+            self.number = shelf.keep.hand(None, setting.into(), self.name, trace, &shelf.redactor);
+        }
+    }
+
     /// Takes back every finding that may be owed to timing and did not come again. Whether the second time counts alone.
     /// One that broke off before the first had shows nothing of what it did not reach.
     fn correct(&mut self, second: Self) -> bool {

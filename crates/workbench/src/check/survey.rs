@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use wire::Era;
+use wire::message::{Packet, parse};
+use wire::trace::{Content, Trace};
+use wire::{Era, Party, Transport};
 
 use super::case::{Case, Halt};
 
@@ -25,6 +27,8 @@ pub struct Survey {
     pub templates: Vec<Value>,
     /// Prompts as listed.
     pub prompts: Vec<Value>,
+    /// A method that was answered 401, though the greeting may not have been.
+    pub refused: Option<String>,
 }
 
 impl Survey {
@@ -46,6 +50,9 @@ impl Survey {
         if case.era() == Era::Legacy {
             case.request("ping", json!({})).await?;
         }
+        if case.transport() == Transport::StreamableHttp {
+            survey.refused = refused(&case.connection().tap().snapshot());
+        }
         Ok(survey)
     }
 
@@ -63,4 +70,20 @@ impl Survey {
         let text = |key: &str| Some(info?.get(key)?.as_str()?.to_owned());
         (text("name"), text("version"))
     }
+}
+
+/// The method of the first request that was answered 401.
+fn refused(trace: &Trace) -> Option<String> {
+    let unauthorized = |content: &Content| matches!(content, Content::Response { status: 401, .. });
+    let answer = trace.frames.iter().find(|frame| unauthorized(&frame.content))?;
+    let asked = trace.frames.iter().filter(|f| f.exchange == answer.exchange && f.from == Party::Client);
+    asked
+        .filter_map(|frame| match &frame.content {
+            Content::Body { bytes, .. } => parse(bytes).ok(),
+            _ => None,
+        })
+        .find_map(|packet| match packet {
+            Packet::Message(message) => message.method().map(str::to_owned),
+            Packet::Batch(_) => None,
+        })
 }

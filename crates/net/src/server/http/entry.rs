@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
@@ -13,7 +14,7 @@ use wire::{Era, Kind, Message, RequestId};
 
 use super::accept::{accepts, is_json, is_trusted};
 use super::body::Body;
-use super::{MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, legacy, modern, old_sse, upgrade};
+use super::{MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, legacy, modern, old_sse, upgrade};
 use crate::server::gate::Gate;
 use crate::server::manners::{Alteration, Manners, Outgoing};
 use crate::service::{Answer, RpcError, code};
@@ -32,6 +33,8 @@ enum Endpoint {
     Messages,
     /// WebSocket.
     Socket,
+    /// Where clients read how to be authorized.
+    Metadata,
 }
 
 impl Endpoint {
@@ -41,6 +44,7 @@ impl Endpoint {
             SSE_PATH if options.beside.sse => Some(Self::Sse),
             MESSAGES_PATH if options.beside.sse => Some(Self::Messages),
             WEBSOCKET_PATH if options.beside.websocket => Some(Self::Socket),
+            path if bearer::is_metadata(path, options) => Some(Self::Metadata),
             _ => None,
         }
     }
@@ -79,6 +83,12 @@ async fn answer(shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -
         let error = RpcError::invalid_request("Forbidden: `Host` or `Origin` is not one this server trusts");
         return refuse(StatusCode::FORBIDDEN, None, &error);
     }
+    if let Endpoint::Metadata = endpoint {
+        return bearer::metadata(shared, request.method(), request.headers());
+    }
+    if let Some(refusal) = bearer::refusal(shared, request.uri(), request.headers()) {
+        return refusal;
+    }
     if matches!((endpoint, request.method()), (Endpoint::Socket, &Method::GET)) {
         return upgrade::upgrade(shared, peer, request);
     }
@@ -91,11 +101,11 @@ async fn answer(shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -
         (Endpoint::Messages, &Method::POST) => old_sse::post(shared, &parts, body).await,
         (Endpoint::Mcp, _) => not_allowed("GET, POST, DELETE"),
         (Endpoint::Messages, _) => not_allowed("POST"),
-        (Endpoint::Sse | Endpoint::Socket, _) => not_allowed("GET"),
+        (Endpoint::Sse | Endpoint::Socket | Endpoint::Metadata, _) => not_allowed("GET"),
     }
 }
 
-fn not_allowed(allowed: &'static str) -> Response {
+pub(super) fn not_allowed(allowed: &'static str) -> Response {
     let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
@@ -201,9 +211,14 @@ pub(super) fn status(code: StatusCode) -> Response {
     response
 }
 
-/// A single JSON text.
+/// A single JSON-RPC text.
 pub(super) fn json(code: StatusCode, answer: Answer) -> Response {
-    let mut response = Response::new(Body::Whole(Some(answer.into_text().into())));
+    text(code, answer.into_text())
+}
+
+/// A JSON text of any kind.
+pub(super) fn text(code: StatusCode, text: impl Into<Bytes>) -> Response {
+    let mut response = Response::new(Body::Whole(Some(text.into())));
     *response.status_mut() = code;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response

@@ -2,6 +2,7 @@
 //! HTTP+SSE and WebSocket. This file listens and keeps connections; what a request means is decided in `entry` and below.
 
 mod accept;
+mod bearer;
 mod body;
 mod entry;
 mod events;
@@ -26,6 +27,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_io_timeout::TimeoutStream;
 
+pub use self::bearer::Bearer;
 use self::old_sse::Talks;
 use self::sessions::Sessions;
 use super::link::Closing;
@@ -59,6 +61,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Refuse a legacy request of a session at 2025-06-18 or later that lacks `MCP-Protocol-Version`.
     pub strict: bool,
+    /// The token that every request must carry, if any.
+    pub bearer: Option<Bearer>,
     /// Misbehaviour on purpose.
     pub manners: Option<Arc<dyn Manners>>,
     /// Bounds.
@@ -111,6 +115,7 @@ impl Default for Options {
             beside: Beside::default(),
             hosts: Vec::new(),
             strict: false,
+            bearer: None,
             manners: None,
             limits: Limits::default(),
         }

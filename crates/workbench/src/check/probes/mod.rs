@@ -18,6 +18,9 @@ mod tools;
 
 use super::probe::Probe;
 
+/// The one for servers that demand a token: it says something even where there is none to give.
+pub const LOCKED: Probe = http::authorization::TOKENS;
+
 /// Every probe, in the order in which a shared connection plays them.
 pub const PROBES: &[&Probe] = &[
     // The longest first: they wait while others work.
@@ -88,6 +91,8 @@ pub const PROBES: &[&Probe] = &[
     &http::credentials::LOGGED,
     &http::older::OLDER_CLIENTS,
     &sse::ORIGINS,
+    &LOCKED,
+    &http::authorization::IN_QUERY,
     &strain::LARGE,
     &strain::DEEP,
 ];

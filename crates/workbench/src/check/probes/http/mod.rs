@@ -2,6 +2,7 @@
 
 pub(super) mod arguments;
 pub(super) mod credentials;
+pub(super) mod authorization;
 pub(super) mod envelope;
 pub(super) mod exposure;
 pub(super) mod headers;
