@@ -242,7 +242,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 18] = [
+const FAMILIES: [&[Fault]; 19] = [
     base::FAULTS,
     errors::FAULTS,
     meta::FAULTS,

@@ -1,8 +1,8 @@
 //! Streamable HTTP: what the envelope says and what it should not.
 
 pub(super) mod arguments;
-pub(super) mod credentials;
 pub(super) mod authorization;
+pub(super) mod credentials;
 pub(super) mod envelope;
 pub(super) mod exposure;
 pub(super) mod headers;
