@@ -41,7 +41,12 @@ pub fn challenges(headers: &Headers) -> Vec<Challenge> {
 fn of(value: &str) -> Vec<Challenge> {
     let mut found: Vec<Challenge> = Vec::new();
     let mut rest = value;
-    while let Some(start) = rest.find(is_token_char) {
+    while let Some(start) = rest.find(|c| is_token_char(c) || c == '"') {
+        // Quoted words that belong to nobody hide no challenge.
+        if rest[start..].starts_with('"') {
+            rest = parameter(&rest[start..]).1;
+            continue;
+        }
         let (name, after) = rest[start..].split_at(run(&rest[start..], is_token_char));
         rest = after;
         match after.trim_start().strip_prefix('=') {
