@@ -207,7 +207,8 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
     let completes = declares || view.results("completion/complete").any(|(_, result)| values(result).is_some());
     let judged = calls(view).into_iter().filter(is_about_nothing).filter_map(|call| {
         let response = call.response?;
-        if call.error_code() == Some(-32602) {
+        // Which code is due has a rule of its own; many parsers throw -32603.
+        if matches!(call.error_code(), Some(-32603 | -32602 | -32600)) {
             return completes.then_some((response.event, Ok(())));
         }
         let suggested = call.result().and_then(values).is_some_and(|values| !values.is_empty());
