@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use rules::Level;
 use workbench::report::{Evidence, Finding, Outcome, Report, Run, Tally};
 
+use super::groups::{Group, groups, places};
+use super::sheet::score;
 use super::text::{Paint, WIDTH, count, marked, wrap};
 
 /// What to show beside the findings.
@@ -44,24 +46,6 @@ fn subject(out: &mut String, report: &Report, paint: Paint) {
     out.push('\n');
 }
 
-/// Findings of one rule that say the same, from several runs.
-struct Group<'r> {
-    first: &'r Finding,
-    all: Vec<&'r Finding>,
-}
-
-fn groups(report: &Report, outcome: Outcome) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for finding in report.results.iter().filter(|f| f.outcome == outcome) {
-        let same = |g: &&mut Group<'_>| g.first.rule == finding.rule && g.first.message == finding.message;
-        match groups.iter_mut().find(same) {
-            Some(group) => group.all.push(finding),
-            None => groups.push(Group { first: finding, all: vec![finding] }),
-        }
-    }
-    groups
-}
-
 fn finding(out: &mut String, group: &Group<'_>, known: &dyn Fn(&Finding) -> bool, paint: Paint) {
     let first = group.first;
     let word = match first.outcome {
@@ -80,21 +64,6 @@ fn finding(out: &mut String, group: &Group<'_>, known: &dyn Fn(&Finding) -> bool
         let _ = writeln!(out, "      again: {}", wire::escape::line(repro));
     }
     out.push('\n');
-}
-
-/// `stdio 2025-06-18, 2025-11-25; http 2025-11-25`
-fn places(findings: &[&Finding]) -> String {
-    let mut text = String::new();
-    let mut last = None;
-    for finding in findings {
-        match last {
-            None => _ = write!(text, "{} {}", finding.transport, finding.revision),
-            Some(transport) if transport == finding.transport => _ = write!(text, ", {}", finding.revision),
-            Some(_) => _ = write!(text, "; {} {}", finding.transport, finding.revision),
-        }
-        last = Some(finding.transport);
-    }
-    text
 }
 
 /// The excerpt with a caret line under its offending part, folded to the width of the page.
@@ -163,21 +132,7 @@ fn table(out: &mut String, report: &Report, paint: Paint) {
 }
 
 fn verdict(out: &mut String, report: &Report, known: &dyn Fn(&Finding) -> bool, paint: Paint) {
-    let must = report.summary.must;
-    match report.summary.score {
-        Some(score) => wrap(
-            out,
-            0,
-            &format!(
-                "Score {score:.1} %: {} of {} judged MUST rules kept; coverage {} of {} that bind.",
-                must.pass,
-                must.pass + must.fail,
-                must.judged(),
-                must.binding()
-            ),
-        ),
-        None => wrap(out, 0, "No score: no MUST rule was judged."),
-    }
+    wrap(out, 0, &score(&report.summary));
     let broken = |outcome| groups(report, outcome).into_iter().filter(|g| !g.all.iter().all(|f| known(f))).count();
     let (fail, warn) = (broken(Outcome::Fail), broken(Outcome::Warn));
     for (run, why) in cut_short(report) {

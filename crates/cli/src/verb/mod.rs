@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod explain;
+mod known;
 mod output;
 pub(crate) mod serve;
 mod traces;

@@ -4,6 +4,7 @@
 //! Snapshots name the rules they judge by, so that a new rule does not change them.
 
 mod baseline;
+mod formats;
 mod harness;
 mod human;
 mod json;
