@@ -1,6 +1,9 @@
 //! Reporters: each turns a report into text and does nothing else.
 
+pub(crate) mod badge;
+pub(crate) mod book;
 mod detail;
+pub(crate) mod diff;
 pub(crate) mod escape;
 mod groups;
 pub(crate) mod human;

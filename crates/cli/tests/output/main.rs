@@ -9,5 +9,6 @@ mod harness;
 mod human;
 mod json;
 mod options;
+mod saved;
 mod secrets;
 mod words;
