@@ -8,8 +8,9 @@ use workbench::report::saved::Report;
 
 use super::escape::xml;
 
-/// How wide a character is drawn, at most, in hundredths of a pixel, in the fonts that are asked for.
-const CHARACTER: usize = 690;
+/// How wide a column is drawn in the fonts that are asked for, in hundredths of a pixel, and a narrow character.
+const COLUMN: usize = 690;
+const NARROW: usize = 410;
 
 /// The blank at each end of a half.
 const MARGIN: usize = 7;
@@ -81,7 +82,7 @@ fn score(report: &Report) -> (String, &'static str) {
     let Some(score) = report.summary.score.filter(|_| must.judged() > 0) else {
         return ("nothing judged".to_owned(), GREY);
     };
-    let text = format!("{score:.1} % · {} of {} MUST judged", must.judged(), must.binding());
+    let text = format!("{score:.1} % · {}/{} judged", must.judged(), must.binding());
     if report.was_cut_short() {
         return (format!("cut short · {text}"), GREY);
     }
@@ -89,5 +90,6 @@ fn score(report: &Report) -> (String, &'static str) {
 }
 
 fn width(text: &str) -> usize {
-    (text.width() * CHARACTER).div_ceil(100) + 2 * MARGIN
+    let narrow = text.chars().filter(|c| " .,/·ijltfr".contains(*c)).count();
+    ((text.width() - narrow) * COLUMN + narrow * NARROW).div_ceil(100) + 2 * MARGIN
 }

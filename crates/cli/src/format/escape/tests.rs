@@ -5,7 +5,7 @@ use saphyr_parser::{Event, Parser};
 
 use super::{code, fenced, plain, tap, xml, xml_lines, yaml};
 
-const HOSTILE: [&str; 12] = [
+const HOSTILE: [&str; 13] = [
     "",
     "plain",
     "]]></failure><testcase name=\"x\"/>",
@@ -14,6 +14,7 @@ const HOSTILE: [&str; 12] = [
     "\u{202e}gnp.exe\u{2066}\u{feff}\u{e0001}",
     "\u{fffe}\u{ffff}\u{10ffff}\u{1fffe}",
     "` `` ``` ```text",
+    "a\n```\n<b>\n````\n  `````",
     "# TODO \\# SKIP \\",
     "---\n...\n- a: {b: [c]}\nkey: *alias",
     "[a](javascript:x) @team #1 <!-- | --> ![i](x)",
