@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use rules::Level;
-use workbench::report::{Evidence, Finding, Outcome, Report, Run, Tally};
+use workbench::report::{Evidence, Finding, Outcome, Report, Tally};
 
 use super::groups::{Group, groups, places};
-use super::sheet::score;
+use super::sheet::{Sheet, score};
 use super::text::{Paint, WIDTH, count, marked, wrap};
 
 /// What to show beside the findings.
@@ -18,7 +18,8 @@ pub(crate) struct Style {
 }
 
 /// The report as text.
-pub(crate) fn render(report: &Report, known: &dyn Fn(&Finding) -> bool, style: Style) -> String {
+pub(crate) fn render(sheet: &Sheet<'_>, style: Style) -> String {
+    let (report, known) = (sheet.report, &|finding: &Finding| sheet.is_known(finding));
     let mut out = String::new();
     subject(&mut out, report, style.paint);
     if style.verbose {
@@ -30,7 +31,7 @@ pub(crate) fn render(report: &Report, known: &dyn Fn(&Finding) -> bool, style: S
         }
     }
     table(&mut out, report, style.paint);
-    verdict(&mut out, report, known, style.paint);
+    verdict(&mut out, sheet, style.paint);
     out
 }
 
@@ -131,19 +132,25 @@ fn table(out: &mut String, report: &Report, paint: Paint) {
     out.push('\n');
 }
 
-fn verdict(out: &mut String, report: &Report, known: &dyn Fn(&Finding) -> bool, paint: Paint) {
+fn verdict(out: &mut String, sheet: &Sheet<'_>, paint: Paint) {
+    let report = sheet.report;
     wrap(out, 0, &score(&report.summary));
-    let broken = |outcome| groups(report, outcome).into_iter().filter(|g| !g.all.iter().all(|f| known(f))).count();
+    let broken =
+        |outcome| groups(report, outcome).into_iter().filter(|g| !g.all.iter().all(|f| sheet.is_known(f))).count();
     let (fail, warn) = (broken(Outcome::Fail), broken(Outcome::Warn));
-    for (run, why) in cut_short(report) {
+    for (run, why) in sheet.cut_short() {
         wrap(out, 0, &wire::escape::line(&format!("Cut short at {} {}: {why}.", run.transport, run.revision)));
     }
-    let judged = report.summary.judged();
+    let stale = sheet.stale.len();
+    if stale > 0 {
+        wrap(out, 0, &format!("Stale in the baseline: {stale}."));
+    }
     let all = groups(report, Outcome::Fail).len() + groups(report, Outcome::Warn).len();
     let old = all - fail - warn;
     let line = match (fail, warn) {
-        (0, 0) if judged == 0 => paint.red("Nothing was judged: this says nothing about the server."),
-        (0, 0) if cut_short(report).next().is_some() => paint.red("Not clean: the server did not last."),
+        (0, 0) if sheet.is_vacuous() => paint.red("Nothing was judged: this says nothing about the server."),
+        (0, 0) if sheet.cut_short().next().is_some() => paint.red("Not clean: the server did not last."),
+        (0, 0) if stale > 0 => paint.red("Not clean: the baseline knows what no longer occurs."),
         (0, 0) if old > 0 => paint.green(&format!("Clean: nothing new broken, {old} known.")),
         (0, 0) => paint.green("Clean: nothing broken."),
         (0, warn) => paint.yellow(&format!("No MUST broken; {} to mend: see WARN above.", count(warn, "SHOULD"))),
@@ -153,9 +160,4 @@ fn verdict(out: &mut String, report: &Report, known: &dyn Fn(&Finding) -> bool, 
         }
     };
     let _ = writeln!(out, "{line}");
-}
-
-/// The runs that ended early, and why.
-fn cut_short(report: &Report) -> impl Iterator<Item = (&Run, &str)> {
-    report.runs.iter().filter_map(|run| Some((run, run.cut_short.as_deref()?)))
 }

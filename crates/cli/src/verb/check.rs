@@ -168,7 +168,7 @@ fn print(args: &CheckArgs, sheet: &Sheet<'_>) -> Result<(), Exit> {
 fn rendered(format: Format, sheet: &Sheet<'_>, args: &CheckArgs, colour: bool) -> String {
     let style = human::Style { paint: Paint { colour }, verbose: args.verbose };
     match format {
-        Format::Human => human::render(sheet.report, &|finding| sheet.is_known(finding), style),
+        Format::Human => human::render(sheet, style),
         Format::Json => json::render(sheet.report),
         Format::Junit => junit::render(sheet),
         Format::Sarif => sarif::render(sheet),

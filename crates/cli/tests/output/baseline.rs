@@ -67,6 +67,7 @@ fn an_entry_that_no_longer_occurs_is_named() {
     let stale = "stale: tools.names-unique at 2025-11-25 over stdio no longer occurs; take it out of the baseline\n";
     assert!(ran.stderr.contains(stale), "{}", ran.stderr);
     assert!(ran.stderr.lines().all(|line| line.starts_with("stale: ")), "{}", ran.stderr);
+    assert!(ran.stdout.ends_with(".\nNot clean: the baseline knows what no longer occurs.\n"), "{}", ran.stdout);
 }
 
 #[test]
