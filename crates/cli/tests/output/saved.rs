@@ -167,6 +167,11 @@ fn what_is_no_report() {
             assert!(said.iter().all(|part| ran.stderr.contains(part)), "{part}: {}", ran.stderr);
         }
     }
+    let endless = folder.path().join("endless.json");
+    fs::File::create(&endless).and_then(|file| file.set_len(100 << 20)).expect("a large file");
+    let ran = proof(&["badge", &endless.to_string_lossy()]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("is no JSON report: it has more than 64 MiB\n  try: "), "{}", ran.stderr);
     let ran = proof(&["badge", "/no/such/report.json"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("cannot be read") && ran.stderr.contains("\n  try: "), "{}", ran.stderr);
