@@ -3,6 +3,7 @@
 //!
 //! Snapshots name the rules they judge by, so that a new rule does not change them.
 
+mod action;
 mod baseline;
 mod formats;
 mod harness;
