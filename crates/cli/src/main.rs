@@ -15,6 +15,9 @@ fn main() -> ExitCode {
     let verb = || match args::read() {
         Ok(args::Verb::Check(args)) => verb::check::run(*args),
         Ok(args::Verb::Explain(args)) => verb::explain::run(&args),
+        Ok(args::Verb::Rules(args)) => verb::rules::run(&args),
+        Ok(args::Verb::Diff(args)) => verb::saved::diff(&args),
+        Ok(args::Verb::Badge(args)) => verb::saved::badge(&args),
         Ok(args::Verb::Serve(args)) => verb::serve::run(&args),
         Err(code) => code,
     };

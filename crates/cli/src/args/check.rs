@@ -26,6 +26,12 @@ const START: Duration = Duration::from_secs(30);
 /// Arguments of `check`.
 #[derive(Args)]
 #[command(after_help = "\
+Examples:
+  proof check --format junit --output proof.xml -- ./my-server
+  proof check --also sarif=proof.sarif --also markdown=proof.md -- ./my-server
+  proof check --write-baseline known.json -- ./my-server
+  proof check --baseline known.json -- ./my-server
+
 Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage;
 3 no MCP answer in any era; 4 our own bug.
 
@@ -102,10 +108,10 @@ pub(crate) struct CheckArgs {
     /// The weakest broken level that fails the check
     #[arg(long, value_enum, value_name = "LEVEL", default_value = "must", help_heading = "What comes out")]
     pub(crate) fail_on: FailOn,
-    /// Known findings: new ones fail, and so do entries that no longer occur
+    /// Known findings (docs/reports.md): new ones fail, stale entries too
     #[arg(long, value_name = "FILE", help_heading = "What comes out")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write today's findings as a baseline
+    /// Write today's findings as a baseline; reasons that are there stay
     #[arg(long, value_name = "FILE", help_heading = "What comes out")]
     pub(crate) write_baseline: Option<PathBuf>,
     /// The report's format
@@ -114,6 +120,9 @@ pub(crate) struct CheckArgs {
     /// Write the report to a file instead of stdout
     #[arg(long, value_name = "FILE", help_heading = "What comes out")]
     pub(crate) output: Option<PathBuf>,
+    /// Write the same report in another format, too (again for more)
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = also, help_heading = "What comes out")]
+    pub(crate) also: Vec<(Format, PathBuf)>,
     /// Keep every case's trace, secrets redacted
     #[arg(long, value_name = "DIR", help_heading = "What comes out")]
     pub(crate) save_trace: Option<PathBuf>,
@@ -160,6 +169,25 @@ pub(crate) enum Format {
     Human,
     /// One JSON document: proof.report/1
     Json,
+    /// JUnit XML: Jenkins, GitLab and most others show it
+    Junit,
+    /// SARIF 2.1.0: code scanning
+    Sarif,
+    /// Markdown for a comment on a pull request
+    Markdown,
+    /// TAP version 14
+    Tap,
+}
+
+/// `sarif=proof.sarif`
+fn also(text: &str) -> Result<(Format, PathBuf), String> {
+    let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("not FORMAT=FILE")?;
+    let names = || Format::value_variants().iter().filter_map(|format| format.to_possible_value());
+    let format = Format::from_str(format, false).map_err(|_| {
+        let names: Vec<_> = names().map(|name| name.get_name().to_owned()).collect();
+        format!("no such format; there are {}", names.join(", "))
+    })?;
+    Ok((format, path.into()))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod faults;
+pub(crate) mod reports;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -22,6 +23,7 @@ Examples:
   proof check -- npx -y my-server           a server over stdio
   proof check http://127.0.0.1:3000/mcp     a server over HTTP
   proof explain tools.names-unique          one rule, in full
+  proof rules --only 'tools.*'              which rules there are
 
 Exit codes: 0 clean, 1 finding, 2 usage, 3 no MCP answer, 4 our own bug")]
 struct Cli {
@@ -36,6 +38,12 @@ pub(crate) enum Verb {
     Check(Box<check::CheckArgs>),
     /// Say what a rule demands, where, how it is judged and how to mend it
     Explain(ExplainArgs),
+    /// List the rules
+    Rules(reports::RulesArgs),
+    /// Say what changed between two JSON reports
+    Diff(reports::DiffArgs),
+    /// Draw a badge (SVG) from a JSON report
+    Badge(reports::BadgeArgs),
     /// Run the reference server
     Serve(ServeArgs),
 }

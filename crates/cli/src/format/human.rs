@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use rules::Level;
-use workbench::report::{Evidence, Finding, Outcome, Report, Run, Tally};
+use workbench::report::{Evidence, Finding, Outcome, Report, Tally};
 
+use super::groups::{Group, groups, places};
+use super::sheet::{Sheet, score};
 use super::text::{Paint, WIDTH, count, marked, wrap};
 
 /// What to show beside the findings.
@@ -16,7 +18,8 @@ pub(crate) struct Style {
 }
 
 /// The report as text.
-pub(crate) fn render(report: &Report, known: &dyn Fn(&Finding) -> bool, style: Style) -> String {
+pub(crate) fn render(sheet: &Sheet<'_>, style: Style) -> String {
+    let (report, known) = (sheet.report, &|finding: &Finding| sheet.is_known(finding));
     let mut out = String::new();
     subject(&mut out, report, style.paint);
     if style.verbose {
@@ -28,7 +31,7 @@ pub(crate) fn render(report: &Report, known: &dyn Fn(&Finding) -> bool, style: S
         }
     }
     table(&mut out, report, style.paint);
-    verdict(&mut out, report, known, style.paint);
+    verdict(&mut out, sheet, style.paint);
     out
 }
 
@@ -42,24 +45,6 @@ fn subject(out: &mut String, report: &Report, paint: Paint) {
         wrap(out, 0, &wire::escape::line(&subject.target));
     }
     out.push('\n');
-}
-
-/// Findings of one rule that say the same, from several runs.
-struct Group<'r> {
-    first: &'r Finding,
-    all: Vec<&'r Finding>,
-}
-
-fn groups(report: &Report, outcome: Outcome) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for finding in report.results.iter().filter(|f| f.outcome == outcome) {
-        let same = |g: &&mut Group<'_>| g.first.rule == finding.rule && g.first.message == finding.message;
-        match groups.iter_mut().find(same) {
-            Some(group) => group.all.push(finding),
-            None => groups.push(Group { first: finding, all: vec![finding] }),
-        }
-    }
-    groups
 }
 
 fn finding(out: &mut String, group: &Group<'_>, known: &dyn Fn(&Finding) -> bool, paint: Paint) {
@@ -80,21 +65,6 @@ fn finding(out: &mut String, group: &Group<'_>, known: &dyn Fn(&Finding) -> bool
         let _ = writeln!(out, "      again: {}", wire::escape::line(repro));
     }
     out.push('\n');
-}
-
-/// `stdio 2025-06-18, 2025-11-25; http 2025-11-25`
-fn places(findings: &[&Finding]) -> String {
-    let mut text = String::new();
-    let mut last = None;
-    for finding in findings {
-        match last {
-            None => _ = write!(text, "{} {}", finding.transport, finding.revision),
-            Some(transport) if transport == finding.transport => _ = write!(text, ", {}", finding.revision),
-            Some(_) => _ = write!(text, "; {} {}", finding.transport, finding.revision),
-        }
-        last = Some(finding.transport);
-    }
-    text
 }
 
 /// The excerpt with a caret line under its offending part, folded to the width of the page.
@@ -162,33 +132,25 @@ fn table(out: &mut String, report: &Report, paint: Paint) {
     out.push('\n');
 }
 
-fn verdict(out: &mut String, report: &Report, known: &dyn Fn(&Finding) -> bool, paint: Paint) {
-    let must = report.summary.must;
-    match report.summary.score {
-        Some(score) => wrap(
-            out,
-            0,
-            &format!(
-                "Score {score:.1} %: {} of {} judged MUST rules kept; coverage {} of {} that bind.",
-                must.pass,
-                must.pass + must.fail,
-                must.judged(),
-                must.binding()
-            ),
-        ),
-        None => wrap(out, 0, "No score: no MUST rule was judged."),
-    }
-    let broken = |outcome| groups(report, outcome).into_iter().filter(|g| !g.all.iter().all(|f| known(f))).count();
+fn verdict(out: &mut String, sheet: &Sheet<'_>, paint: Paint) {
+    let report = sheet.report;
+    wrap(out, 0, &score(&report.summary));
+    let broken =
+        |outcome| groups(report, outcome).into_iter().filter(|g| !g.all.iter().all(|f| sheet.is_known(f))).count();
     let (fail, warn) = (broken(Outcome::Fail), broken(Outcome::Warn));
-    for (run, why) in cut_short(report) {
+    for (run, why) in sheet.cut_short() {
         wrap(out, 0, &wire::escape::line(&format!("Cut short at {} {}: {why}.", run.transport, run.revision)));
     }
-    let judged = report.summary.judged();
+    let stale = sheet.stale.len();
+    if stale > 0 {
+        wrap(out, 0, &format!("Stale in the baseline: {stale}."));
+    }
     let all = groups(report, Outcome::Fail).len() + groups(report, Outcome::Warn).len();
     let old = all - fail - warn;
     let line = match (fail, warn) {
-        (0, 0) if judged == 0 => paint.red("Nothing was judged: this says nothing about the server."),
-        (0, 0) if cut_short(report).next().is_some() => paint.red("Not clean: much was not tried."),
+        (0, 0) if sheet.is_vacuous() => paint.red("Nothing was judged: this says nothing about the server."),
+        (0, 0) if sheet.cut_short().next().is_some() => paint.red("Not clean: much was not tried."),
+        (0, 0) if stale > 0 => paint.red("Not clean: the baseline knows what no longer occurs."),
         (0, 0) if old > 0 => paint.green(&format!("Clean: nothing new broken, {old} known.")),
         (0, 0) => paint.green("Clean: nothing broken."),
         (0, warn) => paint.yellow(&format!("No MUST broken; {} to mend: see WARN above.", count(warn, "SHOULD"))),
@@ -198,9 +160,4 @@ fn verdict(out: &mut String, report: &Report, known: &dyn Fn(&Finding) -> bool, 
         }
     };
     let _ = writeln!(out, "{line}");
-}
-
-/// The runs that ended early, and why.
-fn cut_short(report: &Report) -> impl Iterator<Item = (&Run, &str)> {
-    report.runs.iter().filter_map(|run| Some((run, run.cut_short.as_deref()?)))
 }

@@ -1,5 +1,16 @@
 //! Reporters: each turns a report into text and does nothing else.
 
+pub(crate) mod badge;
+pub(crate) mod book;
+mod detail;
+pub(crate) mod diff;
+pub(crate) mod escape;
+mod groups;
 pub(crate) mod human;
 pub(crate) mod json;
+pub(crate) mod junit;
+pub(crate) mod markdown;
+pub(crate) mod sarif;
+pub(crate) mod sheet;
+pub(crate) mod tap;
 pub(crate) mod text;

@@ -6,26 +6,26 @@ use net::client::{Address, Command, HttpAddress, OpenError};
 use net::server::http::{self, Beside, Server};
 use wire::Transport;
 use workbench::check::{CheckError, Checked, Keep, check, recorded};
-use workbench::report::baseline::Baseline;
-use workbench::report::{Finding, Outcome, Report};
 
-use crate::args::check::{CheckArgs, FailOn, Format, quoted, read};
+use crate::args::check::{CheckArgs, Format, quoted, read};
 use crate::exit::{self, Exit, tell, usage};
+use crate::format::sheet::Sheet;
 use crate::format::text::Paint;
-use crate::format::{human, json};
+use crate::format::{human, json, junit, markdown, sarif, tap};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
+use crate::verb::known::{self, Baselines};
 use crate::verb::output;
 use crate::verb::traces::Traces;
 
 /// Judges a server, a recording, or (without a target) the reference server over every transport.
 pub(crate) fn run(args: CheckArgs) -> Exit {
     exit::conceal(args.secrets());
-    let outcome = prepared(&args).and_then(|baseline| {
+    let outcome = prepared(&args).and_then(|baselines| {
         let traces = args.save_trace.clone().map(Traces::into);
         let checked = judged(&args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
         traces.map_or(Ok(()), |traces| traces.outcome())?;
-        conclude(&args, baseline.as_ref(), &checked)
+        conclude(&args, baselines, &checked)
     });
     match outcome {
         Ok(exit) | Err(exit) => exit,
@@ -130,51 +130,49 @@ async fn own_http(transport: Transport) -> Result<(Address, Server), Exit> {
 }
 
 /// What a check needs from files, read before it begins, and whether its files can be written.
-fn prepared(args: &CheckArgs) -> Result<Option<Baseline>, Exit> {
-    for path in args.output.iter().chain(&args.write_baseline) {
+fn prepared(args: &CheckArgs) -> Result<Baselines, Exit> {
+    let also = args.also.iter().map(|(_, path)| path);
+    for path in args.output.iter().chain(&args.write_baseline).chain(also) {
         output::writable(path)?;
     }
     if let Some(directory) = &args.save_trace {
         output::folder(directory)?;
     }
-    let Some(path) = &args.baseline else { return Ok(None) };
-    let baseline = Baseline::parse(&read(path)?).map_err(|why| {
-        usage(&format!("{} is no baseline: {why}", path.display()), "write a new one with --write-baseline")
-    })?;
-    Ok(Some(baseline))
+    Baselines::read(args)
 }
 
-fn conclude(args: &CheckArgs, baseline: Option<&Baseline>, checked: &Checked) -> Result<Exit, Exit> {
+fn conclude(args: &CheckArgs, baselines: Baselines, checked: &Checked) -> Result<Exit, Exit> {
     let report = &checked.report;
-    if let Some(path) = &args.write_baseline {
-        output::write(path, &Baseline::of(report).text())?;
+    let baseline = baselines.settle(report)?;
+    let stale = baseline.iter().flat_map(|baseline| baseline.stale(report)).collect();
+    let sheet = Sheet { report, baseline: baseline.as_ref(), stale, fail_on: args.fail_on };
+    for (format, path) in &args.also {
+        output::write(path, &rendered(*format, &sheet, args, false))?;
     }
-    let known = |finding: &Finding| baseline.is_some_and(|b| b.knows(finding));
-    print(args, report, &known)?;
-    let mut stale = false;
-    for entry in baseline.into_iter().flat_map(|b| b.stale(report)) {
-        stale = true;
-        let (rule, at, over) = (&entry.rule, &entry.revision, &entry.transport);
-        tell(format_args!("stale: {rule} at {at} over {over} no longer occurs; take it out of the baseline"));
+    print(args, &sheet)?;
+    for entry in &sheet.stale {
+        tell(format_args!("stale: {} no longer occurs; take it out of the baseline", known::named(entry)));
     }
-    let fails = |f: &&Finding| match f.outcome {
-        Outcome::Fail => true,
-        Outcome::Warn => args.fail_on == FailOn::Should && f.level == rules::Level::Should,
-        _ => false,
-    };
-    let new = args.write_baseline.is_none() && report.results.iter().filter(fails).any(|f| !known(f));
-    let vacuous = report.summary.judged() == 0 || report.runs.iter().any(|run| run.cut_short.is_some());
-    Ok(if new || stale || vacuous { Exit::Finding } else { Exit::Clean })
+    Ok(if sheet.fails() { Exit::Finding } else { Exit::Clean })
 }
 
-fn print(args: &CheckArgs, report: &Report, known: &dyn Fn(&Finding) -> bool) -> Result<(), Exit> {
+fn print(args: &CheckArgs, sheet: &Sheet<'_>) -> Result<(), Exit> {
     let colour = args.output.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let text = match args.format {
-        Format::Human => human::render(report, known, human::Style { paint: Paint { colour }, verbose: args.verbose }),
-        Format::Json => json::render(report),
-    };
-    if let Some(path) = &args.output {
-        return output::write(path, &text);
+    let text = rendered(args.format, sheet, args, colour);
+    match &args.output {
+        Some(path) => output::write(path, &text),
+        None => output::print(&text),
     }
-    output::print(&text)
+}
+
+fn rendered(format: Format, sheet: &Sheet<'_>, args: &CheckArgs, colour: bool) -> String {
+    let style = human::Style { paint: Paint { colour }, verbose: args.verbose };
+    match format {
+        Format::Human => human::render(sheet, style),
+        Format::Json => json::render(sheet.report),
+        Format::Junit => junit::render(sheet),
+        Format::Sarif => sarif::render(sheet),
+        Format::Markdown => markdown::render(sheet),
+        Format::Tap => tap::render(sheet),
+    }
 }

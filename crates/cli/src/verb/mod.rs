@@ -2,6 +2,9 @@
 
 pub(crate) mod check;
 pub(crate) mod explain;
+mod known;
 mod output;
+pub(crate) mod rules;
+pub(crate) mod saved;
 pub(crate) mod serve;
 mod traces;

@@ -46,6 +46,7 @@ pub(crate) fn unwritable(path: &Path, why: &str) -> Exit {
     usage(&format!("{} cannot be written: {why}", shown(path)), "check the path")
 }
 
-fn shown(path: &Path) -> String {
+/// A path as it may be shown.
+pub(crate) fn shown(path: &Path) -> String {
     wire::escape::line(&path.to_string_lossy()).into_owned()
 }

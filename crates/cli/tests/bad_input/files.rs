@@ -97,9 +97,10 @@ fn baselines_that_are_none() {
     misused(&["--baseline", "/no/such/baseline.json"], &["cannot be read"]);
     let path = folder.file("a", "{}");
     misused(&["--baseline", &path], &[&path, "is no baseline", "--write-baseline"]);
-    let known = r#"{"rule":"x","revision":"2025-11-25","transport":"stdio","reason":" "}"#;
+    let known = r#"{"rule":"x","revision":"2025","transport":"stdio","reason":"because"}"#;
     let path = folder.file("b", format!(r#"{{"schema":"proof.baseline/1","known":[{known}]}}"#));
-    misused(&["--baseline", &path], &["the entry for x has no reason"]);
+    misused(&["--baseline", &path], &["the entry for x names no revision: `2025`"]);
+    misused(&["--write-baseline", &folder.file("d", "Dear diary")], &["is no baseline", "it would be overwritten"]);
     let path = folder.file("c", r#"{"schema":"proof.baseline/2","known":[]}"#);
     misused(&["--baseline", &path], &["`schema` is `proof.baseline/2`"]);
 }

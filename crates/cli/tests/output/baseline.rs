@@ -11,7 +11,18 @@ fn written(folder: &Path) -> PathBuf {
     let path = folder.join("known.json");
     let ran = check("broken.jsonl", &["--write-baseline", &path.to_string_lossy()]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("warning: ") && ran.stderr.contains(" without a reason in "), "{}", ran.stderr);
+    edited(&path, |known| known.iter_mut().for_each(|entry| entry["reason"] = "because".into()));
     path
+}
+
+fn entries(path: &Path) -> Vec<Value> {
+    let document: Value = serde_json::from_str(&fs::read_to_string(path).expect("a file")).expect("JSON");
+    document["known"].as_array().expect("entries").clone()
+}
+
+fn reason<'v>(entries: &'v [Value], rule: &str) -> Option<&'v str> {
+    entries.iter().find(|entry| entry["rule"] == rule)?["reason"].as_str()
 }
 
 fn with(recording: &str, baseline: &Path, more: &[&str]) -> Ran {
@@ -56,6 +67,7 @@ fn an_entry_that_no_longer_occurs_is_named() {
     let stale = "stale: tools.names-unique at 2025-11-25 over stdio no longer occurs; take it out of the baseline\n";
     assert!(ran.stderr.contains(stale), "{}", ran.stderr);
     assert!(ran.stderr.lines().all(|line| line.starts_with("stale: ")), "{}", ran.stderr);
+    assert!(ran.stdout.ends_with(".\nNot clean: the baseline knows what no longer occurs.\n"), "{}", ran.stdout);
 }
 
 #[test]
@@ -70,13 +82,106 @@ fn an_entry_for_what_is_no_rule_is_named() {
 }
 
 #[test]
-fn an_entry_wants_a_reason() {
-    for reason in [json!(""), json!("  "), Value::Null] {
+fn what_was_not_judged_is_not_stale() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = written(folder.path());
+    for skipped in [&["--only", "shape.results"][..], &["--skip", "tools.*"]] {
+        let ran = with("broken.jsonl", &path, skipped);
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{skipped:?}");
+    }
+    edited(&path, |known| known.iter_mut().for_each(|entry| entry["transport"] = "ws".into()));
+    let ran = with("clean.jsonl", &path, &[]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "judged over another transport");
+    edited(&path, |known| {
+        known.retain(|entry| entry["rule"] == "shape.results");
+        known[0]["rule"] = "ping.answered".into();
+        known[0]["transport"] = "stdio".into();
+    });
+    let ran = with("broken.jsonl", &path, &["--only", "ping.answered,tools.names-case-sensitive"]);
+    assert!(!ran.stderr.contains("stale") && !ran.stdout.contains("known"), "{}{}", ran.stderr, ran.stdout);
+}
+
+#[test]
+fn an_entry_without_a_reason_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = written(folder.path());
+    edited(&path, |known| {
+        known[0]["reason"] = "".into();
+        known[1]["reason"] = "  ".into();
+    });
+    let ran = with("broken.jsonl", &path, &[]);
+    assert_eq!(ran.code, Some(0), "it is known all the same");
+    assert!(ran.stderr.starts_with("warning: 2 without a reason in "), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("\n  try: say in `reason` why each may stay\n"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_entry_has_a_member_for_the_reason() {
+    for reason in [None, Some(Value::Null), Some(json!(7))] {
         let folder = tempfile::tempdir().expect("a folder");
         let path = written(folder.path());
-        edited(&path, |known| known[0]["reason"] = reason.clone());
+        edited(&path, |known| match &reason {
+            Some(reason) => known[0]["reason"] = reason.clone(),
+            None => drop(known[0].as_object_mut().expect("an entry").remove("reason")),
+        });
         let ran = with("broken.jsonl", &path, &[]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
         assert!(ran.stderr.contains("is no baseline: ") && ran.stderr.contains("\n  try: "), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_place_that_does_not_exist_is_no_entry() {
+    for (member, part) in [("revision", "no revision: `2025-11-26`"), ("transport", "no transport: `2025-11-26`")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = written(folder.path());
+        edited(&path, |known| known[0][member] = "2025-11-26".into());
+        let ran = with("broken.jsonl", &path, &[]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+        assert!(ran.stderr.contains(part), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn writing_again_keeps_the_reasons_that_are_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = written(folder.path());
+    edited(&path, |known| {
+        known.retain(|entry| entry["rule"] != "tools.names-unique");
+        let elsewhere =
+            json!({"rule": "tools.names-unique", "revision": "2025-11-25", "transport": "ws", "reason": "old"});
+        let mended =
+            json!({"rule": "jsonrpc.version-member", "revision": "2025-11-25", "transport": "stdio", "reason": "x"});
+        known.extend([elsewhere, mended]);
+    });
+    let again = path.to_string_lossy();
+    let before = fs::read_to_string(&path).expect("the file");
+    for more in [&["--write-baseline", &*again][..], &["--write-baseline", &again, "--baseline", &again]] {
+        fs::write(&path, &before).expect("the file can be written");
+        let ran = check("broken.jsonl", more);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let gone = "taken out: jsonrpc.version-member at 2025-11-25 over stdio no longer occurs\n";
+        assert!(ran.stderr.starts_with(gone), "{}", ran.stderr);
+        assert!(ran.stderr.contains("warning: 1 without a reason in "), "{}", ran.stderr);
+        let entries = entries(&path);
+        assert_eq!(reason(&entries, "shape.results"), Some("because"));
+        assert_eq!(reason(&entries, "tools.names-unique"), Some(""));
+        assert_eq!(reason(&entries, "jsonrpc.version-member"), None);
+        assert!(entries.iter().any(|entry| entry["transport"] == "ws" && entry["reason"] == "old"));
+        let first = entries[0]["finding"].as_str();
+        assert!(first.is_some_and(|finding| !finding.is_empty()), "{entries:?}");
+    }
+}
+
+#[test]
+fn what_is_no_baseline_is_not_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.json");
+    fs::write(&path, "{\"schema\":\"proof.report/1\"}").expect("the file can be written");
+    let ran = check("broken.jsonl", &["--write-baseline", &path.to_string_lossy()]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.contains("it would be overwritten"), "{}", ran.stderr);
+    assert_eq!(fs::read_to_string(&path).expect("the file"), "{\"schema\":\"proof.report/1\"}");
+    fs::write(&path, "").expect("the file can be written");
+    assert_eq!(check("broken.jsonl", &["--write-baseline", &path.to_string_lossy()]).code, Some(0));
 }

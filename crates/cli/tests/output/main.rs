@@ -3,10 +3,13 @@
 //!
 //! Snapshots name the rules they judge by, so that a new rule does not change them.
 
+mod action;
 mod baseline;
+mod formats;
 mod harness;
 mod human;
 mod json;
 mod options;
+mod saved;
 mod secrets;
 mod words;

@@ -112,7 +112,7 @@ fn parts() -> [&'static str; 7] {
 fn repeated_by_a_command_appear_nowhere() {
     let folder = tempfile::tempdir().expect("a folder");
     let variable = format!("VENDOR_KEY={VARIABLE}");
-    for (format, mute) in [("human", false), ("json", false), ("human", true)] {
+    for (format, mute) in [("human", false), ("json", false), ("sarif", false), ("human", true)] {
         let traces = folder.path().join(format!("{format}-{mute}"));
         let traces = traces.to_string_lossy();
         let few = "tools.*,ping.*,errors.*,shape.*,lifecycle.version-*";
@@ -151,7 +151,7 @@ fn appear_in_no_report_trace_or_message() {
     let url = indiscreet();
     let header = format!("Authorization: Bearer {SECRET}");
     let few = "tools.*,ping.*,errors.*,shape.*,lifecycle.version-*";
-    for format in ["json", "human"] {
+    for format in ["json", "human", "junit", "sarif", "markdown", "tap"] {
         let traces = folder.path().join(format);
         let ran = proof(&[
             "check",

@@ -2,6 +2,7 @@
 //! occur fail too, so that a baseline only ever shrinks.
 
 use serde::{Deserialize, Serialize};
+use wire::{Revision, Transport};
 
 use super::{Finding, Outcome, Report};
 
@@ -28,7 +29,10 @@ pub struct Known {
     pub revision: String,
     /// The transport.
     pub transport: String,
-    /// Why it is known and left.
+    /// What was found when the entry was written: for whoever writes the reason. Nothing compares it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub finding: String,
+    /// Why it is known and left. Empty until a person says so.
     pub reason: String,
 }
 
@@ -38,6 +42,29 @@ impl Known {
             && self.revision == finding.revision.as_str()
             && self.transport == finding.transport.as_str()
     }
+
+    /// Whether nobody has said yet why the finding may stay.
+    pub fn lacks_reason(&self) -> bool {
+        self.reason.trim().is_empty()
+    }
+
+    /// A misspelt place would match nothing for ever, and never show.
+    fn check(&self) -> Result<(), String> {
+        let wrong = |what: &str| Err(format!("the entry for {} names {what}", wire::escape::line(&self.rule)));
+        if self.revision.parse::<Revision>().is_err() {
+            return wrong(&format!("no revision: `{}`", wire::escape::line(&self.revision)));
+        }
+        if self.transport.parse::<Transport>().is_err() {
+            return wrong(&format!("no transport: `{}`", wire::escape::line(&self.transport)));
+        }
+        Ok(())
+    }
+
+    /// Whether the rule was judged there and is not broken, or there is no such rule. What was not judged may still occur.
+    fn is_stale(&self, report: &Report) -> bool {
+        let kept = |finding: &Finding| self.names(finding) && finding.outcome == Outcome::Pass;
+        rules::find(&self.rule).is_none() || report.results.iter().any(kept)
+    }
 }
 
 impl Baseline {
@@ -45,45 +72,51 @@ impl Baseline {
     pub fn parse(text: &str) -> Result<Self, String> {
         let baseline: Self = serde_json::from_str(text).map_err(|e| e.to_string())?;
         if baseline.schema != FORMAT {
-            return Err(format!("`schema` is `{}`, not `{FORMAT}`", baseline.schema));
+            return Err(format!("`schema` is `{}`, not `{FORMAT}`", wire::escape::line(&baseline.schema)));
         }
-        match baseline.known.iter().find(|known| known.reason.trim().is_empty()) {
-            Some(known) => Err(format!("the entry for {} has no reason", known.rule)),
-            None => Ok(baseline),
-        }
+        baseline.known.iter().try_for_each(Known::check)?;
+        Ok(baseline)
     }
 
-    /// Every broken rule of a report, each still wanting a reason of its own.
-    pub fn of(report: &Report) -> Self {
-        let known = broken(report).map(|finding| Known {
-            rule: finding.rule.to_owned(),
-            revision: finding.revision.to_string(),
-            transport: finding.transport.to_string(),
-            reason: finding.message.clone(),
-        });
-        Self { schema: FORMAT.to_owned(), known: known.collect() }
+    /// Every broken rule of a report. What `previous` knew keeps its reason, and so do its entries that this report says
+    /// nothing about; the rest still wants a reason.
+    pub fn of(report: &Report, previous: Option<&Self>) -> Self {
+        let mut known: Vec<Known> = broken(report)
+            .map(|finding| Known {
+                rule: finding.rule.to_owned(),
+                revision: finding.revision.to_string(),
+                transport: finding.transport.to_string(),
+                finding: finding.message.clone(),
+                reason: previous.and_then(|previous| previous.entry(finding)).map_or("", |k| &k.reason).to_owned(),
+            })
+            .collect();
+        let silent = |entry: &&Known| !entry.is_stale(report) && !broken(report).any(|finding| entry.names(finding));
+        known.extend(previous.iter().flat_map(|previous| &previous.known).filter(silent).cloned());
+        Self { schema: FORMAT.to_owned(), known }
     }
 
-    /// The file's text.
+    /// The file's text, harmless on a terminal.
     pub fn text(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        let document = serde_json::to_string_pretty(self).unwrap_or_default();
+        wire::escape::json(&document).into_owned() + "\n"
+    }
+
+    /// The entry for a finding.
+    pub fn entry(&self, finding: &Finding) -> Option<&Known> {
+        self.known.iter().find(|known| known.names(finding))
     }
 
     /// Whether a finding is known.
     pub fn knows(&self, finding: &Finding) -> bool {
-        self.known.iter().any(|known| known.names(finding))
+        self.entry(finding).is_some()
     }
 
-    /// The entries of which a report says that they no longer occur: the rule was judged there and is not broken, or there
-    /// is no such rule.
+    /// The entries of which a report says that they no longer occur.
     pub fn stale(&self, report: &Report) -> impl Iterator<Item = &Known> {
-        self.known.iter().filter(|known| {
-            let kept = |finding: &Finding| known.names(finding) && finding.outcome == Outcome::Pass;
-            rules::find(&known.rule).is_none() || report.results.iter().any(kept)
-        })
+        self.known.iter().filter(|known| known.is_stale(report))
     }
 }
 
 fn broken(report: &Report) -> impl Iterator<Item = &Finding> {
-    report.results.iter().filter(|finding| matches!(finding.outcome, Outcome::Fail | Outcome::Warn))
+    report.results.iter().filter(|finding| finding.outcome.is_broken())
 }

@@ -1,12 +1,14 @@
 //! What a judgement comes to: findings, their evidence, and the counts. Data only; reporters render it.
 
 pub mod baseline;
+pub mod compare;
 mod dialogue;
 mod evidence;
+pub mod saved;
 mod tally;
 
 use rules::Level;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use wire::{Revision, Transport};
 
 pub use dialogue::dialogue;
@@ -107,7 +109,7 @@ impl Summary {
 }
 
 /// What became of a rule in one run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Broken, and a MUST or a safety rule.
@@ -132,6 +134,16 @@ impl Outcome {
             Self::NotExercised => "not-exercised",
             Self::NotApplicable => "not-applicable",
         }
+    }
+
+    /// Whether the rule is broken.
+    pub const fn is_broken(self) -> bool {
+        matches!(self, Self::Fail | Self::Warn)
+    }
+
+    /// Whether the rule was judged one way or the other.
+    pub const fn is_judged(self) -> bool {
+        matches!(self, Self::Fail | Self::Warn | Self::Pass)
     }
 }
 

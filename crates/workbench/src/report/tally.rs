@@ -1,11 +1,11 @@
 //! Counts of outcomes.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Outcome;
 
 /// How many findings came out how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Kept.
     pub pass: usize,

@@ -23,6 +23,7 @@ use wire::{Revision, json, message};
 use workbench::check::hints::Hints;
 use workbench::check::{Keep, Selection, recorded};
 use workbench::report::baseline::Baseline;
+use workbench::report::saved;
 use workbench::report::{dialogue, excerpt};
 
 /// No single input may take longer; each is a few KiB, and this is a debug build on a busy machine.
@@ -103,8 +104,9 @@ fn feed(dice: &mut Dice, input: &[u8]) -> bool {
     if let Ok(checked) =
         recorded(&text, "--trace x", &Selection { safety: true, ..Selection::default() }, &[], &Keep::default())
     {
-        serde_json::to_string(&checked.report).expect("a report is JSON");
-        let baseline = Baseline::of(&checked.report);
+        let document = serde_json::to_string(&checked.report).expect("a report is JSON");
+        saved::Report::parse(&document).expect("a report can be read back");
+        let baseline = Baseline::of(&checked.report, None);
         assert_eq!(Baseline::parse(&baseline.text()), Ok(baseline));
     }
     true
@@ -133,7 +135,7 @@ fn texts(redactor: &Redactor, text: &str) {
             let _ = &text[span];
         }
     }
-    let _ = (Hints::parse(text), Baseline::parse(text));
+    let _ = (Hints::parse(text), Baseline::parse(text), saved::Report::parse(text));
 }
 
 /// Every rule's word on the trace, and that what it points at is there to be quoted.

@@ -1,0 +1,38 @@
+//! `proof rules`: the book as a list.
+
+use rules::{Role, Rule};
+use workbench::check::options::matches;
+
+use crate::args::reports::{RoleArg, RulesArgs};
+use crate::args::unknown_rule;
+use crate::exit::{Exit, usage};
+use crate::format::book;
+use crate::verb::output;
+
+/// Lists the rules that the options leave.
+pub(crate) fn run(args: &RulesArgs) -> Exit {
+    listed(args).map_or_else(|exit| exit, |()| Exit::Clean)
+}
+
+fn listed(args: &RulesArgs) -> Result<(), Exit> {
+    let stranger = |pattern: &&String| !rules::book().any(|rule| matches(pattern, rule.id));
+    if let Some(pattern) = args.only.iter().find(stranger) {
+        return Err(unknown_rule(pattern));
+    }
+    let found: Vec<_> = rules::book().filter(|rule| takes(args, rule)).collect();
+    if found.is_empty() {
+        return Err(usage("no rule is left: none is all of that", "leave one of the options out"));
+    }
+    output::print(&if args.json { book::json(&found, args.revision) } else { book::human(&found, args.revision) })
+}
+
+fn takes(args: &RulesArgs, rule: &Rule) -> bool {
+    let named = args.only.is_empty() || args.only.iter().any(|pattern| matches(pattern, rule.id));
+    let bound = match args.role {
+        None => true,
+        Some(RoleArg::Server) => matches!(rule.role, Role::Server | Role::Both),
+        Some(RoleArg::Client) => matches!(rule.role, Role::Client | Role::Both),
+        Some(RoleArg::Both) => rule.role == Role::Both,
+    };
+    named && bound && args.revision.is_none_or(|revision| rule.sentence_at(revision).is_some())
+}

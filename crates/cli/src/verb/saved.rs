@@ -1,0 +1,60 @@
+//! Verbs about reports that were saved as JSON: `proof badge` and `proof diff`.
+
+use std::fs::File;
+use std::io::{IsTerminal as _, Read as _};
+use std::path::Path;
+
+use workbench::report::compare::compare;
+use workbench::report::saved::Report;
+
+use crate::args::reports::{BadgeArgs, DiffArgs, DiffFormat};
+use crate::exit::{Exit, usage};
+use crate::format::text::Paint;
+use crate::format::{badge, diff};
+use crate::verb::output;
+
+/// How many bytes a report may have: hundreds of runs. What is larger, or has no end (a device), is none.
+const LIMIT: u64 = 64 << 20;
+
+/// Draws a badge.
+pub(crate) fn badge(args: &BadgeArgs) -> Exit {
+    let drawn = report(&args.report).map(|report| badge::render(&report)).and_then(|text| match &args.output {
+        Some(path) => output::write(path, &text),
+        None => output::print(&text),
+    });
+    drawn.map_or_else(|exit| exit, |()| Exit::Clean)
+}
+
+/// Tells what changed between two reports.
+pub(crate) fn diff(args: &DiffArgs) -> Exit {
+    compared(args).unwrap_or_else(|exit| exit)
+}
+
+fn compared(args: &DiffArgs) -> Result<Exit, Exit> {
+    let (old, new) = (report(&args.old)?, report(&args.new)?);
+    let comparison = compare(&old, &new);
+    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let text = match args.format {
+        DiffFormat::Human => diff::human(&old, &new, &comparison, Paint { colour }),
+        DiffFormat::Json => diff::json(&old, &new, &comparison),
+    };
+    output::print(&text)?;
+    Ok(if comparison.is_worse() { Exit::Finding } else { Exit::Clean })
+}
+
+fn report(path: &Path) -> Result<Report, Exit> {
+    let no_report = |why: &str| {
+        let what = format!("{} is no JSON report: {why}", output::shown(path));
+        usage(&what, "`proof check --format json --output FILE` writes one")
+    };
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(LIMIT + 1).read_to_string(&mut text));
+    let length = read.map_err(|error| {
+        let what = format!("{} cannot be read: {error}", output::shown(path));
+        usage(&what, "check the path and its permissions")
+    })?;
+    if length as u64 > LIMIT {
+        return Err(no_report(&format!("it has more than {} MiB", LIMIT >> 20)));
+    }
+    Report::parse(&text).map_err(|why| no_report(&why))
+}
