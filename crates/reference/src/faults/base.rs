@@ -192,6 +192,20 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Notes("notifications/progress", |message| message["params"]["progress"] = json!("half way")),
     ),
     fault(
+        "cancels-nothing",
+        "shape.notifications",
+        "each tool call brings a cancellation that does not say of what",
+        Kind::Handles(|asked, link, reply| {
+            if asked.is("tools/call") && asked.context.session.as_ref().is_some_and(|session| session.is_ready()) {
+                let message = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {} });
+                let _ = link.send(message.to_string());
+            }
+            reply
+        }),
+    )
+    .since(R2025_11_25)
+    .until(R2025_11_25),
+    fault(
         "result-without-type",
         "result.type-present",
         "completions lack `resultType`",

@@ -77,6 +77,19 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern(),
     fault(
+        "missing-capability-in-result",
+        "meta.missing-capability-refused",
+        "a missing capability is reported in a result, as the failure of the call",
+        Kind::Errors("tools/call", |answer| {
+            if answer["error"]["code"] == -32021 {
+                drop_member(answer, "error");
+                let content = json!([{ "type": "text", "text": "This client cannot be asked" }]);
+                answer["result"] = json!({ "resultType": "complete", "content": content, "isError": true });
+            }
+        }),
+    )
+    .modern(),
+    fault(
         "missing-capability-not-named",
         "meta.missing-capability-listed",
         "the error for a missing capability does not say which",
