@@ -7,7 +7,7 @@ use wire::Era;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::content::scheme;
-use crate::rule::{Anchor, Rule, at, server};
+use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items, walks};
 use crate::verdict::{Kept, Verdict};
@@ -25,6 +25,9 @@ pub(crate) const RULES: &[Rule] = &[
               says that a resource was not found.")
         .mend("Answer -32002 up to 2025-11-25, and -32602 since 2026-07-28.")
         .judge(code),
+    client("resources.old-not-found-code-taken")
+        .says(R2026_07_28, ERRORS, "A client SHOULD take the code -32002 of earlier servers for a resource that does not exist.")
+        .declared(),
     server("resources.not-found-not-empty")
         .says(R2026_07_28, ERRORS, "A read of a resource that does not exist MUST NOT be answered with empty contents.")
         .needs("resources")

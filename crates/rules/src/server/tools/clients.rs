@@ -20,19 +20,18 @@ pub(crate) const RULES: &[Rule] = &[
             "A tool MAY return embedded resources: the client goes on with them.",
         )
         .declared(),
+    client("tools.header-integers-sent-safe")
+        .says(
+            R2026_07_28,
+            at("server/tools", "x-mcp-header"),
+            "A client MUST NOT send an integer beyond 2^53 - 1, either way, as an argument that is mirrored into a header.",
+        )
+        .declared(),
     client("tools.invalid-headers-rejected")
         .says(
             R2026_07_28,
             at("server/tools", "x-mcp-header"),
             "Over HTTP a client MUST leave out, and so never call, a tool with an invalid `x-mcp-header`, and keep the others.",
-        )
-        .declared(),
-    client("tools.refs-not-fetched")
-        .says(
-            R2026_07_28,
-            at("server/tools", "security-considerations"),
-            "A client that validates by a tool's schemas SHOULD resolve their references as the base protocol has it, and \
-             fetch none from the network.",
         )
         .declared(),
 ];
