@@ -160,6 +160,8 @@ pub(crate) enum Format {
     Human,
     /// One JSON document: proof.report/1
     Json,
+    /// One page to look at in a browser
+    Html,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

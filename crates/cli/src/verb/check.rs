@@ -12,7 +12,7 @@ use workbench::report::{Finding, Outcome, Report};
 use crate::args::check::{CheckArgs, FailOn, Format, quoted, read};
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::text::Paint;
-use crate::format::{human, json};
+use crate::format::{html, human, json};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
 use crate::verb::output;
@@ -172,6 +172,7 @@ fn print(args: &CheckArgs, report: &Report, known: &dyn Fn(&Finding) -> bool) ->
     let text = match args.format {
         Format::Human => human::render(report, known, human::Style { paint: Paint { colour }, verbose: args.verbose }),
         Format::Json => json::render(report),
+        Format::Html => html::render(report, known),
     };
     if let Some(path) = &args.output {
         return output::write(path, &text);
