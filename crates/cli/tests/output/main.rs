@@ -5,6 +5,7 @@
 
 mod baseline;
 mod harness;
+mod html;
 mod human;
 mod json;
 mod options;

@@ -26,13 +26,13 @@ fn entry(out: &mut String, sheet: &Sheet<'_>, row: &Row<'_>) {
     let (id, levels) = (Quoted(row.id), row.levels().join(" "));
     let _ = write!(
         out,
-        "<details class=\"rule\" id=\"r.{id}\" data-rule=\"{id}\"><summary><span class=\"id\">{id}</span> <span class=\"level\">{levels}</span> <span class=\"tally\">"
+        "<details class=\"rule\" id=\"r.{id}\"><summary><span class=\"id\">{id}</span> <span class=\"level\">{levels}</span> <span class=\"tally\">"
     );
-    let counts = OUTCOMES.iter().filter_map(|(outcome, class, word)| {
+    let counts = OUTCOMES.iter().filter_map(|(outcome, _, word)| {
         let count = row.seen().filter(|cell| cell.finding.outcome == *outcome).count();
-        (count > 0).then(|| format!("<span><span class=\"sign {class}\"></span>{count} {word}</span>"))
+        (count > 0).then(|| format!("{count} {word}"))
     });
-    out.push_str(&counts.collect::<Vec<_>>().join(" "));
+    out.push_str(&counts.collect::<Vec<_>>().join(", "));
     out.push_str("</span></summary>\n");
     let newest = row.rule.and_then(|rule| newest(row, rule).or(rule.newest()));
     if let Some((_, sentence)) = newest {

@@ -104,10 +104,14 @@ fn case(out: &mut String, sheet: &Sheet<'_>, group: &Group<'_>, all_known: bool)
         Text(&finding.message),
         Places(&sheet.report.runs, &group.runs)
     );
-    for evidence in finding.evidence.iter().take(QUOTED) {
-        quote(out, evidence);
+    let mut quoted: Vec<&Evidence> = Vec::new();
+    for evidence in &finding.evidence {
+        if quoted.len() < QUOTED && quoted.iter().all(|other| other.excerpt != evidence.excerpt) {
+            quote(out, evidence);
+            quoted.push(evidence);
+        }
     }
-    if let Some(more @ 1..) = finding.evidence.len().checked_sub(QUOTED) {
+    if let Some(more @ 1..) = finding.evidence.len().checked_sub(quoted.len()) {
         let _ = writeln!(out, "<p class=\"note\">{} more like it.</p>", count(more, "event"));
     }
     if let Some(repro) = &finding.repro {

@@ -15,10 +15,12 @@
   const stretches = all("[scope=colgroup]", grid);
   const buttons = all("[data-facet]");
   const columnsOf = (node) => node.dataset.c.split(" ").map(Number);
-  const entries = new Map(all("details.rule").map((node) => [node.dataset.rule, { node, text: node.textContent.toLowerCase() }]));
+  const entries = new Map(all("details.rule").map((node) => [node.id.slice(2), { node, text: node.textContent.toLowerCase() }]));
+  // A command names much that has nothing to do with its finding.
+  const said = (node) => all("h3, .says, .why, .where, .quote, figcaption, .way-out", node).map((part) => part.textContent);
   const cards = all(".card").map((node) => ({
     node,
-    text: node.textContent.toLowerCase(),
+    text: said(node).join(" ").toLowerCase(),
     outcome: node.dataset.o,
     levels: node.dataset.l.split(" "),
     parts: all(".case", node).map((part) => ({ node: part, columns: columnsOf(part), state: part.dataset.k })),
@@ -65,6 +67,7 @@
         const here = part.columns.some((column) => columns[column]) && stateShown(card.outcome, part.state);
         parts += show(part.node, here);
       }
+      unfold(card);
       found += show(card.node, parts > 0 && admits("outcome", card.outcome) && levels(card) && says(card.text));
     }
     if (cards.length > 0) nothing(cards[0].node, found);
@@ -82,6 +85,15 @@
       button.setAttribute("aria-pressed", view[button.dataset.facet].has(button.dataset.value));
     }
     if (one("q").value !== view.q) one("q").value = view.q;
+  }
+
+  // Where only what is folded away matches, it is unfolded.
+  function unfold(card) {
+    for (const more of all(".more", card.node)) {
+      const shown = (part) => !part.node.hidden && more.contains(part.node);
+      const first = card.parts.some((part) => !part.node.hidden && !more.contains(part.node));
+      if (show(more, card.parts.some(shown)) && !first) more.open = true;
+    }
   }
 
   function showRows(columns, levels, says) {
@@ -133,7 +145,7 @@
 
   function read() {
     const hash = location.hash.slice(1);
-    if (hash && !hash.includes("=")) return anchor(decodeURIComponent(hash));
+    if (hash && !hash.includes("=")) return anchor(hash);
     const params = new URLSearchParams(hash);
     for (const facet of FACETS) {
       const known = buttons.filter((button) => button.dataset.facet === facet).map((button) => button.dataset.value);

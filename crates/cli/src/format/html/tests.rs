@@ -266,7 +266,7 @@ fn the_verdict_stands_at_the_top() {
 fn a_run_that_was_cut_short_says_so_wherever_it_stands() {
     let text = page(&every_outcome("it fell silent"));
     assert!(
-        text.contains("<p class=\"notice\"><b>Cut short</b> at stdio <i>2025-11-25</i>: it fell silent."),
+        text.contains("<p class=\"notice\"><b>Cut short</b> at <i>stdio 2025-11-25</i>: it fell silent."),
         "{text}"
     );
     assert_eq!(marked_up(&text).to_lowercase().matches("cut short").count(), 3, "the notice, the runs, the matrix");

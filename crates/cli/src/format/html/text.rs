@@ -79,11 +79,10 @@ impl Display for Places<'_> {
         let mut last = None;
         for run in some.iter().filter_map(|&at| all.get(at)) {
             match last {
-                Some(transport) if transport == run.transport => f.write_str(", ")?,
-                Some(_) => write!(f, "; {} ", run.transport)?,
-                None => write!(f, "{} ", run.transport)?,
+                Some(transport) if transport == run.transport => write!(f, ", <i>{}</i>", run.revision)?,
+                Some(_) => write!(f, "; <i>{} {}</i>", run.transport, run.revision)?,
+                None => write!(f, "<i>{} {}</i>", run.transport, run.revision)?,
             }
-            write!(f, "<i>{}</i>", run.revision)?;
             last = Some(run.transport);
         }
         Ok(())
