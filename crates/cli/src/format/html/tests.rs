@@ -1,6 +1,7 @@
 //! The page as a reader of its source sees it: what it may load, what a peer can put into it, and what it says.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -182,7 +183,7 @@ fn what_a_peer_sent_is_never_markup() {
     let (tame, hostile) = (page(&every_outcome(&words)), page(&every_outcome(HOSTILE)));
     let shape = |page: &str| -> Vec<String> {
         // The address of a sentence is ours; here it has the peer's words in it all the same.
-        tags(page).iter().map(|tag| tag.split("#").next().unwrap_or_default().to_owned()).collect()
+        tags(page).iter().map(|tag| tag.split('#').next().unwrap_or_default().to_owned()).collect()
     };
     let (tame, hostile_tags) = (shape(&tame), shape(&hostile));
     assert_eq!(tame.iter().zip(&hostile_tags).find(|(one, other)| one != other), None);
@@ -346,7 +347,7 @@ fn skeleton(page: &str) -> String {
         let mut line = tag.split(' ').next().unwrap_or_default().to_owned();
         for name in kept {
             for value in values(std::slice::from_ref(&tag), name) {
-                line += &format!(" {name}={value}");
+                let _ = write!(line, " {name}={value}");
             }
         }
         match lines.last_mut() {
