@@ -184,6 +184,7 @@
     one("panel-body").replaceChildren(...copies);
     for (const line of all("[data-c]", one("panel-body"))) {
       line.classList.toggle("here", column >= 0 && columnsOf(line).includes(column));
+      line.append(...quotations(rule, line.dataset.c));
     }
     const row = rows.find((row) => row.rule === rule);
     const cell = row.cells[column];
@@ -192,8 +193,16 @@
     view.run = cell ? runName(heads[column]) : "";
     if (!panel.open) panel.showModal();
     panel.scrollTop = 0;
-    one("panel-close").focus();
+    one("panel-close").focus({ preventScroll: true });
+    panel.querySelector(".here")?.scrollIntoView({ block: "nearest" });
     write();
+  }
+
+  // What is broken is quoted in its card only.
+  function quotations(rule, columns) {
+    const parts = cards.filter(({ node }) => node.dataset.rule === rule).flatMap((card) => card.parts);
+    const part = parts.find(({ node }) => node.dataset.c === columns);
+    return part ? all("figure, .again", part.node).map((child) => child.cloneNode(true)) : [];
   }
 
   function step(by) {
