@@ -53,7 +53,7 @@ fn entry(out: &mut String, sheet: &Sheet<'_>, row: &Row<'_>) {
                 out,
                 "<div><dt>Specification</dt><dd><a href=\"{}\">{revision}, {}</a></dd></div>",
                 Quoted(&url),
-                Text(sentence.anchor.page)
+                Text(sentence.anchor.page.trim_end_matches("/index"))
             );
         }
         out.push_str("</dl>");
