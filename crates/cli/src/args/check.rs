@@ -177,6 +177,8 @@ pub(crate) enum Format {
     Markdown,
     /// TAP version 14
     Tap,
+    /// One page to look at in a browser
+    Html,
 }
 
 /// `sarif=proof.sarif`

@@ -6,6 +6,7 @@ mod detail;
 pub(crate) mod diff;
 pub(crate) mod escape;
 mod groups;
+pub(crate) mod html;
 pub(crate) mod human;
 pub(crate) mod json;
 pub(crate) mod junit;

@@ -11,7 +11,7 @@ use crate::args::check::{CheckArgs, Format, quoted, read};
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::sheet::Sheet;
 use crate::format::text::Paint;
-use crate::format::{human, json, junit, markdown, sarif, tap};
+use crate::format::{html, human, json, junit, markdown, sarif, tap};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
 use crate::verb::known::{self, Baselines};
@@ -170,6 +170,7 @@ fn rendered(format: Format, sheet: &Sheet<'_>, args: &CheckArgs, colour: bool) -
     match format {
         Format::Human => human::render(sheet, style),
         Format::Json => json::render(sheet.report),
+        Format::Html => html::render(sheet.report, &|finding| sheet.is_known(finding)),
         Format::Junit => junit::render(sheet),
         Format::Sarif => sarif::render(sheet),
         Format::Markdown => markdown::render(sheet),

@@ -7,6 +7,7 @@ mod action;
 mod baseline;
 mod formats;
 mod harness;
+mod html;
 mod human;
 mod json;
 mod options;

@@ -151,7 +151,7 @@ fn appear_in_no_report_trace_or_message() {
     let url = indiscreet();
     let header = format!("Authorization: Bearer {SECRET}");
     let few = "tools.*,ping.*,errors.*,shape.*,lifecycle.version-*";
-    for format in ["json", "human", "junit", "sarif", "markdown", "tap"] {
+    for format in ["json", "human", "junit", "sarif", "markdown", "tap", "html"] {
         let traces = folder.path().join(format);
         let ran = proof(&[
             "check",
