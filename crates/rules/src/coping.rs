@@ -1,7 +1,7 @@
 //! How a server copes with what a client says: whether the request it concerns is answered, and whether the server goes on.
 
-use wire::trace::{Closed, Content, mark};
 use wire::RequestId;
+use wire::trace::{Closed, Content, mark};
 
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Said, View};

@@ -23,8 +23,10 @@ pub(crate) const RULES: &[Rule] = &[
             here("security-considerations"),
             "A server SHOULD cope with roots that are not to be had any more.",
         )
-        .how("Answers a request for roots with an error or with none at all, and looks at what becomes of the call that \
-              needs them, and of the connection.")
+        .how(
+            "Answers a request for roots with an error or with none at all, and looks at what becomes of the call that \
+              needs them, and of the connection.",
+        )
         .mend("Go on without roots, or let the call fail, where the client has none to give.")
         .judge(unavailable),
     server("roots.list-changes-handled")
@@ -99,7 +101,8 @@ fn unavailable(view: &View<'_>) -> Verdict {
 
 fn changes(view: &View<'_>) -> Verdict {
     let own = view.by(view.subject().peer()).filter(|said| {
-        let capable = || view.client_capabilities(*said).is_some_and(|own| declared(own, "roots.listChanged").is_some());
+        let capable =
+            || view.client_capabilities(*said).is_some_and(|own| declared(own, "roots.listChanged").is_some());
         said.message.kind() == Kind::Notification && said.is("notifications/roots/list_changed") && capable()
     });
     let trials = own.map(|said| Trial { said, call: None });

@@ -275,5 +275,10 @@ fn is_open(view: &View<'_>, call: &Call<'_>, event: usize) -> bool {
     let answered = call.response.is_some_and(|response| response.event < event);
     let number = call.request.exchange;
     let closed = number != 0 && view.closed_after(call.request.event, number).is_some_and(|closed| closed < event);
-    !answered && !closed && !view.cancelled(call.request)
+    let mut cancelled = view.by(Party::Client).filter(|said| said.event < event && said.is("notifications/cancelled"));
+    let taken_back = cancelled.any(|said| {
+        let here = said.connection == call.request.connection;
+        here && said.message.params().and_then(|p| p.get("requestId")) == id(&call.request)
+    });
+    !answered && !closed && !taken_back
 }

@@ -45,7 +45,8 @@ const UNSEEN: &str = "the server sent the user to no address";
 
 /// Every address to which the server sends the user: the message, where it stands, and what stands there.
 fn addresses<'v>(view: &View<'v>) -> Vec<(Said<'v>, String, &'v Value)> {
-    let asked = questions(view, ELICIT).into_iter().filter(|question| question.param("mode").is_some_and(|m| m == "url"));
+    let asked =
+        questions(view, ELICIT).into_iter().filter(|question| question.param("mode").is_some_and(|m| m == "url"));
     let mut all: Vec<_> =
         asked.filter_map(|question| Some((question.said, question.at("/url"), question.param("url")?))).collect();
     if view.revision() == R2025_11_25 {
@@ -103,8 +104,17 @@ fn valid(view: &View<'_>) -> Verdict {
 }
 
 /// What a parameter is called, without case and punctuation, that holds a secret.
-const SECRETS: [&str; 9] =
-    ["password", "passwd", "accesstoken", "refreshtoken", "bearertoken", "apikey", "apitoken", "clientsecret", "secretkey"];
+const SECRETS: [&str; 9] = [
+    "password",
+    "passwd",
+    "accesstoken",
+    "refreshtoken",
+    "bearertoken",
+    "apikey",
+    "apitoken",
+    "clientsecret",
+    "secretkey",
+];
 
 fn no_secrets(view: &View<'_>) -> Verdict {
     judged(view, |url| {
@@ -162,7 +172,9 @@ mod tests {
 
     #[test]
     fn development_is_told_by_the_host() {
-        for own in ["localhost", "app.localhost", "127.0.0.1", "172.20.0.3", "10.1.2.3", "::1", "web", "shop.example.com"] {
+        for own in
+            ["localhost", "app.localhost", "127.0.0.1", "172.20.0.3", "10.1.2.3", "::1", "web", "shop.example.com"]
+        {
             assert!(is_development(own), "{own}");
         }
         for public in ["mcp.acme.dev", "172.32.0.1", "8.8.8.8", "latest.io", "example.community.dev"] {

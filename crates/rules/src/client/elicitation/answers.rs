@@ -167,7 +167,8 @@ fn validated(view: &View<'_>) -> Verdict {
             (response.event, Err(response.breach("/result/content", why)))
         })
     });
-    let unseen = "no call was seen whose form was filled in once as it demands and once not, with a difference that tells";
+    let unseen =
+        "no call was seen whose form was filled in once as it demands and once not, with a difference that tells";
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
 }
 

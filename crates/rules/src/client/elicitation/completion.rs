@@ -57,7 +57,7 @@ fn named<'v>(view: &View<'v>) -> BTreeMap<&'v str, Vec<Said<'v>>> {
 }
 
 /// What an error lists.
-fn elicitations<'v>(said: Said<'v>) -> Option<&'v Vec<Value>> {
+fn elicitations(said: Said<'_>) -> Option<&Vec<Value>> {
     said.message.error()?.pointer("/data/elicitations")?.as_array()
 }
 
@@ -112,7 +112,8 @@ fn fault_of(view: &View<'_>, said: Said<'_>) -> Option<Result<(), Breach>> {
     if listed.is_empty() {
         return Some(Err(said.breach("/error", "the error -32042 lists no elicitation")));
     }
-    let unknown = view.question(said).and_then(|request| request.message.method()).filter(|name| !method::known_ever(name));
+    let unknown =
+        view.question(said).and_then(|request| request.message.method()).filter(|name| !method::known_ever(name));
     let breach = |name: &str| {
         let why = format!("`{}` does not exist: no visit can be due for it", name.escape_debug());
         said.breach("/error/code", why)

@@ -32,9 +32,25 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// Names that mean a secret and nothing else, as they are without case and punctuation.
 const SECRETS: [&str; 19] = [
-    "password", "passwd", "userpassword", "passphrase", "apikey", "apitoken", "accesstoken", "authtoken", "bearertoken",
-    "refreshtoken", "clientsecret", "secretkey", "privatekey", "secretaccesskey", "creditcard", "creditcardnumber", "cvv",
-    "cvc", "cardverificationcode",
+    "password",
+    "passwd",
+    "userpassword",
+    "passphrase",
+    "apikey",
+    "apitoken",
+    "accesstoken",
+    "authtoken",
+    "bearertoken",
+    "refreshtoken",
+    "clientsecret",
+    "secretkey",
+    "privatekey",
+    "secretaccesskey",
+    "creditcard",
+    "creditcardnumber",
+    "cvv",
+    "cvc",
+    "cardverificationcode",
 ];
 
 /// Whether a name means a secret.
@@ -69,7 +85,9 @@ fn no_secrets(view: &View<'_>) -> Verdict {
 /// Whether a text has a link that is marked up as one.
 fn has_link(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    ["](http", "<http", "<a href", "<a\u{20}target", "href=\"http", "href='http"].iter().any(|mark| lower.contains(mark))
+    ["](http", "<http", "<a href", "<a\u{20}target", "href=\"http", "href='http"]
+        .iter()
+        .any(|mark| lower.contains(mark))
 }
 
 fn has_address(text: &str) -> bool {

@@ -68,7 +68,9 @@ fn context_negotiated(view: &View<'_>) -> Verdict {
         let wanted = question.param("includeContext").and_then(Value::as_str).is_some_and(|which| which != "none");
         let why = "the client does not declare `sampling.context`";
         match (wanted, able) {
-            (true, false) => Some((question.said.event, Err(question.said.breach(question.at("/includeContext"), why)))),
+            (true, false) => {
+                Some((question.said.event, Err(question.said.breach(question.at("/includeContext"), why))))
+            }
             // Discouraged, and yet not refused to who can do it.
             (true, true) => None,
             (false, _) => Some((question.said.event, Ok(()))),
@@ -87,7 +89,8 @@ fn checked(view: &View<'_>) -> Verdict {
     let what = "an answer that is none";
     let unseen = "the server asked for no sampling that was answered with nonsense";
     if view.era() == Era::Modern {
-        let trials = retries(view).into_iter().filter(|retry| retry.answers(SAMPLE).any(|said| is_nonsense(view, said)));
+        let trials =
+            retries(view).into_iter().filter(|retry| retry.answers(SAMPLE).any(|said| is_nonsense(view, said)));
         return copes(view, trials.map(|r| Trial { said: r.call.request, call: Some(r.call) }), what, unseen);
     }
     let trials = questions(view, SAMPLE).into_iter().filter_map(|question| {

@@ -22,7 +22,11 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .declared(),
     client("cancellation.client-work-stopped")
-        .says(R2024_11_05, old("behavior-requirements"), "A client SHOULD stop working on a request that was cancelled.")
+        .says(
+            R2024_11_05,
+            old("behavior-requirements"),
+            "A client SHOULD stop working on a request that was cancelled.",
+        )
         .gone(R2026_07_28)
         .declared(),
     client("cancellation.client-not-answered")

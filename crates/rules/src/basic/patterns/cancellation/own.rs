@@ -57,7 +57,8 @@ pub(crate) const RULES: &[Rule] = &[
 /// took for one.
 fn taken_back<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Said<'v>> {
     let own = view.calls_by(view.subject()).map(|call| call.request);
-    let near = |request: &Said<'_>| view.transport() == Transport::StreamableHttp || request.connection == said.connection;
+    let near =
+        |request: &Said<'_>| view.transport() == Transport::StreamableHttp || request.connection == said.connection;
     let mut own = own.filter(near);
     own.find(|request| id(request).zip(named(said)).is_some_and(|(a, b)| same_json(a, b)))
 }
@@ -72,31 +73,44 @@ fn own_requests(view: &View<'_>) -> Verdict {
 fn in_progress(view: &View<'_>) -> Verdict {
     let modern = view.era() == Era::Modern && view.subject() == Party::Server;
     let judged = theirs(view).filter_map(|said| {
-        let over = if modern { subscription_over(view, &said) } else { request_over(view, &said) }?;
-        let Some(over) = over else { return Some((said.event, Ok(()))) };
+        let standing = if modern { subscription(view, &said) } else { request(view, &said) }?;
+        let Standing::Over(over) = standing else { return Some((said.event, Ok(()))) };
         let why = "the request was over before, and its sender knew";
         let surely = said.done > over.done + SPARE && was_read(view, over, said.event);
         surely.then(|| (said.event, Err(said.breach("/params/requestId", why))))
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server cancelled no request of which it is known how it stood")
+    Verdict::of(
+        judged.collect::<Vec<(usize, Kept)>>(),
+        "the server cancelled no request of which it is known how it stood",
+    )
 }
 
-/// What ended the request that a cancellation names, before it: the answer. `None` where no request is named.
-fn request_over<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Option<Said<'v>>> {
+/// How a request stands when it is cancelled.
+enum Standing<'v> {
+    /// It is under way.
+    Open,
+    /// This has ended it.
+    Over(Said<'v>),
+}
+
+/// How the request stands that a cancellation names; `None` where it names none.
+fn request<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Standing<'v>> {
     let request = taken_back(view, said).filter(|request| request.connection == said.connection)?;
-    Some(view.answer(request).filter(|answer| answer.event < said.event))
+    let answer = view.answer(request).filter(|answer| answer.event < said.event);
+    Some(answer.map_or(Standing::Open, Standing::Over))
 }
 
-/// The same for a subscription, which its client ended by a cancellation of its own. Where the server itself has answered
+/// The same for a subscription, which its client ends by a cancellation of its own. Where the server itself has answered
 /// it before, the two come together.
-fn subscription_over<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Option<Said<'v>>> {
+fn subscription<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Standing<'v>> {
     let mut listens = view.calls("subscriptions/listen").filter(|call| call.request.connection == said.connection);
     let listen = listens.find(|call| id(&call.request) == named(said))?;
     if listen.response.is_some_and(|response| response.event < said.event) {
         return None;
     }
     let mut cancelled = view.by(Party::Client).filter(|other| other.is(CANCELLED) && other.event < said.event);
-    Some(cancelled.find(|other| other.connection == said.connection && named(other) == named(said)))
+    let own = cancelled.find(|other| other.connection == said.connection && named(other) == named(said));
+    Some(own.map_or(Standing::Open, Standing::Over))
 }
 
 /// Whether a message of ours was read before `event`: a request that came after it on the same stream was answered, or
@@ -115,7 +129,8 @@ fn tasks_apart(view: &View<'_>) -> Verdict {
     };
     let why = "the request runs as a task, which only `tasks/cancel` cancels";
     let breaches = theirs(view).filter(as_task).map(|said| said.breach("/params/requestId", why));
-    let right = view.calls_by(view.subject()).filter(|call| call.request.is("tasks/cancel") && view.current(call.request));
+    let right =
+        view.calls_by(view.subject()).filter(|call| call.request.is("tasks/cancel") && view.current(call.request));
     Verdict::never(
         breaches.collect::<Vec<_>>(),
         right.map(|call| call.request.event).collect::<Vec<_>>(),

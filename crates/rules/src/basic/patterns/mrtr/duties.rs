@@ -10,7 +10,11 @@ const CLIENTS: Anchor = here("client-requirements-basic-workflow");
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
     client("mrtr.retries-complete")
-        .says(R2026_07_28, here(""), "A request that comes again MUST carry the required `_meta` fields like any other.")
+        .says(
+            R2026_07_28,
+            here(""),
+            "A request that comes again MUST carry the required `_meta` fields like any other.",
+        )
         .declared(),
     client("mrtr.inputs-brought")
         .says(R2026_07_28, CLIENTS, "A client that comes back MUST bring the input that it was asked for.")

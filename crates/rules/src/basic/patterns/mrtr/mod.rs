@@ -201,9 +201,8 @@ fn unneeded(view: &View<'_>) -> Verdict {
 }
 
 fn missing(view: &View<'_>) -> Verdict {
-    let less = retries(view)
-        .into_iter()
-        .filter(|retry| retry.keys().into_iter().any(|key| !retry.entries.contains_key(key)));
+    let less =
+        retries(view).into_iter().filter(|retry| retry.keys().into_iter().any(|key| !retry.entries.contains_key(key)));
     let judged = less.filter_map(|retry| {
         let again = retry.call.result().is_none_or(asks_for_input);
         not_refused(&retry.call, "a retry is refused for what it lacks").filter(|_| again)

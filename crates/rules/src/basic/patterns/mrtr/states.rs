@@ -90,16 +90,17 @@ fn verified(view: &View<'_>) -> Verdict {
         honest.entry((&one.matter, &one.input)).or_default().extend(success(&one.call));
     }
     let asks: BTreeSet<&String> = given.values().flatten().collect();
-    let forged = returns.iter().filter(|one| {
-        one.state.is_some_and(|state| !given.contains_key(state)) && asks.contains(&one.matter)
-    });
+    let forged = returns
+        .iter()
+        .filter(|one| one.state.is_some_and(|state| !given.contains_key(state)) && asks.contains(&one.matter));
     let judged = forged.filter_map(|one| {
         let response = one.call.response?;
         let Some(said) = success(&one.call) else { return Some((response.event, Ok(()))) };
         let truly = honest.get(&(one.matter.as_str(), one.input.as_str()))?;
         let steady = truly.len() > 1 && truly.iter().all(|other| *other == truly[0]);
         let why = "a state that the server never gave is taken, and changes what comes of the request";
-        (steady && said != truly[0] && uses(param(&one.call, "inputResponses")?, &said)).then(|| (response.event, Err(response.breach("/result", why))))
+        (steady && said != truly[0] && uses(param(&one.call, "inputResponses")?, &said))
+            .then(|| (response.event, Err(response.breach("/result", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no changed state was sent back, or nothing came of the change")
 }
