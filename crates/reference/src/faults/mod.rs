@@ -2,6 +2,7 @@
 //! stand beside the server, which knows nothing of them: a fault alters what goes in or what comes out, by decorating the
 //! service ([`service`]) or the transport ([`crossing`]). One table per family.
 
+mod asking;
 mod base;
 mod completion;
 mod crossing;
@@ -221,7 +222,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 17] = [
+const FAMILIES: [&[Fault]; 18] = [
     base::FAULTS,
     errors::FAULTS,
     meta::FAULTS,
@@ -234,6 +235,7 @@ const FAMILIES: [&[Fault]; 17] = [
     lists::FAULTS,
     patterns::FAULTS,
     rounds::FAULTS,
+    asking::FAULTS,
     stdio::FAULTS,
     http::FAULTS,
     headers::FAULTS,
