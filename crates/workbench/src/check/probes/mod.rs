@@ -8,6 +8,7 @@ mod malformed;
 mod modern;
 mod patterns;
 mod prompts;
+mod questions;
 mod rounds;
 mod sse;
 mod stdio;
@@ -22,12 +23,15 @@ use super::probe::Probe;
 pub const PROBES: &[&Probe] = &[
     // The longest first: they wait while others work.
     &patterns::CANCEL,
+    &questions::ANSWERS,
+    &questions::WITHHELD,
     &tasks::TASKS,
     &http::streams::RESUME,
     &http::streams::GET,
     &subscriptions::CHANGED,
     &subscriptions::LISTEN,
     &subscriptions::UPDATED,
+    &subscriptions::LEFT_OPEN,
     // The rough ones, the gentlest first.
     &stdio::SPLIT,
     &stdio::CARRIAGE_RETURN,
@@ -55,6 +59,8 @@ pub const PROBES: &[&Probe] = &[
     &tools::CALLS,
     &tools::ASKING,
     &rounds::ROUNDS,
+    &questions::MODEST,
+    &questions::MODEST_BY_REQUEST,
     &tools::UNKNOWN,
     &tools::REFUSED,
     &patterns::PROGRESS,
