@@ -88,13 +88,17 @@ fn requests<'v>(view: &View<'v>) -> Vec<Question<'v>> {
 /// How many requests back it is looked for the one that a question is about.
 const REACH: usize = 64;
 
+/// Requests that take questions to answer.
+const NESTING: [&str; 5] = ["tools/call", "prompts/get", "resources/read", "completion/complete", "tasks/result"];
+
 /// The request that was under way on the connection when the server asked: over HTTP the one of its stream, else the only
 /// one there was.
 fn on_behalf_of<'v>(calls: &[Call<'v>], said: Said<'v>) -> Option<Call<'v>> {
     let before = &calls[..calls.partition_point(|call| call.request.event < said.event)];
     let open = |call: &&Call<'v>| {
         let here = call.request.connection == said.connection;
-        here && call.response.is_none_or(|response| response.event > said.event)
+        let nests = call.request.message.method().is_some_and(|method| NESTING.contains(&method));
+        here && nests && call.response.is_none_or(|response| response.event > said.event)
     };
     let mut under_way = before.iter().rev().take(REACH).filter(open);
     let here = under_way.clone().find(|call| said.exchange != 0 && call.request.exchange == said.exchange);

@@ -180,7 +180,9 @@ fn taken(wrong: &Filled<'_>, right: &Filled<'_>, said: &str) -> bool {
         let Some(better) = rights.get(&place).filter(|better| **better != value && !value.is_empty()) else { continue };
         mended = mended.replace(&value, better);
     }
-    mended != said && right.said().is_some_and(|right| right == mended)
+    // A value of another type may stand without the quotes that it would have.
+    let bare = |text: &str| text.replace(['"', '\\'], "");
+    mended != said && right.said().is_some_and(|right| bare(&right) == bare(&mended))
 }
 
 /// Whether the server asked once more within the call (legacy era).

@@ -17,6 +17,9 @@ use crate::check::probe::{Probe, Script};
 const CANDIDATES: usize = 12;
 const ASKING: usize = 8;
 
+/// How many calls are tried out that nothing but their schema speaks for.
+const UNLIKELY: usize = 6;
+
 /// The error of a server whose user has to visit a page first (2025-11-25).
 const VISIT_FIRST: i64 = -32042;
 
@@ -37,7 +40,7 @@ fn seems_to_ask(name: &str) -> bool {
 fn candidates(case: &Case) -> Vec<Call> {
     let (named, others): (Vec<_>, Vec<_>) = tools::callable(case).into_iter().partition(|(name, _)| seems_to_ask(name));
     let mut all: Vec<Call> = Vec::new();
-    for call in tools::asking(case).chain(named).chain(others) {
+    for call in tools::asking(case).chain(named).chain(others.into_iter().take(UNLIKELY)) {
         if !all.iter().any(|(name, _)| *name == call.0) {
             all.push(call);
         }
@@ -86,7 +89,7 @@ fn answers_in_turn(case: &Case) -> Script<'_> {
             }
         }
         if case.era() == Era::Legacy {
-            case.notify("notifications/roots/list_changed", json!({})).await?;
+            roots_changed(case).await?;
         }
         case.request(harmless(case), json!({})).await?;
         if asking.is_empty() {
@@ -97,6 +100,17 @@ fn answers_in_turn(case: &Case) -> Script<'_> {
         case.request(harmless(case), json!({})).await?;
         Ok(())
     })
+}
+
+/// Says that the roots have changed; whoever asks for them then finds none, is refused, and finds them again.
+async fn roots_changed(case: &Case) -> Result<(), Halt> {
+    for manner in [Manner::Wrong, Manner::Unable, Manner::Usual] {
+        case.answer(manner);
+        case.notify("notifications/roots/list_changed", json!({})).await?;
+        case.quiet("after changed roots", Duration::from_millis(100)).await;
+        case.request(harmless(case), json!({})).await?;
+    }
+    Ok(())
 }
 
 /// Comes back with a changed state, with that of another call, with none, and not at all. Gives the state of this call.

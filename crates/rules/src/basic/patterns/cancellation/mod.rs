@@ -52,7 +52,10 @@ pub(crate) const RULES: &[Rule] = &[
             new("transport-specific-cancellation"),
             "Over Streamable HTTP a server MUST take the client's disconnect for a cancellation of the request.",
         )
-        .unobservable("nothing can be sent on the stream that was closed"),
+        .unobservable(
+            "nothing can be sent on the stream that was closed, and work that goes on shows nothing: a request that cannot be \
+             cancelled may go on",
+        ),
     server("cancellation.work-stopped")
         .says(R2024_11_05, old("behavior-requirements"), "The receiver of a cancellation SHOULD stop working on the request.")
         .says(R2026_07_28, new("behavior-requirements"), "A server SHOULD stop working on a cancelled request.")
