@@ -206,8 +206,9 @@ fn bound(view: &View<'_>) -> Verdict {
         let intruder = view.by(Party::Client).find(|said| intrudes(view, &question, said))?;
         let own = view.answer(question.said).map(|answer| answer.event);
         let before_own = |event: usize| own.is_none_or(|own| event < own);
-        let call = question.call?;
-        if let Some(response) = call.response.filter(|r| r.event > intruder.event && before_own(r.event)) {
+        // One that was over before waits for nobody.
+        let call = question.call.filter(|call| call.response.is_none_or(|r| r.event > intruder.event))?;
+        if let Some(response) = call.response.filter(|r| before_own(r.event)) {
             let failed = call.result().is_none_or(|result| result.get("isError") == Some(&Value::Bool(true)));
             let why = "the call goes on with an answer that another client gave";
             return (!failed).then(|| (response.event, Err(response.breach("/result", why))));
