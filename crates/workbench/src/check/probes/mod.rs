@@ -59,6 +59,7 @@ pub const PROBES: &[&Probe] = &[
     &tools::CALLS,
     &tools::ASKING,
     &rounds::ROUNDS,
+    &questions::ROOTS_CHANGED,
     &questions::MODEST,
     &questions::MODEST_BY_REQUEST,
     &tools::UNKNOWN,

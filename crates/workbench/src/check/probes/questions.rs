@@ -10,8 +10,9 @@ use super::base::{harmless, survived};
 use super::http::streams::open;
 use super::{rounds, tools};
 use crate::check::answers::{self, Manner};
-use crate::check::case::{Case, Halt, client_info, modest_capabilities};
+use crate::check::case::{Case, Halt, Setting, client_info, modest_capabilities};
 use crate::check::probe::{Probe, Script};
+use crate::check::survey::Survey;
 
 /// How many calls are tried out to find those that ask, and how many that do are played.
 const CANDIDATES: usize = 12;
@@ -65,7 +66,29 @@ async fn asks(case: &Case, call: &Call) -> Result<bool, Halt> {
     Ok(sends_away || asked() > before)
 }
 
-pub(super) const ANSWERS: Probe = Probe::fresh("answers", answers_in_turn).needs("tools");
+pub(super) const ROOTS_CHANGED: Probe = Probe::shared("roots-changed", roots_changed).era(Era::Legacy);
+
+/// Says that the roots have changed; whoever asks for them then finds none, is refused, and finds them again.
+fn roots_changed(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for manner in [Manner::Wrong, Manner::Unable, Manner::Usual] {
+            case.answer(manner);
+            case.notify("notifications/roots/list_changed", json!({})).await?;
+            case.quiet("after changed roots", Duration::from_millis(100)).await;
+            case.request(harmless(case), json!({})).await?;
+        }
+        Ok(())
+    })
+}
+
+/// Whether there is any call to try.
+fn worth(setting: &Setting, survey: &Survey) -> bool {
+    let hints = &setting.hints;
+    let hinted = [&hints.sampling, &hints.elicitation, &hints.roots].into_iter().any(Option::is_some);
+    hinted || survey.tools.iter().any(|tool| setting.calls.allow(tool))
+}
+
+pub(super) const ANSWERS: Probe = Probe::fresh("answers", answers_in_turn).needs("tools").when(worth);
 
 /// Each call that asks is answered as it wants, twice, and then in ways that a server must put up with.
 fn answers_in_turn(case: &Case) -> Script<'_> {
@@ -88,9 +111,6 @@ fn answers_in_turn(case: &Case) -> Script<'_> {
                 given = states(case, call, given).await?;
             }
         }
-        if case.era() == Era::Legacy {
-            roots_changed(case).await?;
-        }
         case.request(harmless(case), json!({})).await?;
         if asking.is_empty() {
             return Err(Halt::Lacks("a tool that asks something"));
@@ -100,17 +120,6 @@ fn answers_in_turn(case: &Case) -> Script<'_> {
         case.request(harmless(case), json!({})).await?;
         Ok(())
     })
-}
-
-/// Says that the roots have changed; whoever asks for them then finds none, is refused, and finds them again.
-async fn roots_changed(case: &Case) -> Result<(), Halt> {
-    for manner in [Manner::Wrong, Manner::Unable, Manner::Usual] {
-        case.answer(manner);
-        case.notify("notifications/roots/list_changed", json!({})).await?;
-        case.quiet("after changed roots", Duration::from_millis(100)).await;
-        case.request(harmless(case), json!({})).await?;
-    }
-    Ok(())
 }
 
 /// Comes back with a changed state, with that of another call, with none, and not at all. Gives the state of this call.
@@ -153,7 +162,8 @@ fn changed(state: &str) -> String {
     format!("{}{better}{}", &state[..at], &state[at + 1..])
 }
 
-pub(super) const WITHHELD: Probe = Probe::fresh("answer-withheld", withheld).era(Era::Legacy).needs("tools");
+pub(super) const WITHHELD: Probe =
+    Probe::fresh("answer-withheld", withheld).era(Era::Legacy).needs("tools").when(worth);
 
 /// A call that asks is taken back while the answer is owed, which then comes all the same; before, another client of the
 /// same server tries to answer in our place.
@@ -210,7 +220,7 @@ async fn answer_for(other: &Case, answer: &str) -> Result<(), Halt> {
 }
 
 pub(super) const MODEST: Probe =
-    Probe::bare("client-of-few-modes", modest).since(Revision::R2025_11_25).era(Era::Legacy).needs("tools");
+    Probe::bare("client-of-few-modes", modest).since(Revision::R2025_11_25).era(Era::Legacy).needs("tools").when(worth);
 
 /// A client that declares elicitation and sampling without any of their parts, then one that can only visit addresses.
 fn modest(case: &Case) -> Script<'_> {
