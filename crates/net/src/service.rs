@@ -227,6 +227,8 @@ pub mod code {
     pub const INTERNAL_ERROR: i64 = -32603;
     /// No such resource (2025-11-25 and earlier).
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
+    /// The user must visit a page first (2025-11-25).
+    pub const URL_ELICITATION_REQUIRED: i64 = -32042;
     /// An HTTP header contradicts the body or is missing (2026-07-28).
     pub const HEADER_MISMATCH: i64 = -32020;
     /// The client did not declare a capability the request needs (2026-07-28).

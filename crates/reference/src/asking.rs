@@ -1,6 +1,8 @@
 //! Asking the client something before a call is answered: requests of ours in the legacy era, results that ask in the
 //! modern one (basic/patterns/mrtr, client/elicitation, client/sampling, client/roots). What is asked does not show which.
 
+mod dialogue;
+
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use net::service::{RpcError, code};
@@ -13,6 +15,8 @@ use wire::{Era, Kind, Revision};
 use crate::Server;
 use crate::catalogue::{Invocation, Outcome, Text};
 use crate::tasks::Task;
+
+pub use dialogue::ask_on;
 
 /// How long a client may take to come back with an answer.
 const STATE_LIFE: Duration = Duration::from_mins(10);
@@ -30,6 +34,7 @@ enum Matter {
     Form { message: Text, schema: Value },
     Url { message: Text, url: Text, id: Text },
     Sampling { prompt: Text },
+    Tools { messages: Value, tools: Value, barred: bool },
     Roots,
 }
 
@@ -49,6 +54,11 @@ impl Question {
         Self { key: key.into(), matter: Matter::Sampling { prompt: prompt.into() } }
     }
 
+    /// Asks the client's model to go on with a conversation in which it may use tools, unless they are `barred`.
+    pub fn sampling_with_tools(key: impl Into<Text>, messages: Value, tools: Value, barred: bool) -> Self {
+        Self { key: key.into(), matter: Matter::Tools { messages, tools, barred } }
+    }
+
     /// Asks for the client's roots.
     pub fn roots(key: impl Into<Text>) -> Self {
         Self { key: key.into(), matter: Matter::Roots }
@@ -57,7 +67,7 @@ impl Question {
     pub(crate) const fn method(&self) -> &'static str {
         match self.matter {
             Matter::Form { .. } | Matter::Url { .. } => "elicitation/create",
-            Matter::Sampling { .. } => "sampling/createMessage",
+            Matter::Sampling { .. } | Matter::Tools { .. } => "sampling/createMessage",
             Matter::Roots => "roots/list",
         }
     }
@@ -76,6 +86,11 @@ impl Question {
                 "messages": [{ "role": "user", "content": { "type": "text", "text": prompt } }],
                 "maxTokens": 100,
             })),
+            Matter::Tools { messages, tools, barred } => {
+                let mode = if *barred { "none" } else { "auto" };
+                let choice = json!({ "mode": mode });
+                Some(json!({ "messages": messages, "tools": tools, "toolChoice": choice, "maxTokens": 100 }))
+            }
             Matter::Roots => None,
         }
     }
@@ -83,9 +98,10 @@ impl Question {
     /// The capabilities a client has that answers this.
     fn needs(&self) -> Value {
         match self.matter {
-            Matter::Form { .. } => json!({ "elicitation": {} }),
+            Matter::Form { .. } => json!({ "elicitation": { "form": {} } }),
             Matter::Url { .. } => json!({ "elicitation": { "url": {} } }),
             Matter::Sampling { .. } => json!({ "sampling": {} }),
+            Matter::Tools { .. } => json!({ "sampling": { "tools": {} } }),
             Matter::Roots => json!({ "roots": {} }),
         }
     }
@@ -99,6 +115,7 @@ impl Question {
             Matter::Form { .. } => has("elicitation") && (mode("form") || !mode("url")),
             Matter::Url { .. } => has("elicitation") && mode("url"),
             Matter::Sampling { .. } => has("sampling"),
+            Matter::Tools { .. } => declared.pointer("/sampling/tools").is_some_and(Value::is_object),
             Matter::Roots => has("roots"),
         }
     }
@@ -122,9 +139,10 @@ impl Question {
             Matter::Url { .. } => {
                 matches!(answer.get("action").and_then(Value::as_str), Some("accept" | "decline" | "cancel"))
             }
-            Matter::Sampling { .. } => {
+            Matter::Sampling { .. } | Matter::Tools { .. } => {
                 let text = |name| answer.get(name).is_some_and(Value::is_string);
-                text("role") && text("model") && answer.get("content").is_some()
+                let content = answer.get("content");
+                text("role") && text("model") && content.is_some_and(|all| all.is_object() || all.is_array())
             }
             Matter::Roots => answer
                 .get("roots")
@@ -234,8 +252,11 @@ async fn ask_as_task(server: &Server, task: &Task, rounds: &[Vec<Question>]) -> 
 fn missing_capabilities(questions: &[&Question]) -> RpcError {
     let mut required = Map::new();
     for question in questions {
-        if let Value::Object(needs) = question.needs() {
-            required.extend(needs);
+        for (capability, parts) in question.needs().as_object().into_iter().flatten() {
+            let entry = required.entry(capability.clone()).or_insert_with(|| json!({}));
+            if let (Some(entry), Some(parts)) = (entry.as_object_mut(), parts.as_object()) {
+                entry.extend(parts.clone());
+            }
         }
     }
     RpcError::new(code::MISSING_CLIENT_CAPABILITY, "Missing required client capability")

@@ -55,6 +55,20 @@ pub(crate) struct SessionState {
     pub(crate) watched: Watched,
     /// The model it selected, by its place in the catalogue.
     pub(crate) model: AtomicUsize,
+    /// Whether its user was sent to a page, and came back (2025-11-25).
+    pub(crate) visit: Mutex<Visit>,
+}
+
+/// How it stands with a page that has to be visited first.
+#[derive(Default)]
+pub(crate) enum Visit {
+    /// Nobody was told of it.
+    #[default]
+    Untold,
+    /// The elicitation of this id told of it.
+    Told(String),
+    /// It is over.
+    Over,
 }
 
 #[derive(Deserialize)]

@@ -1,9 +1,14 @@
 //! What a server may ask of a client, by what the client declared: as a request of its own in the legacy era, within an
-//! `input_required` result in the modern one. It knows nothing of where the declaration was found.
+//! `input_required` result in the modern one; and what came of it. It judges nothing.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+use wire::{Era, Kind, Party};
 
-use crate::view::declared;
+use crate::content::step;
+use crate::view::{Call, Said, View, declared};
+
+/// What a server may ask a client for.
+pub(crate) const METHODS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
 /// The capability that asking for `method` with `params` takes and `capabilities` lacks, if any. `None` also for a
 /// method that asks nothing of a client.
@@ -21,4 +26,174 @@ pub(crate) fn lacking(capabilities: &Value, method: &str, params: Option<&Value>
         "elicitation/create" => (has("elicitation.url") && !has("elicitation.form")).then_some("elicitation.form"),
         _ => None,
     }
+}
+
+/// Something that a server asked of its client.
+#[derive(Clone)]
+pub(crate) struct Question<'v> {
+    /// The message that asks: a request, or the response that holds the result.
+    pub said: Said<'v>,
+    /// Where in it the request stands.
+    pub pointer: String,
+    /// What is asked for.
+    pub method: &'v str,
+    /// How.
+    pub params: Option<&'v Value>,
+    /// The client's request that it is asked for, where that is known.
+    pub call: Option<Call<'v>>,
+    /// What the client declared.
+    pub declared: Option<&'v Value>,
+}
+
+impl<'v> Question<'v> {
+    /// A parameter.
+    pub(crate) fn param(&self, name: &str) -> Option<&'v Value> {
+        self.params?.get(name)
+    }
+
+    /// A pointer to a place within the parameters.
+    pub(crate) fn at(&self, place: &str) -> String {
+        format!("{}/params{place}", self.pointer)
+    }
+}
+
+impl crate::verdict::Located for Question<'_> {
+    fn event(&self) -> usize {
+        self.said.event
+    }
+}
+
+/// Every question of `method`, in order.
+pub(crate) fn questions<'v>(view: &View<'v>, method: &str) -> Vec<Question<'v>> {
+    let all = match view.era() {
+        Era::Legacy => requests(view),
+        Era::Modern => results(view).into_iter().flat_map(|asked| asked.questions()).collect(),
+    };
+    all.into_iter().filter(|question| question.method == method).collect()
+}
+
+/// The server's own requests (legacy era).
+fn requests<'v>(view: &View<'v>) -> Vec<Question<'v>> {
+    let calls: Vec<_> = view.calls_by(Party::Client).collect();
+    let ask = |said: Said<'v>| {
+        let method = said.message.method().filter(|method| METHODS.contains(method))?;
+        let (params, declared) = (said.message.params(), view.client_capabilities(said));
+        let call = on_behalf_of(&calls, said);
+        Some(Question { said, pointer: String::new(), method, params, call, declared })
+    };
+    let own = view.by(Party::Server).filter(|said| said.message.kind() == Kind::Request && view.current(*said));
+    own.filter_map(ask).collect()
+}
+
+/// How many requests back it is looked for the one that a question is about.
+const REACH: usize = 64;
+
+/// Requests that take questions to answer.
+const NESTING: [&str; 5] = ["tools/call", "prompts/get", "resources/read", "completion/complete", "tasks/result"];
+
+/// The request that was under way on the connection when the server asked: over HTTP the one of its stream, else the only
+/// one there was.
+fn on_behalf_of<'v>(calls: &[Call<'v>], said: Said<'v>) -> Option<Call<'v>> {
+    let before = &calls[..calls.partition_point(|call| call.request.event < said.event)];
+    let open = |call: &&Call<'v>| {
+        let here = call.request.connection == said.connection;
+        let nests = call.request.message.method().is_some_and(|method| NESTING.contains(&method));
+        here && nests && call.response.is_none_or(|response| response.event > said.event)
+    };
+    let mut under_way = before.iter().rev().take(REACH).filter(open);
+    let here = under_way.clone().find(|call| said.exchange != 0 && call.request.exchange == said.exchange);
+    let only = || under_way.next().filter(|_| under_way.next().is_none());
+    here.or_else(only).copied()
+}
+
+/// A result that asks for input (modern era).
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'v> {
+    /// The request and the response that asks.
+    pub call: Call<'v>,
+    /// The response.
+    pub said: Said<'v>,
+    /// Its result.
+    pub result: &'v Value,
+}
+
+impl<'v> Asked<'v> {
+    /// What it asks for, by key.
+    fn requests(&self) -> impl Iterator<Item = (&'v String, &'v Value)> + use<'v> {
+        self.result.get("inputRequests").and_then(Value::as_object).into_iter().flatten()
+    }
+
+    fn questions(self) -> Vec<Question<'v>> {
+        let declared = self.call.request.message.meta().and_then(|meta| meta.get(crate::view::CLIENT_CAPABILITIES));
+        let one = |(key, request): (&String, &'v Value)| {
+            let method = request.get("method")?.as_str()?;
+            let pointer = format!("/result/inputRequests/{}", step(key));
+            let (said, call, params) = (self.said, Some(self.call), request.get("params"));
+            Some(Question { said, pointer, method, params, call, declared })
+        };
+        self.requests().filter_map(one).collect()
+    }
+}
+
+/// Every result that asks for input.
+pub(crate) fn results<'v>(view: &View<'v>) -> Vec<Asked<'v>> {
+    let asks = |call: Call<'v>| {
+        let result = call.result().filter(|result| asks_for_input(result))?;
+        Some(Asked { call, said: call.response?, result })
+    };
+    view.all_calls().filter(|call| view.current(call.request)).filter_map(asks).collect()
+}
+
+/// Whether a result asks for input.
+pub(crate) fn asks_for_input(result: &Value) -> bool {
+    result.get("resultType").is_some_and(|kind| kind == "input_required")
+}
+
+/// A request that came again with what a result before it asked for, or with less or more.
+pub(crate) struct Retry<'v> {
+    /// The request as it came again.
+    pub call: Call<'v>,
+    /// The result that it comes back from.
+    pub asked: Asked<'v>,
+    /// What it brings.
+    pub entries: &'v Map<String, Value>,
+}
+
+impl<'v> Retry<'v> {
+    /// The keys that were asked for.
+    pub(crate) fn keys(&self) -> Vec<&'v str> {
+        self.asked.requests().map(|(key, _)| key.as_str()).collect()
+    }
+
+    /// What it brings for questions of `method`.
+    pub(crate) fn answers<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'v Value> + 'a {
+        let mine = move |(_, request): &(&String, &Value)| request.get("method").is_some_and(|m| m == method);
+        self.asked.requests().filter(mine).filter_map(|(key, _)| self.entries.get(key))
+    }
+}
+
+/// A parameter of a request.
+pub(crate) fn param<'v>(call: &Call<'v>, name: &str) -> Option<&'v Value> {
+    call.request.message.params()?.get(name)
+}
+
+/// Whether two requests ask the same, whatever they bring besides.
+pub(crate) fn same_matter(one: &Call<'_>, other: &Call<'_>) -> bool {
+    let same = |name: &str| param(one, name) == param(other, name);
+    one.request.message.method() == other.request.message.method() && ["name", "uri", "arguments"].into_iter().all(same)
+}
+
+/// Every request in order that came again, with the last result before it that it can come back from.
+pub(crate) fn retries<'v>(view: &View<'v>) -> Vec<Retry<'v>> {
+    let asked = results(view);
+    let retry = |call: Call<'v>| {
+        let entries = param(&call, "inputResponses")?.as_object()?;
+        let from = asked.iter().rfind(|asked| {
+            asked.said.event < call.request.event
+                && same_matter(&asked.call, &call)
+                && asked.result.get("requestState") == param(&call, "requestState")
+        })?;
+        Some(Retry { call, asked: *from, entries })
+    };
+    view.all_calls().filter(|call| view.is_weighed(call)).filter_map(retry).collect()
 }

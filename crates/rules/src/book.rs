@@ -1,7 +1,7 @@
 //! Every rule, page by page. A page that is not listed here does not exist.
 
 use crate::rule::Rule;
-use crate::{basic, legacy, safety, server, shapes};
+use crate::{basic, client, legacy, safety, server, shapes};
 
 /// Every page's rules, in the order of the specification.
 const PAGES: &[&[Rule]] = &[
@@ -41,9 +41,22 @@ const PAGES: &[&[Rule]] = &[
     basic::authorization::client::tokens::RULES,
     basic::authorization::client::extensions::RULES,
     basic::patterns::mrtr::RULES,
+    basic::patterns::mrtr::states::RULES,
+    basic::patterns::mrtr::duties::RULES,
     basic::patterns::cancellation::RULES,
+    basic::patterns::cancellation::own::RULES,
+    basic::patterns::cancellation::duties::RULES,
     basic::patterns::progress::RULES,
     basic::patterns::subscriptions::RULES,
+    client::roots::RULES,
+    client::sampling::asked::RULES,
+    client::sampling::tools::RULES,
+    client::sampling::duties::RULES,
+    client::elicitation::forms::RULES,
+    client::elicitation::addresses::RULES,
+    client::elicitation::completion::RULES,
+    client::elicitation::answers::RULES,
+    client::elicitation::duties::RULES,
     server::discover::RULES,
     server::tools::lists::RULES,
     server::tools::definitions::RULES,

@@ -12,7 +12,9 @@ pub mod view;
 
 mod asking;
 mod basic;
+mod client;
 mod content;
+mod coping;
 mod legacy;
 mod safety;
 mod schema;

@@ -31,26 +31,21 @@ const fn gap(rule: &'static str, places: &'static [&'static str], why: &'static 
 
 const LEGACY: &[&str] = &["* 2024-*", "* 2025-*"];
 const MODERN: &[&str] = &["* 2026-07-28"];
-const MODERN_HTTP: &[&str] = &["http 2026-07-28"];
+/// Where a server outlives its clients.
+const MODERN_SHARED: &[&str] = &["http 2026-07-28", "ws 2026-07-28"];
 
 const ASKS_IN_RESULTS: &str = "a modern server sends no requests";
+const ENDS_FOR_ALL: &str = "it ends subscriptions when it ends, which no client can bring about here";
 const NO_TOKENS: &str = "the reference server asks its client for no progress";
 const NO_TRACES: &str = "the reference server traces nothing";
 const DELEGATED: &str = "its token comes from elsewhere, as its metadata says: it is no authorization server";
 const NO_META: &str = "the reference server sends `_meta` to legacy clients with tasks only";
 
 const GAPS: &[Gap] = &[
-    gap("cancellation.own-requests-only", LEGACY, "the reference server takes none of its requests back"),
-    gap(
-        "cancellation.only-for-subscriptions",
-        MODERN,
-        "it cancels subscriptions when it ends, which no client can bring about",
-    ),
-    gap(
-        "subscriptions.graceful-close",
-        MODERN_HTTP,
-        "it ends subscriptions when it ends, which no client can bring about",
-    ),
+    gap("cancellation.only-for-subscriptions", MODERN_SHARED, ENDS_FOR_ALL),
+    gap("cancellation.in-progress-only", MODERN_SHARED, ENDS_FOR_ALL),
+    gap("subscriptions.graceful-close", MODERN_SHARED, ENDS_FOR_ALL),
+    gap("cancellation.tasks-apart", &["* 2025-11-25"], "the reference server runs none of its own requests as a task"),
     gap("authorization.endpoints-https", &["http 2025-03-26"], DELEGATED),
     gap("authorization.server-metadata*", &["http 2025-03-26"], DELEGATED),
     gap(

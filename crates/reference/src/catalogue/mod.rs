@@ -28,7 +28,7 @@ pub use self::template::{Read, Template, Variables};
 pub use self::tool::{Hints, TaskSupport, Tool};
 pub use self::yaml::{Fault, Faults, Position};
 use crate::Server;
-pub use crate::asking::{Question, Unanswered, ask, ask_in_turn, ask_without_state};
+pub use crate::asking::{Question, Unanswered, ask, ask_in_turn, ask_on, ask_without_state};
 pub use crate::logging::Level;
 
 /// A text of a catalogue: known at build time, or read at start.

@@ -2,6 +2,7 @@
 //! stand beside the server, which knows nothing of them: a fault alters what goes in or what comes out, by decorating the
 //! service ([`service`]) or the transport ([`crossing`]). One table per family.
 
+mod asking;
 mod authorization;
 mod base;
 mod completion;
@@ -242,7 +243,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 19] = [
+const FAMILIES: [&[Fault]; 20] = [
     base::FAULTS,
     errors::FAULTS,
     meta::FAULTS,
@@ -256,6 +257,7 @@ const FAMILIES: [&[Fault]; 19] = [
     logging::FAULTS,
     patterns::FAULTS,
     rounds::FAULTS,
+    asking::FAULTS,
     stdio::FAULTS,
     http::FAULTS,
     headers::FAULTS,

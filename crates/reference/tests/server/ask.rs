@@ -160,10 +160,16 @@ async fn a_state_is_bound_to_its_request() {
 #[tokio::test]
 async fn modern_clients_that_cannot_answer_are_told_what_is_missing() {
     let mut talk = Talk::start(R2026_07_28).await;
-    for (tool, capability) in [("ask", "elicitation"), ("sample", "sampling"), ("list_roots", "roots")] {
+    for (tool, required) in [
+        ("ask", json!({ "elicitation": { "form": {} } })),
+        ("ask_url", json!({ "elicitation": { "url": {} } })),
+        ("sample", json!({ "sampling": {} })),
+        ("sample_with_tools", json!({ "sampling": { "tools": {} } })),
+        ("list_roots", json!({ "roots": {} })),
+    ] {
         let meta = json!({ "io.modelcontextprotocol/clientCapabilities": {} });
         let error = talk.error("tools/call", json!({ "name": tool, "_meta": meta })).await;
         assert_eq!(error["code"], -32021);
-        assert_eq!(error["data"]["requiredCapabilities"], json!({ capability: {} }));
+        assert_eq!(error["data"]["requiredCapabilities"], required);
     }
 }

@@ -110,3 +110,66 @@ async fn a_visit_is_asked_for_and_its_end_is_told() {
     let error = talk.error("tools/call", json!({ "name": "ask_url" })).await;
     assert_eq!(error["data"]["requiredCapabilities"], json!({ "elicitation": { "url": {} } }));
 }
+
+#[tokio::test]
+async fn a_visit_that_is_due_is_an_error_until_the_client_comes_back() {
+    let mut talk = Talk::fresh(R2025_11_25);
+    talk.shake_hands(visitor()).await;
+    let error = talk.error("tools/call", json!({ "name": "visit" })).await;
+    assert_eq!(error["code"], -32042);
+    let due = &error["data"]["elicitations"][0];
+    assert_eq!(due["mode"], "url");
+    let call = talk.send("tools/call", json!({ "name": "visit" })).await;
+    let all = talk.until(call).await;
+    assert_eq!(all[0]["method"], "notifications/elicitation/complete");
+    assert_eq!(all[0]["params"]["elicitationId"], due["elicitationId"]);
+    assert_eq!(text(&all[1]["result"]), "Thank you for the visit.");
+    let again = talk.send("tools/call", json!({ "name": "visit" })).await;
+    assert_eq!(talk.until(again).await.len(), 1, "the end of a visit is told once");
+}
+
+/// What a model says that uses the tool for two sums at a time.
+fn two_uses() -> Value {
+    let used = |id: &str, a: i64| json!({ "type": "tool_use", "id": id, "name": "add", "input": { "a": a, "b": 25 } });
+    let content = [used("first", 17), used("second", 1)];
+    json!({ "role": "assistant", "model": "m", "content": content, "stopReason": "toolUse" })
+}
+
+fn said(text: &str) -> Value {
+    json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": text } })
+}
+
+#[tokio::test]
+async fn a_model_gets_a_result_for_each_use_of_a_tool() {
+    let mut talk = Talk::fresh(R2025_11_25);
+    talk.shake_hands(json!({ "sampling": { "tools": {} } })).await;
+    let call = talk.send("tools/call", json!({ "name": "sample_with_tools" })).await;
+    let first = talk.next().await;
+    assert_eq!(first["params"]["tools"][0]["name"], "add");
+    talk.write(&json!({ "jsonrpc": "2.0", "id": first["id"], "result": two_uses() })).await;
+    let second = talk.next().await;
+    let results = &second["params"]["messages"][2]["content"];
+    assert_eq!(
+        results[0],
+        json!({ "type": "tool_result", "toolUseId": "first", "content": [{ "type": "text", "text": "42" }], "isError": false })
+    );
+    assert_eq!(results[1]["content"][0]["text"], "26");
+    talk.write(&json!({ "jsonrpc": "2.0", "id": second["id"], "result": said("It is 42") })).await;
+    assert_eq!(text(&talk.until(call).await[0]["result"]), "The model said: It is 42");
+}
+
+#[tokio::test]
+async fn a_model_that_uses_tools_for_ever_is_stopped() {
+    let mut talk = Talk::start(R2026_07_28).await;
+    let meta = json!({ "io.modelcontextprotocol/clientCapabilities": { "sampling": { "tools": {} } } });
+    let mut params = json!({ "name": "sample_with_tools", "_meta": meta });
+    for round in 0..4 {
+        let asked = talk.result("tools/call", params.clone()).await;
+        let question = &asked["inputRequests"]["conversation"]["params"];
+        assert_eq!(question["messages"].as_array().unwrap().len(), 1 + 2 * round);
+        assert_eq!(question["toolChoice"]["mode"], if round == 3 { "none" } else { "auto" });
+        params["inputResponses"] = json!({ "conversation": two_uses() });
+        params["requestState"] = asked["requestState"].clone();
+    }
+    assert_eq!(talk.result("tools/call", params).await["isError"], true);
+}

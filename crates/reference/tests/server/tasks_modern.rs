@@ -212,7 +212,7 @@ async fn a_task_that_cannot_ask_fails() {
     let task = talk.result("tools/call", call).await;
     let failed = until(&mut talk, &task, "failed").await;
     assert_eq!(failed["error"]["code"], -32021);
-    assert_eq!(failed["error"]["data"]["requiredCapabilities"], json!({ "elicitation": {} }));
+    assert_eq!(failed["error"]["data"]["requiredCapabilities"], json!({ "elicitation": { "form": {} } }));
 }
 
 #[tokio::test]

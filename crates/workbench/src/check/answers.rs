@@ -1,30 +1,81 @@
-//! Our side of what a legacy server may ask of its client while a probe waits: pings, roots, sampling, elicitation.
+//! Our side of what a server may ask of its client: in the legacy era by requests while a probe waits (pings, roots,
+//! sampling, elicitation), in the modern one by results. It answers in one of several manners; a probe says which.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use net::client::Connection;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
 use wire::{Kind, Message};
+
+use super::arguments;
+use super::dice::Dice;
+
+/// How we answer what we are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Manner {
+    /// As a client without a user: forms are declined, the model says something canned.
+    #[default]
+    Usual,
+    /// Forms are filled in as they demand, addresses agreed to.
+    Willing,
+    /// Forms are filled in as they do not admit, the model says nonsense, and there are no roots.
+    Wrong,
+    /// Questions are cancelled, whatever else is asked fails.
+    Unable,
+    /// Nothing is answered.
+    Silent,
+}
+
+impl Manner {
+    const ALL: [Self; 5] = [Self::Usual, Self::Willing, Self::Wrong, Self::Unable, Self::Silent];
+}
+
+/// The manner of a connection, which a probe may change at any time.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen(Arc<AtomicU8>);
+
+impl Chosen {
+    /// Answers in another manner from now on.
+    pub fn set(&self, manner: Manner) {
+        self.0.store(manner as u8, Ordering::Relaxed);
+    }
+
+    /// The manner.
+    pub fn now(&self) -> Manner {
+        Manner::ALL.get(usize::from(self.0.load(Ordering::Relaxed))).copied().unwrap_or_default()
+    }
+}
 
 /// Answers a server's requests in the background until it is stopped or dropped.
 pub struct Answering {
     task: AbortHandle,
+    chosen: Chosen,
 }
 
 impl Answering {
     /// Starts answering on a connection.
     pub fn start(connection: Connection) -> Self {
+        let chosen = Chosen::default();
+        let manner = chosen.clone();
         let task = tokio::spawn(async move {
-            let asked = |message: &Message| message.kind() == Kind::Request;
+            let asked = |message: &Message| message.kind() == Kind::Request && manner.now() != Manner::Silent;
             // An hour outlives any case; a connection that ends, ends the wait.
             while let Some(request) = connection.wait_for(asked, Duration::from_hours(1)).await {
-                if connection.send(&answer(&request)).await.is_err() {
+                if connection.send(&answer(&request, manner.now())).await.is_err() {
                     break;
                 }
             }
         });
-        Self { task: task.abort_handle() }
+        Self { task: task.abort_handle(), chosen }
+    }
+
+    /// In which manner it answers.
+    pub const fn manner(&self) -> &Chosen {
+        &self.chosen
     }
 
     /// Stops answering.
@@ -43,36 +94,114 @@ impl Drop for Answering {
 const TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// The answer to a server's request.
-fn answer(request: &Message) -> String {
+pub fn answer(request: &Message, manner: Manner) -> String {
     let id = request.id().map_or(Value::Null, |id| serde_json::from_str(&id.to_json()).unwrap_or_default());
-    let error = json!({ "code": -32601, "message": "Method not found" });
-    let (member, mut body) = result(request.method().unwrap_or_default()).map_or(("error", error), |r| ("result", r));
+    let params = request.params().cloned().unwrap_or_default();
+    let (member, mut body) = match result(request.method().unwrap_or_default(), &params, manner) {
+        Answer::Result(result) => ("result", result),
+        Answer::Failure => ("error", json!({ "code": -32603, "message": "Internal error" })),
+        Answer::Unknown => ("error", json!({ "code": -32601, "message": "Method not found" })),
+    };
     if let Some(task) = request.meta().and_then(|meta| meta.get(TASK)).filter(|_| member == "result") {
         body["_meta"] = json!({ TASK: task });
     }
     json!({ "jsonrpc": "2.0", "id": id, member: body }).to_string()
 }
 
-/// The least that a client with our capabilities may answer to `method`; `None` for what it does not know.
-pub fn result(method: &str) -> Option<Value> {
-    Some(match method {
-        "ping" => json!({}),
-        "roots/list" => json!({ "roots": [{ "uri": "file:///tmp", "name": "tmp" }] }),
-        "sampling/createMessage" => json!({
-            "role": "assistant",
-            "content": { "type": "text", "text": "A canned answer." },
-            "model": "proof-canned",
-            "stopReason": "endTurn",
-        }),
-        "elicitation/create" => json!({ "action": "decline" }),
-        _ => return None,
-    })
+/// What we have to say to a request.
+enum Answer {
+    Result(Value),
+    /// It fails.
+    Failure,
+    /// There is no such method.
+    Unknown,
+}
+
+/// The least that a client with our capabilities may answer to `method`, or less.
+fn result(method: &str, params: &Value, manner: Manner) -> Answer {
+    match (method, manner) {
+        ("ping", _) => Answer::Result(json!({})),
+        ("roots/list" | "sampling/createMessage", Manner::Unable) => Answer::Failure,
+        ("roots/list", Manner::Wrong) => Answer::Result(json!({ "roots": [] })),
+        ("roots/list", _) => Answer::Result(json!({ "roots": [{ "uri": "file:///tmp", "name": "tmp" }] })),
+        ("sampling/createMessage", _) => Answer::Result(said(params, manner)),
+        ("elicitation/create", _) => Answer::Result(told(params, manner)),
+        _ => Answer::Unknown,
+    }
+}
+
+/// What the model says: it uses a tool once where it is offered any.
+fn said(params: &Value, manner: Manner) -> Value {
+    let used = params.to_string().contains("\"tool_result\"");
+    let barred = params.pointer("/toolChoice/mode") == Some(&json!("none"));
+    let tool = params.pointer("/tools/0").filter(|_| !used && !barred);
+    let (content, reason) = match tool {
+        _ if manner == Manner::Wrong => (json!(7), "endTurn"),
+        Some(tool) => (json!([used_twice(tool, 1), used_twice(tool, 2)]), "toolUse"),
+        None => (json!({ "type": "text", "text": "A canned answer." }), "endTurn"),
+    };
+    json!({ "role": "assistant", "content": content, "model": "proof-canned", "stopReason": reason })
+}
+
+/// One of several uses of a tool at a time.
+fn used_twice(tool: &Value, number: usize) -> Value {
+    let made = tool.get("inputSchema").and_then(|schema| arguments::example(schema, &mut Dice::new(0, "sampling")));
+    let name = tool.get("name").cloned().unwrap_or_default();
+    json!({ "type": "tool_use", "id": format!("proof-use-{number}"), "name": name, "input": made.unwrap_or_default() })
+}
+
+/// What the user says to a form or an address.
+fn told(params: &Value, manner: Manner) -> Value {
+    let decline = json!({ "action": "decline" });
+    if manner == Manner::Unable {
+        return json!({ "action": "cancel" });
+    }
+    let address = params.get("mode") == Some(&json!("url"));
+    let content = match (params.get("requestedSchema"), manner) {
+        (_, Manner::Willing) if address => return json!({ "action": "accept" }),
+        (Some(schema), Manner::Willing) => filled(schema),
+        (Some(schema), Manner::Wrong) => filled(schema).and_then(|content| spoilt(schema, content)),
+        _ => None,
+    };
+    content.map_or(decline, |content| json!({ "action": "accept", "content": content }))
+}
+
+/// A form filled in as it demands: what must be there.
+fn filled(schema: &Value) -> Option<Map<String, Value>> {
+    let mut content = arguments::example(schema, &mut Dice::new(0, "elicitation"))?;
+    // With nothing in it, it could not be told from one that is refused.
+    if content.is_empty() {
+        let (name, field) = schema.get("properties")?.as_object()?.iter().next()?;
+        let mut all = Map::new();
+        all.insert("properties".to_owned(), json!({ name: field }));
+        all.insert("required".to_owned(), json!([name]));
+        all.insert("type".to_owned(), json!("object"));
+        content = arguments::example(&Value::Object(all), &mut Dice::new(0, "elicitation"))?;
+    }
+    Some(content)
+}
+
+/// The same with one value that its field does not admit.
+fn spoilt(schema: &Value, mut content: Map<String, Value>) -> Option<Map<String, Value>> {
+    let (name, value) = content.iter_mut().next()?;
+    let field = schema.get("properties")?.get(name)?;
+    let chosen = ["enum", "oneOf", "items"].into_iter().any(|choice| field.get(choice).is_some());
+    *value = match field.get("type")?.as_str()? {
+        "string" if !chosen => json!(73_019),
+        _ => json!("proof-unfit"),
+    };
+    Some(content)
 }
 
 /// The answers to the requests within an `input_required` result (modern era), by their keys.
-pub fn inputs(result: &Value) -> serde_json::Map<String, Value> {
+pub fn inputs(result: &Value, manner: Manner) -> Map<String, Value> {
     let asked = result.get("inputRequests").and_then(Value::as_object).into_iter().flatten();
-    let answered =
-        asked.filter_map(|(key, request)| Some((key.clone(), self::result(request.get("method")?.as_str()?)?)));
+    let answered = asked.filter_map(|(key, request)| {
+        let params = request.get("params").cloned().unwrap_or_default();
+        match self::result(request.get("method")?.as_str()?, &params, manner) {
+            Answer::Result(result) => Some((key.clone(), result)),
+            Answer::Failure | Answer::Unknown => None,
+        }
+    });
     answered.collect()
 }

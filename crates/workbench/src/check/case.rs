@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use wire::trace::{Header, Trace, mark};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
-use super::answers::Answering;
+use super::answers::{Answering, Manner};
 use super::dice::Dice;
 use super::hints::Hints;
 use super::options::Calls;
@@ -158,6 +158,16 @@ impl Case {
     /// The connection.
     pub const fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// Answers what it is asked in another manner from now on.
+    pub fn answer(&self, manner: Manner) {
+        self.answering.manner().set(manner);
+    }
+
+    /// The manner in which it answers.
+    pub fn manner(&self) -> Manner {
+        self.answering.manner().now()
     }
 
     /// What was learnt of the peer before.
@@ -360,8 +370,20 @@ pub fn client_info() -> Value {
 /// What we say we can do: everything a server may ask of a client, so that it asks.
 pub fn client_capabilities(revision: Revision) -> Value {
     let mut capabilities = json!({ "roots": {}, "sampling": {} });
+    if revision.era() == Era::Legacy {
+        capabilities["roots"] = json!({ "listChanged": true });
+    }
     if revision.at_least(Revision::R2025_06_18) {
         capabilities["elicitation"] = json!({});
     }
+    if revision.at_least(Revision::R2025_11_25) {
+        capabilities["elicitation"] = json!({ "form": {}, "url": {} });
+        capabilities["sampling"] = json!({ "tools": {}, "context": {} });
+    }
     capabilities
+}
+
+/// The least with which a server may ask us for everything: forms and plain sampling.
+pub fn modest_capabilities() -> Value {
+    json!({ "roots": {}, "sampling": {}, "elicitation": {} })
 }

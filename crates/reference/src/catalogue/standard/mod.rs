@@ -8,6 +8,7 @@ mod errand;
 mod fail;
 mod form;
 mod log;
+mod model;
 mod models;
 mod prompts;
 mod resources;
@@ -16,6 +17,7 @@ mod slow;
 mod sum;
 mod toggle;
 mod touch;
+mod visit;
 mod weather;
 
 use super::Catalogue;
@@ -40,7 +42,7 @@ pub(super) fn catalogue() -> Catalogue {
             vec![log::tool()],
             ask::tools(),
             form::tools(),
-            vec![errand::tool(), route::tool(), touch::tool()],
+            vec![model::tool(), visit::tool(), errand::tool(), route::tool(), touch::tool()],
             toggle::tools(),
         ]
         .concat(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
 
 use crate::content::{canonical, same_json};
-use crate::rule::{Anchor, Rule, at, both, server};
+use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Said, View};
 
@@ -63,7 +63,7 @@ pub(crate) const RULES: &[Rule] = &[
               server says next, or by the end of the stream or of a quiet window. Requests run as tasks are passed over.")
         .mend("Send the last progress before the answer.")
         .judge(stops),
-    server("progress.task-stops")
+    both("progress.task-stops")
         .says(
             R2025_11_25,
             old("behavior-requirements"),
@@ -74,6 +74,14 @@ pub(crate) const RULES: &[Rule] = &[
               task was over.")
         .mend("Send the last progress before the task's status becomes terminal.")
         .judge(task_stops),
+    client("progress.client-tokens-plain")
+        .says(R2024_11_05, old("progress-flow"), "A client's progress token MUST be a string or an integer.")
+        .says(R2026_07_28, new("progress-flow"), "A client's progress token MUST be a string or an integer.")
+        .declared(),
+    client("progress.client-tokens-unique")
+        .says(R2024_11_05, old("progress-flow"), "A client MUST NOT use a progress token for two requests at a time.")
+        .says(R2026_07_28, new("progress-flow"), "A client MUST NOT use a progress token for two requests at a time.")
+        .declared(),
 ];
 
 fn token<'v>(progress: &Said<'v>) -> Option<&'v Value> {

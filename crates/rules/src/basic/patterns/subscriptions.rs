@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 use wire::revision::R2026_07_28;
-use wire::trace::Closed;
-use wire::{Kind, Party};
+use wire::trace::{Closed, Content};
+use wire::{Kind, Party, Transport};
 
-use crate::rule::{Rule, at, server};
+use crate::rule::{Rule, at, client, server};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Exchange, Said, View};
 
@@ -67,10 +67,33 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/patterns/subscriptions", "graceful-closure"),
             "A server that ends a subscription SHOULD answer its request before it closes the stream.",
         )
-        .how("Over HTTP: looks for the answer on streams of subscriptions that the server ended in good order.")
+        .how("Over HTTP: looks for the answer on streams of subscriptions that the server ended in good order. Elsewhere: \
+              looks for the answer to subscriptions that the server cancelled.")
         .mend("Send a final result for the `subscriptions/listen` request, then close.")
-        .on(&[wire::Transport::StreamableHttp])
         .judge(graceful),
+    server("subscriptions.concurrent-served")
+        .says(
+            R2026_07_28,
+            at("basic/patterns/subscriptions", "multiple-concurrent-subscriptions"),
+            "A client MAY have several subscriptions at a time: a server serves the second beside the first.",
+        )
+        .how("Looks for the acknowledgement of a subscription that is opened while another one is open.")
+        .mend("Keep the subscriptions of a client apart by the ids of their requests.")
+        .judge(concurrent),
+    client("subscriptions.partial-acknowledgement-taken")
+        .says(
+            R2026_07_28,
+            at("basic/patterns/subscriptions", "acknowledgment"),
+            "A client SHOULD look at what was acknowledged, and get along without what was not.",
+        )
+        .declared(),
+    client("subscriptions.renewed")
+        .says(
+            R2026_07_28,
+            at("basic/patterns/subscriptions", "graceful-closure"),
+            "Over stdio, a client that comes back on a new connection MUST subscribe anew.",
+        )
+        .declared(),
 ];
 
 fn listens<'v>(view: &View<'v>) -> Vec<Call<'v>> {
@@ -185,13 +208,77 @@ fn id_carried(view: &View<'_>) -> Verdict {
 }
 
 fn graceful(view: &View<'_>) -> Verdict {
-    let exchanges = view.exchanges();
+    let by = if view.transport() == Transport::StreamableHttp { ended_stream } else { cancelled_by_server };
     let judged = listens(view).into_iter().filter(|call| call.error().is_none()).filter_map(|call| {
-        let exchange = exchanges.iter().find(|x| x.number == call.request.exchange && x.is_stream())?;
-        let (event, by, how) = exchange.closed?;
-        let ended = by == Party::Server && *how == Closed::End && !messages(view, &call).is_empty();
+        let event = by(view, &call)?;
         let breach = || Err(Breach::at(event, "", "the server ended a subscription without answering its request"));
-        ended.then(|| (event, if call.response.is_some() { Ok(()) } else { breach() }))
+        Some((event, if call.response.is_some() { Ok(()) } else { breach() }))
     });
-    Verdict::of(judged, "no subscription was ended by the server")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no subscription was ended by the server")
+}
+
+/// Where the server ended the stream of a subscription in good order.
+fn ended_stream(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
+    let exchange = view.exchange(call.request.exchange).filter(|x| x.is_stream())?;
+    let (event, by, how) = exchange.closed?;
+    (by == Party::Server && *how == Closed::End && !messages(view, call).is_empty()).then_some(event)
+}
+
+/// Where the server cancelled a subscription and, unless it answered, was listened to afterwards or ended.
+fn cancelled_by_server(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
+    let connection = call.request.connection;
+    let mine = |said: &Said<'_>| {
+        said.connection == connection && said.message.params().and_then(|p| p.get("requestId")) == id(&call.request)
+    };
+    let said = view.notifications("notifications/cancelled").find(mine)?;
+    let window = || view.window_after(said.event, connection).map(|window| window.closed);
+    let ended = || {
+        view.frames().skip(said.event).any(|(_, frame)| {
+            frame.connection == connection && matches!(frame.content, Content::Closed(_) | Content::Exit { .. })
+        })
+    };
+    (call.response.is_some() || window().is_some() || ended()).then_some(said.event)
+}
+
+/// Whether and where a subscription was acknowledged.
+fn acknowledgement<'v>(view: &View<'v>, call: &Call<'v>) -> Option<Said<'v>> {
+    messages(view, call).into_iter().find(|said| said.is(ACKNOWLEDGED))
+}
+
+fn concurrent(view: &View<'_>) -> Verdict {
+    let listens: Vec<_> = listens(view).into_iter().filter(|call| view.is_weighed(call)).collect();
+    let judged = listens.iter().enumerate().filter_map(|(place, second)| {
+        let mut open = listens[..place].iter().rev().take(REACH).filter(|first| {
+            first.request.connection == second.request.connection
+                && acknowledgement(view, first).is_some_and(|said| said.event < second.request.event)
+                && is_open(view, first, second.request.event)
+        });
+        open.next()?;
+        let why = "a subscription is refused while another one is open";
+        // What is refused for a resource may not exist; lists there are.
+        let lists = second.request.message.params().and_then(|p| p.get("notifications")?.as_object());
+        let plain = lists.is_some_and(|filters| filters.values().all(Value::is_boolean));
+        match (acknowledgement(view, second), second.response.filter(|_| plain && second.error().is_some())) {
+            (Some(said), _) => Some((said.event, Ok(()))),
+            (None, Some(refusal)) => Some((refusal.event, Err(refusal.breach("/error", why)))),
+            (None, None) => None,
+        }
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no subscription was opened beside another")
+}
+
+/// How many subscriptions back it is looked for one that is open.
+const REACH: usize = 16;
+
+/// Whether neither party had ended a subscription before `event`.
+fn is_open(view: &View<'_>, call: &Call<'_>, event: usize) -> bool {
+    let answered = call.response.is_some_and(|response| response.event < event);
+    let number = call.request.exchange;
+    let closed = number != 0 && view.closed_after(call.request.event, number).is_some_and(|closed| closed < event);
+    let mut cancelled = view.by(Party::Client).filter(|said| said.event < event && said.is("notifications/cancelled"));
+    let taken_back = cancelled.any(|said| {
+        let here = said.connection == call.request.connection;
+        here && said.message.params().and_then(|p| p.get("requestId")) == id(&call.request)
+    });
+    !answered && !closed && !taken_back
 }

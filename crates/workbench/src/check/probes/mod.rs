@@ -8,6 +8,7 @@ mod malformed;
 mod modern;
 mod patterns;
 mod prompts;
+mod questions;
 mod rounds;
 mod sse;
 mod stdio;
@@ -25,12 +26,15 @@ pub const LOCKED: Probe = http::authorization::TOKENS;
 pub const PROBES: &[&Probe] = &[
     // The longest first: they wait while others work.
     &patterns::CANCEL,
+    &questions::ANSWERS,
+    &questions::WITHHELD,
     &tasks::TASKS,
     &http::streams::RESUME,
     &http::streams::GET,
     &subscriptions::CHANGED,
     &subscriptions::LISTEN,
     &subscriptions::UPDATED,
+    &subscriptions::LEFT_OPEN,
     // The rough ones, the gentlest first.
     &stdio::SPLIT,
     &stdio::CARRIAGE_RETURN,
@@ -60,6 +64,9 @@ pub const PROBES: &[&Probe] = &[
     &tools::ASKING,
     &tools::FAILING,
     &rounds::ROUNDS,
+    &questions::ROOTS_CHANGED,
+    &questions::MODEST,
+    &questions::MODEST_BY_REQUEST,
     &tools::UNKNOWN,
     &tools::REFUSED,
     &patterns::PROGRESS,

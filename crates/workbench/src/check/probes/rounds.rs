@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use wire::Era;
 
 use super::tools;
-use crate::check::answers;
+use crate::check::answers::{self, Manner};
 use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
 
@@ -20,7 +20,7 @@ fn rounds(case: &Case) -> Script<'_> {
         for (name, arguments) in tools::asking(case).chain(tools::callable(case)).take(CALLS) {
             let call = json!({ "name": name, "arguments": arguments });
             let Some(asked) = ask(case, &call).await? else { continue };
-            let right = answers::inputs(&asked);
+            let right = answers::inputs(&asked, Manner::Usual);
             let mut more = right.clone();
             more.insert("proof-unasked".to_owned(), json!({ "action": "decline" }));
             let numbers: Map<_, _> = right.keys().map(|key| (key.clone(), json!(7))).collect();
@@ -41,7 +41,7 @@ fn rounds(case: &Case) -> Script<'_> {
 }
 
 /// The result of a call that asks for input; `None` where it does not.
-async fn ask(case: &Case, call: &Value) -> Result<Option<Value>, Halt> {
+pub(super) async fn ask(case: &Case, call: &Value) -> Result<Option<Value>, Halt> {
     let reply = case.request("tools/call", call.clone()).await?;
     Ok(reply.result().filter(|result| result.get("resultType") == Some(&json!("input_required"))).cloned())
 }

@@ -139,6 +139,19 @@ fn listen(case: &Case) -> Script<'_> {
     })
 }
 
+pub(super) const LEFT_OPEN: Probe =
+    Probe::fresh("subscription-left-open", left_open).era(Era::Modern).on(&[Transport::Stdio]);
+
+/// The input ends while a subscription is open: whatever its server still says of it comes now.
+fn left_open(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        Listening::start(case, json!({ "toolsListChanged": true })).await?;
+        case.connection().close_stdin().await;
+        case.connection().exited(case.setting().limits.shutdown).await;
+        Ok(())
+    })
+}
+
 /// A call that logs, with a level, while a subscription is open: the log belongs to the call.
 async fn log(case: &Case) -> Result<(), Halt> {
     let Some(hint) = case.setting().hints.logging.clone() else { return Ok(()) };

@@ -46,7 +46,7 @@ pub(super) async fn call(case: &Case, name: &str, arguments: &Map<String, Value>
             break;
         };
         let mut again = params.clone();
-        again["inputResponses"] = Value::Object(answers::inputs(result));
+        again["inputResponses"] = Value::Object(answers::inputs(result, case.manner()));
         if let Some(state) = result.get("requestState") {
             again["requestState"] = state.clone();
         }

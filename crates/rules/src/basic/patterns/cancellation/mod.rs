@@ -1,12 +1,15 @@
 //! The page `basic/patterns/cancellation` (before 2026-07-28: `basic/utilities/cancellation`).
 
+pub(crate) mod duties;
+pub(crate) mod own;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::{Era, Kind, RequestId, Transport};
 
-use crate::content::{canonical, same_json};
+use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Said, View};
@@ -24,16 +27,6 @@ pub(crate) const SPARE: u64 = 500_000;
 
 /// The page's rules, in its own order.
 pub(crate) const RULES: &[Rule] = &[
-    both("cancellation.own-requests-only")
-        .says(
-            R2024_11_05,
-            old("behavior-requirements"),
-            "Who cancels MUST name a request that it sent itself.",
-        )
-        .gone(R2026_07_28)
-        .how("Looks for the request that a `notifications/cancelled` names, anywhere among its sender's own.")
-        .mend("Send the id of the very request that you no longer want answered.")
-        .judge(own_requests),
     server("cancellation.only-for-subscriptions")
         .says(
             R2026_07_28,
@@ -59,7 +52,10 @@ pub(crate) const RULES: &[Rule] = &[
             new("transport-specific-cancellation"),
             "Over Streamable HTTP a server MUST take the client's disconnect for a cancellation of the request.",
         )
-        .unobservable("nothing can be sent on the stream that was closed"),
+        .unobservable(
+            "nothing can be sent on the stream that was closed, and work that goes on shows nothing: a request that cannot be \
+             cancelled may go on",
+        ),
     server("cancellation.work-stopped")
         .says(R2024_11_05, old("behavior-requirements"), "The receiver of a cancellation SHOULD stop working on the request.")
         .says(R2026_07_28, new("behavior-requirements"), "A server SHOULD stop working on a cancelled request.")
@@ -80,7 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
               window that closes without one shows that there was none.")
         .mend("Drop the answer to a request that was cancelled.")
         .judge(not_answered),
-    server("cancellation.races-handled")
+    both("cancellation.races-handled")
         .says(
             R2024_11_05,
             old("timing-considerations"),
@@ -94,13 +90,13 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks at what becomes of the connection after a cancellation of a request that was answered before.")
         .mend("Ignore cancellations of requests that are not under way.")
         .judge(|view| outlived(view, is_late)),
-    server("cancellation.unknown-ignored")
+    both("cancellation.unknown-ignored")
         .says(R2024_11_05, old("error-handling"), "A cancellation that names no known request SHOULD be ignored.")
         .says(R2026_07_28, new("error-handling"), "A cancellation that names no known request SHOULD be ignored.")
         .how("Looks at what becomes of the connection after a cancellation of a request that was never sent.")
         .mend("Ignore it: a notification has no answer, and the request may be over.")
         .judge(|view| outlived(view, is_unknown)),
-    server("cancellation.malformed-ignored")
+    both("cancellation.malformed-ignored")
         .says(R2024_11_05, old("error-handling"), "A malformed cancellation SHOULD be ignored.")
         .says(R2026_07_28, new("error-handling"), "A malformed cancellation SHOULD be ignored.")
         .how("Looks at what becomes of the connection after a cancellation without a request id, or with one that is neither \
@@ -125,20 +121,6 @@ fn theirs<'v>(view: &View<'v>) -> impl Iterator<Item = Said<'v>> {
         .filter(|said| named(said).is_some() && view.current(*said))
         .collect::<Vec<_>>()
         .into_iter()
-}
-
-fn own_requests(view: &View<'_>) -> Verdict {
-    let sent = |said: &Said<'_>| {
-        let own = view.calls_by(view.subject()).map(|call| call.request);
-        // Over HTTP a connection is what the recorder took for one.
-        let near =
-            |request: &Said<'_>| view.transport() == Transport::StreamableHttp || request.connection == said.connection;
-        own.filter(near).any(|request| id(&request).zip(named(said)).is_some_and(|(a, b)| same_json(a, b)))
-    };
-    Verdict::every(theirs(view), "the server cancelled nothing", |said| {
-        let breach = || said.breach("/params/requestId", "its sender has sent no request with this id");
-        if sent(said) { Ok(()) } else { Err(breach()) }
-    })
 }
 
 fn only_subscriptions(view: &View<'_>) -> Verdict {
@@ -277,7 +259,7 @@ fn outlived(view: &View<'_>, such: fn(&View<'_>, &Said<'_>) -> bool) -> Verdict 
     let judged = ours(view).filter(|said| such(view, said)).filter_map(|said| {
         Some(match view.aftermath(said.event, said.connection)? {
             Ok(event) => (event, Ok(())),
-            Err(event) => (event, Err(Breach::at(event, "", "the server ended after a cancellation"))),
+            Err(event) => (event, Err(Breach::at(event, "", "the connection was ended after a cancellation"))),
         })
     });
     Verdict::of(judged, "no such cancellation was sent, or nothing was asked afterwards")

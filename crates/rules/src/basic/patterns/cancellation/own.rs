@@ -1,0 +1,157 @@
+//! The page on cancellation: what a party that cancels owes. In the modern era a server cancels nothing but subscriptions.
+
+use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
+use wire::{Era, Party, Transport};
+
+use super::{CANCELLED, SPARE, id, named, new, old, theirs};
+use crate::content::same_json;
+use crate::coping::{Trial, copes};
+use crate::rule::{Rule, both, server};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Said, View};
+
+/// The rules.
+pub(crate) const RULES: &[Rule] = &[
+    both("cancellation.own-requests-only")
+        .says(
+            R2024_11_05,
+            old("behavior-requirements"),
+            "Who cancels MUST name a request that it sent itself.",
+        )
+        .gone(R2026_07_28)
+        .how("Looks for the request that a `notifications/cancelled` names, anywhere among its sender's own.")
+        .mend("Send the id of the very request that you no longer want answered.")
+        .judge(own_requests),
+    both("cancellation.in-progress-only")
+        .says(R2024_11_05, old("behavior-requirements"), "Who cancels MUST name a request that is still under way.")
+        .says(R2026_07_28, new("behavior-requirements"), "Who cancels MUST name a request that is still under way.")
+        .timed()
+        .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the end that the client \
+              itself made of a subscription. Only one that was surely read half a second before counts: what came in \
+              between was answered.")
+        .mend("Forget a request once it is answered, and its time-out with it.")
+        .judge(in_progress),
+    both("cancellation.tasks-apart")
+        .says(
+            R2025_11_25,
+            old("behavior-requirements"),
+            "A request that runs as a task MUST be cancelled by `tasks/cancel` and not by `notifications/cancelled`.",
+        )
+        .gone(R2026_07_28)
+        .how("Looks for requests with `task` among those that `notifications/cancelled` names, and for `tasks/cancel`.")
+        .mend("Send `tasks/cancel` with the task's id.")
+        .judge(tasks_apart),
+    server("cancellation.late-answers-ignored")
+        .says(
+            R2024_11_05,
+            old("behavior-requirements"),
+            "An answer to a request that the server has cancelled SHOULD be ignored.",
+        )
+        .gone(R2026_07_28)
+        .how("Answers a request of the server after it was cancelled, and looks at what becomes of the connection.")
+        .mend("Drop answers that nobody waits for.")
+        .judge(late_answers),
+];
+
+/// A party's own request that a cancellation names, on the same connection; over HTTP a connection is what the recorder
+/// took for one.
+fn taken_back<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Said<'v>> {
+    let own = view.calls_by(view.subject()).map(|call| call.request);
+    let near =
+        |request: &Said<'_>| view.transport() == Transport::StreamableHttp || request.connection == said.connection;
+    let mut own = own.filter(near);
+    own.find(|request| id(request).zip(named(said)).is_some_and(|(a, b)| same_json(a, b)))
+}
+
+fn own_requests(view: &View<'_>) -> Verdict {
+    Verdict::every(theirs(view), "the server cancelled nothing", |said| {
+        let breach = || said.breach("/params/requestId", "its sender has sent no request with this id");
+        if taken_back(view, said).is_some() { Ok(()) } else { Err(breach()) }
+    })
+}
+
+fn in_progress(view: &View<'_>) -> Verdict {
+    let modern = view.era() == Era::Modern && view.subject() == Party::Server;
+    let judged = theirs(view).filter_map(|said| {
+        let standing = if modern { subscription(view, &said) } else { request(view, &said) }?;
+        let Standing::Over(over) = standing else { return Some((said.event, Ok(()))) };
+        let why = "the request was over before, and its sender knew";
+        let surely = said.done > over.done + SPARE && was_read(view, over, said.event);
+        surely.then(|| (said.event, Err(said.breach("/params/requestId", why))))
+    });
+    Verdict::of(
+        judged.collect::<Vec<(usize, Kept)>>(),
+        "the server cancelled no request of which it is known how it stood",
+    )
+}
+
+/// How a request stands when it is cancelled.
+enum Standing<'v> {
+    /// It is under way.
+    Open,
+    /// This has ended it.
+    Over(Said<'v>),
+}
+
+/// How the request stands that a cancellation names; `None` where it names none.
+fn request<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Standing<'v>> {
+    let request = taken_back(view, said).filter(|request| request.connection == said.connection)?;
+    let answer = view.answer(request).filter(|answer| answer.event < said.event);
+    Some(answer.map_or(Standing::Open, Standing::Over))
+}
+
+/// The same for a subscription, which its client ends by a cancellation of its own. Where the server itself has answered
+/// it before, the two come together.
+fn subscription<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Standing<'v>> {
+    let mut listens = view.calls("subscriptions/listen").filter(|call| call.request.connection == said.connection);
+    let listen = listens.find(|call| id(&call.request) == named(said))?;
+    if listen.response.is_some_and(|response| response.event < said.event) {
+        return None;
+    }
+    let mut cancelled = view.by(Party::Client).filter(|other| other.is(CANCELLED) && other.event < said.event);
+    let own = cancelled.find(|other| other.connection == said.connection && named(other) == named(said));
+    Some(own.map_or(Standing::Open, Standing::Over))
+}
+
+/// Whether a message of ours was read before `event`: a request that came after it on the same stream was answered, or
+/// HTTP took it.
+fn was_read(view: &View<'_>, ours: Said<'_>, event: usize) -> bool {
+    if let Some(exchange) = view.exchange(ours.exchange) {
+        return exchange.response.is_some_and(|(at, status, _)| at < event && (200..300).contains(&status));
+    }
+    view.answered_after(ours.event, ours.connection).is_some_and(|answer| answer < event)
+}
+
+fn tasks_apart(view: &View<'_>) -> Verdict {
+    let as_task = |said: &Said<'_>| {
+        let request = taken_back(view, said);
+        request.is_some_and(|request| request.message.params().is_some_and(|p| p.get("task").is_some()))
+    };
+    let why = "the request runs as a task, which only `tasks/cancel` cancels";
+    let breaches = theirs(view).filter(as_task).map(|said| said.breach("/params/requestId", why));
+    let right =
+        view.calls_by(view.subject()).filter(|call| call.request.is("tasks/cancel") && view.current(call.request));
+    Verdict::never(
+        breaches.collect::<Vec<_>>(),
+        right.map(|call| call.request.event).collect::<Vec<_>>(),
+        "the server cancelled no request that runs as a task",
+    )
+}
+
+fn late_answers(view: &View<'_>) -> Verdict {
+    let trials = theirs(view).filter_map(|said| {
+        let request = taken_back(view, &said).filter(|request| request.connection == said.connection)?;
+        let id = request.message.id()?;
+        let mut answers = view.by(view.subject().peer()).filter(|other| other.message.kind().is_response());
+        let late = answers.find(|other| {
+            other.connection == said.connection && other.event > said.event && other.message.id() == Some(id)
+        })?;
+        Some(Trial { said: late, call: None })
+    });
+    copes(
+        view,
+        trials.collect::<Vec<_>>(),
+        "an answer that came too late",
+        "no request that the server had cancelled was answered",
+    )
+}

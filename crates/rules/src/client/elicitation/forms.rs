@@ -1,0 +1,129 @@
+//! The page `client/elicitation`: what a form may not ask for, and what may not stand in it.
+
+use serde_json::Value;
+use wire::revision::{R2025_06_18, R2025_11_25};
+
+use super::{forms, here};
+use crate::content::step;
+use crate::rule::{Rule, server};
+use crate::verdict::{Kept, Verdict};
+use crate::view::View;
+
+/// The rules.
+pub(crate) const RULES: &[Rule] = &[
+    server("elicitation.no-secrets-in-forms")
+        .says(R2025_06_18, here("user-interaction-model"), "A server MUST NOT ask for secrets by elicitation.")
+        .says(
+            R2025_11_25,
+            here("user-interaction-model"),
+            "A server MUST NOT ask for passwords, keys, tokens or means of payment by a form.",
+        )
+        .how("Looks for text fields that are named or titled for nothing but a secret (`password`, `api_key`, \
+              `access_token`, `cvv`), or have the format `password`. What a field is called otherwise may still be one.")
+        .mend("Ask by an address (mode `url`) for what grants access or moves money.")
+        .judge(no_secrets),
+    server("elicitation.no-links-in-forms")
+        .says(R2025_11_25, here("safe-url-handling"), "A form SHOULD NOT have links to click on in any of its fields.")
+        .how("Looks for links in Markdown or HTML in the message, the titles and the descriptions. An address that merely \
+              stands there may not be meant to be clicked on: such forms are passed over.")
+        .mend("Send the user to an address in mode `url`; leave links out of forms.")
+        .judge(no_links),
+];
+
+/// Names that mean a secret and nothing else, as they are without case and punctuation.
+const SECRETS: [&str; 19] = [
+    "password",
+    "passwd",
+    "userpassword",
+    "passphrase",
+    "apikey",
+    "apitoken",
+    "accesstoken",
+    "authtoken",
+    "bearertoken",
+    "refreshtoken",
+    "clientsecret",
+    "secretkey",
+    "privatekey",
+    "secretaccesskey",
+    "creditcard",
+    "creditcardnumber",
+    "cvv",
+    "cvc",
+    "cardverificationcode",
+];
+
+/// Whether a name means a secret.
+fn is_secret(name: &str) -> bool {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    SECRETS.contains(&plain.to_ascii_lowercase().as_str())
+}
+
+/// Whether a field takes any text: what is chosen from a list is no secret.
+fn takes_text(field: &Value) -> bool {
+    let free = ["enum", "oneOf", "const"].into_iter().all(|choice| field.get(choice).is_none());
+    free && field.get("type").is_none_or(|kind| kind == "string")
+}
+
+fn no_secrets(view: &View<'_>) -> Verdict {
+    let judged = forms(view).into_iter().map(|(question, fields)| {
+        let asks = |(name, field): &&(&String, &Value)| {
+            let text = |member: &str| field.get(member).and_then(Value::as_str);
+            let called = is_secret(name) || text("title").is_some_and(is_secret);
+            takes_text(field) && (called || text("format") == Some("password"))
+        };
+        let breach = |name: &str| {
+            let place = question.at(&format!("/requestedSchema/properties/{}", step(name)));
+            question.said.breach(place, "a form asks for a secret")
+        };
+        let secret = fields.iter().find(asks);
+        (question.said.event, secret.map_or(Ok(()), |(name, _)| Err(breach(name))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server put no form to the user")
+}
+
+/// Whether a text has a link that is marked up as one.
+fn has_link(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    ["](http", "<http", "<a href", "<a\u{20}target", "href=\"http", "href='http"]
+        .iter()
+        .any(|mark| lower.contains(mark))
+}
+
+fn has_address(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("://")
+}
+
+fn no_links(view: &View<'_>) -> Verdict {
+    let judged = forms(view).into_iter().filter_map(|(question, fields)| {
+        let mut texts: Vec<(String, &str)> = Vec::new();
+        texts.extend(question.param("message").and_then(Value::as_str).map(|text| (question.at("/message"), text)));
+        for (name, field) in fields {
+            for member in ["title", "description"] {
+                let place = || question.at(&format!("/requestedSchema/properties/{}/{member}", step(name)));
+                texts.extend(field.get(member).and_then(Value::as_str).map(|text| (place(), text)));
+            }
+        }
+        let said = question.said;
+        if let Some((pointer, _)) = texts.iter().find(|(_, text)| has_link(text)) {
+            return Some((said.event, Err(said.breach(pointer, "a link stands in a form"))));
+        }
+        (!texts.iter().any(|(_, text)| has_address(text))).then_some((said.event, Ok(())))
+    });
+    Verdict::of(judged, "the server put no form to the user, or none of which the intent can be told")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_by_whole_names() {
+        for secret in ["password", "API key", "access_token", "accessToken", "client-secret", "CVV"] {
+            assert!(is_secret(secret), "{secret}");
+        }
+        for other in ["password_hint", "password length", "token", "keyboard", "secret santa", "name", ""] {
+            assert!(!is_secret(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! How a server copes with what a client says: whether the request it concerns is answered, and whether the server goes on.
+
+use wire::RequestId;
+use wire::trace::{Closed, Content, mark};
+
+use crate::verdict::{Breach, Kept, Verdict};
+use crate::view::{Call, Said, View};
+
+/// Something that a client said, and the request of its own whose fate depends on it.
+#[derive(Clone, Copy)]
+pub(crate) struct Trial<'v> {
+    /// What was said.
+    pub said: Said<'v>,
+    /// The request that waits for it.
+    pub call: Option<Call<'v>>,
+}
+
+/// Judges that the server copes with each of them. `what` names it, as in "the server ended after …".
+pub(crate) fn copes<'v>(
+    view: &View<'v>,
+    trials: impl IntoIterator<Item = Trial<'v>>,
+    what: &str,
+    unseen: &str,
+) -> Verdict {
+    let judged = trials.into_iter().filter_map(|trial| fate(view, &trial, what));
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
+}
+
+fn fate(view: &View<'_>, trial: &Trial<'_>, what: &str) -> Option<(usize, Kept)> {
+    let Trial { said, call } = trial;
+    if let Some(response) = call.and_then(|call| call.response) {
+        let failed = view.exchange(response.exchange).and_then(|x| x.status()).is_some_and(|status| status >= 500);
+        let breach = || response.breach("", format!("the server broke down over {what}"));
+        return Some((response.event, if failed { Err(breach()) } else { Ok(()) }));
+    }
+    if let Some(event) = call.and_then(|call| left_open(view, &call)) {
+        return Some((event, Err(said.breach("", format!("the request was never answered after {what}")))));
+    }
+    Some(match view.aftermath(said.event, said.connection)? {
+        // Somebody else was answered: of the request that waits, that tells nothing.
+        Ok(event) => call.is_none().then_some((event, Ok(())))?,
+        Err(event) => (event, Err(Breach::at(event, "", format!("the server ended after {what}")))),
+    })
+}
+
+/// Where a request was given up, though nothing but the server kept it from being answered.
+fn left_open(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
+    let request = call.request;
+    let mine = |event: usize| view.frame(event).connection == request.connection;
+    let (event, _) = view.marks(mark::UNANSWERED).find(|(event, mark)| {
+        let id = mark.value.get("id").and_then(RequestId::from_value);
+        *event > request.event && mine(*event) && id.as_ref() == request.message.id()
+    })?;
+    let broke_off = view.frames().take(event).skip(request.event).any(|(_, frame)| {
+        let here = frame.connection == request.connection && [0, request.exchange].contains(&frame.exchange);
+        let over = matches!(&frame.content, Content::Closed(how) if *how != Closed::TimedOut);
+        here && (over || matches!(frame.content, Content::Exit { .. }))
+    });
+    (!broke_off && !view.cancelled(request)).then_some(event)
+}
