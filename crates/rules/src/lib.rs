@@ -13,11 +13,14 @@ pub mod view;
 mod asking;
 mod basic;
 mod content;
+mod entropy;
+mod extensions;
 mod legacy;
 mod safety;
 mod schema;
 mod server;
 mod shapes;
+mod tasks;
 
 pub use book::{book, find};
 pub use judge::judge;

@@ -75,10 +75,17 @@ const fn contains(text: &str, word: &str) -> bool {
 /// Where a sentence stands: a page of the specification and a heading on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// The page's path, such as `server/tools`.
+    /// The page's path, such as `server/tools`; of an extension's own page `extensions/` and its name.
     pub page: &'static str,
     /// The heading's slug, such as `list-changed-notification`; empty for the page's beginning.
     pub section: &'static str,
+}
+
+impl Anchor {
+    /// The name of the extension on whose page it is, if it is on such a page.
+    pub fn extension(&self) -> Option<&'static str> {
+        self.page.strip_prefix("extensions/")
+    }
 }
 
 /// Names a place in the specification.
@@ -105,6 +112,11 @@ impl Sentence {
         let Anchor { page, section } = self.anchor;
         let page = page.strip_suffix("/index").unwrap_or(page);
         let hash = if section.is_empty() { "" } else { "#" };
+        if let Some(name) = self.anchor.extension() {
+            // Extensions keep their specifications in repositories of their own, a file for each revision they extend.
+            let repository = format!("https://github.com/modelcontextprotocol/ext-{name}");
+            return format!("{repository}/blob/main/specification/{revision}/{name}.md{hash}{section}");
+        }
         format!("https://modelcontextprotocol.io/specification/{revision}/{page}{hash}{section}")
     }
 }

@@ -141,7 +141,11 @@ fn every_anchor_exists_in_the_specification() {
     for rule in book() {
         for revision in Revision::ALL {
             let Some(sentence) = rule.sentence_at(revision) else { continue };
-            let path = spec.join(revision.as_str()).join("pages").join(format!("{}.md", sentence.anchor.page));
+            let page = format!("{}.md", sentence.anchor.page);
+            let path = match sentence.anchor.extension() {
+                Some(_) => spec.join(page),
+                None => spec.join(revision.as_str()).join("pages").join(page),
+            };
             match fs::read_to_string(&path) {
                 Err(_) => _ = wrong.insert(format!("{}: {revision} has no page {}", rule.id, sentence.anchor.page)),
                 Ok(page) => {
