@@ -45,7 +45,7 @@ impl Extension {
         }
     }
 
-    fn local<'n>(self, name: &'n str) -> &'n str {
+    fn local(self, name: &str) -> &str {
         name.strip_prefix(self.prefix()).unwrap_or(name)
     }
 

@@ -20,6 +20,7 @@ mod service;
 mod sessions;
 mod stdio;
 mod streams;
+mod tasks;
 mod tools;
 
 use net::server::manners::{Bytes, HeaderMap, Outgoing, Parts};
@@ -221,7 +222,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 17] = [
+const FAMILIES: [&[Fault]; 18] = [
     base::FAULTS,
     errors::FAULTS,
     meta::FAULTS,
@@ -239,6 +240,7 @@ const FAMILIES: [&[Fault]; 17] = [
     headers::FAULTS,
     sessions::FAULTS,
     streams::FAULTS,
+    tasks::FAULTS,
 ];
 
 /// Every fault, family by family.

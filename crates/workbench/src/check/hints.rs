@@ -16,6 +16,8 @@ pub struct Hints {
     pub progress: Option<ToolCall>,
     /// A call that takes long enough to be cancelled: half a second to three.
     pub slow: Option<ToolCall>,
+    /// Calls that run as tasks.
+    pub tasks: Vec<ToolCall>,
     /// A call that makes the server ask for sampling.
     pub sampling: Option<ToolCall>,
     /// A call that makes the server ask for elicitation.

@@ -4,15 +4,13 @@ use serde_json::Value;
 use wire::revision::R2026_07_28;
 use wire::{Kind, Transport};
 
-use super::{CAPABILITY, declares, here, unlike_missing};
+use super::{CAPABILITY, METHODS, declares, here, unlike_missing};
 use crate::legacy::tasks::errors::{informative, unknown};
 use crate::legacy::tasks::managing::strangers;
 use crate::rule::{Rule, server};
 use crate::tasks::{creations, named};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Said, View};
-
-const METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cancel"];
 
 /// The sections' rules.
 pub(crate) const RULES: &[Rule] = &[

@@ -15,6 +15,9 @@ use crate::view::{CLIENT_CAPABILITIES, Call, View, declared};
 /// The extension among capabilities.
 pub(crate) const CAPABILITY: &str = "extensions.io.modelcontextprotocol/tasks";
 
+/// The requests that it has.
+pub(crate) const METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cancel"];
+
 /// The extension's id.
 const ID: &str = "io.modelcontextprotocol/tasks";
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 use wire::revision::R2026_07_28;
 use wire::shape;
 
-use super::{CAPABILITY, declares, here};
+use super::{CAPABILITY, METHODS, declares, here};
 use crate::legacy::tasks::lifecycle::final_status;
 use crate::legacy::tasks::results::{always, explained};
 use crate::rule::{Rule, server};
@@ -65,7 +65,7 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 fn complete(view: &View<'_>) -> Verdict {
-    let answers = ["tasks/get", "tasks/update", "tasks/cancel"].into_iter().flat_map(|method| view.results(method));
+    let answers = METHODS.into_iter().flat_map(|method| view.results(method));
     Verdict::every(answers.collect::<Vec<_>>(), "no request about tasks was answered", |(said, result)| {
         match result.get("resultType").and_then(Value::as_str) {
             Some("complete") => Ok(()),

@@ -75,8 +75,8 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_11_25, here("task-status-lifecycle"), "A task MUST begin with the status `working`.")
         .gone(R2026_07_28)
         .needs(CALLS)
-        .how("Looks at the status in the answer that brings the task. Another one counts where the task says, to a fraction of \
-              a second, that it was last updated when it was created.")
+        .how("Looks at the status in the answer that brings the task. A quick task may show another one; that counts where the \
+              task works later and was, by its own timestamps, not updated since it was made.")
         .mend("Begin each task as `working`, and go on from there.")
         .judge(begins),
 ];
@@ -173,16 +173,24 @@ fn at_once(view: &View<'_>) -> Verdict {
 }
 
 fn begins(view: &View<'_>) -> Verdict {
+    let sights = sights(view);
+    let text = |task: &Value, member: &str| task.get(member).and_then(Value::as_str).map(str::to_owned);
     let judged = creations(view).into_iter().filter_map(|creation| {
         let found = status(creation.task)?;
         if found == "working" {
             return Some((creation.event(), Ok(())));
         }
-        let text = |member: &str| creation.task.get(member).and_then(Value::as_str);
-        // To the second, a task may well have gone on within it.
-        let untouched = text("createdAt").is_some_and(|at| at.contains('.') && text("lastUpdatedAt") == Some(at));
-        let breach = || Breach::at(creation.event(), "/result/task/status", format!("the task begins as {found:?}"));
-        untouched.then(|| (creation.event(), Err(breach())))
+        // A quick task may have gone on before the answer went out. One that works later, and was not updated since it was
+        // made, has not; clocks that count seconds prove nothing.
+        let made = text(creation.task, "createdAt").filter(|at| at.contains('.'))?;
+        let works = sights.iter().find(|s| {
+            s.id == creation.id
+                && s.asked > creation.event()
+                && s.status() == Some("working")
+                && text(s.task, "lastUpdatedAt").as_ref() == Some(&made)
+        })?;
+        let why = format!("begins as {found:?}; in event {} it works, not updated since it was made", works.said.event);
+        Some((creation.event(), Err(Breach::at(creation.event(), "/result/task/status", why))))
     });
     Verdict::of(judged, "no task was shown as it began")
 }

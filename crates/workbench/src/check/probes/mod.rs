@@ -22,7 +22,9 @@ use super::probe::Probe;
 pub const PROBES: &[&Probe] = &[
     // The longest first: they wait while others work.
     &patterns::CANCEL,
-    &tasks::TASKS,
+    &tasks::core::TASKS,
+    &tasks::extension::TASKS,
+    &tasks::times::KEPT,
     &http::streams::RESUME,
     &http::streams::GET,
     &subscriptions::CHANGED,
@@ -57,6 +59,7 @@ pub const PROBES: &[&Probe] = &[
     &rounds::ROUNDS,
     &tools::UNKNOWN,
     &tools::REFUSED,
+    &tasks::core::UNSUPPORTED,
     &patterns::PROGRESS,
     &patterns::CANCEL_NOTHING,
     &lists::CURSORS,
