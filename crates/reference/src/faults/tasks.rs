@@ -31,10 +31,10 @@ pub(super) const FAULTS: &[Fault] = &[
     core(
         "task-unsupported-refused",
         "tasks.unsupported-ignored",
-        "a list that is wanted as a task is refused",
+        "a ping that is wanted as a task is refused",
         Kind::Answers(|asked, answer| {
-            if asked.is("tools/list") && asked.param("task").is_object() {
-                *answer = error(asked, -32602, "Invalid params: lists do not run as tasks");
+            if asked.is("ping") && asked.param("task").is_object() {
+                *answer = error(asked, -32602, "Invalid params: a ping does not run as a task");
             }
         }),
     ),

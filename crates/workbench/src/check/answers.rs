@@ -44,7 +44,7 @@ impl Drop for Answering {
 }
 
 /// How long a task waits for its answer.
-const PAUSE: Duration = Duration::from_millis(250);
+const PAUSE: Duration = Duration::from_millis(600);
 
 /// What names the task that a message belongs to, answers included (2025-11-25, basic/utilities/tasks).
 const TASK: &str = "io.modelcontextprotocol/related-task";

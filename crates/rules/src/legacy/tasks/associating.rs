@@ -52,8 +52,9 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .needs(CALLS)
-        .how("Asks for a task by its id with another id in `_meta`, and looks which one the answer is about. A refusal counts \
-              where the task is there without the metadata.")
+        .timed()
+        .how("Asks for a task by its id with another id in `_meta`, and looks which one the answer is about. A refusal, and \
+              silence for a second, count where the task is there without the metadata, before and after.")
         .mend("Read `taskId` from the parameters and nothing else.")
         .judge(param_counts),
     server("tasks.related-not-repeated")
@@ -69,6 +70,9 @@ pub(crate) const RULES: &[Rule] = &[
         .mend("Leave it out where the message has the id anyway.")
         .judge(not_repeated),
 ];
+
+/// How long a request may be left unanswered before that says something, in microseconds.
+const SILENCE: u64 = 1_000_000;
 
 /// The task that a message says it belongs to.
 fn related_id<'v>(said: &Said<'v>) -> Option<&'v str> {
@@ -149,9 +153,22 @@ fn param_counts(view: &View<'_>) -> Verdict {
         let mut plain = looks.iter().filter(seen);
         plain.clone().any(|call| call.request.event < at) && plain.any(|call| call.request.event > at)
     };
+    // Answers to what was asked later show that the server goes on.
+    let passed_over = |call: &Call<'_>| {
+        let later = |other: &Call<'_>| {
+            let long = other.request.done > call.request.done.saturating_add(SILENCE);
+            long && other.request.connection == call.request.connection && other.result().is_some()
+        };
+        looks.iter().any(later)
+    };
     let judged = looks.iter().filter_map(|call| {
-        let (response, wanted) = (call.response?, named(&call.request)?);
+        let wanted = named(&call.request)?;
         related_id(&call.request).filter(|other| *other != wanted)?;
+        let Some(response) = call.response else {
+            let (request, told) = (call.request, passed_over(call) && there(wanted, call.request.event));
+            let breach = || request.breach("/params/_meta", "left unanswered; without `_meta` the task is shown");
+            return told.then(|| (request.event, Err(breach())));
+        };
         let kept: Kept = match call.result().map(|task| task.get("taskId").and_then(Value::as_str)) {
             Some(found) if found == Some(wanted) => Ok(()),
             Some(_) => Err(response.breach("/result/taskId", "this is not the task that the parameters name")),

@@ -2,32 +2,46 @@
 
 use std::time::Duration;
 
+use net::client::Outgoing;
 use serde_json::{Value, json};
-use wire::{Era, Revision, Transport};
+use wire::{Era, RequestId, Revision, Transport};
 
 use super::{LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
 use crate::check::case::{Case, Halt, Setting};
 use crate::check::probe::{Probe, Script};
 use crate::check::probes::http::streams::open;
 use crate::check::probes::tools;
-use crate::check::survey::PAGES;
+use crate::check::survey::{PAGES, Survey};
 
 const DECLARED: &str = "tasks.requests.tools.call";
 
-pub(in super::super) const TASKS: Probe = Probe::fresh("tasks", tasks)
-    .since(Revision::R2025_11_25)
-    .era(Era::Legacy)
-    .needs(DECLARED)
-    .when(|setting, survey| survey.tools.iter().any(|tool| is_one(setting, tool)));
+pub(in super::super) const TASKS: Probe =
+    Probe::fresh("tasks", tasks).since(Revision::R2025_11_25).era(Era::Legacy).needs(DECLARED).when(worth);
 
-/// Whether calls of a tool may be made and may run as tasks.
-fn is_one(setting: &Setting, tool: &Value) -> bool {
-    setting.calls.allow(tool) && matches!(tools::task_support(tool), Some("optional" | "required"))
+/// Whether a call is known that may be made and may run as a task.
+pub(super) fn worth(setting: &Setting, survey: &Survey) -> bool {
+    let hinted = |tool: &Value| {
+        setting.hints.tasks.iter().any(|hint| tool.get("name").is_some_and(|name| *name == json!(hint.tool)))
+    };
+    survey.tools.iter().any(|tool| runs_as_task(tool) && (setting.calls.allow(tool) || hinted(tool)))
+}
+
+/// Whether a tool says that it runs as a task.
+fn runs_as_task(tool: &Value) -> bool {
+    matches!(tools::task_support(tool), Some("optional" | "required"))
 }
 
 /// The calls that may run as tasks.
 pub(super) fn task_calls(case: &Case) -> Vec<ToolCall> {
-    calls(case, tools::calls_of(case, |tool| is_one(case.setting(), tool)))
+    let mut calls = calls(case, tools::calls_of(case, runs_as_task));
+    calls.retain(|call| is_of(case, call, runs_as_task));
+    calls
+}
+
+/// Whether a call is one of such a tool.
+fn is_of(case: &Case, call: &ToolCall, such: impl Fn(&Value) -> bool) -> bool {
+    let named = |tool: &&Value| tool.get("name").is_some_and(|name| *name == json!(call.0));
+    case.survey().tools.iter().find(named).is_some_and(such)
 }
 
 /// `_meta` that says that a message belongs to this task.
@@ -108,18 +122,17 @@ async fn watched(case: &Case, which: &Value) -> Result<bool, Halt> {
 /// cancelled.
 async fn several(case: &Case) -> Result<(), Halt> {
     let slow = case.setting().hints.slow.as_ref().map(|hint| (hint.tool.clone(), hint.arguments.clone()));
-    let listed = |call: &ToolCall| {
-        let named = |tool: &&Value| tool.get("name").is_some_and(|name| *name == json!(call.0));
-        case.survey().tools.iter().find(named).is_some_and(|tool| tools::task_support(tool).is_some())
+    let Some(call) =
+        slow.filter(|call| is_of(case, call, runs_as_task)).or_else(|| task_calls(case).into_iter().next())
+    else {
+        return Ok(());
     };
-    let Some(call) = slow.filter(listed).or_else(|| task_calls(case).into_iter().next()) else { return Ok(()) };
     let one = begin(case, &call, json!({}), "one-of-two").await?;
     let other = begin(case, &call, json!({}), "two-of-two").await?;
     let (Some(one), Some(other)) = (one, other) else { return Ok(()) };
     let which = json!({ "taskId": one });
     case.request("tasks/get", which.clone()).await?;
-    case.request("tasks/get", json!({ "taskId": one, "_meta": related(&other) })).await?;
-    case.request("tasks/get", json!({ "taskId": one, "_meta": related(&json!(NOBODYS)) })).await?;
+    misled(case, &one, &other).await?;
     if case.survey().has("tasks.list") {
         case.list("tasks/list", "tasks", PAGES).await?;
         if case.transport() != Transport::Stdio {
@@ -142,6 +155,22 @@ async fn several(case: &Case) -> Result<(), Halt> {
     Ok(())
 }
 
+/// Looks at a task with another one, or none that there is, in the metadata. Some servers take the answer for a message of
+/// that other task and keep it.
+async fn misled(case: &Case, id: &Value, other: &Value) -> Result<(), Halt> {
+    for other in [other, &json!(NOBODYS)] {
+        let number = case.next_id();
+        let look = json!({ "taskId": id, "_meta": related(other) });
+        let text = case.request_text(&json!(number), "tasks/get", look);
+        let looked = case.ask(RequestId::from(number), Outgoing::message(text), case.short()).await?;
+        if looked.0.is_none() {
+            break;
+        }
+    }
+    case.request("tasks/get", json!({ "taskId": id })).await?;
+    Ok(())
+}
+
 /// The tasks that another client sees.
 async fn elsewhere(other: &Case) -> Result<(), Halt> {
     other.handshake().await?;
@@ -151,7 +180,7 @@ async fn elsewhere(other: &Case) -> Result<(), Halt> {
 
 /// A tool that does not run as a task, plainly and as one.
 async fn forbidden(case: &Case) -> Result<(), Halt> {
-    let plain = |tool: &Value| !matches!(tools::task_support(tool), Some("optional" | "required"));
+    let plain = |tool: &Value| !runs_as_task(tool);
     if let Some((name, arguments)) = tools::calls_of(case, plain).into_iter().next() {
         let call = json!({ "name": name, "arguments": arguments });
         case.request("tools/call", call.clone()).await?;
@@ -183,10 +212,8 @@ pub(in super::super) const UNSUPPORTED: Probe =
 fn unsupported(case: &Case) -> Script<'_> {
     Box::pin(async move {
         let wish = json!({ "ttl": 60_000 });
-        if case.survey().has("tools") {
-            case.request("tools/list", json!({})).await?;
-            case.request("tools/list", json!({ "task": wish })).await?;
-        }
+        case.request("ping", json!({})).await?;
+        case.request("ping", json!({ "task": wish })).await?;
         // Best a tool that says it would, though its server does not.
         let willing = tools::calls_of(case, |tool| matches!(tools::task_support(tool), Some("optional")));
         if !case.survey().has(DECLARED)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wire::{Era, Revision};
 
-use super::core::{begin, task_calls};
+use super::core::{begin, task_calls, worth};
 use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
 
@@ -19,8 +19,11 @@ const LONGEST: u64 = 3000;
 /// How long after its time a task is looked at.
 const AFTER: Duration = Duration::from_millis(1300);
 
-pub(in super::super) const KEPT: Probe =
-    Probe::fresh("tasks-kept", kept).since(Revision::R2025_11_25).era(Era::Legacy).needs("tasks.requests.tools.call");
+pub(in super::super) const KEPT: Probe = Probe::fresh("tasks-kept", kept)
+    .since(Revision::R2025_11_25)
+    .era(Era::Legacy)
+    .needs("tasks.requests.tools.call")
+    .when(worth);
 
 /// A task for ever, which is cancelled, and one for a moment.
 fn kept(case: &Case) -> Script<'_> {
