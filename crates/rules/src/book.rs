@@ -1,7 +1,7 @@
 //! Every rule, page by page. A page that is not listed here does not exist.
 
 use crate::rule::Rule;
-use crate::{basic, client, legacy, safety, server, shapes};
+use crate::{basic, client, extensions, legacy, safety, server, shapes};
 
 /// Every page's rules, in the order of the specification.
 const PAGES: &[&[Rule]] = &[
@@ -91,6 +91,19 @@ const PAGES: &[&[Rule]] = &[
     legacy::transports::resumption::RULES,
     legacy::transports::sessions::RULES,
     legacy::transports::clients::RULES,
+    legacy::tasks::negotiation::RULES,
+    legacy::tasks::creating::RULES,
+    legacy::tasks::lifecycle::RULES,
+    legacy::tasks::results::RULES,
+    legacy::tasks::associating::RULES,
+    legacy::tasks::managing::RULES,
+    legacy::tasks::errors::RULES,
+    legacy::tasks::clients::RULES,
+    extensions::tasks::creating::RULES,
+    extensions::tasks::reading::RULES,
+    extensions::tasks::inputs::RULES,
+    extensions::tasks::errors::RULES,
+    extensions::tasks::clients::RULES,
     safety::process::RULES,
     safety::stdout::RULES,
     safety::resilience::RULES,

@@ -15,11 +15,14 @@ mod basic;
 mod client;
 mod content;
 mod coping;
+mod entropy;
+mod extensions;
 mod legacy;
 mod safety;
 mod schema;
 mod server;
 mod shapes;
+mod tasks;
 
 pub use book::{book, find};
 pub use judge::judge;

@@ -113,9 +113,14 @@ impl Sentence {
         let page = page.strip_suffix("/index").unwrap_or(page);
         let hash = if section.is_empty() { "" } else { "#" };
         if let Some(name) = self.anchor.extension() {
-            // Extensions keep their specifications in repositories of their own; those of authorization share one.
-            let drafts = "https://github.com/modelcontextprotocol/ext-auth/blob/main/specification/draft";
-            return format!("{drafts}/{name}.mdx{hash}{section}");
+            // Extensions keep their specifications in repositories of their own; those of authorization share one, of drafts.
+            return if name == "tasks" {
+                let repository = format!("https://github.com/modelcontextprotocol/ext-{name}");
+                format!("{repository}/blob/main/specification/{revision}/{name}.md{hash}{section}")
+            } else {
+                let drafts = "https://github.com/modelcontextprotocol/ext-auth/blob/main/specification/draft";
+                format!("{drafts}/{name}.mdx{hash}{section}")
+            };
         }
         format!("https://modelcontextprotocol.io/specification/{revision}/{page}{hash}{section}")
     }

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
-use wire::shape::{self, Mismatch};
-use wire::{Kind, Revision, method};
+use wire::shape::{self, Extension, Mismatch};
+use wire::{Kind, Party, Revision, method};
 
 use crate::rule::{Rule, at, both};
 use crate::verdict::{Kept, Verdict};
@@ -24,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(notifications),
     both("shape.results")
         .says(R2024_11_05, at("basic/index", "schema"), "A result MUST have the shape that the schema gives the method it answers.")
-        .how("Compares every result with the schema's result for the method that was asked. Extensions' methods and result types are left alone.")
+        .how("Compares every result with the schema's result for the method that was asked; those of the tasks extension with its own. Other extensions' methods and result types are left alone.")
         .mend("Answer with the members that the schema demands, with the types it gives them.")
         .judge(results),
     both("shape.errors")
@@ -52,30 +52,57 @@ fn names_nothing(view: &View<'_>, said: Said<'_>) -> bool {
     view.revision() == R2025_11_25 && current(view, said) && !named
 }
 
+/// What a message must look like: a definition of its revision's schema or of an extension's.
+#[derive(Clone, Copy)]
+enum Shape {
+    Core(&'static str),
+    Extended(Extension, &'static str),
+}
+
 /// Requests or notifications of the judged party whose method the revision spoken has.
 fn calls_of(view: &View<'_>, kind: Kind, unseen: &str) -> Verdict {
     let known = view.theirs().filter(|s| s.message.kind() == kind && current(view, *s)).filter_map(|said| {
+        if has_tasks(view) && said.is("notifications/tasks") && said.from == Party::Server {
+            return Some((said.event, (said, Shape::Extended(Extension::Tasks, "TaskStatusNotification"))));
+        }
         let method = method::find(said.message.method()?, view.revision())?;
-        method.direction.allows(said.from).then_some((said.event, (said, method.definition)))
+        method.direction.allows(said.from).then_some((said.event, (said, Shape::Core(method.definition))))
     });
-    Verdict::every(known, unseen, |(_, (said, definition))| {
-        fits(view.revision(), definition, said.message.value(), *said, "")
-    })
+    Verdict::every(known, unseen, |(_, (said, shape))| fits(view.revision(), *shape, said.message.value(), *said, ""))
+}
+
+/// Whether the server has the tasks extension: before its revision the name means nothing.
+fn has_tasks(view: &View<'_>) -> bool {
+    let declared = view.capability(crate::extensions::tasks::CAPABILITY).is_some();
+    declared && view.revision() == Extension::Tasks.revision()
 }
 
 fn results(view: &View<'_>) -> Verdict {
     let answered = view.calls_by(view.subject().peer()).filter_map(|call| {
         let response = call.response.filter(|r| current(view, *r))?;
-        let definition = result_definition(view, call.request, call.result()?)?;
-        Some((response.event, (response, definition, call.result()?)))
+        let shape = result_shape(view, call.request, call.result()?)?;
+        Some((response.event, (response, shape, call.result()?)))
     });
-    Verdict::every(answered, "no result of a known method was seen", |(_, (response, definition, result))| {
-        fits(view.revision(), definition, result, *response, "/result")
+    Verdict::every(answered, "no result of a known method was seen", |(_, (response, shape, result))| {
+        fits(view.revision(), *shape, result, *response, "/result")
     })
 }
 
-/// The definition that a result must fit: by the method asked and, in the modern era, by the result's own type. `None`
-/// for the methods and result types of extensions, which the core schema does not know.
+/// The shape that a result must have.
+fn result_shape(view: &View<'_>, request: Said<'_>, result: &Value) -> Option<Shape> {
+    let task = result.get("resultType").is_some_and(|kind| kind == "task");
+    let extended = |definition| Some(Shape::Extended(Extension::Tasks, definition));
+    match request.message.method()? {
+        "tools/call" if task && has_tasks(view) => extended("CreateTaskResult"),
+        "tasks/get" if has_tasks(view) => extended("GetTaskResult"),
+        "tasks/update" if has_tasks(view) => extended("UpdateTaskResult"),
+        "tasks/cancel" if has_tasks(view) => extended("CancelTaskResult"),
+        _ => result_definition(view, request, result).map(Shape::Core),
+    }
+}
+
+/// The definition of the core that a result must fit: by the method asked and, in the modern era, by the result's own
+/// type. `None` for the methods and result types of extensions, which the core schema does not know.
 fn result_definition(view: &View<'_>, request: Said<'_>, result: &Value) -> Option<&'static str> {
     let method = method::find(request.message.method()?, view.revision())?;
     let task = request.message.params().and_then(|p| p.get("task")).is_some() && result.get("task").is_some();
@@ -90,8 +117,8 @@ fn result_definition(view: &View<'_>, request: Said<'_>, result: &Value) -> Opti
 fn errors(view: &View<'_>) -> Verdict {
     let errors = view.theirs().filter(|s| s.message.kind() == Kind::Error);
     Verdict::every(errors, "no error response was seen", |said| {
-        let definition = error_definition(view.revision(), said.message.error_code());
-        fits(view.revision(), definition, said.message.value(), *said, "")
+        let shape = Shape::Core(error_definition(view.revision(), said.message.error_code()));
+        fits(view.revision(), shape, said.message.value(), *said, "")
     })
 }
 
@@ -114,18 +141,23 @@ fn current(view: &View<'_>, said: Said<'_>) -> bool {
 /// Left to other rules: `resultType` (`result.type-present`), and an error's id, which may be null or absent where the
 /// request could not be read (`jsonrpc.error-id`); hints for caching that are missing (`caching.hints-present`) or negative
 /// (`caching.ttl-not-negative`); an `inputSchema` that is no object (`tools.input-schema-object`, where that applies).
-fn is_elsewhere(revision: Revision, mismatch: &Mismatch, said: Said<'_>) -> bool {
+fn is_elsewhere(revision: Revision, shape: Shape, mismatch: &Mismatch, said: Said<'_>) -> bool {
     let missing = mismatch.found.starts_with("nothing");
+    // A task has a `ttlMs` too, and it is no hint for caching.
+    let hint = matches!(shape, Shape::Core(_)) && mismatch.pointer == "/ttlMs";
     mismatch.pointer == "/resultType"
-        || mismatch.pointer == "/ttlMs"
+        || hint
         || (mismatch.pointer == "/cacheScope" && missing)
         || (mismatch.pointer.ends_with("/inputSchema") && !missing && revision.at_least(R2025_11_25))
         || (mismatch.pointer == "/id" && said.message.kind() == Kind::Error)
 }
 
-fn fits(revision: Revision, definition: &str, value: &Value, said: Said<'_>, base: &str) -> Kept {
-    let mismatches = shape::check(definition, revision, value).unwrap_or_default();
-    match mismatches.into_iter().find(|m| !is_elsewhere(revision, m, said)) {
+fn fits(revision: Revision, shape: Shape, value: &Value, said: Said<'_>, base: &str) -> Kept {
+    let (definition, mismatches) = match shape {
+        Shape::Core(definition) => (definition, shape::check(definition, revision, value)),
+        Shape::Extended(extension, definition) => (definition, extension.check(definition, value)),
+    };
+    match mismatches.unwrap_or_default().into_iter().find(|m| !is_elsewhere(revision, shape, m, said)) {
         None => Ok(()),
         Some(Mismatch { pointer, expected, found }) => {
             let place = if pointer.is_empty() { "the whole".to_owned() } else { format!("`{pointer}`") };

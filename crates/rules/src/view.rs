@@ -430,8 +430,12 @@ impl<'v> View<'v> {
     }
 }
 
-/// The value at a dotted path within declared capabilities; `false` and `null` count as not declared.
+/// The value at a dotted path within declared capabilities; `false` and `null` count as not declared. What follows
+/// `extensions.` is an extension's id, dots and all.
 pub fn declared<'c>(capabilities: &'c Value, path: &str) -> Option<&'c Value> {
-    let found = path.split('.').try_fold(capabilities, |value, step| value.get(step))?;
+    let found = match path.strip_prefix("extensions.") {
+        Some(id) => capabilities.get("extensions")?.get(id)?,
+        None => path.split('.').try_fold(capabilities, |value, step| value.get(step))?,
+    };
     (!found.is_null() && found != &Value::Bool(false)).then_some(found)
 }

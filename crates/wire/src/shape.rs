@@ -13,6 +13,62 @@ mod union;
 use crate::revision::Revision;
 use serde_json::Value;
 
+/// An extension of the protocol whose messages are described too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// `io.modelcontextprotocol/tasks`: calls that go on after their answer.
+    Tasks,
+}
+
+impl Extension {
+    /// Every one.
+    pub const ALL: [Self; 1] = [Self::Tasks];
+
+    /// How peers name it in their capabilities.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Tasks => "io.modelcontextprotocol/tasks",
+        }
+    }
+
+    /// The revision it extends.
+    pub const fn revision(self) -> Revision {
+        match self {
+            Self::Tasks => Revision::R2026_07_28,
+        }
+    }
+
+    /// Before what its schema calls a definition: a revision may have another of that name.
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Tasks => "tasks.",
+        }
+    }
+
+    fn local(self, name: &str) -> &str {
+        name.strip_prefix(self.prefix()).unwrap_or(name)
+    }
+
+    fn find(self, definition: &str) -> Option<&'static describe::Definition> {
+        areas::of(self).iter().find(|d| self.local(d.name) == definition)
+    }
+
+    /// Checks `value` against what the extension calls `definition`, as [`check`] does for a revision.
+    pub fn check(self, definition: &str, value: &Value) -> Option<Vec<Mismatch>> {
+        Some(check::mismatches(&self.find(definition)?.shape, self.revision(), value))
+    }
+
+    /// The names that it defines.
+    pub fn definitions(self) -> impl Iterator<Item = &'static str> {
+        areas::of(self).iter().map(move |d| self.local(d.name))
+    }
+
+    /// Its JSON Schema (2020-12), with the definitions of its revision that it refers to.
+    pub fn json_schema(self) -> Value {
+        export::extension_schema(self)
+    }
+}
+
 /// One disagreement between a value and the shape it should have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {

@@ -23,6 +23,7 @@ mod service;
 mod sessions;
 mod stdio;
 mod streams;
+mod tasks;
 mod tools;
 
 use net::server::manners::{Bytes, HeaderMap, Outgoing, Parts, Uri};
@@ -243,7 +244,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 20] = [
+const FAMILIES: [&[Fault]; 21] = [
     base::FAULTS,
     errors::FAULTS,
     meta::FAULTS,
@@ -264,6 +265,7 @@ const FAMILIES: [&[Fault]; 20] = [
     sessions::FAULTS,
     streams::FAULTS,
     authorization::FAULTS,
+    tasks::FAULTS,
 ];
 
 /// Every fault, family by family.

@@ -3,4 +3,5 @@
 pub(crate) mod lifecycle;
 pub(crate) mod messages;
 pub(crate) mod ping;
+pub(crate) mod tasks;
 pub(crate) mod transports;

@@ -18,8 +18,10 @@ mod rounds;
 mod sampling;
 mod subscriptions;
 mod tasks;
+mod tasks_extension;
 mod tools;
 
+use super::Extension;
 use super::describe::Definition;
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -45,11 +47,22 @@ const AREAS: [&[Definition]; 17] = [
 ];
 
 static INDEX: LazyLock<HashMap<&'static str, &'static Definition>> =
-    LazyLock::new(|| all().map(|d| (d.name, d)).collect());
+    LazyLock::new(|| all().chain(extended()).map(|d| (d.name, d)).collect());
 
 /// Every definition of every revision.
 pub(super) fn all() -> impl Iterator<Item = &'static Definition> {
     AREAS.into_iter().flatten()
+}
+
+/// The definitions of an extension, their names prefixed with its own.
+pub(super) const fn of(extension: Extension) -> &'static [Definition] {
+    match extension {
+        Extension::Tasks => tasks_extension::SHAPES,
+    }
+}
+
+fn extended() -> impl Iterator<Item = &'static Definition> {
+    Extension::ALL.into_iter().flat_map(of)
 }
 
 /// The definition of that name, whichever revisions have it.
@@ -86,7 +99,7 @@ mod tests {
     }
 
     fn every_shape() -> impl Iterator<Item = (&'static str, &'static Shape)> {
-        all().flat_map(|d| inside(&d.shape).into_iter().map(|shape| (d.name, shape)))
+        all().chain(extended()).flat_map(|d| inside(&d.shape).into_iter().map(|shape| (d.name, shape)))
     }
 
     #[test]
@@ -100,13 +113,24 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_used() {
-        assert_eq!(INDEX.len(), all().count(), "two definitions have one name");
+        assert_eq!(INDEX.len(), all().chain(extended()).count(), "two definitions have one name");
         for definition in all() {
             assert!(
                 Revision::ALL.into_iter().any(|r| definition.named.contains(r)),
                 "{} is in no revision",
                 definition.name
             );
+        }
+    }
+
+    #[test]
+    fn an_extensions_names_are_its_own() {
+        for extension in Extension::ALL {
+            for definition in of(extension) {
+                let local = extension.local(definition.name);
+                assert_eq!(extension.find(local).map(|d| d.name), Some(definition.name));
+                assert!(!Revision::ALL.into_iter().any(|r| definition.named.contains(r)), "{local} is no core's");
+            }
         }
     }
 
@@ -126,7 +150,7 @@ mod tests {
 
     #[test]
     fn docs_are_one_sentence() {
-        for definition in all() {
+        for definition in all().chain(extended()) {
             let doc = definition.doc;
             assert!(doc.ends_with('.') && !doc.contains('\n') && doc.len() < 110, "{}: {doc:?}", definition.name);
         }

@@ -111,7 +111,8 @@ fn fits(shape: &Shape, value: &Value) -> bool {
         Shape::Boolean => value.is_boolean(),
         Shape::Null => value.is_null(),
         Shape::Map(_) | Shape::Object(_) => value.is_object(),
-        Shape::Integer { least } => whole(value).is_some_and(|n| least.is_none_or(|least| at_least(n, least))),
+        Shape::Integer { least, most } => whole(value)
+            .is_some_and(|n| least.is_none_or(|least| at_least(n, least)) && most.is_none_or(|most| at_most(n, most))),
         Shape::Number { within } => {
             value.as_f64().is_some_and(|n| within.is_none_or(|(low, high)| n >= f64::from(low) && n <= f64::from(high)))
         }
@@ -132,6 +133,10 @@ fn at_least(n: &Number, least: i64) -> bool {
     n.as_i64().map_or_else(|| n.as_f64().is_some_and(|n| n >= least as f64), |n| n >= least)
 }
 
+fn at_most(n: &Number, most: i64) -> bool {
+    n.as_i64().map_or_else(|| n.as_f64().is_some_and(|n| n <= most as f64), |n| n <= most)
+}
+
 /// What a shape that is neither a reference nor a union asks for.
 pub(super) fn expected(shape: &Shape) -> String {
     match shape {
@@ -140,8 +145,10 @@ pub(super) fn expected(shape: &Shape) -> String {
         Shape::Text { format: Some("uri") } => "a string (a URI)".to_owned(),
         Shape::Text { format: Some("uri-template") } => "a string (a URI template)".to_owned(),
         Shape::Text { .. } => "a string".to_owned(),
-        Shape::Integer { least: None } => "an integer".to_owned(),
-        Shape::Integer { least: Some(least) } => format!("an integer of {least} or more"),
+        Shape::Integer { least: None, most: None } => "an integer".to_owned(),
+        Shape::Integer { least: Some(least), most: None } => format!("an integer of {least} or more"),
+        Shape::Integer { least: None, most: Some(most) } => format!("an integer of {most} or less"),
+        Shape::Integer { least: Some(least), most: Some(most) } => format!("an integer from {least} to {most}"),
         Shape::Number { within: None } => "a number".to_owned(),
         Shape::Number { within: Some((low, high)) } => format!("a number from {low} to {high}"),
         Shape::Boolean => "true or false".to_owned(),

@@ -37,8 +37,8 @@ pub(super) enum Shape {
     Any,
     /// A string; the format (`uri`, `uri-template`, `byte`) is an annotation.
     Text { format: Option<&'static str> },
-    /// A whole number, at least `least`. As JSON Schema has it, 1.0 is whole.
-    Integer { least: Option<i64> },
+    /// A whole number, at least `least` and at most `most`. As JSON Schema has it, 1.0 is whole.
+    Integer { least: Option<i64>, most: Option<i64> },
     /// A number, inside the closed range.
     Number { within: Option<(i32, i32)> },
     /// `true` or `false`.
@@ -149,8 +149,11 @@ pub(super) const STRING: Shape = Shape::Text { format: None };
 pub(super) const URI: Shape = Shape::Text { format: Some("uri") };
 pub(super) const URI_TEMPLATE: Shape = Shape::Text { format: Some("uri-template") };
 pub(super) const BASE64: Shape = Shape::Text { format: Some("byte") };
-pub(super) const INTEGER: Shape = Shape::Integer { least: None };
-pub(super) const NATURAL: Shape = Shape::Integer { least: Some(0) };
+pub(super) const INTEGER: Shape = Shape::Integer { least: None, most: None };
+pub(super) const NATURAL: Shape = Shape::Integer { least: Some(0), most: None };
+/// A whole number that a float of 64 bits holds without loss.
+pub(super) const EXACT: Shape = Shape::Integer { least: Some(-EXACTLY), most: Some(EXACTLY) };
+const EXACTLY: i64 = (1 << 53) - 1;
 pub(super) const NUMBER: Shape = Shape::Number { within: None };
 /// A weight: 0 is least, 1 is most.
 pub(super) const WEIGHT: Shape = Shape::Number { within: Some((0, 1)) };

@@ -2,23 +2,36 @@
 //!
 //! It writes what [`describe`](super::describe) says and nothing of its own; it must not know the validator.
 
-use super::areas;
-use super::describe::{Alternative, Field, Shape};
+use super::describe::{Alternative, Definition, Field, Shape};
+use super::{Extension, areas};
 use crate::revision::Revision;
 use serde_json::{Map, Value, json};
 
 pub(super) fn json_schema(revision: Revision) -> Value {
-    let definitions: Map<String, Value> = areas::all()
-        .filter(|d| d.named.contains(revision))
-        .map(|d| {
-            let mut schema = Map::from_iter([("description".to_owned(), json!(d.doc))]);
-            schema.extend(schema_of(&d.shape, revision));
-            (d.name.to_owned(), Value::Object(schema))
-        })
-        .collect();
+    document(&format!("Model Context Protocol {revision}"), core(revision).collect())
+}
+
+/// The extension's definitions beside the core's, which they refer to.
+pub(super) fn extension_schema(extension: Extension) -> Value {
+    let revision = extension.revision();
+    let own = areas::of(extension).iter().map(|d| (extension.local(d.name).to_owned(), described(d, revision)));
+    document(extension.id(), core(revision).chain(own).collect())
+}
+
+fn core(revision: Revision) -> impl Iterator<Item = (String, Value)> {
+    areas::all().filter(move |d| d.named.contains(revision)).map(move |d| (d.name.to_owned(), described(d, revision)))
+}
+
+fn described(definition: &Definition, revision: Revision) -> Value {
+    let mut schema = Map::from_iter([("description".to_owned(), json!(definition.doc))]);
+    schema.extend(schema_of(&definition.shape, revision));
+    Value::Object(schema)
+}
+
+fn document(title: &str, definitions: Map<String, Value>) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": format!("Model Context Protocol {revision}"),
+        "title": title,
         "$defs": definitions,
     })
 }
@@ -32,8 +45,7 @@ fn schema_of(shape: &Shape, revision: Revision) -> Map<String, Value> {
         Shape::Any => json!({}),
         Shape::Text { format: None } => json!({ "type": "string" }),
         Shape::Text { format: Some(format) } => json!({ "type": "string", "format": format }),
-        Shape::Integer { least: None } => json!({ "type": "integer" }),
-        Shape::Integer { least: Some(least) } => json!({ "type": "integer", "minimum": least }),
+        Shape::Integer { least, most } => integer(least, most),
         Shape::Number { within: None } => json!({ "type": "number" }),
         Shape::Number { within: Some((low, high)) } => json!({ "type": "number", "minimum": low, "maximum": high }),
         Shape::Boolean => json!({ "type": "boolean" }),
@@ -55,6 +67,16 @@ fn schema_of(shape: &Shape, revision: Revision) -> Map<String, Value> {
         Value::Object(members) => members,
         _ => Map::new(),
     }
+}
+
+fn integer(least: Option<i64>, most: Option<i64>) -> Value {
+    let mut schema = json!({ "type": "integer" });
+    for (bound, value) in [("minimum", least), ("maximum", most)] {
+        if let Some(value) = value {
+            schema[bound] = json!(value);
+        }
+    }
+    schema
 }
 
 fn object(groups: &[&[Field]], revision: Revision) -> Value {

@@ -1,7 +1,7 @@
 //! Which alternative of a union a value was meant to be, so that the mismatch names the real flaw.
 //!
 //! "Matches none of seventeen alternatives" helps nobody. The alternative is chosen by kind of value, then by the
-//! members that tell alternatives apart (`method`, `type`, `mode`), then by the likeness of the member names.
+//! members that tell alternatives apart (`method`, `type`, `mode`, `status`), then by the likeness of the member names.
 
 use super::check::{Place, Walk, expected as expected_plain, found, missing, one_of};
 use super::describe::{Alternative, Field, Shape};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::cmp::Reverse;
 
 /// The members whose value says which alternative is meant.
-const TAGS: [&str; 3] = ["method", "type", "mode"];
+const TAGS: [&str; 4] = ["method", "type", "mode", "status"];
 
 /// An alternative and what the value lacks to be it.
 struct Trial {

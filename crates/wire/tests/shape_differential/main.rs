@@ -14,7 +14,7 @@ use official::Official;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use wire::Revision;
-use wire::shape;
+use wire::shape::{self, Extension, Mismatch};
 
 /// Mutations at random made of each instance, besides the systematic ones; fewer than 20 in all would not be a trial.
 const MUTATIONS: usize = 24;
@@ -40,6 +40,8 @@ struct Tally {
 struct Judges<'a> {
     revision: Revision,
     name: &'a str,
+    /// Our own word on a value.
+    check: &'a dyn Fn(&str, &Value) -> Option<Vec<Mismatch>>,
     official: jsonschema::Validator,
     /// The official schema as it was published, where errata touch it.
     unread: Option<jsonschema::Validator>,
@@ -51,7 +53,7 @@ impl Judges<'_> {
     fn judge(&self, value: &Value, tally: &mut Tally) -> bool {
         let official = self.official.is_valid(value);
         let exported = self.exported.is_valid(value);
-        let found = shape::check(self.name, self.revision, value).unwrap_or_else(|| panic!("no {}", self.name));
+        let found = (self.check)(self.name, value).unwrap_or_else(|| panic!("no {}", self.name));
         for mismatch in &found {
             let parent = mismatch.pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
             assert!(value.pointer(parent).is_some(), "{mismatch:?} points nowhere in {value}");
@@ -84,6 +86,28 @@ fn official_schemas_and_ours_agree() {
         };
         compare_revision(&official, &mut tally);
     }
+    report(&tally);
+    assert!(tally.examples > 100, "the official examples were not found");
+    assert!(tally.accepted > 10_000 && tally.rejected > 10_000, "one of the verdicts was hardly tried");
+    assert!(tally.by_erratum > 0, "the errata change nothing: either they are stale or this test sees nothing");
+}
+
+#[test]
+fn official_schemas_of_extensions_and_ours_agree() {
+    let mut tally = Tally::default();
+    for extension in Extension::ALL {
+        let Some(official) = Official::load_extension(extension) else {
+            println!("SKIPPED: no official schema for {} in ../shared/spec; nothing was compared", extension.id());
+            return;
+        };
+        compare_extension(extension, &official, &mut tally);
+    }
+    report(&tally);
+    assert!(tally.accepted > 1000 && tally.rejected > 1000, "one of the verdicts was hardly tried");
+}
+
+#[expect(clippy::print_stdout, reason = "a comparison says what it compared")]
+fn report(tally: &Tally) {
     println!(
         "compared {} definitions: {} official examples, {} generated instances, {} mutations; \
          {} accepted, {} rejected, {} by an erratum; {} disagreements",
@@ -100,9 +124,6 @@ fn official_schemas_and_ours_agree() {
         println!("{line}");
     }
     assert!(tally.disagreements.is_empty(), "{} disagreements, see above", tally.disagreements.len());
-    assert!(tally.examples > 100, "the official examples were not found");
-    assert!(tally.accepted > 10_000 && tally.rejected > 10_000, "one of the verdicts was hardly tried");
-    assert!(tally.by_erratum > 0, "the errata change nothing: either they are stale or this test sees nothing");
 }
 
 fn compare_revision(official: &Official, tally: &mut Tally) {
@@ -113,16 +134,40 @@ fn compare_revision(official: &Official, tally: &mut Tally) {
     assert_eq!(ours.len(), shape::definitions(revision).count(), "a definition of {revision} is listed twice");
     let exported = official::with_defs(&shape::json_schema(revision));
     for name in ours {
-        let judges = Judges {
-            revision,
-            name,
-            official: official.validator(name),
-            unread: official.unread_validator(name),
-            exported: official::compile(&exported, name),
-        };
-        tally.definitions += 1;
-        compare_definition(official, &judges, tally);
+        let check = |name: &str, value: &Value| shape::check(name, revision, value);
+        compare_name(official, name, &check, &exported, tally);
     }
+}
+
+/// Compares what an extension defines; what it copies of its revision was compared there.
+fn compare_extension(extension: Extension, official: &Official, tally: &mut Tally) {
+    let ours: BTreeSet<&str> = extension.definitions().collect();
+    let theirs = official.names().filter(|name| shape::doc(name, extension.revision()).is_none());
+    let left_out = |name: &&str| official::LEFT_OUT.iter().all(|(left_out, _)| left_out != name);
+    assert_eq!(ours, theirs.filter(left_out).collect::<BTreeSet<_>>(), "the definitions of {}", extension.id());
+    let exported = official::with_defs(&extension.json_schema());
+    for name in ours {
+        compare_name(official, name, &|name, value| extension.check(name, value), &exported, tally);
+    }
+}
+
+fn compare_name(
+    official: &Official,
+    name: &str,
+    check: &dyn Fn(&str, &Value) -> Option<Vec<Mismatch>>,
+    exported: &Value,
+    tally: &mut Tally,
+) {
+    let judges = Judges {
+        revision: official.revision,
+        name,
+        check,
+        official: official.validator(name),
+        unread: official.unread_validator(name),
+        exported: official::compile(exported, name),
+    };
+    tally.definitions += 1;
+    compare_definition(official, &judges, tally);
 }
 
 fn compare_definition(official: &Official, judges: &Judges<'_>, tally: &mut Tally) {

@@ -6,6 +6,15 @@ use std::fs;
 use std::path::PathBuf;
 use wire::Revision;
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
+use wire::shape::Extension;
+
+const SPEC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec");
+
+/// Definitions of extensions that we do not describe, and why.
+pub(crate) const LEFT_OUT: [(&str, &str); 1] = [(
+    "TasksExtensionCapability",
+    "the published schema allows no member at all, which no sentence says: settings may come to it",
+)];
 
 /// A place where the published JSON Schema says less than the protocol means.
 pub(crate) struct Erratum {
@@ -56,9 +65,17 @@ pub(crate) struct Official {
 impl Official {
     /// `None` where the material is absent.
     pub(crate) fn load(revision: Revision) -> Option<Self> {
-        let folder =
-            PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec")).join(revision.as_str());
-        let text = fs::read_to_string(folder.join("schema.json")).ok()?;
+        Self::read(revision, PathBuf::from(SPEC).join(revision.as_str()), "schema.json")
+    }
+
+    /// Likewise of an extension, by the last part of its id.
+    pub(crate) fn load_extension(extension: Extension) -> Option<Self> {
+        let name = extension.id().rsplit('/').next().unwrap_or_default();
+        Self::read(extension.revision(), PathBuf::from(SPEC).join("extensions"), &format!("{name}.schema.json"))
+    }
+
+    fn read(revision: Revision, folder: PathBuf, file: &str) -> Option<Self> {
+        let text = fs::read_to_string(folder.join(file)).ok()?;
         let published = with_defs(&serde_json::from_str(&text).unwrap_or_else(|e| panic!("{revision}: {e}")));
         let mut read = published.clone();
         for erratum in ERRATA.iter().filter(|e| e.revisions.contains(&revision)) {

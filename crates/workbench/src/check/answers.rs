@@ -65,6 +65,10 @@ impl Answering {
             let asked = |message: &Message| message.kind() == Kind::Request && manner.now() != Manner::Silent;
             // An hour outlives any case; a connection that ends, ends the wait.
             while let Some(request) = connection.wait_for(asked, Duration::from_hours(1)).await {
+                if request.meta().and_then(|meta| meta.get(TASK)).is_some() {
+                    // Time to look at the task while it waits.
+                    tokio::time::sleep(PAUSE).await;
+                }
                 if connection.send(&answer(&request, manner.now())).await.is_err() {
                     break;
                 }
@@ -89,6 +93,9 @@ impl Drop for Answering {
         self.stop();
     }
 }
+
+/// How long a task waits for its answer.
+const PAUSE: Duration = Duration::from_millis(600);
 
 /// What names the task that a message belongs to, answers included (2025-11-25, basic/utilities/tasks).
 const TASK: &str = "io.modelcontextprotocol/related-task";

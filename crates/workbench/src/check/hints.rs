@@ -18,6 +18,8 @@ pub struct Hints {
     pub slow: Option<ToolCall>,
     /// A call that fails in the tool itself, not over its arguments.
     pub failing: Option<ToolCall>,
+    /// Calls that run as tasks.
+    pub tasks: Vec<ToolCall>,
     /// A call that makes the server ask for sampling.
     pub sampling: Option<ToolCall>,
     /// A call that makes the server ask for elicitation.

@@ -7,6 +7,7 @@ use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 use wire::shape;
 use wire::{Kind, Transport};
 
+use crate::extensions::tasks;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Garbled, Said, View, declared};
@@ -159,9 +160,10 @@ fn method_not_found(view: &View<'_>) -> Verdict {
 }
 
 /// A method that this revision no longer has: a server may go on serving it, but refuses it as unknown. How
-/// `initialize` is refused is left to the server.
+/// `initialize` is refused is left to the server, and an extension may have kept what the core has not.
 fn is_removed(view: &View<'_>, name: &str) -> bool {
-    name != "initialize" && method::removed_at(name, view.revision()).is_some()
+    let extended = tasks::METHODS.contains(&name) && view.capability(tasks::CAPABILITY).is_some();
+    name != "initialize" && !extended && method::removed_at(name, view.revision()).is_some()
 }
 
 fn expect_answer(said: Said<'_>, code: i64, what: &str) -> Kept {

@@ -4,6 +4,7 @@ use wire::revision::{R2025_03_26, R2025_06_18, R2026_07_28};
 use wire::{Revision, Transport};
 
 use crate::basic::transports::streamable_http::{foreign_origin, metadata::impossible};
+use crate::entropy::guessable;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Located, Verdict};
 use crate::view::{Exchange, View};
@@ -11,12 +12,6 @@ use crate::view::{Exchange, View};
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 const SESSIONS: Anchor = at("basic/transports", "session-management");
 const VERSION: Anchor = at("basic/transports", "protocol-version-header");
-
-/// The fewest bits of choice that a session id must offer at best to pass for hard to guess. Random UUIDs have 122.
-const FEWEST_BITS: usize = 64;
-
-/// The fewest bits within which two ids of one server may differ.
-const FEWEST_FRESH_BITS: usize = 32;
 
 /// The sections' rules, in their own order.
 pub(crate) const RULES: &[Rule] = &[
@@ -121,58 +116,15 @@ fn session_id_unique(view: &View<'_>) -> Verdict {
     })
 }
 
-/// The bits that one character of `id` can carry at most, by the alphabet that it seems to be of.
-fn bits_per_character(id: &str) -> f64 {
-    let all = |kind: fn(&u8) -> bool| id.bytes().all(|b| b == b'-' || kind(&b));
-    if all(u8::is_ascii_digit) {
-        10f64.log2()
-    } else if all(u8::is_ascii_hexdigit) {
-        4.0
-    } else {
-        94f64.log2()
-    }
-}
-
-fn bits(id: &str, characters: usize) -> usize {
-    (bits_per_character(id) * characters as f64) as usize
-}
-
-/// How many characters lie between the first and the last that tell two ids apart; the longer length where that differs.
-fn fresh_characters(one: &str, other: &str) -> usize {
-    if one.len() != other.len() {
-        return one.len().max(other.len());
-    }
-    let apart: Vec<usize> =
-        one.bytes().zip(other.bytes()).enumerate().filter(|(_, (a, b))| a != b).map(|(i, _)| i).collect();
-    match (apart.first(), apart.last()) {
-        (Some(first), Some(last)) => last - first + 1,
-        _ => one.len(),
-    }
-}
-
 fn session_id_unguessable(view: &View<'_>) -> Verdict {
     let issued = issued(view);
-    Verdict::every(
-        issued.iter().enumerate().map(|(n, i)| (i.event(), (n, i))),
-        "no session was assigned",
-        |(_, (n, i))| {
-            let characters = i.id.bytes().filter(|b| *b != b'-').count();
-            if bits(i.id, characters) < FEWEST_BITS {
-                let why = format!("{characters} characters leave fewer than {FEWEST_BITS} bits to guess");
-                return Err(i.exchange.header_breach("Mcp-Session-Id", why));
-            }
-            let near =
-                issued[..*n].iter().find(|other| bits(i.id, fresh_characters(other.id, i.id)) < FEWEST_FRESH_BITS);
-            match near {
-                None => Ok(()),
-                Some(other) => {
-                    let why =
-                        format!("differs in a few characters only from the id assigned in event {}", other.event());
-                    Err(i.exchange.header_breach("Mcp-Session-Id", why))
-                }
-            }
-        },
-    )
+    let numbered = issued.iter().enumerate().map(|(n, i)| (i.event(), (n, i)));
+    Verdict::every(numbered, "no session was assigned", |(_, (n, i))| {
+        match guessable(i.id, issued[..*n].iter().map(|other| (other.event(), other.id))) {
+            None => Ok(()),
+            Some(why) => Err(i.exchange.header_breach("Mcp-Session-Id", why)),
+        }
+    })
 }
 
 fn session_id_visible(view: &View<'_>) -> Verdict {

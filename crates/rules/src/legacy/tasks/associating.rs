@@ -1,0 +1,195 @@
+//! "Associating Task-Related Messages" and "Related Task Metadata": which messages name their task in `_meta`, and which
+//! have no need to.
+
+use serde_json::Value;
+use wire::revision::{R2025_11_25, R2026_07_28};
+use wire::{Kind, Party};
+
+use super::{CALLS, here};
+use crate::content::canonical;
+use crate::rule::{Rule, server};
+use crate::tasks::{RELATED, creations, endings, named, related, sights};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, Said, View};
+
+/// The sections' rules.
+pub(crate) const RULES: &[Rule] = &[
+    server("tasks.requests-related")
+        .says(
+            R2025_11_25,
+            here("associating-task-related-messages"),
+            "A request that a task makes of the client MUST name the task in `_meta`, by the id that it has.",
+        )
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .how("Looks at requests to sample and to elicit that name a task which the server did not make, or that name none \
+              while nothing but tasks is under way.")
+        .mend("Put `io.modelcontextprotocol/related-task` with the task's id into `_meta` of each such request.")
+        .judge(requests_related),
+    server("tasks.notifications-related")
+        .says(
+            R2025_11_25,
+            here("associating-task-related-messages"),
+            "A notification of progress on a task MUST name the task in `_meta`.",
+        )
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .how("Looks at progress for the token of a call that became a task, from the answer with the task on.")
+        .mend("Put `io.modelcontextprotocol/related-task` with the task's id into `_meta`.")
+        .judge(notifications_related),
+    server("tasks.result-related")
+        .says(R2025_11_25, here("related-task-metadata"), "The result that `tasks/result` gives MUST name the task in `_meta`.")
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .how("Compares the id in `_meta` of the result with the one that was asked for. An error has no `_meta`.")
+        .mend("Add `io.modelcontextprotocol/related-task` to `_meta` of the stored result.")
+        .judge(result_related),
+    server("tasks.param-over-metadata")
+        .says(
+            R2025_11_25,
+            here("associating-task-related-messages"),
+            "Where `_meta` of a request names another task than its parameters, the parameters MUST count.",
+        )
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .timed()
+        .how("Asks for a task by its id with another id in `_meta`, and looks which one the answer is about. A refusal, and \
+              silence for a second, count where the task is there without the metadata, before and after.")
+        .mend("Read `taskId` from the parameters and nothing else.")
+        .judge(param_counts),
+    server("tasks.related-not-repeated")
+        .says(
+            R2025_11_25,
+            here("related-task-metadata"),
+            "Answers to `tasks/get`, `tasks/list` and `tasks/cancel`, and notifications of a task's status, SHOULD NOT name \
+             the task in `_meta` as well.",
+        )
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .how("Looks for `io.modelcontextprotocol/related-task` in `_meta` of such messages.")
+        .mend("Leave it out where the message has the id anyway.")
+        .judge(not_repeated),
+];
+
+/// How long a request may be left unanswered before that says something, in microseconds.
+const SILENCE: u64 = 1_000_000;
+
+/// The task that a message says it belongs to.
+fn related_id<'v>(said: &Said<'v>) -> Option<&'v str> {
+    related(said)?.get("taskId")?.as_str()
+}
+
+fn is_asking(said: &Said<'_>) -> bool {
+    said.is("sampling/createMessage") || said.is("elicitation/create")
+}
+
+fn requests_related(view: &View<'_>) -> Verdict {
+    let made = creations(view);
+    let sights = sights(view);
+    let ended = endings(&sights);
+    let known = |id: &str| made.iter().any(|creation| creation.id == id);
+    let alone = |said: &Said<'_>| {
+        let open = |id: &str| ended.get(id).is_none_or(|end| end.said.event > said.event);
+        let running =
+            made.iter().any(|c| c.said.connection == said.connection && c.said.event < said.event && open(c.id));
+        running && !others_under_way(view, said)
+    };
+    let asked = view.calls_by(Party::Server).map(|call| call.request).filter(is_asking);
+    let judged = asked.filter_map(|said| {
+        let breach = |why: &str| Err(said.breach("/params/_meta", why));
+        let kept: Kept = match related_id(&said) {
+            Some(id) if known(id) => Ok(()),
+            // A task may be older than the trace, but not than the connection that it belongs to.
+            Some(_) if view.handshake(said.connection).is_some() => breach("names a task that the server did not make"),
+            None if alone(&said) => breach("nothing but a task is under way, and the request does not name it"),
+            _ => return None,
+        };
+        Some((said.event, kept))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no task asked the client for anything")
+}
+
+/// Whether any request of the client was open when a message came, those about tasks aside: it may be the reason.
+fn others_under_way(view: &View<'_>, said: &Said<'_>) -> bool {
+    view.all_calls().any(|call| {
+        let about = call.request.message.method().is_some_and(|method| method.starts_with("tasks/"));
+        call.request.connection == said.connection
+            && call.request.event < said.event
+            && !about
+            && call.response.is_none_or(|response| response.event > said.event)
+    })
+}
+
+fn notifications_related(view: &View<'_>) -> Verdict {
+    let token = |call: &Call<'_>| call.request.message.params()?.get("_meta")?.get("progressToken").map(canonical);
+    let tokens: Vec<_> = creations(view).into_iter().filter_map(|made| Some((token(&made.call)?, made))).collect();
+    let judged = view.notifications("notifications/progress").filter_map(|said| {
+        let found = canonical(said.message.params()?.get("progressToken")?);
+        let (_, made) = tokens.iter().find(|(token, made)| {
+            *token == found && made.said.connection == said.connection && made.said.event < said.event
+        })?;
+        let right = related_id(&said) == Some(made.id);
+        let breach = || said.breach("/params/_meta", "progress on a task that it does not name");
+        Some((said.event, if right { Ok(()) } else { Err(breach()) }))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no task was told to make progress")
+}
+
+fn result_related(view: &View<'_>) -> Verdict {
+    let judged = view.calls("tasks/result").filter_map(|call| {
+        let (response, wanted) = (call.response?, named(&call.request)?);
+        call.result()?;
+        let breach = || response.breach("/result/_meta", "the result does not name its task");
+        Some((response.event, if related_id(&response) == Some(wanted) { Ok(()) } else { Err(breach()) }))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no task's result was asked for and given")
+}
+
+fn param_counts(view: &View<'_>) -> Verdict {
+    let looks: Vec<Call<'_>> = view.calls("tasks/get").filter(|call| view.is_weighed(call)).collect();
+    // Seen before and after, it was there in between.
+    let there = |id: &str, at: usize| {
+        let seen = |call: &&Call<'_>| named(&call.request) == Some(id) && call.result().is_some();
+        let mut plain = looks.iter().filter(seen);
+        plain.clone().any(|call| call.request.event < at) && plain.any(|call| call.request.event > at)
+    };
+    // Answers to what was asked later show that the server goes on.
+    let passed_over = |call: &Call<'_>| {
+        let later = |other: &Call<'_>| {
+            let long = other.request.done > call.request.done.saturating_add(SILENCE);
+            long && other.request.connection == call.request.connection && other.result().is_some()
+        };
+        looks.iter().any(later)
+    };
+    let judged = looks.iter().filter_map(|call| {
+        let wanted = named(&call.request)?;
+        related_id(&call.request).filter(|other| *other != wanted)?;
+        let Some(response) = call.response else {
+            let (request, told) = (call.request, passed_over(call) && there(wanted, call.request.event));
+            let breach = || request.breach("/params/_meta", "left unanswered; without `_meta` the task is shown");
+            return told.then(|| (request.event, Err(breach())));
+        };
+        let kept: Kept = match call.result().map(|task| task.get("taskId").and_then(Value::as_str)) {
+            Some(found) if found == Some(wanted) => Ok(()),
+            Some(_) => Err(response.breach("/result/taskId", "this is not the task that the parameters name")),
+            None if there(wanted, call.request.event) => {
+                Err(response.breach("/error", "the task that the parameters name is there; `_meta` names another"))
+            }
+            None => return None,
+        };
+        Some((response.event, kept))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no task was asked for with another one in `_meta`")
+}
+
+fn not_repeated(view: &View<'_>) -> Verdict {
+    let answers = ["tasks/get", "tasks/list", "tasks/cancel"].into_iter().flat_map(|method| view.results(method));
+    let answers = answers.map(|(said, _)| (said, "/result/_meta"));
+    let told = view.theirs().filter(|s| s.message.kind() == Kind::Notification && s.is("notifications/tasks/status"));
+    let told = told.map(|said| (said, "/params/_meta"));
+    let judged = answers.chain(told).map(|(said, pointer)| {
+        let breach = || said.breach(pointer, format!("`{RELATED}` repeats what the message says anyway"));
+        (said.event, if related(&said).is_none() { Ok(()) } else { Err(breach()) })
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no task was told of by its id")
+}

@@ -1,0 +1,210 @@
+//! "Capabilities", "Tool-Level Negotiation" and what follows from both for the answer to a call.
+
+use serde_json::Value;
+use wire::Party;
+use wire::revision::{R2025_11_25, R2026_07_28};
+
+use super::{CALLS, Twins, here, is_failure, weighed};
+use crate::content::canonical;
+use crate::rule::{Rule, server};
+use crate::server::catalogue::Catalogue;
+use crate::server::listing::{self, TOOLS};
+use crate::tasks::{creations, wish};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, Said, View, declared};
+
+/// The sections' rules, in their own order.
+pub(crate) const RULES: &[Rule] = &[
+    server("tasks.capability-declared")
+        .says(R2025_11_25, here("capabilities"), "A server that runs requests as tasks MUST declare the `tasks` capability.")
+        .gone(R2026_07_28)
+        .how("Looks for calls that became tasks, and for `tasks` among the declared capabilities.")
+        .mend("Declare `tasks.requests.tools.call`, or leave `task` in a request alone.")
+        .judge(|view| listing::capability(view, "tasks", creations(view).into_iter().map(|creation| creation.said))),
+    server("tasks.augments-only-declared")
+        .says(
+            R2025_11_25,
+            here("capability-negotiation"),
+            "A server SHOULD ask for a task only where the client declared tasks for that request.",
+        )
+        .gone(R2026_07_28)
+        .how("Looks for `task` in requests to sample and to elicit, and for `tasks.requests` among what the client declared.")
+        .mend("Read the client's `tasks.requests` before adding `task` to a request.")
+        .judge(augments),
+    server("tasks.forbidden-refused")
+        .says(
+            R2025_11_25,
+            here("tool-level-negotiation"),
+            "A call as a task of a tool that does not run as one SHOULD be answered with the error -32601.",
+        )
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .how("Calls a tool as a task whose `execution.taskSupport` is absent or `forbidden`. An error of another code counts \
+              where the same call without `task` was served.")
+        .mend("Compare `task` in the request with the tool's own `taskSupport` and answer -32601.")
+        .judge(forbidden),
+    server("tasks.optional-either-way")
+        .says(
+            R2025_11_25,
+            here("tool-level-negotiation"),
+            "A tool whose `taskSupport` is `optional` MAY be called either way, and as a task for any time or none.",
+        )
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .how("Looks for calls of such a tool that are refused with -32601, and for calls as a task, with and without `ttl`, \
+              that are refused as malformed.")
+        .mend("Serve both kinds of call, or say `required` or `forbidden`.")
+        .judge(optional),
+    server("tasks.required-enforced")
+        .says(
+            R2025_11_25,
+            here("tool-level-negotiation"),
+            "A plain call of a tool that only runs as a task MUST be answered with the error -32601.",
+        )
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .how("Calls a tool whose `execution.taskSupport` is `required` without `task`. A tool's error and other codes count \
+              where the same call was accepted as a task; -32600 is let pass, since the page allows it elsewhere.")
+        .mend("Refuse the call before the tool sees it: a JSON-RPC error -32601, not a result with `isError`.")
+        .judge(required),
+    server("tasks.unsupported-ignored")
+        .says(
+            R2025_11_25,
+            here("task-support-and-handling"),
+            "A request of a type without declared task support MUST be processed normally, whatever its `task` says.",
+        )
+        .gone(R2026_07_28)
+        .how("Repeats a request that is served with a `task` beside its other parameters, where `tasks.requests` does not \
+              list its method.")
+        .mend("Ignore `task` in requests of types that you do not declare.")
+        .judge(unsupported),
+];
+
+/// The capability by which a client says that it runs requests of this method as tasks.
+fn clients_path(said: &Said<'_>) -> Option<&'static str> {
+    match said.message.method()? {
+        "sampling/createMessage" => Some("tasks.requests.sampling.createMessage"),
+        "elicitation/create" => Some("tasks.requests.elicitation.create"),
+        _ => None,
+    }
+}
+
+fn augments(view: &View<'_>) -> Verdict {
+    let own = view.calls_by(Party::Server).filter_map(|call| {
+        let path = clients_path(&call.request)?;
+        let can = declared(view.client_capabilities(call.request)?, path).is_some();
+        let asks = wish(&call).is_some();
+        let why = || format!("asks for a task; the client does not declare `{path}`");
+        (asks || !can).then(|| {
+            let kept: Kept = if asks && !can { Err(call.request.breach("/params/task", why())) } else { Ok(()) };
+            (call.request.event, kept)
+        })
+    });
+    Verdict::of(own.collect::<Vec<_>>(), "the server made no request that could have been a task")
+}
+
+/// What a listed tool says of tasks; `None` where the trace does not list it, or lists it in two ways.
+fn support<'v>(tools: &Catalogue<'v>, call: &Call<'v>) -> Option<&'v str> {
+    let tool = tools.definition(call.request.message.params()?.get("name")?.as_str()?)?;
+    Some(tool.pointer("/execution/taskSupport").and_then(Value::as_str).unwrap_or("forbidden"))
+}
+
+/// Calls of listed tools with what the tool says of tasks.
+fn supported<'v>(view: &View<'v>) -> Vec<(Call<'v>, Said<'v>, &'v str)> {
+    let tools = Catalogue::of(view, &TOOLS);
+    weighed(view).into_iter().filter_map(|call| Some((call, call.response?, support(&tools, &call)?))).collect()
+}
+
+fn forbidden(view: &View<'_>) -> Verdict {
+    let plain = Twins::plain(view);
+    let calls = supported(view).into_iter().filter(|(call, _, says)| wish(call).is_some() && *says == "forbidden");
+    let judged = calls.filter_map(|(call, response, _)| {
+        let kept: Kept = match call.error_code() {
+            Some(-32601) => Ok(()),
+            None => Err(response.breach("/result", "the tool does not run as a task; the call is served all the same")),
+            Some(code) if plain.served(&call) => {
+                Err(response.breach("/error/code", format!("the tool does not run as a task: {code}, due is -32601")))
+            }
+            Some(_) => return None,
+        };
+        Some((response.event, kept))
+    });
+    Verdict::of(judged, "no tool that does not run as a task was called as one")
+}
+
+fn optional(view: &View<'_>) -> Verdict {
+    let calls = supported(view).into_iter().filter(|(_, _, says)| *says == "optional");
+    let judged = calls.filter_map(|(call, response, _)| {
+        let as_task = wish(&call).is_some();
+        let why =
+            || format!("the tool says `optional`; a call {} a task is refused", if as_task { "as" } else { "without" });
+        let kept: Kept = match call.error_code() {
+            None => Ok(()),
+            Some(-32601) => Err(response.breach("/error/code", why())),
+            Some(-32600) if as_task => Err(response.breach("/error/code", why())),
+            Some(_) => return None,
+        };
+        Some((response.event, kept))
+    });
+    Verdict::of(judged, "no tool was called that says `optional`")
+}
+
+fn required(view: &View<'_>) -> Verdict {
+    let tasks = Twins::tasks(view);
+    let calls = supported(view).into_iter().filter(|(call, _, says)| wish(call).is_none() && *says == "required");
+    let judged = calls.filter_map(|(call, response, _)| {
+        let accepted = !tasks.of(&call).is_empty();
+        let kept: Kept = match (call.error_code(), call.result()) {
+            (Some(-32601), _) => Ok(()),
+            (Some(-32600), _) => return None,
+            (None, Some(result)) if accepted || !is_failure(result) => {
+                Err(response.breach("/result", "the tool only runs as a task; a plain call is answered with a result"))
+            }
+            (Some(code), _) if accepted => {
+                Err(response.breach("/error/code", format!("the tool only runs as a task: {code}, due is -32601")))
+            }
+            _ => return None,
+        };
+        Some((response.event, kept))
+    });
+    Verdict::of(judged, "no tool that only runs as a task was called without one")
+}
+
+/// What a request asks but for `task` and metadata: the same for requests that ask the same.
+fn asked(call: &Call<'_>) -> String {
+    let mut params = call.request.message.params().cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    if let Value::Object(members) = &mut params {
+        members.remove("task");
+        members.remove("_meta");
+    }
+    format!("{}\n{}", call.request.message.method().unwrap_or_default(), canonical(&params))
+}
+
+fn unsupported(view: &View<'_>) -> Verdict {
+    let Some(capabilities) = view.server_capabilities() else {
+        return Verdict::NotSeen("what the server declares was not learnt here".to_owned());
+    };
+    let calls: Vec<_> = view.all_calls().filter(|c| view.current(c.request) && view.is_weighed(c)).collect();
+    let served = |call: &&Call<'_>| wish(call).is_none() && call.result().is_some_and(|result| !is_failure(result));
+    let served: std::collections::BTreeSet<String> = calls.iter().filter(served).map(asked).collect();
+    let outside = |call: &&Call<'_>| {
+        let method = call.request.message.method().unwrap_or_default();
+        let path = format!("tasks.requests.{}", method.replace('/', "."));
+        wish(call).is_some() && !method.starts_with("tasks/") && declared(capabilities, &path).is_none()
+    };
+    let judged = calls.iter().filter(outside).filter(|call| served.contains(&asked(call))).filter_map(|call| {
+        let response = call.response?;
+        let kept: Kept = match (call.error_code(), call.result()) {
+            (Some(-32602..=-32600), _) => {
+                Err(response.breach("/error", "refused for a `task`; without it it is served"))
+            }
+            (None, Some(result)) if result.pointer("/task/taskId").is_some() => {
+                Err(response.breach("/result/task", "becomes a task, though the server does not declare that it can"))
+            }
+            (None, Some(_)) => Ok(()),
+            _ => return None,
+        };
+        Some((response.event, kept))
+    });
+    Verdict::of(judged, "no request of a type without tasks asked for one and was served without")
+}

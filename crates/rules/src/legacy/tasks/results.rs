@@ -1,0 +1,144 @@
+//! "Result Retrieval" and "Task Execution Errors": what `tasks/result` gives, and when.
+
+use serde_json::Value;
+use wire::revision::{R2025_11_25, R2026_07_28};
+use wire::shape;
+
+use super::{CALLS, Twins, here};
+use crate::rule::{Rule, server};
+use crate::tasks::{Creation, How, creations, named, sights};
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, View};
+
+/// The sections' rules.
+pub(crate) const RULES: &[Rule] = &[
+    server("tasks.result-blocks")
+        .says(
+            R2025_11_25,
+            here("result-retrieval"),
+            "A request of `tasks/result` MUST NOT be answered before the task is over.",
+        )
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .how("Asks for the result of a task under way, and for the task once the answer is there. Errors that say that the \
+              task is unknown, or that the server failed, are let pass.")
+        .mend("Hold the answer back until the task is completed, failed or cancelled.")
+        .judge(blocks),
+    server("tasks.result-as-called")
+        .says(
+            R2025_11_25,
+            here("result-retrieval"),
+            "`tasks/result` MUST give the very result that the call would have been answered with.",
+        )
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .how("Compares the results of tasks that were calls of tools with the schema of a call's result.")
+        .mend("Store what the tool returned and give it back as it is; how the task stands belongs into `tasks/get`.")
+        .judge(as_called),
+    server("tasks.result-error-same")
+        .says(
+            R2025_11_25,
+            here("task-execution-errors"),
+            "Where the call ended in a JSON-RPC error, `tasks/result` MUST give that error.",
+        )
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .how("Makes the same call plainly and as a task; where the plain one is always refused with one code, the other's \
+              result must be too.")
+        .mend("Keep the error's code and message with the task and answer `tasks/result` with them.")
+        .judge(error_same),
+    server("tasks.failure-explained")
+        .says(
+            R2025_11_25,
+            here("task-execution-errors"),
+            "What `tasks/get` says of a failed task SHOULD have a `statusMessage` on the failure.",
+        )
+        .gone(R2026_07_28)
+        .needs(CALLS)
+        .how("Looks for the member in answers to `tasks/get` with the status `failed`.")
+        .mend("Put the tool's or the error's own message into `statusMessage`.")
+        .judge(explained),
+];
+
+/// Whether an answer to a request about a task says that there is none, or that something broke.
+fn is_beside(code: Option<i64>) -> bool {
+    matches!(code, Some(-32603..=-32601))
+}
+
+fn blocks(view: &View<'_>) -> Verdict {
+    let sights = sights(view);
+    let judged = view.calls("tasks/result").filter(|call| view.is_weighed(call)).filter_map(|call| {
+        let (response, id) = (call.response.filter(|_| !is_beside(call.error_code()))?, named(&call.request)?);
+        let of = |how: &&crate::tasks::Sight<'_>| how.id == id;
+        let before = sights.iter().filter(of).rfind(|sight| sight.said.event < call.request.event)?;
+        let after = sights.iter().filter(of).find(|sight| sight.how == How::Got && sight.asked > response.event)?;
+        let why = || format!("answered while the task is {:?}", after.status().unwrap_or_default());
+        let kept: Kept = if after.is_over() { Ok(()) } else { Err(response.breach("", why())) };
+        // A task that was over before had nothing to wait for.
+        (kept.is_err() || !before.is_over()).then_some((response.event, kept))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no result was asked for early and the task looked at afterwards")
+}
+
+/// Answers to `tasks/result` with the calls that became the tasks.
+fn answers<'v>(view: &View<'v>) -> Vec<(Call<'v>, Creation<'v>)> {
+    let made = creations(view);
+    let of = |call: Call<'v>| {
+        let id = named(&call.request)?;
+        Some((call, *made.iter().find(|creation| creation.id == id)?))
+    };
+    view.calls("tasks/result").filter(|call| view.is_weighed(call) && call.response.is_some()).filter_map(of).collect()
+}
+
+fn as_called(view: &View<'_>) -> Verdict {
+    let judged = answers(view).into_iter().filter_map(|(call, _)| {
+        let (response, result) = (call.response?, call.result()?);
+        let found = shape::check("CallToolResult", view.revision(), result)?.into_iter().next();
+        let kept = found.map_or(Ok(()), |mismatch| {
+            let why =
+                format!("no result of a tool: it should have {} here; found {}", mismatch.expected, mismatch.found);
+            Err(response.breach(format!("/result{}", mismatch.pointer), why))
+        });
+        Some((response.event, kept))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no task's result was asked for and given")
+}
+
+/// The code with which each of these calls was refused, if it is one and the same.
+pub(crate) fn always(calls: &[Call<'_>]) -> Option<i64> {
+    let first = calls.first()?.error_code()?;
+    calls.iter().all(|call| call.error_code() == Some(first)).then_some(first)
+}
+
+fn error_same(view: &View<'_>) -> Verdict {
+    let plain = Twins::plain(view);
+    let sights = sights(view);
+    let judged = answers(view).into_iter().filter_map(|(call, creation)| {
+        let (response, due) = (call.response?, always(plain.of(&creation.call))?);
+        // Refused for not being a task; and a cancelled task has no result of its own.
+        let ended = sights.iter().rfind(|sight| sight.id == creation.id).and_then(|sight| sight.status());
+        if matches!(due, -32601 | -32600) || ended == Some("cancelled") {
+            return None;
+        }
+        let kept: Kept = match call.error_code() {
+            Some(code) if code == due => Ok(()),
+            Some(code) => {
+                Err(response.breach("/error/code", format!("the call alone ends with {due}, as a task with {code}")))
+            }
+            None => Err(response
+                .breach("/result", format!("the call alone ends with the error {due}, as a task with a result"))),
+        };
+        Some((response.event, kept))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no call that ends in an error was made plainly and as a task")
+}
+
+/// Judges that what `tasks/get` says of failed tasks has a message.
+pub(crate) fn explained(view: &View<'_>) -> Verdict {
+    let failed = sights(view).into_iter().filter(|s| s.how == How::Got && s.status() == Some("failed"));
+    Verdict::every(failed, "no task was seen to have failed", |sight| {
+        let message = sight.task.get("statusMessage").and_then(Value::as_str);
+        let breach = || sight.breach("/statusMessage", "a failed task does not say why");
+        if message.is_some_and(|message| !message.trim().is_empty()) { Ok(()) } else { Err(breach()) }
+    })
+}

@@ -1,0 +1,258 @@
+//! What a trace tells of tasks, in the core of 2025-11-25 and in the extension after it alike: which calls became tasks,
+//! and what was said of each later. It knows no rule.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use wire::{Era, Kind};
+
+use crate::content::canonical;
+use crate::verdict::{Breach, Located};
+use crate::view::{Call, Said, View};
+
+/// The `_meta` key that names the task a message belongs to (2025-11-25).
+pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+/// A call that became a task.
+#[derive(Clone, Copy)]
+pub(crate) struct Creation<'v> {
+    /// The call.
+    pub call: Call<'v>,
+    /// Its answer.
+    pub said: Said<'v>,
+    /// The task's id.
+    pub id: &'v str,
+    /// What the answer says of the task.
+    pub task: &'v Value,
+}
+
+impl Located for Creation<'_> {
+    fn event(&self) -> usize {
+        self.said.event
+    }
+}
+
+/// How a task showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// In answer to the call that became it.
+    Created,
+    /// In answer to `tasks/get`.
+    Got,
+    /// In answer to `tasks/cancel` (2025-11-25).
+    Cancelled,
+    /// In answer to `tasks/list`, among others (2025-11-25).
+    Listed,
+    /// In a notification.
+    Told,
+}
+
+/// A task as some message shows it.
+#[derive(Clone)]
+pub(crate) struct Sight<'v> {
+    /// The message.
+    pub said: Said<'v>,
+    /// The event that asked for it; that of the message itself where nobody asked.
+    pub asked: usize,
+    /// Why it showed.
+    pub how: How,
+    /// The task's id.
+    pub id: &'v str,
+    /// The task.
+    pub task: &'v Value,
+    /// Where in the message it stands.
+    pub pointer: String,
+}
+
+impl Located for Sight<'_> {
+    fn event(&self) -> usize {
+        self.said.event
+    }
+}
+
+impl<'v> Sight<'v> {
+    /// The task's status.
+    pub(crate) fn status(&self) -> Option<&'v str> {
+        status(self.task)
+    }
+
+    /// Whether it says that the task is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.status().is_some_and(is_over)
+    }
+
+    /// A breach at `below` within the task.
+    pub(crate) fn breach(&self, below: &str, why: impl Into<String>) -> Breach {
+        self.said.breach(format!("{}{below}", self.pointer), why)
+    }
+}
+
+/// A task's status.
+pub(crate) fn status(task: &Value) -> Option<&str> {
+    task.get("status")?.as_str()
+}
+
+/// Whether a status is one that stays.
+pub(crate) fn is_over(status: &str) -> bool {
+    matches!(status, "completed" | "failed" | "cancelled")
+}
+
+fn id(task: &Value) -> Option<&str> {
+    task.get("taskId")?.as_str()
+}
+
+/// The parameter of a request that names a task.
+pub(crate) fn named<'v>(request: &Said<'v>) -> Option<&'v str> {
+    id(request.message.params()?)
+}
+
+/// The id of the task that a message says it belongs to.
+pub(crate) fn related<'v>(said: &Said<'v>) -> Option<&'v Value> {
+    let body = said.message.params().or_else(|| said.message.result())?;
+    body.get("_meta")?.get(RELATED)
+}
+
+/// What `call`'s result says of the task that it became, if it did.
+pub(crate) fn created<'v>(era: Era, call: &Call<'v>) -> Option<&'v Value> {
+    let result = call.result()?;
+    match era {
+        Era::Legacy => result.get("task").filter(|task| task.is_object()),
+        Era::Modern => (result.get("resultType")? == "task").then_some(result),
+    }
+}
+
+/// Calls that became tasks: in the legacy era those that asked for it.
+pub(crate) fn creations<'v>(view: &View<'v>) -> Vec<Creation<'v>> {
+    let asks = |call: &Call<'_>| view.era() == Era::Modern || wish(call).is_some();
+    let calls = view.calls("tools/call").filter(|call| view.current(call.request) && asks(call));
+    let creation = |call: Call<'v>| {
+        let task = created(view.era(), &call)?;
+        Some(Creation { call, said: call.response?, id: id(task)?, task })
+    };
+    calls.filter_map(creation).collect()
+}
+
+/// What a call says of the task that it wants to become (2025-11-25).
+pub(crate) fn wish<'v>(call: &Call<'v>) -> Option<&'v Value> {
+    call.request.message.params()?.get("task").filter(|wish| wish.is_object())
+}
+
+/// Everything that was said of tasks, in the order of the trace.
+pub(crate) fn sights<'v>(view: &View<'v>) -> Vec<Sight<'v>> {
+    let mut sights: Vec<Sight<'v>> = Vec::new();
+    for creation in creations(view) {
+        let pointer = if view.era() == Era::Legacy { "/result/task" } else { "/result" };
+        let Creation { said, id, task, call } = creation;
+        sights.push(Sight {
+            said,
+            asked: call.request.event,
+            how: How::Created,
+            id,
+            task,
+            pointer: pointer.to_owned(),
+        });
+    }
+    for call in view.all_calls().filter(|call| view.current(call.request)) {
+        sights.extend(answered(view.era(), &call));
+    }
+    let method = if view.era() == Era::Legacy { "notifications/tasks/status" } else { "notifications/tasks" };
+    for said in view.theirs().filter(|said| said.message.kind() == Kind::Notification && said.is(method)) {
+        let Some((task, id)) = said.message.params().and_then(|task| Some((task, id(task)?))) else { continue };
+        sights.push(Sight { said, asked: said.event, how: How::Told, id, task, pointer: "/params".to_owned() });
+    }
+    sights.sort_by_key(|sight| sight.said.event);
+    sights
+}
+
+/// The tasks in the answer to a request about tasks.
+fn answered<'v>(era: Era, call: &Call<'v>) -> Vec<Sight<'v>> {
+    let (Some(said), Some(result)) = (call.response, call.result()) else { return Vec::new() };
+    let sight = |how, task: &'v Value, pointer: String| {
+        Some(Sight { said, asked: call.request.event, how, id: id(task)?, task, pointer })
+    };
+    let one = |how| sight(how, result, "/result".to_owned()).into_iter().collect();
+    match (era, call.request.message.method().unwrap_or_default()) {
+        (_, "tasks/get") => one(How::Got),
+        (Era::Legacy, "tasks/cancel") => one(How::Cancelled),
+        (Era::Legacy, "tasks/list") => {
+            let tasks = result.get("tasks").and_then(Value::as_array).into_iter().flatten().enumerate();
+            tasks.filter_map(|(index, task)| sight(How::Listed, task, format!("/result/tasks/{index}"))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Where each task was first said to be over: the sight, by the task's id.
+pub(crate) fn endings<'s, 'v>(sights: &'s [Sight<'v>]) -> BTreeMap<&'v str, &'s Sight<'v>> {
+    let mut endings = BTreeMap::new();
+    for sight in sights.iter().filter(|sight| sight.is_over()) {
+        endings.entry(sight.id).or_insert(sight);
+    }
+    endings
+}
+
+/// What a call asks of a tool, whether as a task or not: the same for calls that ask the same.
+pub(crate) fn substance(call: &Call<'_>) -> String {
+    let params = call.request.message.params();
+    let part = |name: &str| params.and_then(|params| params.get(name)).map(canonical).unwrap_or_default();
+    format!("{}\n{}", part("name"), part("arguments"))
+}
+
+/// Calls that were answered, by what they ask.
+pub(crate) fn by_substance<'v>(calls: impl IntoIterator<Item = Call<'v>>) -> BTreeMap<String, Vec<Call<'v>>> {
+    let mut by_substance: BTreeMap<String, Vec<Call<'v>>> = BTreeMap::new();
+    for call in calls.into_iter().filter(|call| call.response.is_some()) {
+        by_substance.entry(substance(&call)).or_default().push(call);
+    }
+    by_substance
+}
+
+/// Whether a made-up name says itself that there is nothing of that name. Any other may be real, though the trace does
+/// not show where it came from.
+pub(crate) fn is_nobodys(name: &str) -> bool {
+    ["no-such", "no_such", "nonexistent", "non-existent", "does-not-exist"].into_iter().any(|sign| name.contains(sign))
+}
+
+/// Whether a date and a time of day stand in `text` in one of the forms of ISO 8601: with or without separators, a
+/// fraction, an offset from UTC.
+pub(crate) fn is_timestamp(text: &str) -> bool {
+    let Some((date, rest)) = text.split_once(['T', 't', ' ']) else { return false };
+    let end = rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len());
+    let (time, offset) = rest.split_at(end);
+    let whole = time.split(['.', ',']).next().unwrap_or_default();
+    let fraction = time.split_once(['.', ',']).is_none_or(|(_, digits)| is_digits(digits, 1, 12));
+    let plain = |part: &str, sign: char| part.replace(sign, "");
+    is_digits(&plain(date, '-'), 8, 8)
+        && is_digits(&plain(whole, ':'), 4, 6)
+        && fraction
+        && (offset.is_empty()
+            || offset.eq_ignore_ascii_case("z")
+            || is_digits(&plain(offset.trim_start_matches(['+', '-']), ':'), 2, 6))
+}
+
+fn is_digits(text: &str, least: usize, most: usize) -> bool {
+    (least..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_timestamp;
+
+    #[test]
+    fn timestamps_are_read_leniently_and_no_further() {
+        for good in [
+            "2025-11-25T10:30:00Z",
+            "2025-11-25T10:30:00.123456+02:00",
+            "2025-11-25 10:30:00",
+            "20251125T103000Z",
+            "2025-11-25t10:30z",
+        ] {
+            assert!(is_timestamp(good), "{good}");
+        }
+        for bad in
+            ["", "1764066600", "yesterday", "2025-11-25", "Tue, 25 Nov 2025 10:30:00 GMT", "2025-11-25T10:30:00."]
+        {
+            assert!(!is_timestamp(bad), "{bad}");
+        }
+    }
+}
