@@ -3,24 +3,44 @@
 
 use std::collections::BTreeMap;
 
-use wire::Kind;
+use wire::{Kind, RequestId};
 
-use crate::basic::patterns::cancellation::{SPARE, in_time};
 use crate::content::canonical;
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Said, View};
+
+/// After this time (microseconds) what still comes is no longer explained by messages that crossed.
+const SPARE: u64 = 500_000;
 
 /// How much longer than undisturbed, in microseconds, a call may take before its silence is taken for its end.
 const SLACK: u64 = SPARE / 2;
 
 pub(super) fn silent(view: &View<'_>) -> Verdict {
-    let cancelled = in_time(view);
+    let cancelled = cancelled(view);
     let unseen = "no call that ends well if let alone was cancelled and then waited for";
     if cancelled.is_empty() {
         return Verdict::NotSeen(unseen.to_owned());
     }
     let (reports, spans) = (Reports::of(view), Spans::of(view));
     Verdict::of(cancelled.into_iter().filter_map(|(said, call)| word(view, (&reports, &spans), said, &call)), unseen)
+}
+
+/// The client's cancellations of calls that were under way when it began to say so. That an error came before it had ended
+/// saying so proves nothing: servers are quick.
+fn cancelled<'v>(view: &View<'v>) -> Vec<(Said<'v>, Call<'v>)> {
+    let client = view.subject().peer();
+    let notes = view.by(client).filter(|s| s.message.kind() == Kind::Notification && s.is("notifications/cancelled"));
+    let calls = notes.filter(|said| view.current(*said)).filter_map(|said| {
+        let id = RequestId::from_value(said.message.params()?.get("requestId")?)?;
+        let request = view.requests_under(&id, client, said.connection).rfind(|r| r.event < said.event)?;
+        let response = view.answer(request);
+        // A subscription has an end of its own, and a task outlives the request.
+        let other =
+            request.is("subscriptions/listen") || request.message.params().is_some_and(|p| p.get("task").is_some());
+        let over = response.is_some_and(|response| response.event < said.event);
+        (!other && !over).then_some((said, Call { request, response }))
+    });
+    calls.collect()
 }
 
 /// The word on one cancellation, with the event that shows it; `None` where it shows nothing.
