@@ -23,7 +23,7 @@ const fn new(section: &'static str) -> Anchor {
 }
 
 /// After this time (microseconds) what follows a cancellation is no longer explained by messages that crossed.
-pub(crate) const SPARE: u64 = 500_000;
+const SPARE: u64 = 500_000;
 
 /// The page's rules, in its own order.
 pub(crate) const RULES: &[Rule] = &[
@@ -148,7 +148,7 @@ fn target<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Call<'v>> {
 
 /// Cancellations that count: of a request under way, which is neither the handshake nor run as a task. In the modern era
 /// the notification says so on stdio alone, and a subscription has an end of its own.
-pub(crate) fn in_time<'v>(view: &View<'v>) -> Vec<(Said<'v>, Call<'v>)> {
+fn in_time<'v>(view: &View<'v>) -> Vec<(Said<'v>, Call<'v>)> {
     let counts = |call: &Call<'_>, said: &Said<'_>| {
         let task = call.request.message.params().is_some_and(|p| p.get("task").is_some());
         let other = ["initialize", "subscriptions/listen"].into_iter().any(|method| call.request.is(method));

@@ -1,51 +1,90 @@
 //! What a server may still say of a request that was cancelled: nothing. A server may leave a request uncancelled, so only
 //! one that shows that it did cancel can break this.
 
-use serde_json::Value;
-use wire::Kind;
+use std::collections::BTreeMap;
 
-use crate::basic::patterns::cancellation::{SPARE, in_time};
+use wire::{Kind, RequestId};
+
 use crate::content::canonical;
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Said, View};
+
+/// After this time (microseconds) what still comes is no longer explained by messages that crossed.
+const SPARE: u64 = 500_000;
 
 /// How much longer than undisturbed, in microseconds, a call may take before its silence is taken for its end.
 const SLACK: u64 = SPARE / 2;
 
 pub(super) fn silent(view: &View<'_>) -> Verdict {
-    let judged = in_time(view).into_iter().filter_map(|(said, call)| word(view, said, &call));
-    Verdict::of(judged.collect::<Vec<_>>(), "no call that ends well if let alone was cancelled and then waited for")
+    let cancelled = cancelled(view);
+    let unseen = "no call that ends well if let alone was cancelled and then waited for";
+    if cancelled.is_empty() {
+        return Verdict::NotSeen(unseen.to_owned());
+    }
+    let (reports, spans) = (Reports::of(view), Spans::of(view));
+    Verdict::of(cancelled.into_iter().filter_map(|(said, call)| word(view, (&reports, &spans), said, &call)), unseen)
+}
+
+/// The client's cancellations of calls that were under way when it began to say so. That an error came before it had ended
+/// saying so proves nothing: servers are quick.
+fn cancelled<'v>(view: &View<'v>) -> Vec<(Said<'v>, Call<'v>)> {
+    let client = view.subject().peer();
+    let notes = view.by(client).filter(|s| s.message.kind() == Kind::Notification && s.is("notifications/cancelled"));
+    let calls = notes.filter(|said| view.current(*said)).filter_map(|said| {
+        let id = RequestId::from_value(said.message.params()?.get("requestId")?)?;
+        let request = view.requests_under(&id, client, said.connection).rfind(|r| r.event < said.event)?;
+        let response = view.answer(request);
+        // A subscription has an end of its own, and a task outlives the request.
+        let other =
+            request.is("subscriptions/listen") || request.message.params().is_some_and(|p| p.get("task").is_some());
+        let over = response.is_some_and(|response| response.event < said.event);
+        (!other && !over).then_some((said, Call { request, response }))
+    });
+    calls.collect()
 }
 
 /// The word on one cancellation, with the event that shows it; `None` where it shows nothing.
-fn word<'v>(view: &View<'v>, said: Said<'v>, call: &Call<'v>) -> Option<(usize, Kept)> {
-    let span = undisturbed(view, call);
+fn word<'v>(
+    view: &View<'v>,
+    (reports, spans): (&Reports<'v>, &Spans<'v>),
+    said: Said<'v>,
+    call: &Call<'v>,
+) -> Option<(usize, Kept)> {
     if let Some(answer) = call.response {
         // A result may have crossed the cancellation, or come of work that cannot be cancelled.
-        span.filter(|_| answer.message.kind() == Kind::Error)?;
-        return Some((answer.event, Err(answer.breach("/error", "the request was cancelled, and is answered"))));
+        let tells = answer.message.kind() == Kind::Error && spans.of_call(call).is_some();
+        let breach = || answer.breach("/error", "the request was cancelled, and is answered");
+        return tells.then(|| (answer.event, Err(breach())));
     }
     let window = view.window_after(said.event, said.connection)?;
     let closed = view.frame(window.closed).at;
     if closed <= said.done + SPARE {
         return None;
     }
-    match progress(view, call).into_iter().find(|p| p.done > said.done + SPARE && p.event < window.closed) {
-        None => Some((window.closed, Ok(()))),
-        // Left alone the call would have been answered by now: it was cancelled.
-        Some(late) if span.is_some_and(|span| closed > call.request.done + span + SLACK) => {
-            Some((late.event, Err(late.breach("", "a cancelled request still makes progress"))))
-        }
-        Some(_) => None,
-    }
+    let late = reports.on(call).iter().find(|p| p.done > said.done + SPARE && p.event < window.closed);
+    let Some(late) = late else { return Some((window.closed, Ok(()))) };
+    // Left alone the call would have been answered by now: it was cancelled.
+    let over = spans.of_call(call).is_some_and(|span| closed > call.request.done + span + SLACK);
+    over.then(|| (late.event, Err(late.breach("", "a cancelled request still makes progress"))))
 }
 
-/// How long the same call took, at the most, where nobody cancelled it and it came to a result.
-fn undisturbed<'v>(view: &View<'v>, call: &Call<'v>) -> Option<u64> {
-    let substance = substance(call.request);
-    let same = view.calls(call.request.message.method()?).filter(|c| self::substance(c.request) == substance);
-    let ended = same.filter(|c| c.result().is_some() && !view.cancelled(c.request));
-    ended.filter_map(|c| Some(c.response?.done.saturating_sub(c.request.done))).max()
+/// How long calls took, at the most, where nobody cancelled them and they came to a result: by what they ask.
+struct Spans<'v>(BTreeMap<(Option<&'v str>, Option<String>), u64>);
+
+impl<'v> Spans<'v> {
+    fn of(view: &View<'v>) -> Self {
+        let mut spans = BTreeMap::new();
+        for call in view.all_calls().filter(|c| c.result().is_some() && !view.cancelled(c.request)) {
+            let Some(response) = call.response else { continue };
+            let longest = spans.entry((call.request.message.method(), substance(call.request))).or_default();
+            *longest = response.done.saturating_sub(call.request.done).max(*longest);
+        }
+        Self(spans)
+    }
+
+    fn of_call(&self, call: &Call<'v>) -> Option<u64> {
+        self.0.get(&(call.request.message.method(), substance(call.request))).copied()
+    }
 }
 
 /// What a request asks, `_meta` aside.
@@ -55,11 +94,22 @@ fn substance(request: Said<'_>) -> Option<String> {
     Some(canonical(&params))
 }
 
-fn progress<'v>(view: &View<'v>, call: &Call<'v>) -> Vec<Said<'v>> {
-    let token = call.request.message.params().and_then(|p| p.get("_meta")?.get("progressToken"));
-    let about = |said: &Said<'v>| {
-        let named: Option<&Value> = said.message.params().and_then(|p| p.get("progressToken"));
-        token.is_some() && named == token && said.connection == call.request.connection
-    };
-    view.notifications("notifications/progress").filter(about).collect()
+/// Progress notifications, by connection and token.
+struct Reports<'v>(BTreeMap<(u32, String), Vec<Said<'v>>>);
+
+impl<'v> Reports<'v> {
+    fn of(view: &View<'v>) -> Self {
+        let mut told: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for said in view.notifications("notifications/progress") {
+            let Some(token) = said.message.params().and_then(|p| p.get("progressToken")) else { continue };
+            told.entry((said.connection, canonical(token))).or_default().push(said);
+        }
+        Self(told)
+    }
+
+    fn on(&self, call: &Call<'v>) -> &[Said<'v>] {
+        let token = call.request.message.params().and_then(|p| p.get("_meta")?.get("progressToken"));
+        let told = token.and_then(|token| self.0.get(&(call.request.connection, canonical(token))));
+        told.map_or(&[], Vec::as_slice)
+    }
 }

@@ -1,5 +1,7 @@
 //! Who can reach a server: from which addresses, and with which credentials.
 
+use std::collections::BTreeSet;
+
 use wire::trace::mark;
 
 use super::{foreign_origin, only_errors};
@@ -34,8 +36,8 @@ fn bare<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     };
     let credentials = |x: &Exchange<'_>| x.request_header("authorization").is_some();
     let asks = |x: &Exchange<'v>| x.asked.first().and_then(|s| s.message.method());
-    let named: Vec<_> = posts().filter(|x| credentials(x) && taken(x)).collect();
-    let alike = |x: &Exchange<'v>| named.iter().any(|y| y.path() == x.path() && asks(y) == asks(x));
+    let named: BTreeSet<_> = posts().filter(|x| credentials(x) && taken(x)).map(|x| (x.path(), asks(x))).collect();
+    let alike = |x: &Exchange<'v>| named.contains(&(x.path(), asks(x)));
     let told = |x: &Exchange<'_>| !matches!(x.status(), Some(300..=399 | 408 | 429 | 500..));
     posts().filter(|x| !credentials(x) && told(x) && alike(x)).collect()
 }
