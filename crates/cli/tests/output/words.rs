@@ -31,7 +31,7 @@ fn a_rule_with_several_wordings() {
 
 #[test]
 fn a_rule_that_nothing_can_observe() {
-    insta::assert_snapshot!(said(&["explain", "completion.inputs-validated"]));
+    insta::assert_snapshot!(said(&["explain", "completion.rate-limited"]));
 }
 
 #[test]

@@ -167,12 +167,18 @@ fn speaks_of_trouble(result: &Value) -> bool {
 }
 
 fn inputs_validated(view: &View<'_>) -> Verdict {
+    const UNSEEN: &str = "no listed tool was called with an argument of a wrong type";
+    let calls: Vec<_> = view.calls("tools/call").filter(|call| view.is_weighed(call)).collect();
+    // A list may be long: it is read where there is need of it.
+    if calls.is_empty() {
+        return Verdict::NotSeen(UNSEEN.to_owned());
+    }
     let tools = Catalogue::of(view, &TOOLS);
     // What the server asks its client between a call and its answer may have been for what was wrong.
     let asks: Vec<usize> =
         view.theirs().filter(|said| said.message.kind() == Kind::Request).map(|said| said.event).collect();
     let asked_back = |from: usize, to: usize| asks.get(asks.partition_point(|&e| e < from)).is_some_and(|&e| e < to);
-    let judged = view.calls("tools/call").filter(|call| view.is_weighed(call)).filter_map(|call| {
+    let judged = calls.into_iter().filter_map(|call| {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let arguments = params(&call)?.get("arguments")?;
         let argument = mistyped(schema, arguments).filter(|_| matches!(fit(schema, arguments), Fit::No(..)))?;
@@ -189,7 +195,7 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
         let why = || format!("the argument `{}` is of another type than the schema says", argument.escape_debug());
         (final_word && alone).then(|| (response.event, Err(response.breach("/result", why()))))
     });
-    Verdict::of(judged, "no listed tool was called with an argument of a wrong type")
+    Verdict::of(judged, UNSEEN)
 }
 
 fn invalid_input_reported(view: &View<'_>) -> Verdict {

@@ -57,7 +57,7 @@ async fn begin(case: &Case, (name, arguments): &ToolCall, token: &str) -> Result
         let Some(result) = begun.result() else { return Ok(None) };
         match result.get("resultType").and_then(Value::as_str) {
             Some("input_required") => {
-                call["inputResponses"] = Value::Object(answers::inputs(result));
+                call["inputResponses"] = Value::Object(answers::inputs(result, case.manner()));
                 if let Some(state) = result.get("requestState") {
                     call["requestState"] = state.clone();
                 }
@@ -115,7 +115,7 @@ async fn answered(case: &Case, which: &Value, task: &Value) -> Result<(), Halt> 
         case.request("tasks/get", with(case, which.clone())).await?;
     }
     update(case, &which["taskId"], json!({ "proof-no-such-key": { "action": "decline" } })).await?;
-    update(case, &which["taskId"], Value::Object(answers::inputs(task))).await?;
+    update(case, &which["taskId"], Value::Object(answers::inputs(task, case.manner()))).await?;
     Ok(())
 }
 
