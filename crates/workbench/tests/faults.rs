@@ -142,7 +142,8 @@ const COLLATERAL: [(&str, &str, &str); 6] = [
 ];
 
 /// Rules that the faultless server cannot keep visibly, since it never does what they are about.
-const UNSEEN_WITHOUT: [(&str, &str); 3] = [
+const UNSEEN_WITHOUT: [(&str, &str); 4] = [
+    ("authorization.insufficient-scope-403", "its one token may do everything"),
     ("meta.traceparent", "the reference server traces nothing"),
     ("meta.tracestate", "the reference server traces nothing"),
     ("meta.baggage", "the reference server traces nothing"),
