@@ -7,6 +7,8 @@ use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 use super::{Fault, HTTP, Http, Kind, drop_member, fault};
 
 const CHALLENGE: &str = "www-authenticate";
+/// The challenge to a token that may not do everything.
+const LITTLE: &str = "Bearer error=\"insufficient_scope\", scope=\"mcp completions\"";
 /// The issuer that the metadata names, without TLS.
 const PLAIN: &str = "http://authorization.invalid";
 
@@ -142,6 +144,22 @@ pub(super) const FAULTS: &[Fault] = &[
         Http { response: |_, response| challenge(response, |text| text.replace("scope=", "x=")), ..HTTP },
     )
     .since(R2025_11_25),
+    with_token(
+        "little-scope-401",
+        "authorization.insufficient-scope-403",
+        "completions are refused with 401 to a token that has too little scope",
+        Http {
+            response: |_, response| {
+                if response.text.as_ref().is_some_and(|text| text.windows(12).any(|w| w == b"\"completion\"")) {
+                    *response.status = StatusCode::UNAUTHORIZED;
+                    response.headers.insert(CHALLENGE, HeaderValue::from_static(LITTLE));
+                    response.body = Alteration::Replaced(Bytes::new());
+                }
+            },
+            ..HTTP
+        },
+    )
+    .until(R2025_06_18),
     with_token(
         "offline-access",
         "authorization.no-offline-access",

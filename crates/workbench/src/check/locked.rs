@@ -40,15 +40,23 @@ pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &Shelf)
         return None;
     }
     let mut judged = Judged::new(LOCKED.name, vec![&LOCKED], &trace, setting.revision, selection);
+    let mut cut_short = reason(&setting, metadata.as_deref());
     if let By::Any(revisions) = by {
+        cut_short.push_str("; which revisions it speaks is not known");
         // Before 2025-06-18 there was no such metadata.
         let known = |revision: &Revision| metadata.is_none() || revision.at_least(Revision::R2025_06_18);
         let others: Vec<_> = revisions.into_iter().filter(|r| *r != setting.revision && known(r)).collect();
         judged.doubt(&trace, &others);
     }
     judged.keep(shelf, &setting, &trace);
-    let cut_short = Some(reason(&setting, metadata.as_deref()));
-    Some(Ran { setting, survey: None, cases: vec![judged], probes: 1, elapsed: begun.elapsed(), cut_short })
+    Some(Ran {
+        setting,
+        survey: None,
+        cases: vec![judged],
+        probes: 1,
+        elapsed: begun.elapsed(),
+        cut_short: Some(cut_short),
+    })
 }
 
 /// How much of an address is shown.

@@ -146,7 +146,13 @@ fn document<'a, 'v>(view: &'a View<'v>) -> Option<(&'a Exchange<'v>, bool)> {
     well_known(view).iter().find_map(|path| fetched(view, path).filter(|x| object(x).is_some())).map(|x| (x, false))
 }
 
-/// The same, where it is a document.
+/// Whether any document of this kind was found where one may be.
+pub(super) fn is_published(view: &View<'_>) -> bool {
+    let known = |x: &Exchange<'_>| x.is("GET") && x.path().is_some_and(|path| path.starts_with(WELL_KNOWN));
+    view.exchanges().iter().any(|x| known(x) && object(x).is_some())
+}
+
+/// The document that a client would go by, read.
 pub(super) fn content<'a, 'v>(view: &'a View<'v>) -> Option<(&'a Exchange<'v>, Value)> {
     let (x, _) = document(view)?;
     Some((x, object(x)?))

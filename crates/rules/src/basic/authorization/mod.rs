@@ -69,9 +69,19 @@ fn is_greeting(method: &str) -> bool {
     matches!(method, "initialize" | "server/discover")
 }
 
-/// Requests at the endpoint that were answered 401.
+/// Requests at the endpoint that were answered 401, by a server that goes by bearer tokens: others may have passwords or
+/// keys of their own, which is no business of these pages.
 fn refused<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
-    view.endpoint_exchanges().into_iter().filter(|x| x.status() == Some(401)).collect()
+    let all = view.endpoint_exchanges();
+    let bearers = takes_bearers(view, &all);
+    all.into_iter().filter(|x| bearers && x.status() == Some(401)).collect()
+}
+
+/// Whether anything shows that a bearer token is what a server goes by: a challenge, one that is served, its metadata.
+fn takes_bearers(view: &View<'_>, all: &[&Exchange<'_>]) -> bool {
+    all.iter().any(|x| x.status() == Some(401) && !bearer_challenges(x).is_empty())
+        || all.iter().any(|x| bearer(x).is_some() && x.served())
+        || metadata::is_published(view)
 }
 
 /// Whether a request of this method was answered 401 for want of a token.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use wire::http::Challenge;
-use wire::revision::{R2025_11_25, R2026_07_28};
+use wire::revision::{R2025_03_26, R2025_11_25, R2026_07_28};
 
 use super::metadata::content;
 use super::{HTTP, asks, bearer, bearer_challenges, index, is_bare, page, refused};
@@ -45,6 +45,11 @@ pub(crate) const RULES: &[Rule] = &[
     server("authorization.insufficient-scope-403")
         .on(HTTP)
         .says(
+            R2025_03_26,
+            page("error-handling"),
+            "A token of too little scope MUST be answered with the status for it, 403.",
+        )
+        .says(
             R2025_11_25,
             page("runtime-insufficient-scope-errors"),
             "A token of too little scope SHOULD be answered with status 403 and a challenge that names the metadata.",
@@ -54,7 +59,7 @@ pub(crate) const RULES: &[Rule] = &[
             index("runtime-insufficient-scope-errors"),
             "A token of too little scope SHOULD be answered with status 403 and a challenge that names the metadata.",
         )
-        .how("Looks at every answer whose challenge says `insufficient_scope`: its status and `resource_metadata`.")
+        .how("Looks at every answer whose challenge says `insufficient_scope`: its status and, from 2025-11-25 on, `resource_metadata`.")
         .mend("Answer 403 with `WWW-Authenticate: Bearer error=\"insufficient_scope\", scope=…, resource_metadata=…`.")
         .judge(insufficient_403),
     server("authorization.insufficient-scope-named")
@@ -150,9 +155,10 @@ fn insufficient<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
 const ENOUGH: &str = "no token was refused for its scope";
 
 fn insufficient_403(view: &View<'_>) -> Verdict {
+    let names_metadata = view.revision().at_least(R2025_11_25);
     Verdict::every(insufficient(view), ENOUGH, |x| -> Kept {
         match x.status() {
-            Some(403) if super::challenged(x, "resource_metadata").is_none() => {
+            Some(403) if names_metadata && super::challenged(x, "resource_metadata").is_none() => {
                 Err(x.header_breach(CHALLENGE, "the challenge does not say where the metadata is"))
             }
             Some(403) => Ok(()),

@@ -43,6 +43,15 @@ impl Question<'_> {
         Question(refused.filter(|method| !matches!(*method, "initialize" | "server/discover")))
     }
 
+    /// A list, for servers that greet everybody and show what they have to some.
+    fn list(case: &Case) -> Option<Question<'_>> {
+        let lists = [("tools", "tools/list"), ("resources", "resources/list"), ("prompts", "prompts/list")];
+        lists
+            .into_iter()
+            .find(|(capability, _)| case.survey().has(capability))
+            .map(|(_, method)| Question(Some(method)))
+    }
+
     /// Asks on a connection of its own, changed by `change`: status and headers of the answer.
     async fn ask(
         &self,
@@ -80,8 +89,13 @@ impl Question<'_> {
 fn tokens(case: &Case) -> Script<'_> {
     Box::pin(async move {
         let welcome = case.handshake().await.is_ok();
-        let question = Question::of(case);
-        let Some((401, headers)) = question.ask(case, None, bare).await? else {
+        let mut question = Question::of(case);
+        let mut answer = question.ask(case, None, bare).await?;
+        if let (Some((200..=299, _)), Some(list)) = (&answer, Question::list(case)) {
+            question = list;
+            answer = question.ask(case, None, bare).await?;
+        }
+        let Some((401, headers)) = answer else {
             // Was it refused for want of the token? Then this is not.
             question.ask(case, None, |o| o).await?;
             return Ok(());
