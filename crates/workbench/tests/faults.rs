@@ -30,7 +30,8 @@ const SERVERS: usize = 48;
 const CHILDREN: usize = 8;
 
 /// Rules that the faultless server cannot keep visibly, since it never does what they are about.
-const UNSEEN_WITHOUT: [(&str, &str); 4] = [
+const UNSEEN_WITHOUT: [(&str, &str); 5] = [
+    ("authorization.insufficient-scope-403", "its one token may do everything"),
     ("cancellation.tasks-apart", "the reference server runs none of its requests as a task"),
     ("meta.traceparent", "the reference server traces nothing"),
     ("meta.tracestate", "the reference server traces nothing"),
