@@ -70,8 +70,9 @@ impl Bound {
         match self {
             Self::Server => role != Role::Client,
             Self::Client => role != Role::Server,
-            Self::Both => true,
-            Self::AuthorizationServer | Self::Host => false,
+            // An authorization server's address, say, is what the server's metadata names.
+            Self::Both | Self::AuthorizationServer => true,
+            Self::Host => false,
         }
     }
 }
@@ -131,7 +132,8 @@ fn carrier(text: &str, level: Level, bound: Bound, revision: Revision) -> Result
         }
     }
     let rules = text.split(' ').map(|id| standing(id, revision)).collect::<Result<Vec<_>, _>>()?;
-    if !rules.iter().any(|rule| bound.is_met_by(rule.role)) {
+    // What one party may do is what the other must put up with.
+    if level != Level::May && !rules.iter().any(|rule| bound.is_met_by(rule.role)) {
         return Err(format!("binds {}, and none of its rules does", bound.as_str()));
     }
     let strong = |rule: &&Rule| rule.sentence_at(revision).is_some_and(|sentence| sentence.level <= level);
