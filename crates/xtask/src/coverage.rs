@@ -87,21 +87,31 @@ fn differences(document: &Document, rows: &[Row], specification: &Path) -> anyho
 
 /// The rules, by revision, that a check of the reference server judged: from a report, or from one made now.
 fn exercised(report: Option<PathBuf>) -> anyhow::Result<BTreeSet<(String, String)>> {
-    let text = match report {
-        Some(path) => fs::read(&path).with_context(|| format!("reading {}", path.display()))?,
+    let reports = match report {
+        Some(path) => vec![fs::read(&path).with_context(|| format!("reading {}", path.display()))?],
         None => checked()?,
     };
-    let report: Value = serde_json::from_slice(&text).context("reading the report")?;
-    let results = report["results"].as_array().context("the report has no results")?;
-    let judged = |result: &&Value| matches!(result["outcome"].as_str(), Some("pass" | "fail" | "warn"));
-    let place = |result: &Value| Some((result["revision"].as_str()?.to_owned(), result["rule"].as_str()?.to_owned()));
-    Ok(results.iter().filter(judged).filter_map(place).collect())
+    let mut exercised = BTreeSet::new();
+    for text in reports {
+        let report: Value = serde_json::from_slice(&text).context("reading the report")?;
+        let results = report["results"].as_array().context("the report has no results")?;
+        let judged = |result: &&Value| matches!(result["outcome"].as_str(), Some("pass" | "fail" | "warn"));
+        let place =
+            |result: &Value| Some((result["revision"].as_str()?.to_owned(), result["rule"].as_str()?.to_owned()));
+        exercised.extend(results.iter().filter(judged).filter_map(place));
+    }
+    Ok(exercised)
 }
 
-/// The report of a check of the reference server.
-fn checked() -> anyhow::Result<Vec<u8>> {
+/// The report of a check of the reference server, and that of one which demands a token.
+fn checked() -> anyhow::Result<Vec<Vec<u8>>> {
     let proof = crate::peers::build_proof()?;
-    Ok(Command::new(proof).args(["check", "--format", "json"]).output()?.stdout)
+    let mut plain = Command::new(&proof);
+    plain.args(["check", "--format", "json"]);
+    let mut locked = Command::new(&proof);
+    locked.args(["check", "--transport", "http", "--bearer-env", "PROOF_COVERAGE_TOKEN", "--format", "json"]);
+    locked.env("PROOF_COVERAGE_TOKEN", "a-token-for-coverage");
+    [plain, locked].into_iter().map(|mut check| Ok(check.output()?.stdout)).collect()
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ pub(crate) struct CheckArgs {
     /// A header for every HTTP request (again for more)
     #[arg(long, value_name = "K: V", help_heading = "Reaching the server")]
     pub(crate) header: Vec<String>,
-    /// The environment variable that holds a bearer token
+    /// The environment variable that holds a bearer token; our own server demands it
     #[arg(long, value_name = "VAR", help_heading = "Reaching the server")]
     pub(crate) bearer_env: Option<String>,
     /// A variable for the command's environment (again for more)
@@ -342,7 +342,8 @@ impl CheckArgs {
         }
     }
 
-    fn headers(&self) -> Result<Vec<(String, String)>, Exit> {
+    /// The headers for every HTTP request.
+    pub(crate) fn headers(&self) -> Result<Vec<(String, String)>, Exit> {
         let mut headers = Vec::new();
         for text in &self.header {
             match text.split_once(':') {

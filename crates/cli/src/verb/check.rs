@@ -91,7 +91,7 @@ async fn judge_ourselves(args: &CheckArgs, ticker: &Ticker, keep: Keep) -> Resul
             continue;
         }
         // A server for each: what changes lists over one transport must not disturb the others.
-        let (address, server) = own_http(transport).await?;
+        let (address, server) = own_http(args, transport).await?;
         targets.push(address);
         servers.push(server);
     }
@@ -109,17 +109,19 @@ fn own_stdio() -> Result<Address, Exit> {
     Ok(Address::Stdio(Command { program: program.to_string_lossy().into_owned(), args, env: Vec::new(), cwd: None }))
 }
 
-async fn own_http(transport: Transport) -> Result<(Address, Server), Exit> {
+/// The reference server over one transport. Where a token is given, it demands that one.
+async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Server), Exit> {
     let beside = Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
-    let http = http::Options { beside, ..http::Options::default() };
+    let bearer = args.bearer_env.as_deref().map(super::serve::bearer).transpose()?;
+    let http = http::Options { beside, bearer, ..http::Options::default() };
     let options = reference::Options { http, ..reference::Options::default() };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.map_err(|error| {
         tell(format_args!("error: the reference server did not start: {error}"));
         Exit::Bug
     })?;
     let at = |scheme: &str, path: &str| {
-        let url = url::Url::parse(&format!("{scheme}://{}{path}", server.local_addr()));
-        url.map(HttpAddress::new).map_err(|_| Exit::Bug)
+        let url = url::Url::parse(&format!("{scheme}://{}{path}", server.local_addr())).map_err(|_| Exit::Bug)?;
+        Ok(HttpAddress { headers: args.headers()?, ..HttpAddress::new(url) })
     };
     let address = match transport {
         Transport::HttpSse => Address::Sse(at("http", http::SSE_PATH)?),

@@ -84,7 +84,7 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
 }
 
 /// The token in a variable.
-fn bearer(variable: &str) -> Result<Bearer, Exit> {
+pub(super) fn bearer(variable: &str) -> Result<Bearer, Exit> {
     let name = wire::escape::line(variable).into_owned();
     let Ok(token) = std::env::var(variable) else {
         return Err(usage(&format!("the environment has no variable {name}"), "export it, then run again"));
