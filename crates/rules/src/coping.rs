@@ -1,8 +1,10 @@
 //! How a server copes with what a client says: whether the request it concerns is answered, and whether the server goes on.
 
+use serde_json::Value;
 use wire::RequestId;
 use wire::trace::{Closed, Content, mark};
 
+use crate::asking::{param, same_matter};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Said, View};
 
@@ -43,11 +45,12 @@ fn fate(view: &View<'_>, trial: &Trial<'_>, what: &str) -> Option<(usize, Kept)>
     })
 }
 
-/// Where a request was given up, though nothing but the server kept it from being answered.
+/// Where a request was given up, though nothing but the server kept it from being answered, and it is answered soon
+/// otherwise.
 fn left_open(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     let request = call.request;
     let mine = |event: usize| view.frame(event).connection == request.connection;
-    let (event, _) = view.marks(mark::UNANSWERED).find(|(event, mark)| {
+    let (event, mark) = view.marks(mark::UNANSWERED).find(|(event, mark)| {
         let id = mark.value.get("id").and_then(RequestId::from_value);
         *event > request.event && mine(*event) && id.as_ref() == request.message.id()
     })?;
@@ -56,5 +59,16 @@ fn left_open(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
         let over = matches!(&frame.content, Content::Closed(how) if *how != Closed::TimedOut);
         here && (over || matches!(frame.content, Content::Exit { .. }))
     });
-    (!broke_off && !view.cancelled(request)).then_some(event)
+    let waited = mark.value.get("after_ms").and_then(Value::as_u64).unwrap_or_default().saturating_mul(1000);
+    (!broke_off && !view.cancelled(request) && is_quick(view, call, waited)).then_some(event)
+}
+
+/// Whether the same request, when it was answered otherwise, took less than half of a time (microseconds): work that may
+/// rightly take long shows nothing.
+fn is_quick(view: &View<'_>, call: &Call<'_>, waited: u64) -> bool {
+    let comes_back = |call: &Call<'_>| param(call, "inputResponses").is_some();
+    view.all_calls().filter(|other| same_matter(other, call) && comes_back(other) == comes_back(call)).any(|other| {
+        let took = other.response.map(|response| response.done.saturating_sub(other.request.done));
+        took.is_some_and(|took| took.saturating_mul(2) < waited)
+    })
 }

@@ -23,6 +23,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("security-considerations"),
             "A server SHOULD cope with roots that are not to be had any more.",
         )
+        .timed()
         .how(
             "Answers a request for roots with an error or with none at all, and looks at what becomes of the call that \
               needs them, and of the connection.",

@@ -27,6 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(validated),
     server("elicitation.refusals-handled")
         .says(R2026_07_28, here("error-handling"), "A server MUST cope with users who decline or cancel.")
+        .timed()
         .how("Looks at what becomes of retries that bring a refusal, and of the connection.")
         .mend("Answer the request with what can be had without the input, or with a failure.")
         .judge(refusals),
@@ -172,12 +173,20 @@ fn validated(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
 }
 
+/// What is too long to be looked for in a text, and a text too long to look in.
+const LONGEST: usize = 256;
+const MOST: usize = 64 << 10;
+
 /// Whether the wrong values stand where the right ones stand otherwise, and nothing else differs.
 fn taken(wrong: &Filled<'_>, right: &Filled<'_>, said: &str) -> bool {
     let rights = right.values();
     let mut mended = said.to_owned();
     for (place, value) in wrong.values() {
-        let Some(better) = rights.get(&place).filter(|better| **better != value && !value.is_empty()) else { continue };
+        let other = |better: &&String| **better != value && !value.is_empty() && better.len() < LONGEST;
+        let Some(better) = rights.get(&place).filter(other) else { continue };
+        if mended.len() > MOST {
+            return false;
+        }
         mended = mended.replace(&value, better);
     }
     // A value of another type may stand without the quotes that it would have.

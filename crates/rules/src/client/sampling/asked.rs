@@ -37,6 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("security-considerations"),
             "A server SHOULD check what it is told that the model said.",
         )
+        .timed()
         .how("Answers a request for sampling with what is none of the answers there are (no content, or content that is a \
               number), and looks at what becomes of the call, and of the connection.")
         .mend("Check role and content of the answer, and let the call fail where they make no sense.")

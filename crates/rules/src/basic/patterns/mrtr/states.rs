@@ -160,7 +160,9 @@ fn abandoned(view: &View<'_>) -> Verdict {
 /// How the same request fares when it is made anew by a client that declares the same.
 fn begun_anew(view: &View<'_>, asked: &Asked<'_>, next: &Call<'_>) -> Option<(usize, Kept)> {
     let declared = |call: &Call<'_>| view.client_capabilities(call.request).map(canonical);
-    let response = next.response.filter(|_| declared(&asked.call) == declared(next))?;
+    // Something may also go wrong by itself.
+    let blamed = declared(&asked.call) == declared(next) && next.error_code() != Some(-32603);
+    let response = next.response.filter(|_| blamed)?;
     let why = "the request is refused since nobody came back to the question before";
     Some((response.event, if next.error().is_some() { Err(response.breach("/error", why)) } else { Ok(()) }))
 }
