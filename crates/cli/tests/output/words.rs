@@ -51,13 +51,8 @@ fn every_rule_can_be_explained() {
     for id in ids.iter().step_by(10) {
         let text = said(&["explain", id]);
         assert!(text.starts_with(&format!("{id}  (binds ")), "{text}");
-<<<<<<< HEAD
         let judging = ["\nNot judged\n", "\nNot judged yet\n", "\nHow it is judged\n"];
         assert!(judging.iter().any(|heading| text.contains(heading)), "{text}");
-=======
-        let told = ["\nNot judged\n", "\nNot judged yet\n", "\nHow it is judged\n"];
-        assert!(told.iter().any(|heading| text.contains(heading)), "{text}");
->>>>>>> patterns
         assert!(!text.contains("\n\n\n"), "{text}");
     }
 }
