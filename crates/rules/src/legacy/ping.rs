@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::trace::mark;
+use wire::trace::{Closed, mark};
 use wire::{Kind, RequestId};
 
 use crate::rule::{Anchor, Rule, at, both};
@@ -69,7 +69,11 @@ fn answered(view: &View<'_>) -> Verdict {
         let call = pings.iter().find(|c| {
             c.request.connection == connection && c.request.message.id() == Some(&id) && c.response.is_none()
         })?;
-        let ended = view.closings().any(|(e, f, _)| e < event && f.connection == connection);
+        // That we gave up waiting is no excuse, nor that another exchange ended.
+        let ended = view.closings().any(|(e, f, how)| {
+            let here = f.connection == connection && (f.exchange == 0 || f.exchange == call.request.exchange);
+            e < event && here && *how != Closed::TimedOut
+        });
         (!ended).then(|| call.request.breach("", format!("no answer came within {} ms", mark.value["after_ms"])))
     });
     Verdict::never(waited, pings.iter().filter_map(|c| c.response).map(|r| r.event), UNSEEN)

@@ -2,13 +2,13 @@
 
 use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25};
-use wire::trace::{Content, mark};
+use wire::trace::{Closed, Content, mark};
 use wire::{Era, Kind, RequestId, method};
 
 use super::faults::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::{Breach, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, Exchange, Said, View};
 
 const FIRST: Anchor = at("basic/messages", "responses");
 const SINCE: Anchor = at("basic/index", "responses");
@@ -231,7 +231,8 @@ fn answered(view: &View<'_>) -> Verdict {
 
 /// A request that was cancelled, or made where the handshake was still due, may stay without a response; so may one whose
 /// connection or exchange broke, or that was answered in a way that only HTTP knows, before it was given up: every
-/// connection ends some time.
+/// connection ends some time. That we cut the exchange ourselves for waiting in vain is no excuse, nor is a stream on
+/// which the answer was to come.
 fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
     let request = call.request;
     let cancelled = view.by(request.from).any(|s| {
@@ -240,7 +241,12 @@ fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
     });
     let ended = view.frames().take(given_up).any(|(_, f)| {
         let here = f.connection == request.connection && (f.exchange == request.exchange || f.exchange == 0);
-        here && matches!(f.content, Content::Closed(_) | Content::Exit { .. } | Content::Response { .. })
+        let stream = || view.exchange(request.exchange).is_some_and(Exchange::is_stream);
+        here && match &f.content {
+            Content::Closed(how) => *how != Closed::TimedOut,
+            Content::Response { .. } => !stream(),
+            content => matches!(content, Content::Exit { .. }),
+        }
     });
     let early = view.era() == Era::Legacy && !request.is("initialize") && view.handshake(request.connection).is_none();
     cancelled || ended || early || request.batched
