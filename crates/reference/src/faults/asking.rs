@@ -107,6 +107,7 @@ pub(super) const FAULTS: &[Fault] = &[
             each_result_message(message, |blocks| blocks.push(json!({ "type": "text", "text": "Here you are" })));
         }),
     )
+    .breaks_too(&["sampling.tool-uses-answered"])
     .since(R2025_11_25)
     .until(R2025_11_25),
     fault(
@@ -131,6 +132,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
+    .breaks_too(&["meta.server-info", "mrtr.state-bound"])
     .modern(),
     fault(
         "waits-for-return",
@@ -152,6 +154,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a request of the server is cancelled long after it was answered",
         Kind::Handles(cancel_later),
     )
+    .breaks_too(&["cancellation.own-requests-only"])
     .legacy()
     .stdio(),
     fault(
@@ -168,6 +171,7 @@ pub(super) const FAULTS: &[Fault] = &[
             vec![message, json!({ "jsonrpc": "2.0", "method": method, "params": cancelled })]
         }),
     )
+    .breaks_too(&["tasks.augments-only-declared"])
     .since(R2025_11_25)
     .until(R2025_11_25),
 ];

@@ -31,7 +31,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "authorization.invalid-token-401",
         "whatever bearer token is sent, it is accepted",
         Http { admits: |_, headers| token(headers).is_some(), ..HTTP },
-    ),
+    )
+    .breaks_too(&["authorization.foreign-token-refused", "authorization.foreign-token-refused"]),
     with_token(
         "bad-token-400",
         "authorization.invalid-token-401",
@@ -51,6 +52,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a JSON Web Token is accepted, whoever it is for and whoever signed it",
         Http { admits: |_, headers| token(headers).is_some_and(|token| token.split('.').count() == 3), ..HTTP },
     )
+    .breaks_too(&["authorization.invalid-token-401", "authorization.invalid-token-401"])
     .since(R2025_06_18),
     with_token(
         "no-challenge",
@@ -64,6 +66,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "who names a session needs no token",
         Http { admits: |_, headers| headers.contains_key("mcp-session-id"), ..HTTP },
     )
+    .breaks_too(&[
+        "http.authenticated",
+        "http.authenticated",
+        "tasks.bound-to-authorization",
+        "tasks.bound-to-authorization",
+    ])
     .since(R2025_06_18)
     .legacy(),
     with_token(
@@ -71,7 +79,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "safety.query-token-refused",
         "whatever stands in the query as a token, it is accepted",
         Http { admits: |uri, _| uri.query().is_some_and(|query| query.contains("access_token=")), ..HTTP },
-    ),
+    )
+    .breaks_too(&["http.authenticated", "http.authenticated"]),
     with_token(
         "metadata-unnamed",
         "authorization.metadata-located",
@@ -159,6 +168,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     )
+    .breaks_too(&["authorization.metadata-located", "authorization.metadata-located"])
     .until(R2025_06_18),
     with_token(
         "offline-access",

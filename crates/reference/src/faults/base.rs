@@ -34,7 +34,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "jsonrpc.result-xor-error",
         "completions have an `error` beside the `result`",
         Kind::Results(COMPLETE, |answer| answer["error"] = json!({ "code": 1, "message": "No error" })),
-    ),
+    )
+    .breaks_too(&["http.json-is-one-message"]),
     fault(
         "no-jsonrpc",
         "jsonrpc.version-member",
@@ -47,19 +48,22 @@ pub(super) const FAULTS: &[Fault] = &[
         "jsonrpc.version-member",
         "completions say JSON-RPC 1.0",
         Kind::Results(COMPLETE, |answer| answer["jsonrpc"] = json!("1.0")),
-    ),
+    )
+    .breaks_too(&["http.json-is-one-message"]),
     fault(
         "error-code-text",
         "jsonrpc.error-code-integer",
         "errors about prompts have a code that is a string",
         Kind::Errors("prompts/get", |answer| answer["error"]["code"] = json!("INVALID_PARAMS")),
-    ),
+    )
+    .breaks_too(&["http.json-is-one-message"]),
     fault(
         "error-without-message",
         "jsonrpc.error-object",
         "errors about prompts have no message",
         Kind::Errors("prompts/get", |answer| answer["error"] = json!({ "code": -32602 })),
-    ),
+    )
+    .breaks_too(&["http.json-is-one-message"]),
     fault(
         "answers-twice",
         "jsonrpc.one-answer",
@@ -85,13 +89,15 @@ pub(super) const FAULTS: &[Fault] = &[
         "jsonrpc.notification-no-id",
         "notifications of progress have an id",
         Kind::Notes("notifications/progress", |message| message["id"] = json!("progress")),
-    ),
+    )
+    .breaks_too(&["http.no-requests-on-streams", "jsonrpc.no-server-requests"]),
     fault(
         "answers-in-array",
         "jsonrpc.one-message",
         "completions come in an array of one",
         Kind::Results(COMPLETE, |answer| *answer = json!([answer])),
     )
+    .breaks_too(&["http.json-is-one-message"])
     .since(R2025_06_18),
     fault(
         "array-body",
@@ -99,6 +105,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "over HTTP, completions come in an array of one",
         Kind::Results(COMPLETE, |answer| *answer = json!([answer])),
     )
+    .breaks_too(&["jsonrpc.one-message"])
     .http()
     .since(R2025_06_18),
     fault(
@@ -107,6 +114,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "over stdio, completions come in an array of one",
         Kind::Results(COMPLETE, |answer| *answer = json!([answer])),
     )
+    .breaks_too(&["jsonrpc.one-message"])
     .stdio()
     .since(R2025_06_18),
     fault(
@@ -117,13 +125,15 @@ pub(super) const FAULTS: &[Fault] = &[
             let end = if has_completion(text) { text.len() - 2 } else { text.len() };
             text[..end].to_vec()
         }),
-    ),
+    )
+    .breaks_too(&["http.json-is-one-message"]),
     fault(
         "latin-1",
         "transport.utf-8",
         "the letter ü is sent in Latin-1",
         Kind::Writes(|text| replaced(text, "ü".as_bytes(), b"\xfc")),
     )
+    .breaks_too(&["http.json-is-one-message", "jsonrpc.utf8"])
     .since(R2025_03_26),
     fault(
         "members-doubled",
@@ -133,13 +143,15 @@ pub(super) const FAULTS: &[Fault] = &[
             let twice = b"{\"jsonrpc\":\"2.0\",\"jsonrpc\":\"2.0\"";
             if has_completion(text) { replaced(text, b"{\"jsonrpc\":\"2.0\"", twice) } else { text.to_vec() }
         }),
-    ),
+    )
+    .breaks_too(&["http.json-is-one-message"]),
     fault(
         "server-asks",
         "jsonrpc.no-server-requests",
         "a request is sent to the client before a tool's result",
         Kind::Handles(ask_before_call),
     )
+    .breaks_too(&["http.header-failure-answer", "http.missing-capability-400", "http.no-requests-on-streams"])
     .modern(),
     fault(
         "asks-on-stream",
@@ -147,6 +159,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "over HTTP, a request is sent on the stream of a tool call",
         Kind::Handles(ask_before_call),
     )
+    .breaks_too(&["http.header-failure-answer", "http.missing-capability-400", "jsonrpc.no-server-requests"])
     .modern()
     .http(),
     fault(
@@ -155,6 +168,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "over stdio, a request is sent to the client before a tool's result",
         Kind::Handles(ask_before_call),
     )
+    .breaks_too(&["jsonrpc.no-server-requests"])
     .modern()
     .stdio(),
     fault(
@@ -252,6 +266,7 @@ pub(super) const FAULTS: &[Fault] = &[
             reply
         }),
     )
+    .breaks_too(&["shape.notifications"])
     .legacy(),
     fault(
         "ping-pong",

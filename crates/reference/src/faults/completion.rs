@@ -34,7 +34,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 *answer = none(asked);
             }
         }),
-    ),
+    )
+    .breaks_too(&["meta.server-info"]),
     fault(
         "completion-incomplete-code",
         "completion.missing-arguments-refused",
@@ -44,7 +45,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 errors::code(answer, -32603);
             }
         }),
-    ),
+    )
+    .breaks_too(&["errors.invalid-params"]),
     fault(
         "completion-unchecked",
         "completion.inputs-validated",
@@ -57,7 +59,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 answer["result"]["completion"]["values"] = json!(["one"]);
             }
         }),
-    ),
+    )
+    .breaks_too(&["completion.missing-arguments-refused", "meta.server-info"]),
 ];
 
 fn none(asked: &Asked) -> Value {

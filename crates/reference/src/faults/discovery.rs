@@ -31,13 +31,15 @@ pub(super) const FAULTS: &[Fault] = &[
         "versioning.supported-listed",
         "the error for an unsupported version does not list those that are",
         Kind::Says(|message| refusal(message, |data| drop_member(data, "supported"))),
-    ),
+    )
+    .breaks_too(&["http.unsupported-version-400", "shape.errors"]),
     modern(
         "version-not-named",
         "versioning.requested-named",
         "the error for an unsupported version does not name it",
         Kind::Says(|message| refusal(message, |data| drop_member(data, "requested"))),
-    ),
+    )
+    .breaks_too(&["shape.errors"]),
     modern(
         "versions-disagree",
         "versioning.lists-agree",
@@ -70,7 +72,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "discover.capabilities-listed",
         "discovery tells no capabilities",
         Kind::Results(DISCOVER, |answer| drop_member(&mut answer["result"], "capabilities")),
-    ),
+    )
+    .breaks_too(&["shape.results"]),
     modern(
         "discovery-nameless",
         "discover.server-info",
@@ -84,7 +87,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "tools.embedded-need-resources",
         "a tool returns an embedded resource, and resources are not declared",
         Kind::Results(DISCOVER, |answer| undeclare(answer, "resources")),
-    ),
+    )
+    .breaks_too(&["resources.capability-declared"]),
     modern(
         "completion-not-declared",
         "completion.capability-declared",

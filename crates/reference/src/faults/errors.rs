@@ -10,7 +10,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "errors.method-not-found",
         "an unknown method is answered with the code for invalid params",
         Kind::Says(|message| recode(message, -32601, -32602)),
-    ),
+    )
+    .breaks_too(&["http.unknown-method-404"]),
     fault(
         "parse-error-code",
         "errors.parse-error",
@@ -28,13 +29,15 @@ pub(super) const FAULTS: &[Fault] = &[
         "errors.invalid-params",
         "invalid params are answered with the code for an internal error",
         Kind::Errors("completion/complete", |answer| recode(answer, -32602, -32603)),
-    ),
+    )
+    .breaks_too(&["completion.missing-arguments-refused", "completion.unknown-prompt-refused"]),
     fault(
         "retired-code",
         "errors.no-retired-codes",
         "a resource that does not exist is answered with the code of earlier revisions",
         Kind::Errors("resources/read", |answer| code(answer, -32002)),
     )
+    .breaks_too(&["errors.internal-error", "resources.not-found-code"])
     .modern(),
     fault(
         "reserved-code",
@@ -81,6 +84,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
+    .breaks_too(&["meta.missing-capability-listed", "task-extension.missing-refused"])
     .modern(),
     fault(
         "talkative-errors",

@@ -23,7 +23,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "http.method-header-matches",
         "an `Mcp-Method` that differs from the body is passed over",
         |heard| agree(heard, METHOD, Only::Present),
-    ),
+    )
+    .breaks_too(&["http.header-values-exact-case", "http.header-values-exact-case"]),
     header(
         "method-header-optional",
         "http.method-header-required",
@@ -43,7 +44,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "http.name-header-matches",
         "an `Mcp-Name` that differs from the body is passed over",
         |heard| agree(heard, NAME, Only::Plain),
-    ),
+    )
+    .breaks_too(&["http.markers-exact", "http.markers-exact"]),
     header("name-header-optional", "http.name-header-required", "a call without `Mcp-Name` is served", |heard| {
         agree(heard, NAME, Only::Absent);
     }),

@@ -22,7 +22,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "lifecycle.server-info-told",
         "`initialize` is answered without `serverInfo`",
         Kind::Results(INITIALIZE, |answer| drop_member(&mut answer["result"], "serverInfo")),
-    ),
+    )
+    .breaks_too(&["shape.results"]),
     legacy(
         "version-not-echoed",
         "lifecycle.version-echoed",
@@ -35,7 +36,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 offer(answer, Revision::R2024_11_05.as_str());
             }
         }),
-    ),
+    )
+    .breaks_too(&["lifecycle.version-latest"]),
     legacy(
         "version-parroted",
         "lifecycle.version-alternative",
@@ -64,7 +66,8 @@ pub(super) const FAULTS: &[Fault] = &[
             let unknown = asks_for(asked, |version| version.is_none());
             if unknown { Reply::later(std::future::pending()) } else { reply }
         }),
-    ),
+    )
+    .breaks_too(&["jsonrpc.answered"]),
     legacy(
         "samples-the-incapable",
         "lifecycle.sampling-negotiated",
@@ -99,7 +102,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "lifecycle.logging-negotiated",
         "log messages are sent though `logging` is not declared",
         Kind::Results(INITIALIZE, |answer| drop_member(&mut answer["result"]["capabilities"], "logging")),
-    ),
+    )
+    .breaks_too(&["logging.capability-declared"]),
     fault(
         "asks-of-another-version",
         "lifecycle.version-respected",
@@ -115,6 +119,7 @@ pub(super) const FAULTS: &[Fault] = &[
             reply
         }),
     )
+    .breaks_too(&["http.not-broadcast", "lifecycle.timeouts-cancelled"])
     .until(Revision::R2025_03_26),
 ];
 

@@ -27,7 +27,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 *answer = error(asked, -32602, "Invalid params: this cursor is used up");
             }
         }),
-    ),
+    )
+    .breaks_too(&["stateless.connection-not-required"]),
     fault(
         "any-cursor-taken",
         "pagination.invalid-cursor-refused",
@@ -37,7 +38,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 *answer = json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": empty(asked.is_modern()) });
             }
         }),
-    ),
+    )
+    .breaks_too(&["meta.server-info"]),
     fault(
         "no-caching-hints",
         "caching.hints-present",

@@ -61,6 +61,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
+    .breaks_too(&["http.malformed-meta-400"])
     .modern(),
     fault(
         "asks-the-incapable",
@@ -68,6 +69,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a client is asked for input that it did not declare",
         Kind::Hears(capable),
     )
+    .breaks_too(&["errors.codes-mean-what-they-say"])
     .modern(),
     fault(
         "missing-capability-code",
@@ -75,6 +77,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a missing capability is answered with the code for invalid params",
         Kind::Errors("tools/call", |answer| errors::recode(answer, -32021, -32602)),
     )
+    .breaks_too(&["task-extension.missing-refused"])
     .modern(),
     fault(
         "missing-capability-in-result",
@@ -88,6 +91,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
+    .breaks_too(&["meta.server-info"])
     .modern(),
     fault(
         "missing-capability-not-named",
@@ -95,6 +99,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "the error for a missing capability does not say which",
         Kind::Errors("tools/call", |answer| drop_member(&mut answer["error"], "data")),
     )
+    .breaks_too(&["shape.errors", "task-extension.missing-refused"])
     .modern(),
     fault(
         "nameless-server",

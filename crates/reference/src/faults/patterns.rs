@@ -59,6 +59,7 @@ pub(super) const FAULTS: &[Fault] = &[
             reply
         }),
     )
+    .breaks_too(&["http.header-failure-answer", "http.missing-capability-400", "logging.level-honoured"])
     .modern(),
     fault(
         "log-level-any",
@@ -85,6 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
             vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params })]
         }),
     )
+    .breaks_too(&["task-extension.no-progress-on-subscription"])
     .modern(),
     fault(
         "subscription-not-acknowledged",
@@ -92,6 +94,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "subscriptions are not acknowledged",
         Kind::Tells(|_, message| if message["method"] == ACKNOWLEDGED { Vec::new() } else { vec![message] }),
     )
+    .breaks_too(&["subscriptions.acknowledged-first"])
     .modern(),
     fault(
         "subscription-acknowledged-late",
@@ -101,6 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
             if message["method"] == ACKNOWLEDGED { vec![change(&message, "tools"), message] } else { vec![message] }
         }),
     )
+    .breaks_too(&["subscriptions.nothing-unasked"])
     .modern(),
     fault(
         "subscription-id-missing",

@@ -49,7 +49,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 drop_member(&mut content["resource"], "blob");
             });
         }),
-    ),
+    )
+    .breaks_too(&["shape.results"]),
     fault(
         "prompt-changes-silent",
         "prompts.list-changed-sent",

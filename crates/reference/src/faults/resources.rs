@@ -10,7 +10,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "resources.not-found-code",
         "a resource that does not exist is answered with the code for an internal error",
         Kind::Errors("resources/read", |answer| errors::code(answer, -32603)),
-    ),
+    )
+    .breaks_too(&["errors.invalid-params"]),
     fault(
         "resource-not-found-empty",
         "resources.not-found-not-empty",
@@ -21,6 +22,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
+    .breaks_too(&["meta.server-info"])
     .modern(),
     fault(
         "blob-not-base64",

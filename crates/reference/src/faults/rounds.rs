@@ -26,7 +26,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 answer["result"]["inputRequests"] = json!({ "ping": { "method": "ping", "params": {} } });
             }
         }),
-    ),
+    )
+    .breaks_too(&["shape.results"]),
     rounds(
         "completion-asks",
         "mrtr.only-where-supported",
@@ -35,7 +36,8 @@ pub(super) const FAULTS: &[Fault] = &[
             let request = json!({ "method": "roots/list", "params": {} });
             answer["result"] = json!({ "resultType": "input_required", "inputRequests": { "roots": request } });
         }),
-    ),
+    )
+    .breaks_too(&["meta.server-info", "mrtr.abandonment-survived", "shape.results"]),
     rounds(
         "input-missing-refused",
         "mrtr.missing-responses-asked-again",
@@ -45,7 +47,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 *answer = error(asked, -32602, "Invalid params: input is missing");
             }
         }),
-    ),
+    )
+    .breaks_too(&["task-extension.methods-need-capability"]),
     rounds(
         "input-unneeded-refused",
         "mrtr.unneeded-responses-ignored",
@@ -69,7 +72,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 *answer = json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result });
             }
         }),
-    ),
+    )
+    .breaks_too(&["meta.server-info"]),
 ];
 
 const fn rounds(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {

@@ -26,7 +26,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "safety.unknown-session-refused",
         "a session id that nobody was given is taken for the newest session's",
         Kind::Sessions(Habit::TakesAny),
-    ),
+    )
+    .breaks_too(&["http.terminated-session-404", "http.terminated-session-404"]),
     session(
         "session-id-changes",
         "safety.session-id-stable",
@@ -96,7 +97,8 @@ pub(super) const FAULTS: &[Fault] = &[
             },
             ..HTTP
         }),
-    ),
+    )
+    .breaks_too(&["http.terminated-session-404", "http.terminated-session-404"]),
 ];
 
 const fn session(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {

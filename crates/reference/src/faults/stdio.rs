@@ -23,6 +23,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a notification is sent before the client has spoken",
         Habit::Greets(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n"),
     )
+    .breaks_too(&["lifecycle.initialize-first"])
     .legacy(),
     stdio(
         "stdout-pretty",
@@ -31,7 +32,8 @@ pub(super) const FAULTS: &[Fault] = &[
         Habit::Prints(|line| {
             if has(&line, b"\"completion\":") { replaced(&line, b"\"jsonrpc\":", b"\n  \"jsonrpc\":") } else { line }
         }),
-    ),
+    )
+    .breaks_too(&["jsonrpc.json"]),
     stdio(
         "stdout-blank-lines",
         "safety.stdout-no-blank-lines",
@@ -46,7 +48,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "safety.stdout-no-escapes",
         "messages are preceded by a terminal's colour codes",
         Habit::Prints(|line| prefixed(b"\x1b[32m\x1b[0m\n", &line)),
-    ),
+    )
+    .breaks_too(&["stdio.only-messages-on-stdout", "stdio.only-messages-on-stdout"]),
     stdio(
         "batches-not-received",
         "batch.received",
@@ -61,13 +64,15 @@ pub(super) const FAULTS: &[Fault] = &[
         "a cancelled request is answered with an error",
         Habit::Reads(|line| if has(&line, b"\"notifications/cancelled\"") { asked_again(line) } else { line }),
     )
+    .breaks_too(&["jsonrpc.error-id", "jsonrpc.error-id", "jsonrpc.one-answer", "jsonrpc.one-answer"])
     .modern(),
     stdio(
         "carriage-return-lost",
         "safety.crlf-tolerated",
         "a line that ends in CR LF is passed over",
         Habit::Reads(|line| if line.ends_with(b"\r\n") { Vec::new() } else { line }),
-    ),
+    )
+    .breaks_too(&["jsonrpc.answered", "jsonrpc.answered"]),
     stdio("lingers", "safety.exits-at-end-of-input", "the process goes on after the end of its input", Habit::Lingers)
         .legacy(),
     stdio(

@@ -26,7 +26,8 @@ pub(super) const FAULTS: &[Fault] = &[
             }),
             ..HTTP
         },
-    ),
+    )
+    .breaks_too(&["logging.not-on-subscriptions", "logging.not-on-subscriptions", "logging.only-when-asked", "logging.only-when-asked", "subscriptions.id-carried", "subscriptions.id-carried", "task-extension.no-progress-on-subscription", "task-extension.no-progress-on-subscription"]),
     stream(
         "stream-without-response",
         "http.stream-carries-response",
@@ -41,13 +42,15 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     )
+    .breaks_too(&["http.stream-primed", "http.stream-primed"])
     .legacy(),
     stream(
         "stream-events-named",
         "safety.streams-carry-messages",
         "events are called `update`, not `message`",
         Http { event: Some(|_, event| replaced(&event, b"data: {", b"event: update\ndata: {").into()), ..HTTP },
-    ),
+    )
+    .breaks_too(&["subscriptions.acknowledged", "subscriptions.acknowledged"]),
     stream(
         "stream-not-primed",
         "http.stream-primed",
@@ -76,6 +79,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     )
+    .breaks_too(&["http.not-broadcast", "http.not-broadcast"])
     .legacy(),
     fault(
         "changes-on-call",
@@ -88,6 +92,7 @@ pub(super) const FAULTS: &[Fault] = &[
             reply
         }),
     )
+    .breaks_too(&["http.header-failure-answer", "http.header-failure-answer", "http.missing-capability-400", "http.missing-capability-400", "subscriptions.id-carried", "subscriptions.id-carried", "subscriptions.nothing-unasked", "subscriptions.nothing-unasked"])
     .modern()
     .http(),
     stream(

@@ -17,7 +17,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "tasks.capability-declared",
         "calls run as tasks, and the capability is not declared",
         Kind::Results("initialize", |answer| drop_member(&mut answer["result"]["capabilities"], "tasks")),
-    ),
+    )
+    .breaks_too(&["tasks.unsupported-ignored", "tasks.unsupported-ignored"]),
     core(
         "task-optional",
         "tasks.required-enforced",
@@ -27,7 +28,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 *answer = result(asked, json!({ "content": [text("Call me as a task")], "isError": true }));
             }
         }),
-    ),
+    )
+    .breaks_too(&["tasks.forbidden-refused", "tasks.forbidden-refused"]),
     core(
         "task-unsupported-refused",
         "tasks.unsupported-ignored",
@@ -37,7 +39,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 *answer = error(asked, -32602, "Invalid params: a ping does not run as a task");
             }
         }),
-    ),
+    )
+    .breaks_too(&["ping.served", "ping.served"]),
     core(
         "task-id-as-suggested",
         "tasks.id-from-receiver",
@@ -48,7 +51,13 @@ pub(super) const FAULTS: &[Fault] = &[
                 answer["result"]["task"]["taskId"] = suggested.clone();
             }
         }),
-    ),
+    )
+    .breaks_too(&[
+        "tasks.ids-unique",
+        "tasks.ids-unique",
+        "tasks.notifications-related",
+        "tasks.notifications-related",
+    ]),
     core(
         "task-id-twice",
         "tasks.ids-unique",
@@ -56,7 +65,8 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Results("tools/call", |answer| {
             rename(answer, "one-id-for-all-tasks-of-this-server");
         }),
-    ),
+    )
+    .breaks_too(&["tasks.notifications-related", "tasks.notifications-related"]),
     core(
         "task-id-counted",
         "tasks.ids-unguessable",
@@ -64,7 +74,13 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Results("tools/call", |answer| {
             rename(answer, COUNTED);
         }),
-    ),
+    )
+    .breaks_too(&[
+        "tasks.ids-unique",
+        "tasks.ids-unique",
+        "tasks.notifications-related",
+        "tasks.notifications-related",
+    ]),
     core(
         "task-created-in-seconds",
         "tasks.timestamps",
@@ -145,19 +161,22 @@ pub(super) const FAULTS: &[Fault] = &[
         "tasks.result-as-called",
         "the result of a task tells how the task stands, not what the call gave",
         Kind::Results("tasks/result", |answer| answer["result"] = json!({ "status": "completed" })),
-    ),
+    )
+    .breaks_too(&["tasks.result-related", "tasks.result-related"]),
     core(
         "task-error-changed",
         "tasks.result-error-same",
         "the result of a task that ended with an error is another error",
         Kind::Errors("tasks/result", |answer| answer["error"]["code"] = json!(-32000)),
-    ),
+    )
+    .breaks_too(&["tasks.unknown-refused", "tasks.unknown-refused"]),
     core(
         "task-result-early",
         "tasks.result-blocks",
         "the result of a task is given before there is one",
         Kind::Handles(early),
-    ),
+    )
+    .breaks_too(&["tasks.result-error-same", "tasks.result-error-same"]),
     core(
         "tasks-listed-not",
         "tasks.listed",
@@ -174,7 +193,17 @@ pub(super) const FAULTS: &[Fault] = &[
                 *answer = result(asked, task);
             }
         }),
-    ),
+    )
+    .breaks_too(&[
+        "shape.results",
+        "shape.results",
+        "tasks.terminal-is-final",
+        "tasks.terminal-is-final",
+        "tasks.timestamps",
+        "tasks.timestamps",
+        "tasks.unknown-refused",
+        "tasks.unknown-refused",
+    ]),
     core(
         "task-cancelled-later",
         "tasks.cancelled-in-answer",
@@ -210,7 +239,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "task-extension.not-without-capability",
         "calls become tasks for clients that do not know of them",
         Kind::Hears(|heard| declare(heard, "tools/call")),
-    ),
+    )
+    .breaks_too(&[
+        "task-extension.failed-means-error",
+        "task-extension.failed-means-error",
+        "versioning.extension-fallback",
+        "versioning.extension-fallback",
+    ]),
     extension(
         "task-missing-method",
         "task-extension.missing-refused",
@@ -220,7 +255,13 @@ pub(super) const FAULTS: &[Fault] = &[
                 answer["error"]["code"] = json!(-32601);
             }
         }),
-    ),
+    )
+    .breaks_too(&[
+        "http.unknown-method-404",
+        "http.unknown-method-404",
+        "meta.missing-capability-refused",
+        "meta.missing-capability-refused",
+    ]),
     extension(
         "task-complete",
         "task-extension.type-named",
@@ -230,13 +271,15 @@ pub(super) const FAULTS: &[Fault] = &[
                 answer["result"]["resultType"] = json!("complete");
             }
         }),
-    ),
+    )
+    .breaks_too(&["shape.results", "shape.results"]),
     extension(
         "task-type-everywhere",
         "task-extension.type-reserved",
         "whatever is said of a task is called `task`",
         Kind::Results("tasks/get", |answer| answer["result"]["resultType"] = json!("task")),
-    ),
+    )
+    .breaks_too(&["task-extension.answers-complete", "task-extension.answers-complete"]),
     extension(
         "task-not-found",
         "task-extension.durable",
@@ -252,7 +295,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "task-extension.ids-unguessable",
         "the id of a task is a small number",
         Kind::Results("tools/call", |answer| rename(answer, COUNTED)),
-    ),
+    )
+    .breaks_too(&["task-extension.durable", "task-extension.durable"]),
     extension(
         "task-always-working",
         "task-extension.status-told",
@@ -274,7 +318,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 answer["result"]["status"] = json!("failed");
             }
         }),
-    ),
+    )
+    .breaks_too(&["shape.results", "shape.results"]),
     extension(
         "task-result-bare",
         "task-extension.outcome-as-called",
@@ -306,7 +351,18 @@ pub(super) const FAULTS: &[Fault] = &[
                 request["params"]["message"] = json!("And what else?");
             }
         }),
-    ),
+    )
+    .breaks_too(&[
+        "http.header-failure-answer",
+        "http.header-failure-answer",
+        "http.json-is-one-message",
+        "http.json-is-one-message",
+        "http.unknown-method-404",
+        "http.unknown-method-404",
+        "jsonrpc.result-xor-error",
+        "jsonrpc.result-xor-error",
+        "task-extension.acks-empty",
+    ]),
     extension(
         "task-cancel-tells",
         "task-extension.acks-empty",
@@ -330,13 +386,15 @@ pub(super) const FAULTS: &[Fault] = &[
             let params = json!({ "_meta": message["params"]["_meta"], "progressToken": "task-0", "progress": 1 });
             vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })]
         }),
-    ),
+    )
+    .breaks_too(&["http.stream-messages-relate", "http.stream-messages-relate"]),
     extension(
         "task-unknown-broken",
         "task-extension.unknown-refused",
         "an unknown task is an internal error",
         Kind::Errors("tasks/get", |answer| answer["error"]["code"] = json!(-32603)),
-    ),
+    )
+    .breaks_too(&["task-extension.methods-need-capability", "task-extension.methods-need-capability"]),
     extension(
         "task-for-anybody",
         "task-extension.methods-need-capability",

@@ -147,6 +147,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
+    .breaks_too(&["tools.structured-mirrored"])
     .since(R2025_06_18),
     fault(
         "structured-alone",
@@ -168,7 +169,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 *answer = failure(asked, "There is no such tool");
             }
         }),
-    ),
+    )
+    .breaks_too(&["meta.server-info"]),
     fault(
         "unknown-tool-code",
         "tools.unknown-code",
@@ -189,6 +191,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
+    .breaks_too(&["meta.server-info"])
     .since(R2025_11_25),
     fault(
         "inputs-unchecked",
@@ -201,7 +204,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 drop_member(&mut answer["result"], "isError");
             }
         }),
-    ),
+    )
+    .breaks_too(&["tools.structured-present"]),
     fault(
         "invalid-input-error",
         "tools.invalid-input-reported",
