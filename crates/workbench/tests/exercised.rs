@@ -39,6 +39,7 @@ const ENDS_FOR_ALL: &str = "it ends subscriptions when it ends, which no client 
 const NO_TOKENS: &str = "the reference server asks its client for no progress";
 const NO_TRACES: &str = "the reference server traces nothing";
 const DELEGATED: &str = "its token comes from elsewhere, as its metadata says: it is no authorization server";
+const KNOWN_CLIENTS: &str = "the server that is judged here knows its clients by their token";
 const NO_META: &str = "the reference server sends `_meta` to legacy clients with tasks only";
 
 const GAPS: &[Gap] = &[
@@ -86,11 +87,8 @@ const GAPS: &[Gap] = &[
         "the reference server gives its client's model no tools",
     ),
     gap("tools.inputs-validated", &["* 2024-11-05"], "no tool can say there that it only reads, so none is called"),
-    gap(
-        "tasks.list-not-shared",
-        &["http 2025-11-25"],
-        "the server that is judged here knows its clients by their token",
-    ),
+    gap("tasks.ids-unguessable", &["http 2025-11-25"], KNOWN_CLIENTS),
+    gap("tasks.list-not-shared", &["http 2025-11-25"], KNOWN_CLIENTS),
     gap("versioning.initialize-told-versions", MODERN, "the reference server serves the legacy era too"),
 ];
 
