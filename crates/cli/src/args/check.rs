@@ -70,7 +70,7 @@ pub(crate) struct CheckArgs {
     /// A header for every HTTP request (again for more)
     #[arg(long, value_name = "K: V", help_heading = "Reaching the server")]
     pub(crate) header: Vec<String>,
-    /// The environment variable that holds a bearer token; our own server demands it
+    /// The variable with the bearer token; our own server then demands it
     #[arg(long, value_name = "VAR", help_heading = "Reaching the server")]
     pub(crate) bearer_env: Option<String>,
     /// A variable for the command's environment (again for more)

@@ -36,9 +36,11 @@ pub(crate) fn human(found: &[&Rule], at: Option<Revision>) -> String {
 }
 
 fn line(id: &str, level: &str, binds: &str, revisions: &str, over: &str, judged: &str) -> String {
-    let line = format!("{id:<36} {level:<6} {binds:<6} {revisions:<11} {over:<9} {judged}");
+    // An id too long for its column has a line to itself.
+    let (first, column) = if id.len() > 34 { (format!("{id}\n"), "") } else { (String::new(), id) };
+    let line = format!("{column:<34} {level:<6} {binds:<6} {revisions:<11} {over:<11} {judged}");
     debug_assert!(line.chars().count() <= WIDTH, "{line}");
-    line.trim_end().to_owned()
+    format!("{first}{}", line.trim_end())
 }
 
 /// `24-11…26-07`: the first and the last revision that say it.

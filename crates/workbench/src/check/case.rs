@@ -55,6 +55,9 @@ impl From<OpenError> for Halt {
     }
 }
 
+/// How long a command may take to end after it has stopped answering, if it does.
+const FAREWELL: Duration = Duration::from_millis(200);
+
 /// How long a change may take to be announced.
 pub const ANNOUNCEMENT: Duration = Duration::from_millis(600);
 
@@ -283,9 +286,13 @@ impl Case {
             self.setting.silence.fall();
             return Err(Halt::Flooded);
         }
-        match self.connection.exited(Duration::ZERO).await {
-            Some(status) if reply.0.is_none() => Err(Halt::Gone(format!("the command ended ({status})"))),
-            _ => Ok(reply),
+        if reply.0.is_some() {
+            return Ok(reply);
+        }
+        // Its streams may end a moment before it does.
+        match self.connection.exited(FAREWELL).await {
+            Some(status) => Err(Halt::Gone(format!("the command ended ({status})"))),
+            None => Ok(reply),
         }
     }
 
