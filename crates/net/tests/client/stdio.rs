@@ -52,7 +52,10 @@ async fn a_request_is_answered_and_written_down() {
 
 #[tokio::test]
 async fn memory_is_sampled_over_the_whole_group() {
-    let (connection, tap) = open(shell("sleep 60 & exec sleep 60"), &limits()).await;
+    let script = r#"echo '{"jsonrpc":"2.0","method":"ready"}'; sleep 60 & exec sleep 60"#;
+    let (connection, tap) = open(shell(script), &limits()).await;
+    // A child that has just been made has a page or two.
+    connection.wait_for(|message| message.method() == Some("ready"), SOON).await.expect("it starts");
     connection.sample_memory();
     connection.kill().await;
     connection.sample_memory();
