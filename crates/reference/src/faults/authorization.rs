@@ -32,7 +32,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "whatever bearer token is sent, it is accepted",
         Http { admits: |_, headers| token(headers).is_some(), ..HTTP },
     )
-    .breaks_too(&["authorization.foreign-token-refused", "authorization.foreign-token-refused"]),
+    .breaks_too(&["authorization.foreign-token-refused"]),
     with_token(
         "bad-token-400",
         "authorization.invalid-token-401",
@@ -52,7 +52,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a JSON Web Token is accepted, whoever it is for and whoever signed it",
         Http { admits: |_, headers| token(headers).is_some_and(|token| token.split('.').count() == 3), ..HTTP },
     )
-    .breaks_too(&["authorization.invalid-token-401", "authorization.invalid-token-401"])
+    .breaks_too(&["authorization.invalid-token-401"])
     .since(R2025_06_18),
     with_token(
         "no-challenge",
@@ -66,12 +66,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "who names a session needs no token",
         Http { admits: |_, headers| headers.contains_key("mcp-session-id"), ..HTTP },
     )
-    .breaks_too(&[
-        "http.authenticated",
-        "http.authenticated",
-        "tasks.bound-to-authorization",
-        "tasks.bound-to-authorization",
-    ])
+    .breaks_too(&["http.authenticated", "tasks.bound-to-authorization"])
     .since(R2025_06_18)
     .legacy(),
     with_token(
@@ -80,7 +75,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "whatever stands in the query as a token, it is accepted",
         Http { admits: |uri, _| uri.query().is_some_and(|query| query.contains("access_token=")), ..HTTP },
     )
-    .breaks_too(&["http.authenticated", "http.authenticated"]),
+    .breaks_too(&["http.authenticated"]),
     with_token(
         "metadata-unnamed",
         "authorization.metadata-located",
@@ -168,7 +163,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     )
-    .breaks_too(&["authorization.metadata-located", "authorization.metadata-located"])
+    .breaks_too(&["authorization.metadata-located"])
     .until(R2025_06_18),
     with_token(
         "offline-access",

@@ -24,7 +24,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "an `Mcp-Method` that differs from the body is passed over",
         |heard| agree(heard, METHOD, Only::Present),
     )
-    .breaks_too(&["http.header-values-exact-case", "http.header-values-exact-case"]),
+    .breaks_too(&["http.header-values-exact-case"]),
     header(
         "method-header-optional",
         "http.method-header-required",
@@ -45,7 +45,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "an `Mcp-Name` that differs from the body is passed over",
         |heard| agree(heard, NAME, Only::Plain),
     )
-    .breaks_too(&["http.markers-exact", "http.markers-exact"]),
+    .breaks_too(&["http.markers-exact"]),
     header("name-header-optional", "http.name-header-required", "a call without `Mcp-Name` is served", |heard| {
         agree(heard, NAME, Only::Absent);
     }),

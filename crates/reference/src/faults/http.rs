@@ -56,7 +56,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     )
-    .breaks_too(&["http.accepted-202", "http.accepted-202"]),
+    .breaks_too(&["http.accepted-202"]),
     http(
         "json-as-html",
         "http.request-answered-json-or-stream",
@@ -88,7 +88,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&["errors.method-not-found", "errors.method-not-found"])
+    .breaks_too(&["errors.method-not-found"])
     .modern()
     .http(),
     http(
@@ -120,16 +120,10 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&[
         "http.origin-forbidden",
-        "http.origin-forbidden",
-        "http.refusal-has-error-status",
         "http.refusal-has-error-status",
         "http.terminated-session-404",
-        "http.terminated-session-404",
-        "jsonrpc.error-id",
         "jsonrpc.error-id",
         "jsonrpc.notifications-unanswered",
-        "jsonrpc.notifications-unanswered",
-        "ping.served",
         "ping.served",
     ])
     .since(R2025_06_18)

@@ -27,7 +27,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a session id that nobody was given is taken for the newest session's",
         Kind::Sessions(Habit::TakesAny),
     )
-    .breaks_too(&["http.terminated-session-404", "http.terminated-session-404"]),
+    .breaks_too(&["http.terminated-session-404"]),
     session(
         "session-id-changes",
         "safety.session-id-stable",
@@ -98,7 +98,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         }),
     )
-    .breaks_too(&["http.terminated-session-404", "http.terminated-session-404"]),
+    .breaks_too(&["http.terminated-session-404"]),
 ];
 
 const fn session(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {

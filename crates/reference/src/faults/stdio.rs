@@ -49,7 +49,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "messages are preceded by a terminal's colour codes",
         Habit::Prints(|line| prefixed(b"\x1b[32m\x1b[0m\n", &line)),
     )
-    .breaks_too(&["stdio.only-messages-on-stdout", "stdio.only-messages-on-stdout"]),
+    .breaks_too(&["stdio.only-messages-on-stdout"]),
     stdio(
         "batches-not-received",
         "batch.received",
@@ -64,7 +64,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a cancelled request is answered with an error",
         Habit::Reads(|line| if has(&line, b"\"notifications/cancelled\"") { asked_again(line) } else { line }),
     )
-    .breaks_too(&["jsonrpc.error-id", "jsonrpc.error-id", "jsonrpc.one-answer", "jsonrpc.one-answer"])
+    .breaks_too(&["jsonrpc.error-id", "jsonrpc.one-answer"])
     .modern(),
     stdio(
         "carriage-return-lost",
@@ -72,7 +72,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a line that ends in CR LF is passed over",
         Habit::Reads(|line| if line.ends_with(b"\r\n") { Vec::new() } else { line }),
     )
-    .breaks_too(&["jsonrpc.answered", "jsonrpc.answered"]),
+    .breaks_too(&["jsonrpc.answered"]),
     stdio("lingers", "safety.exits-at-end-of-input", "the process goes on after the end of its input", Habit::Lingers)
         .legacy(),
     stdio(

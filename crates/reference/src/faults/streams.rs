@@ -27,7 +27,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     )
-    .breaks_too(&["logging.not-on-subscriptions", "logging.not-on-subscriptions", "logging.only-when-asked", "logging.only-when-asked", "subscriptions.id-carried", "subscriptions.id-carried", "task-extension.no-progress-on-subscription", "task-extension.no-progress-on-subscription"]),
+    .breaks_too(&["logging.not-on-subscriptions", "logging.only-when-asked", "subscriptions.id-carried", "task-extension.no-progress-on-subscription"]),
     stream(
         "stream-without-response",
         "http.stream-carries-response",
@@ -42,7 +42,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     )
-    .breaks_too(&["http.stream-primed", "http.stream-primed"])
+    .breaks_too(&["http.stream-primed"])
     .legacy(),
     stream(
         "stream-events-named",
@@ -50,7 +50,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "events are called `update`, not `message`",
         Http { event: Some(|_, event| replaced(&event, b"data: {", b"event: update\ndata: {").into()), ..HTTP },
     )
-    .breaks_too(&["subscriptions.acknowledged", "subscriptions.acknowledged"]),
+    .breaks_too(&["subscriptions.acknowledged"]),
     stream(
         "stream-not-primed",
         "http.stream-primed",
@@ -79,7 +79,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     )
-    .breaks_too(&["http.not-broadcast", "http.not-broadcast"])
+    .breaks_too(&["http.not-broadcast"])
     .legacy(),
     fault(
         "changes-on-call",
@@ -92,7 +92,7 @@ pub(super) const FAULTS: &[Fault] = &[
             reply
         }),
     )
-    .breaks_too(&["http.header-failure-answer", "http.header-failure-answer", "http.missing-capability-400", "http.missing-capability-400", "subscriptions.id-carried", "subscriptions.id-carried", "subscriptions.nothing-unasked", "subscriptions.nothing-unasked"])
+    .breaks_too(&["http.header-failure-answer", "http.missing-capability-400", "subscriptions.id-carried", "subscriptions.nothing-unasked"])
     .modern()
     .http(),
     stream(

@@ -18,7 +18,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "calls run as tasks, and the capability is not declared",
         Kind::Results("initialize", |answer| drop_member(&mut answer["result"]["capabilities"], "tasks")),
     )
-    .breaks_too(&["tasks.unsupported-ignored", "tasks.unsupported-ignored"]),
+    .breaks_too(&["tasks.unsupported-ignored"]),
     core(
         "task-optional",
         "tasks.required-enforced",
@@ -29,7 +29,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&["tasks.forbidden-refused", "tasks.forbidden-refused"]),
+    .breaks_too(&["tasks.forbidden-refused"]),
     core(
         "task-unsupported-refused",
         "tasks.unsupported-ignored",
@@ -39,8 +39,7 @@ pub(super) const FAULTS: &[Fault] = &[
                 *answer = error(asked, -32602, "Invalid params: a ping does not run as a task");
             }
         }),
-    )
-    .breaks_too(&["ping.served", "ping.served"]),
+    ),
     core(
         "task-id-as-suggested",
         "tasks.id-from-receiver",
@@ -52,12 +51,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&[
-        "tasks.ids-unique",
-        "tasks.ids-unique",
-        "tasks.notifications-related",
-        "tasks.notifications-related",
-    ]),
+    .breaks_too(&["tasks.ids-unique", "tasks.notifications-related"]),
     core(
         "task-id-twice",
         "tasks.ids-unique",
@@ -66,7 +60,7 @@ pub(super) const FAULTS: &[Fault] = &[
             rename(answer, "one-id-for-all-tasks-of-this-server");
         }),
     )
-    .breaks_too(&["tasks.notifications-related", "tasks.notifications-related"]),
+    .breaks_too(&["tasks.notifications-related"]),
     core(
         "task-id-counted",
         "tasks.ids-unguessable",
@@ -75,12 +69,7 @@ pub(super) const FAULTS: &[Fault] = &[
             rename(answer, COUNTED);
         }),
     )
-    .breaks_too(&[
-        "tasks.ids-unique",
-        "tasks.ids-unique",
-        "tasks.notifications-related",
-        "tasks.notifications-related",
-    ]),
+    .breaks_too(&["tasks.ids-unique", "tasks.notifications-related"]),
     core(
         "task-created-in-seconds",
         "tasks.timestamps",
@@ -162,21 +151,21 @@ pub(super) const FAULTS: &[Fault] = &[
         "the result of a task tells how the task stands, not what the call gave",
         Kind::Results("tasks/result", |answer| answer["result"] = json!({ "status": "completed" })),
     )
-    .breaks_too(&["tasks.result-related", "tasks.result-related"]),
+    .breaks_too(&["tasks.result-related"]),
     core(
         "task-error-changed",
         "tasks.result-error-same",
         "the result of a task that ended with an error is another error",
         Kind::Errors("tasks/result", |answer| answer["error"]["code"] = json!(-32000)),
     )
-    .breaks_too(&["tasks.unknown-refused", "tasks.unknown-refused"]),
+    .breaks_too(&["tasks.unknown-refused"]),
     core(
         "task-result-early",
         "tasks.result-blocks",
         "the result of a task is given before there is one",
         Kind::Handles(early),
     )
-    .breaks_too(&["tasks.result-error-same", "tasks.result-error-same"]),
+    .breaks_too(&["tasks.result-error-same"]),
     core(
         "tasks-listed-not",
         "tasks.listed",
@@ -194,16 +183,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&[
-        "shape.results",
-        "shape.results",
-        "tasks.terminal-is-final",
-        "tasks.terminal-is-final",
-        "tasks.timestamps",
-        "tasks.timestamps",
-        "tasks.unknown-refused",
-        "tasks.unknown-refused",
-    ]),
+    .breaks_too(&["shape.results", "tasks.terminal-is-final", "tasks.timestamps", "tasks.unknown-refused"]),
     core(
         "task-cancelled-later",
         "tasks.cancelled-in-answer",
@@ -240,12 +220,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "calls become tasks for clients that do not know of them",
         Kind::Hears(|heard| declare(heard, "tools/call")),
     )
-    .breaks_too(&[
-        "task-extension.failed-means-error",
-        "task-extension.failed-means-error",
-        "versioning.extension-fallback",
-        "versioning.extension-fallback",
-    ]),
+    .breaks_too(&["task-extension.failed-means-error", "versioning.extension-fallback"]),
     extension(
         "task-missing-method",
         "task-extension.missing-refused",
@@ -256,12 +231,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&[
-        "http.unknown-method-404",
-        "http.unknown-method-404",
-        "meta.missing-capability-refused",
-        "meta.missing-capability-refused",
-    ]),
+    .breaks_too(&["http.unknown-method-404", "meta.missing-capability-refused"]),
     extension(
         "task-complete",
         "task-extension.type-named",
@@ -272,14 +242,14 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&["shape.results", "shape.results"]),
+    .breaks_too(&["shape.results"]),
     extension(
         "task-type-everywhere",
         "task-extension.type-reserved",
         "whatever is said of a task is called `task`",
         Kind::Results("tasks/get", |answer| answer["result"]["resultType"] = json!("task")),
     )
-    .breaks_too(&["task-extension.answers-complete", "task-extension.answers-complete"]),
+    .breaks_too(&["task-extension.answers-complete"]),
     extension(
         "task-not-found",
         "task-extension.durable",
@@ -296,7 +266,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "the id of a task is a small number",
         Kind::Results("tools/call", |answer| rename(answer, COUNTED)),
     )
-    .breaks_too(&["task-extension.durable", "task-extension.durable"]),
+    .breaks_too(&["task-extension.durable"]),
     extension(
         "task-always-working",
         "task-extension.status-told",
@@ -319,7 +289,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&["shape.results", "shape.results"]),
+    .breaks_too(&["shape.results"]),
     extension(
         "task-result-bare",
         "task-extension.outcome-as-called",
@@ -354,12 +324,8 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&[
         "http.header-failure-answer",
-        "http.header-failure-answer",
-        "http.json-is-one-message",
         "http.json-is-one-message",
         "http.unknown-method-404",
-        "http.unknown-method-404",
-        "jsonrpc.result-xor-error",
         "jsonrpc.result-xor-error",
         "task-extension.acks-empty",
     ]),
@@ -387,14 +353,14 @@ pub(super) const FAULTS: &[Fault] = &[
             vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })]
         }),
     )
-    .breaks_too(&["http.stream-messages-relate", "http.stream-messages-relate"]),
+    .breaks_too(&["http.stream-messages-relate"]),
     extension(
         "task-unknown-broken",
         "task-extension.unknown-refused",
         "an unknown task is an internal error",
         Kind::Errors("tasks/get", |answer| answer["error"]["code"] = json!(-32603)),
     )
-    .breaks_too(&["task-extension.methods-need-capability", "task-extension.methods-need-capability"]),
+    .breaks_too(&["task-extension.methods-need-capability"]),
     extension(
         "task-for-anybody",
         "task-extension.methods-need-capability",

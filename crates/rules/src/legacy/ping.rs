@@ -83,7 +83,9 @@ fn served(view: &View<'_>) -> Verdict {
     // What the HTTP envelope was refused for (no session id, a foreign origin) says nothing about pings.
     let refused: Vec<u32> =
         view.exchanges().iter().filter(|x| x.status().is_some_and(|s| s >= 400)).map(|x| x.number).collect();
-    let answered = pings(view).filter(|c| c.response.is_some_and(|r| !refused.contains(&r.exchange)));
+    // One that asks to run as a task is the tasks' business.
+    let plain = |c: &Call<'_>| c.request.message.params().is_none_or(|params| params.get("task").is_none());
+    let answered = pings(view).filter(plain).filter(|c| c.response.is_some_and(|r| !refused.contains(&r.exchange)));
     Verdict::every(answered, UNSEEN, |call| match call.response {
         Some(r) if r.message.kind() == Kind::Error => Err(r.breach("/error", "the ping was answered with an error")),
         _ => Ok(()),
