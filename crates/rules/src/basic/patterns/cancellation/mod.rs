@@ -204,10 +204,10 @@ fn not_answered(view: &View<'_>) -> Verdict {
 }
 
 /// Progress notifications, by connection and token.
-struct Progress<'v>(BTreeMap<(u32, String), Vec<Said<'v>>>);
+pub(crate) struct Progress<'v>(BTreeMap<(u32, String), Vec<Said<'v>>>);
 
 impl<'v> Progress<'v> {
-    fn of(view: &View<'v>) -> Self {
+    pub(crate) fn of(view: &View<'v>) -> Self {
         let mut told: BTreeMap<(u32, String), Vec<Said<'v>>> = BTreeMap::new();
         for said in view.notifications("notifications/progress") {
             let Some(token) = said.message.params().and_then(|p| p.get("progressToken")) else { continue };
@@ -216,7 +216,8 @@ impl<'v> Progress<'v> {
         Self(told)
     }
 
-    fn on(&self, call: &Call<'v>) -> &[Said<'v>] {
+    /// What was told of a call.
+    pub(crate) fn on(&self, call: &Call<'v>) -> &[Said<'v>] {
         let token = call.request.message.params().and_then(|p| p.get("_meta")?.get("progressToken"));
         let told = token.and_then(|token| self.0.get(&(call.request.connection, canonical(token))));
         told.map_or(&[], Vec::as_slice)

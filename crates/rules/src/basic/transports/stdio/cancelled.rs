@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use wire::{Kind, RequestId};
 
+use crate::basic::patterns::cancellation::Progress;
 use crate::content::canonical;
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Said, View};
@@ -21,7 +22,7 @@ pub(super) fn silent(view: &View<'_>) -> Verdict {
     if cancelled.is_empty() {
         return Verdict::NotSeen(unseen.to_owned());
     }
-    let (reports, spans) = (Reports::of(view), Spans::of(view));
+    let (reports, spans) = (Progress::of(view), Spans::of(view));
     Verdict::of(cancelled.into_iter().filter_map(|(said, call)| word(view, (&reports, &spans), said, &call)), unseen)
 }
 
@@ -46,7 +47,7 @@ fn cancelled<'v>(view: &View<'v>) -> Vec<(Said<'v>, Call<'v>)> {
 /// The word on one cancellation, with the event that shows it; `None` where it shows nothing.
 fn word<'v>(
     view: &View<'v>,
-    (reports, spans): (&Reports<'v>, &Spans<'v>),
+    (reports, spans): (&Progress<'v>, &Spans<'v>),
     said: Said<'v>,
     call: &Call<'v>,
 ) -> Option<(usize, Kept)> {
@@ -92,24 +93,4 @@ fn substance(request: Said<'_>) -> Option<String> {
     let mut params = request.message.params()?.clone();
     params.as_object_mut()?.remove("_meta");
     Some(canonical(&params))
-}
-
-/// Progress notifications, by connection and token.
-struct Reports<'v>(BTreeMap<(u32, String), Vec<Said<'v>>>);
-
-impl<'v> Reports<'v> {
-    fn of(view: &View<'v>) -> Self {
-        let mut told: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for said in view.notifications("notifications/progress") {
-            let Some(token) = said.message.params().and_then(|p| p.get("progressToken")) else { continue };
-            told.entry((said.connection, canonical(token))).or_default().push(said);
-        }
-        Self(told)
-    }
-
-    fn on(&self, call: &Call<'v>) -> &[Said<'v>] {
-        let token = call.request.message.params().and_then(|p| p.get("_meta")?.get("progressToken"));
-        let told = token.and_then(|token| self.0.get(&(call.request.connection, canonical(token))));
-        told.map_or(&[], Vec::as_slice)
-    }
 }
