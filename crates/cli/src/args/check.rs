@@ -98,7 +98,7 @@ pub(crate) struct CheckArgs {
     /// Strain the server even where it is neither our child nor on loopback
     #[arg(long, help_heading = "What may be done")]
     pub(crate) intrusive: bool,
-    /// How many cases run side by side [default: 72]
+    /// How many cases run side by side per server [default: 72]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "What may be done")]
     pub(crate) jobs: Option<u16>,
     /// Draw arguments and the order of cases from this seed; 0 draws nothing

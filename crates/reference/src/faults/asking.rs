@@ -221,7 +221,7 @@ fn cancel_later(asked: &Asked, link: &Link, reply: Reply) -> Reply {
     Reply::later(async move {
         let answer = pending.await;
         tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(700)).await;
+            tokio::time::sleep(Duration::from_millis(300)).await;
             let _ = link.notify("notifications/cancelled", json!({ "requestId": 1, "reason": "A fault" }));
         });
         answer

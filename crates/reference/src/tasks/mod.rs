@@ -54,7 +54,7 @@ impl Default for Limits {
             in_all: 1024,
             ttl: Duration::from_mins(5),
             longest_ttl: Duration::from_hours(1),
-            poll_interval: Duration::from_millis(200),
+            poll_interval: Duration::from_millis(100),
             per_page: 10,
         }
     }

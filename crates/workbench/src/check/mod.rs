@@ -137,14 +137,21 @@ pub fn redactor(secrets: &Secrets) -> Redactor {
 pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError> {
     let redactor = redactor(&options.secrets);
     let by = Arc::new(options.selection.clone());
-    let jobs = u32::try_from(options.jobs.max(1)).unwrap_or(u32::MAX);
-    let permits = Arc::new(Semaphore::new(options.jobs.max(1)));
+    // So many per target: each is a server of its own, and only the built-in one comes as several.
+    let jobs = options.jobs.max(1).saturating_mul(options.targets.len().max(1)).min(Semaphore::MAX_PERMITS);
+    let permits = Arc::new(Semaphore::new(jobs));
+    let jobs = u32::try_from(jobs).unwrap_or(u32::MAX);
     let mut runs = tokio::task::JoinSet::new();
     let mut order = Vec::new();
     let mut introduced = None;
     let mut ran = Vec::new();
-    for address in &options.targets {
-        let found = match detect(address, &options.limits, Tap::new).await {
+    // Looked at side by side: the runs of the first would keep the others waiting.
+    let looking = options.targets.iter().map(|address| {
+        let (address, limits) = (address.clone(), options.limits.clone());
+        tokio::spawn(async move { detect(&address, &limits, Tap::new).await })
+    });
+    for (address, looked) in options.targets.iter().zip(looking.collect::<Vec<_>>()) {
+        let found = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) {
             Ok(found) => found,
             Err(error) => {
                 let shut_out = shut_out(&options, address, error, &redactor, &watch).await?;

@@ -27,7 +27,7 @@ pub struct Options {
     pub hints: Hints,
     /// Whether probes that strain a peer may run against one that is neither our child nor on loopback.
     pub intrusive: bool,
-    /// How many cases run side by side.
+    /// How many cases run side by side, for each target.
     pub jobs: usize,
     /// The seed of what is drawn: arguments made from schemas, and the order of side-by-side cases. 0 draws nothing.
     pub seed: u64,

@@ -421,6 +421,8 @@ impl Stage {
             if self.setting.silence.is_total() {
                 return;
             }
+            let rules: Vec<_> = case.doubtful().collect();
+            tracing::debug!(case = case.name, ?rules, "played once more, alone");
             let _alone = self.permits.acquire_many(self.jobs).await;
             let second = match case.probes.as_slice() {
                 [probe] if matches!(probe.access, Access::Fresh | Access::Bare) => self.played(probe).await,

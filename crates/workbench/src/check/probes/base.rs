@@ -63,7 +63,6 @@ pub(super) const UNKNOWN_NOTIFICATION: Probe = Probe::shared("unknown-notificati
 fn unknown_notification(case: &Case) -> Script<'_> {
     Box::pin(async move {
         case.notify("notifications/proofhouse/no-such-notification", json!({ "any": 1 })).await?;
-        case.quiet("after an unknown notification", Duration::from_millis(250)).await;
         case.request(harmless(case), json!({})).await?;
         Ok(())
     })
@@ -82,6 +81,16 @@ fn concurrent(case: &Case) -> Script<'_> {
             waiting.spawn(async move { connection.response(&RequestId::from(id), patience).await });
         }
         waiting.join_all().await;
+        Ok(())
+    })
+}
+
+pub(super) const LAST_WORDS: Probe = Probe::shared("last-words", last_words);
+
+/// Listens at the end, once for everything before: for what should have stopped, or should not have come at all.
+fn last_words(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        case.quiet("at the end", Duration::from_millis(300)).await;
         Ok(())
     })
 }

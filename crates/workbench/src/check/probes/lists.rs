@@ -1,7 +1,5 @@
 //! Lists, pages and what they name: resources; and logging.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use wire::Era;
 
@@ -142,7 +140,6 @@ fn logging(case: &Case) -> Script<'_> {
         for _ in 0..2 {
             log(case, json!({})).await?;
         }
-        case.quiet("at the lowest log level", Duration::from_millis(200)).await;
         Ok(())
     })
 }

@@ -149,6 +149,8 @@ pub(super) const STATELESS: Probe = Probe::bare("without-discovery", stateless).
 fn stateless(case: &Case) -> Script<'_> {
     Box::pin(async move {
         listen_first(case).await;
+        // What another case changes meanwhile would look like a list that depends on who asks.
+        let _turn = case.turn().await?;
         walk(case, false).await?;
         case.request("server/discover", json!({})).await?;
         case.beside(async |other| walk_on(case, other).await).await

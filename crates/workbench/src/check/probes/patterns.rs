@@ -14,7 +14,10 @@ use crate::check::hints::ToolCall;
 use crate::check::probe::{Probe, Script};
 
 /// A call that takes less cannot be cancelled for certain.
-const SLOW: Duration = Duration::from_millis(400);
+const SLOW: Duration = Duration::from_millis(300);
+
+/// How much longer than undisturbed a cancelled call may take to be answered all the same.
+const LATER: Duration = Duration::from_millis(400);
 
 pub(super) const PROGRESS: Probe = Probe::shared("progress", progress).needs("tools");
 
@@ -26,7 +29,6 @@ fn progress(case: &Case) -> Script<'_> {
         for token in [json!("progress-token"), json!(7100)] {
             tools::call(case, &name, &arguments, json!({ "progressToken": token })).await?;
         }
-        case.quiet("after progress", Duration::from_millis(200)).await;
         Ok(())
     })
 }
@@ -49,7 +51,6 @@ fn cancel_nothing(case: &Case) -> Script<'_> {
             case.notify("notifications/cancelled", params).await?;
             case.request(harmless(case), json!({})).await?;
         }
-        case.quiet("after cancelling nothing", Duration::from_millis(200)).await;
         Ok(())
     })
 }
@@ -121,7 +122,7 @@ async fn cancel_one(
     } else {
         case.notify("notifications/cancelled", json!({ "requestId": id, "reason": "probe" })).await?;
     }
-    case.quiet("after cancellation", span + SLOW).await;
+    case.quiet("after cancellation", span + LATER).await;
     // A result may have crossed the cancellation; an error is an answer to it.
     Ok(case.connection().wait_for(done, Duration::ZERO).await.is_none_or(|answer| answer.kind() == Kind::Error))
 }

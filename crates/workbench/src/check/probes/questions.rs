@@ -74,7 +74,7 @@ fn roots_changed(case: &Case) -> Script<'_> {
         for manner in [Manner::Wrong, Manner::Unable, Manner::Usual] {
             case.answer(manner);
             case.notify("notifications/roots/list_changed", json!({})).await?;
-            case.quiet("after changed roots", Duration::from_millis(100)).await;
+            case.connection().wait_for(is_question, Duration::from_millis(100)).await;
             case.request(harmless(case), json!({})).await?;
         }
         Ok(())
@@ -116,7 +116,7 @@ fn answers_in_turn(case: &Case) -> Script<'_> {
             return Err(Halt::Lacks("a tool that asks something"));
         }
         // Long enough for whoever takes back what was answered.
-        case.quiet("after the answers", Duration::from_millis(900)).await;
+        case.quiet("after the answers", Duration::from_millis(600)).await;
         case.request(harmless(case), json!({})).await?;
         Ok(())
     })

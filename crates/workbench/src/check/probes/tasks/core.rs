@@ -49,7 +49,7 @@ fn related(id: &Value) -> Value {
     json!({ "io.modelcontextprotocol/related-task": { "taskId": id } })
 }
 
-/// Plays each call plainly and as a task, then what belongs to no call.
+/// Plays each call plainly and as a task.
 fn tasks(case: &Case) -> Script<'_> {
     Box::pin(async move {
         // What a task says while nobody asks it comes on the server's own stream.
@@ -58,10 +58,25 @@ fn tasks(case: &Case) -> Script<'_> {
         for (number, call) in task_calls(case).iter().enumerate() {
             one(case, call, number).await?;
         }
+        case.quiet("after a task", Duration::from_millis(200)).await;
+        if let Some(ear) = ear {
+            ear.abort();
+        }
+        Ok(())
+    })
+}
+
+pub(in super::super) const SEVERAL: Probe = Probe { name: "several-tasks", script: several_tasks, ..TASKS };
+
+/// Two tasks at a time, then what belongs to no task.
+fn several_tasks(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let ear = if case.transport() == Transport::StreamableHttp { Some(open(case, None).await?) } else { None };
+        case.list("tools/list", "tools", PAGES).await?;
         several(case).await?;
         forbidden(case).await?;
         wrong(case).await?;
-        case.quiet("after a task", Duration::from_millis(200)).await;
+        case.quiet("after several tasks", Duration::from_millis(200)).await;
         if let Some(ear) = ear {
             ear.abort();
         }

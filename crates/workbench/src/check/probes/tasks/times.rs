@@ -13,11 +13,11 @@ use crate::check::probe::{Probe, Script};
 const FOREVER: u64 = (1 << 53) - 1;
 
 /// What is asked for, in milliseconds, and the longest that is waited for whatever a server makes of that.
-const SHORT: u64 = 800;
+const SHORT: u64 = 300;
 const LONGEST: u64 = 3000;
 
-/// How long after its time a task is looked at.
-const AFTER: Duration = Duration::from_millis(1300);
+/// How long after its time a task is looked at: it is given a second to go.
+const AFTER: Duration = Duration::from_millis(1050);
 
 pub(in super::super) const KEPT: Probe = Probe::fresh("tasks-kept", kept)
     .since(Revision::R2025_11_25)
