@@ -11,7 +11,7 @@ mod suite;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
@@ -80,9 +80,33 @@ pub(crate) fn run(args: &[String]) -> Verdict {
             Err(error) => complaints.push(format!("{revision}: the suite gave no results – {error:#}")),
         }
     }
-    complaints.extend(judge_official(&home, &proof, &served.url));
+    complaints.extend(judge_official(&home, &proof, served.url()));
     complaints.extend(served.complaint()?);
     Ok(tell(&home, &complaints))
+}
+
+/// The official suite, installed, for whoever wants it run.
+pub(crate) struct Suite {
+    home: Home,
+}
+
+impl Suite {
+    /// Installs it where it is not there yet.
+    pub(crate) fn installed() -> anyhow::Result<Self> {
+        let home = Home::new(&crate::root());
+        home.install_suite()?;
+        Ok(Self { home })
+    }
+
+    /// Our server with the official catalogue.
+    pub(crate) fn serve(&self, proof: &Path) -> anyhow::Result<Served> {
+        Served::start(&self.home, proof)
+    }
+
+    /// Has the suite judge it. What it finds is for others to say.
+    pub(crate) fn judge(&self, served: &Served, revision: &str) -> anyhow::Result<()> {
+        suite::run(&self.home, served, revision).map(|_| ())
+    }
 }
 
 /// Says what is wrong, and whether nothing is.

@@ -14,6 +14,7 @@ use super::answers::{Answering, Manner};
 use super::dice::Dice;
 use super::hints::Hints;
 use super::options::Calls;
+use super::resume::Rest;
 use super::silence::Silence;
 use super::starts::Start;
 use super::survey::Survey;
@@ -297,8 +298,14 @@ impl Case {
     }
 
     async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Halt> {
-        self.connection.send_with(outgoing).await?;
-        let reply = Reply(self.connection.response(&id, patience).await);
+        let exchange = self.connection.send_with(outgoing).await?;
+        let mut rest = Rest::default();
+        let reply = tokio::select! {
+            biased;
+            reply = self.connection.response(&id, patience) => Reply(reply),
+            never = rest.follow(&self.connection, &exchange, patience) => match never {},
+        };
+        rest.over().await;
         self.start.over();
         Ok(reply)
     }

@@ -15,6 +15,7 @@ pub mod options;
 mod probe;
 mod probes;
 mod recorded;
+mod resume;
 mod run;
 mod silence;
 mod starts;

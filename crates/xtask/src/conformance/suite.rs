@@ -18,9 +18,9 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// Our server with the official catalogue, for as long as this is held.
 #[derive(Debug)]
-pub(super) struct Served {
+pub(crate) struct Served {
     leash: Leash,
-    pub(super) url: String,
+    url: String,
     log: PathBuf,
 }
 
@@ -35,6 +35,11 @@ impl Served {
         let mut leash = Leash::start(&command, &[] as &[(&str, &str)], &output)?;
         wait_until_listening(&mut leash, port).with_context(|| format!("its output lies in {}", log.display()))?;
         Ok(Self { leash, url: format!("http://{address}/mcp"), log })
+    }
+
+    /// Where it serves MCP.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
 
     /// What is to be said of a server that did not last.

@@ -153,7 +153,8 @@ fn stream_carries_response(view: &View<'_>) -> Verdict {
         let carried =
             |request| x.response_to(request).is_some() || resumed.iter().any(|y| y.response_to(request).is_some());
         let ends = std::iter::once(x).chain(resumed.iter().copied()).all(Exchange::ended);
-        let untried = resumable(x) && resumed.is_empty();
+        // Where the last stream can be resumed and was not, nobody knows what would have come.
+        let untried = resumed.last().map_or(resumable(x), |last| last.is_stream() && resumable(last));
         if x.requests().all(carried) {
             witnesses.push(x.responses().last().map_or(x.event(), |r| r.event));
         } else if ends && !untried && !any_cancelled(view, x) && !expired(&all, x) {
