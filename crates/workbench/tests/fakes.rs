@@ -1,5 +1,6 @@
-//! Checks a small legacy server over HTTP that does what the reference server never does: it asks for credentials, and ends
-//! the stream that GET opens. So the probes that want such a server are seen to work.
+//! Checks a small legacy server over HTTP that does what the reference server never does: it asks for credentials, ends the
+//! stream that GET opens, and answers on a stream that its client has to come back for. So the probes that want such a
+//! server are seen to work.
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
@@ -19,12 +20,16 @@ use workbench::report::Outcome;
 const TOKEN: &str = "Bearer of-a-token";
 
 /// What the fake does.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Habits {
     /// Refuses requests without the token.
     asks: bool,
     /// Says when to come back before it ends a stream.
     says_when: bool,
+    /// Closes the stream of a ping's answer before the answer is there.
+    sends_away: bool,
+    /// Has the answer for whoever comes back.
+    keeps_word: bool,
 }
 
 /// A request: head and body.
@@ -63,9 +68,23 @@ fn result(asked: &Value) -> String {
     answer("200 OK", &json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }).to_string())
 }
 
+const BEGIN: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+
+/// The stream that ends before the answer, and the one that brings it, or does not. The id of the event is that of the
+/// request.
+async fn away(socket: &mut TcpStream, asked: &Value) {
+    let _ = socket.write_all(format!("{BEGIN}id: ping-{}\nretry: 100\ndata: \n\n", asked["id"]).as_bytes()).await;
+}
+
+async fn back(socket: &mut TcpStream, ping: &str, habits: Habits) {
+    let id: Value = serde_json::from_str(ping).unwrap();
+    let answer = json!({ "jsonrpc": "2.0", "id": id, "result": {} });
+    let rest = if habits.keeps_word { format!("id: 2\ndata: {answer}\n\n") } else { String::new() };
+    let _ = socket.write_all(format!("{BEGIN}{rest}").as_bytes()).await;
+}
+
 /// A stream that ends soon, and one that takes it up again and goes on for longer than anybody listens.
 async fn stream(socket: &mut TcpStream, head: &str, habits: Habits) {
-    let begin = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     let (events, rest) = if head.contains("\nlast-event-id: ") {
         let change =
             json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": 1 } });
@@ -74,7 +93,7 @@ async fn stream(socket: &mut TcpStream, head: &str, habits: Habits) {
         let when = if habits.says_when { "retry: 100\n\n" } else { "" };
         (format!("id: 1\ndata: \n\n{when}"), Duration::from_millis(50))
     };
-    let _ = socket.write_all(format!("{begin}{events}").as_bytes()).await;
+    let _ = socket.write_all(format!("{BEGIN}{events}").as_bytes()).await;
     tokio::time::sleep(rest).await;
 }
 
@@ -83,6 +102,10 @@ async fn serve(mut socket: TcpStream, habits: Habits) {
         let named = head.contains(&format!("authorization: {}", TOKEN.to_ascii_lowercase()));
         let text = if habits.asks && !named {
             answer("401 Unauthorized", "")
+        } else if let Some((_, ping)) = head.split_once("\nlast-event-id: ping-") {
+            return back(&mut socket, ping.lines().next().unwrap(), habits).await;
+        } else if habits.sends_away && asked["method"] == "ping" {
+            return away(&mut socket, &asked).await;
         } else if head.starts_with("get") {
             return stream(&mut socket, &head, habits).await;
         } else {
@@ -114,7 +137,10 @@ async fn outcomes(habits: Habits, rules: &[&str]) -> BTreeMap<&'static str, Outc
         intrusive: false,
         jobs: 4,
         seed: 0,
-        limits: Limits { request: Duration::from_secs(8), ..Limits::default() },
+        limits: Limits {
+            request: Duration::from_millis(if habits.sends_away { 500 } else { 8000 }),
+            ..Limits::default()
+        },
         keep: Keep::default(),
         secrets: Secrets::default(),
     };
@@ -124,14 +150,24 @@ async fn outcomes(habits: Habits, rules: &[&str]) -> BTreeMap<&'static str, Outc
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_asks_nobody_for_the_credentials_we_have_is_told_so() {
-    let of = async |asks| outcomes(Habits { asks, says_when: true }, &["http.authenticated"]).await;
+    let of =
+        async |asks| outcomes(Habits { asks, says_when: true, ..Habits::default() }, &["http.authenticated"]).await;
     assert_eq!(of(true).await["http.authenticated"], Outcome::Pass);
     assert_eq!(of(false).await["http.authenticated"], Outcome::Warn);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_listening_stream_that_ends_is_taken_up_again() {
-    let of = async |says_when| outcomes(Habits { asks: false, says_when }, &["http.retry-before-disconnect"]).await;
+    let of =
+        async |says_when| outcomes(Habits { says_when, ..Habits::default() }, &["http.retry-before-disconnect"]).await;
     assert_eq!(of(true).await["http.retry-before-disconnect"], Outcome::Pass);
     assert_eq!(of(false).await["http.retry-before-disconnect"], Outcome::Warn);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_whose_stream_the_server_closes_is_come_back_for() {
+    const RULES: [&str; 1] = ["http.stream-carries-response"];
+    let of = async |keeps_word| outcomes(Habits { sends_away: true, keeps_word, ..Habits::default() }, &RULES).await;
+    assert_eq!(of(true).await[RULES[0]], Outcome::Pass);
+    assert_eq!(of(false).await[RULES[0]], Outcome::Warn);
 }

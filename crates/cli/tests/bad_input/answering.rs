@@ -29,6 +29,14 @@ fn answers_nothing_but_the_greeting() {
 }
 
 #[test]
+fn answers_under_other_ids() {
+    let odd = r#"printf '{"jsonrpc":"2.0","id":"not-%s","result":{}}\n' "$id""#;
+    let script = server(&format!(r#"initialize) welcome '"tools":{{}}' ;; *) {odd} ;;"#));
+    let ran = check(&["--timeout", "1", "--", "sh", "-c", &script]).run();
+    was_cut_short(&ran, "under other ids");
+}
+
+#[test]
 fn dies_after_the_greeting() {
     let ran = check_script(&greeting(r#""tools":{}"#, "tools/list) exit 9 ;;")).run();
     was_cut_short(&ran, "the command ended (exit status: 9)");

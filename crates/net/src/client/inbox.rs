@@ -70,6 +70,11 @@ impl Inbox {
         self.state().messages.iter().map(|(message, _)| message.clone()).collect()
     }
 
+    /// How many messages came.
+    pub(crate) fn count(&self) -> usize {
+        self.state().messages.len()
+    }
+
     /// Takes the first message that is `wanted`, now or within `patience`.
     pub(crate) async fn wait(&self, wanted: impl Fn(&Message) -> bool, patience: Duration) -> Waited {
         let end = Instant::now() + patience;

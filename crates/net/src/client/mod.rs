@@ -296,6 +296,11 @@ impl Connection {
         self.0.channel.inbox.all()
     }
 
+    /// How many messages that is.
+    pub fn received_count(&self) -> usize {
+        self.0.channel.inbox.count()
+    }
+
     /// Whether it can bring no more messages: the peer ended it, or we stopped listening.
     pub(crate) fn is_over(&self) -> bool {
         self.0.channel.inbox.is_over()

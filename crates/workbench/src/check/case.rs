@@ -29,8 +29,17 @@ pub enum Halt {
     Lacks(&'static str),
     /// The peer has stopped answering: see [`Silence`].
     Silent,
+    /// It answers, but under ids that nobody asked with.
+    Unfit,
     /// More came than the limits let in.
     Flooded,
+}
+
+impl Halt {
+    /// Why nothing more is asked of a peer that is silent.
+    pub fn of(silence: &Silence) -> Self {
+        if silence.is_babble() { Self::Unfit } else { Self::Silent }
+    }
 }
 
 impl std::fmt::Display for Halt {
@@ -39,6 +48,7 @@ impl std::fmt::Display for Halt {
             Self::Gone(why) => write!(f, "the connection is gone: {why}"),
             Self::Lacks(what) => write!(f, "the peer lacks {what}"),
             Self::Silent => f.write_str("the peer has stopped answering"),
+            Self::Unfit => f.write_str("the peer answers under other ids than it is asked with"),
             Self::Flooded => f.write_str("the peer sends without end"),
         }
     }
@@ -279,10 +289,15 @@ impl Case {
     /// Sends something that carries the request `id` and waits for its answer.
     pub async fn ask(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Halt> {
         if self.setting.silence.is_total() {
-            return Err(Halt::Silent);
+            return Err(Halt::of(&self.setting.silence));
         }
-        let reply = self.put(id, outgoing, patience).await?;
+        let before = self.connection.received_count();
+        let reply = self.put(id.clone(), outgoing, patience).await?;
         self.setting.silence.heard(reply.0.is_some());
+        let stray = |message: &Message| message.kind().is_response() && message.id() != Some(&id);
+        if reply.0.is_none() && self.connection.received().iter().skip(before).any(stray) {
+            self.setting.silence.misheard();
+        }
         if reply.0.is_none() && self.connection.is_flooded() {
             self.setting.silence.fall();
             return Err(Halt::Flooded);

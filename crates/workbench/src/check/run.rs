@@ -171,7 +171,7 @@ pub async fn run(
         }
     };
     let probes = cases.iter().map(|case| case.probes.len()).sum();
-    let lost = lost.or(stage.setting.silence.is_total().then_some(Halt::Silent));
+    let lost = lost.or(stage.setting.silence.is_total().then(|| Halt::of(&stage.setting.silence)));
     let cut_short = lost.map(|halt| halt.to_string());
     Ran { setting: stage.setting, survey, cases, probes, elapsed: begun.elapsed(), cut_short }
 }

@@ -1,16 +1,26 @@
 //! Whether a peer has stopped answering. One that hangs must not cost a time-out for each of a hundred requests: after a
 //! few in a row, over all cases of a run, the run is over. Does not judge; that requests went unanswered is in the traces.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// So many requests in a row without an answer, and the peer counts as silent. Single ones go unanswered for a reason.
 const ENOUGH: u32 = 6;
 
 /// How many requests of a run went unanswered since the last answer. Greetings do not count: every new child greets.
 #[derive(Debug, Default)]
-pub struct Silence(AtomicU32);
+pub struct Silence(AtomicU32, AtomicBool);
 
 impl Silence {
+    /// While a request waited in vain, answers came under ids that nobody asked with.
+    pub fn misheard(&self) {
+        self.1.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the silent peer says something, if nothing that fits.
+    pub fn is_babble(&self) -> bool {
+        self.1.load(Ordering::Relaxed)
+    }
+
     /// A request was answered, or was not.
     pub fn heard(&self, answered: bool) {
         if answered {

@@ -98,7 +98,7 @@ fn last_words(case: &Case) -> Script<'_> {
 /// A request that the server must refuse does not end the case; only a lost connection does.
 pub(super) fn survived(outcome: Result<impl Sized, Halt>) -> Result<(), Halt> {
     match outcome {
-        Err(halt @ (Halt::Gone(_) | Halt::Silent | Halt::Flooded)) => Err(halt),
+        Err(halt @ (Halt::Gone(_) | Halt::Silent | Halt::Unfit | Halt::Flooded)) => Err(halt),
         _ => Ok(()),
     }
 }
