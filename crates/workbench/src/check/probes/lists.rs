@@ -7,6 +7,7 @@ use super::prompts::{Likely, likely};
 use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
 use crate::check::survey::PAGES;
+use crate::check::turns::Turn;
 
 /// How many items of a list are read.
 const ITEMS: usize = 6;
@@ -18,6 +19,17 @@ const LISTS: [(&str, &str, &str); 4] = [
     ("resources/templates/list", "resourceTemplates", "resources"),
     ("prompts/list", "prompts", "prompts"),
 ];
+
+/// Makes sure that the whole list is known as it is now, and that no other case changes it until the turn is dropped: what is
+/// on no list can only then be told to be unknown.
+pub(super) async fn settled(case: &Case, method: &str, member: &str) -> Result<Turn, Halt> {
+    let turn = case.turn().await?;
+    let changed = format!("notifications/{member}/list_changed");
+    if case.connection().received().iter().any(|message| message.method() == Some(&changed)) {
+        case.list(method, member, PAGES).await?;
+    }
+    Ok(turn)
+}
 
 pub(super) const AGAIN: Probe = Probe::shared("lists-again", again);
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::lists::settled;
 use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
 
@@ -30,7 +31,9 @@ fn prompts(case: &Case) -> Script<'_> {
             let arguments = made(case, name, prompt).await?;
             case.request("prompts/get", json!({ "name": name, "arguments": arguments })).await?;
         }
+        let turn = settled(case, "prompts/list", "prompts").await?;
         case.request("prompts/get", json!({ "name": "proof-no-such-prompt" })).await?;
+        drop(turn);
         case.request("prompts/get", json!({})).await?;
         let demanding = case.survey().prompts.iter().find(|prompt| arguments(prompt).any(is_required));
         if let Some(name) = demanding.and_then(|prompt| text(prompt, "name")) {
@@ -128,6 +131,7 @@ fn completion(case: &Case) -> Script<'_> {
         }
         if declared {
             let argument = json!({ "name": "x", "value": "" });
+            let _turn = settled(case, "prompts/list", "prompts").await?;
             let unknown = json!({ "type": "ref/prompt", "name": "proof-no-such-prompt" });
             case.request("completion/complete", json!({ "ref": unknown, "argument": argument })).await?;
             case.request("completion/complete", json!({ "argument": argument })).await?;

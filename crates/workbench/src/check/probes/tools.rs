@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use wire::Revision;
 
+use super::lists::settled;
 use crate::check::case::{Case, Halt, Reply};
 use crate::check::probe::{Probe, Script};
 use crate::check::{answers, arguments};
@@ -120,6 +121,7 @@ pub(super) const UNKNOWN: Probe = Probe::shared("tools-unknown", unknown).needs(
 /// Tools that do not exist, no tool at all, and the name of one in other letter case.
 fn unknown(case: &Case) -> Script<'_> {
     Box::pin(async move {
+        let _turn = settled(case, "tools/list", "tools").await?;
         case.request("tools/call", json!({ "name": "proof-no-such-tool", "arguments": {} })).await?;
         case.request("tools/call", json!({ "arguments": {} })).await?;
         // Only of tools that may be called: a server may take the one name for the other.
