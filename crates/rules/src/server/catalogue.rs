@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::listing::{List, items, walks};
-use crate::view::View;
+use super::listing::{List, Walk, items, walks};
+use crate::view::{Call, View};
 
 /// Everything that the pages of a list say.
 pub(crate) struct Catalogue<'v> {
     /// Each key with its item; `None` where pages say different things of it.
     definitions: BTreeMap<&'v str, Option<&'v Value>>,
-    /// Whether the list was read to its end, and no change was announced after that reading began.
-    whole: bool,
+    /// Every reading of the whole list: the events at which it began and ended.
+    readings: Vec<(usize, usize)>,
+    /// The events at which a change was announced, in their order.
+    changes: Vec<usize>,
 }
 
 impl<'v> Catalogue<'v> {
@@ -24,16 +26,25 @@ impl<'v> Catalogue<'v> {
             let known = definitions.entry(key).or_insert(Some(item.value));
             *known = known.filter(|first| *first == item.value);
         }
-        let changed = view.notifications(list.changed).last().map_or(0, |said| said.event);
-        let fresh = |page: &super::listing::Page<'_>| page.request.event > changed;
-        let whole = walks(view, list).iter().any(|walk| walk.first().is_some_and(fresh));
-        Self { definitions, whole }
+        let changes = view.notifications(list.changed).map(|said| said.event).collect();
+        let span = |walk: &Walk<'_>| Some((walk.first()?.request.event, walk.last()?.response.event));
+        let readings = walks(view, list).iter().filter_map(span).collect();
+        Self { definitions, readings, changes }
     }
 
-    /// Whether the list surely lacks `key`: it was read to its end, no page of the trace has it, and no change was
-    /// announced after that.
-    pub(crate) fn surely_lacks(&self, key: &str) -> bool {
-        self.whole && !self.definitions.contains_key(key)
+    /// Whether the list surely lacked `key` when `call` was made: no page of the trace has it, and the list was read to its
+    /// end, before or after, with no change announced between that and the call.
+    pub(crate) fn surely_lacks(&self, key: &str, call: &Call<'_>) -> bool {
+        !self.definitions.contains_key(key) && self.is_known_at(call)
+    }
+
+    fn is_known_at(&self, call: &Call<'_>) -> bool {
+        let (asked, answered) = (call.request.event, call.response.map_or(call.request.event, |said| said.event));
+        self.readings.iter().any(|&(begun, ended)| {
+            let (first, last) = (begun.min(asked), ended.max(answered));
+            let next = self.changes.partition_point(|&change| change < first);
+            self.changes.get(next).is_none_or(|&change| change > last)
+        })
     }
 
     /// The item of that key, if every page that has it says the same of it.

@@ -80,7 +80,7 @@ fn coded(call: &Call<'_>) -> Option<(usize, Kept)> {
 /// Prompts may exist that are not listed: only what was refused, or answered with no message, is judged.
 fn unknown(view: &View<'_>) -> Verdict {
     let prompts = Catalogue::of(view, &PROMPTS);
-    let unknown = asked(view).into_iter().filter(|(_, name)| prompts.surely_lacks(name));
+    let unknown = asked(view).into_iter().filter(|(call, name)| prompts.surely_lacks(name, call));
     let judged = unknown.filter_map(|(call, _)| {
         let messages = call.result().and_then(|r| r.get("messages")).and_then(Value::as_array);
         match (call.response, messages) {

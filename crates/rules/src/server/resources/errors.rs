@@ -59,7 +59,7 @@ fn missing<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     let surely = asked.filter(|call| {
         let Some(uri) = uri(call) else { return false };
         let named = || elsewhere.iter().any(|said| said.message.text().contains(uri));
-        *judged.entry(uri).or_insert_with(|| resources.surely_lacks(uri) && !fits(uri) && !named())
+        resources.surely_lacks(uri, call) && *judged.entry(uri).or_insert_with(|| !fits(uri) && !named())
     });
     surely.collect()
 }

@@ -82,7 +82,7 @@ fn name<'v>(call: &Call<'v>) -> Option<&'v str> {
 /// Calls under names that no list has.
 fn unknown<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     let tools = Catalogue::of(view, &TOOLS);
-    let missing = |call: &Call<'_>| name(call).is_some_and(|name| tools.surely_lacks(name));
+    let missing = |call: &Call<'_>| name(call).is_some_and(|name| tools.surely_lacks(name, call));
     view.calls("tools/call").filter(|call| view.is_weighed(call) && missing(call)).collect()
 }
 

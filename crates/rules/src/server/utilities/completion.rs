@@ -171,7 +171,7 @@ fn unknown_prompt(view: &View<'_>) -> Verdict {
     let unknown = calls(view).into_iter().filter(|call| {
         let name = call.request.message.params().and_then(|p| p.get("ref")?.get("name")?.as_str());
         let kind = call.request.message.params().and_then(|p| p.get("ref")?.get("type")?.as_str());
-        let missing = |name: &str| prompts.surely_lacks(name);
+        let missing = |name: &str| prompts.surely_lacks(name, call);
         lacking(call).is_none() && kind == Some("ref/prompt") && name.is_some_and(missing)
     });
     // Values prove a prompt that is not listed: nothing forbids those.
