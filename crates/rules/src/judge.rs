@@ -1,7 +1,7 @@
 //! From rules and a trace to verdicts: what applies is decided here, once, so that judges need not ask.
 
 use wire::trace::Trace;
-use wire::{Party, Revision};
+use wire::{Party, Revision, method};
 
 use crate::rule::{Judging, Role, Rule};
 use crate::verdict::Verdict;
@@ -26,7 +26,10 @@ pub fn judge(rule: &Rule, view: &View<'_>) -> Verdict {
         return why;
     }
     match rule.judging() {
-        Judging::Judge(judge) => judge(view),
+        Judging::Judge(judge) => match judge(view) {
+            Verdict::NotSeen(why) => moot(rule, view).unwrap_or(Verdict::NotSeen(why)),
+            verdict => verdict,
+        },
         Judging::Unobservable(why) => Verdict::NotApplicable(format!("cannot be observed: {why}")),
         Judging::Declared => Verdict::NotApplicable("clients are not judged yet".to_owned()),
     }
@@ -55,4 +58,14 @@ fn beside_the_point(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
         Some(_) if view.capability(capability).is_none() => not(format!("the server does not declare `{capability}`")),
         Some(_) => None,
     }
+}
+
+/// Why there was nothing to see: the server declared, as often as it was asked, none of what the rule is about. Where it
+/// was not asked, or the revision knows no such capability, that says nothing.
+fn moot(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
+    let told = view.subject() == Party::Server && view.server_capabilities().is_some();
+    let exists = |path: &str| method::capability_since(path).is_none_or(|since| view.revision().at_least(since));
+    let absent = |path: &&str| exists(path) && !view.declares_ever(path);
+    let names = rule.subject_matter().filter(|_| told && rule.about.iter().all(absent))?;
+    Some(Verdict::NotApplicable(format!("the server does not declare {names}")))
 }

@@ -148,6 +148,9 @@ pub struct Rule {
     pub transports: &'static [Transport],
     /// The capability (dotted path) the judged party must have declared for it to apply.
     pub needs: Option<&'static str>,
+    /// The capabilities (dotted paths) without all of which its subject does not come up, at the revisions that have them:
+    /// what is seen of a server that declared none of them is judged all the same, and that nothing is seen is no gap.
+    pub about: &'static [&'static str],
     /// Whether the verdict may depend on timing: such a finding is tried once more, alone, before it is reported.
     pub timed: bool,
     /// How the verdict is reached, in a sentence or two.
@@ -166,6 +169,7 @@ impl Rule {
             role,
             transports: &[],
             needs: None,
+            about: &[],
             timed: false,
             how: "",
             mend: "",
@@ -209,6 +213,13 @@ impl Rule {
     /// Restricts the rule to peers that declared a capability, as a dotted path: `tools`, `resources.subscribe`.
     pub const fn needs(mut self, capability: &'static str) -> Self {
         self.needs = Some(capability);
+        self
+    }
+
+    /// Says that its subject comes up only with servers that declared one of these capabilities. A server that shows it
+    /// without having declared any is judged like others: unlike [`Rule::needs`], this hides no breach.
+    pub const fn about(mut self, capabilities: &'static [&'static str]) -> Self {
+        self.about = capabilities;
         self
     }
 
@@ -279,6 +290,18 @@ impl Rule {
     /// Whether it can apply over `transport`.
     pub fn runs_on(&self, transport: Transport) -> bool {
         self.transports.is_empty() || self.transports.contains(&transport)
+    }
+
+    /// Whether the verdict may depend on what the judged party declared.
+    pub const fn asks_for_capability(&self) -> bool {
+        self.needs.is_some() || !self.about.is_empty()
+    }
+
+    /// What it is about, in words: `` `tools`, `prompts` or `resources` ``; `None` where nothing need be declared for it.
+    pub fn subject_matter(&self) -> Option<String> {
+        let (last, others) = self.about.split_last()?;
+        let others = others.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+        Some(if others.is_empty() { format!("`{last}`") } else { format!("{others} or `{last}`") })
     }
 
     /// Whether it is a safety rule.

@@ -157,7 +157,8 @@ pub struct View<'v> {
     numbers: BTreeMap<u32, usize>,
     /// Those with the MCP endpoint.
     endpoint: Vec<usize>,
-    server_capabilities: Option<&'v Value>,
+    /// What the server declared, each time it was asked.
+    declarations: Vec<&'v Value>,
     discovered: Option<BTreeSet<&'v str>>,
     modern_only: Option<bool>,
     index: Index<'v>,
@@ -178,7 +179,7 @@ impl<'v> View<'v> {
             exchanges: Vec::new(),
             numbers: BTreeMap::new(),
             endpoint: Vec::new(),
-            server_capabilities: None,
+            declarations: Vec::new(),
             discovered: None,
             modern_only: None,
             index: Index::default(),
@@ -188,7 +189,7 @@ impl<'v> View<'v> {
         view.questions = view.answers.iter().map(|(&request, &answer)| (answer, request)).collect();
         view.handshakes = view.shaken();
         view.gather();
-        view.server_capabilities = view.declaration();
+        view.declarations = view.told();
         view.discovered = view.discover();
         view.modern_only = view.is_modern_only();
         view.index = Index::of(&view);
@@ -414,19 +415,25 @@ impl<'v> View<'v> {
     }
 
     /// The server's capabilities as first declared: the result of `initialize` or of `server/discover`.
-    pub const fn server_capabilities(&self) -> Option<&'v Value> {
-        self.server_capabilities
+    pub fn server_capabilities(&self) -> Option<&'v Value> {
+        self.declarations.first().copied()
     }
 
-    fn declaration(&self) -> Option<&'v Value> {
+    fn told(&self) -> Vec<&'v Value> {
         self.calls_by(Party::Client)
             .filter(|c| c.request.is("initialize") || c.request.is("server/discover"))
-            .find_map(|c| c.result()?.get("capabilities"))
+            .filter_map(|c| c.result()?.get("capabilities"))
+            .collect()
     }
 
     /// A server capability by dotted path: `resources.subscribe`. `false` counts as not declared.
     pub fn capability(&self, path: &str) -> Option<&'v Value> {
         declared(self.server_capabilities()?, path)
+    }
+
+    /// Whether the server declared a capability any time it was asked: what it declares may depend on the client.
+    pub fn declares_ever(&self, path: &str) -> bool {
+        self.declarations.iter().any(|capabilities| declared(capabilities, path).is_some())
     }
 }
 

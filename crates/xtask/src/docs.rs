@@ -146,6 +146,9 @@ fn one(out: &mut String, rule: &Rule) {
     if let Some(capability) = rule.needs {
         let _ = write!(scope, ", where `{capability}` is declared");
     }
+    if let Some(names) = rule.subject_matter() {
+        let _ = write!(scope, ", where {names} is declared, or shows undeclared");
+    }
     let _ = writeln!(out, "{scope}.\n");
     match rule.judging() {
         Judging::Judge(_) => _ = writeln!(out, "*Judged:* {}\n\n*To mend:* {}", rule.how, rule.mend),

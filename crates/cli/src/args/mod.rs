@@ -80,6 +80,9 @@ pub(crate) struct ServeArgs {
     /// Listen for Streamable HTTP at http://ADDR/mcp; port 0 picks a free one
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<SocketAddr>,
+    /// Serve Streamable HTTP at this path instead of /mcp
+    #[arg(long, default_value = "/mcp", requires = "http", value_parser = endpoint)]
+    pub(crate) path: String,
     /// Serve the old HTTP+SSE (2024-11-05) at http://ADDR/sse too
     #[arg(long, requires = "http")]
     pub(crate) sse: bool,
@@ -106,6 +109,16 @@ pub(crate) struct ServeArgs {
     pub(crate) resources: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) faults: faults::FaultArgs,
+}
+
+/// A path that requests can name as it is, and that nothing else is served at.
+fn endpoint(path: &str) -> Result<String, &'static str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:@/".contains(c);
+    if !path.starts_with('/') || !path.chars().all(plain) {
+        return Err("a path begins with / and holds no query, space or percent sign; try: /some/deep/mcp");
+    }
+    let taken = ["/sse", "/messages", "/ws"].contains(&path) || path.starts_with("/.well-known/");
+    if taken { Err("something else may be served there; try: /some/deep/mcp") } else { Ok(path.to_owned()) }
 }
 
 /// A catalogue that is built in, or one in a file.

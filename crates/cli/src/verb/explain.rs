@@ -49,7 +49,7 @@ fn one(rule: &Rule) -> String {
     };
     let _ = writeln!(out, "{}  ({who})\n", rule.id);
     says(&mut out, rule);
-    if !rule.transports.is_empty() || rule.needs.is_some() {
+    if !rule.transports.is_empty() || rule.asks_for_capability() {
         out.push('\n');
     }
     if !rule.transports.is_empty() {
@@ -58,6 +58,9 @@ fn one(rule: &Rule) -> String {
     }
     if let Some(capability) = rule.needs {
         wrap(&mut out, 0, &format!("Applies to servers that declare `{capability}`."));
+    }
+    if let Some(names) = rule.subject_matter() {
+        wrap(&mut out, 0, &format!("Applies to servers that declare {names}, or show it undeclared."));
     }
     match rule.judging() {
         Judging::Judge(_) => {

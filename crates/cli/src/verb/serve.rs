@@ -69,7 +69,8 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
     let beside = Beside { sse: args.sse, websocket: args.ws };
     let limits = http::Limits { idle: Duration::from_secs(args.idle.into()), ..http::Limits::default() };
     let bearer = args.bearer_env.as_deref().map(bearer).transpose()?;
-    let http = http::Options { beside, strict: args.strict, bearer, limits, ..http::Options::default() };
+    let path = args.path.clone();
+    let http = http::Options { path, beside, strict: args.strict, bearer, limits, ..http::Options::default() };
     let faults = args.faults.meaning()?;
     let folder = args.resources.as_deref().map(folder).transpose()?.map(Arc::new);
     let usual = Options { http, faults, folder, ..Options::default() };
@@ -140,7 +141,7 @@ fn unlistenable(address: SocketAddr, error: &std::io::Error) -> Exit {
 
 /// Says where everything is. Alone, stdio needs no saying: whoever started us knows, and may show our stderr to somebody.
 fn announce(args: &ServeArgs, address: SocketAddr) {
-    tell(format_args!("serving http://{address}/mcp (Streamable HTTP; Ctrl-C ends it)"));
+    tell(format_args!("serving http://{address}{} (Streamable HTTP; Ctrl-C ends it)", args.path));
     if args.bearer_env.is_some() {
         tell("demanding a bearer token of every request");
     }

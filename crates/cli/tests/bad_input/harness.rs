@@ -39,7 +39,7 @@ pub(crate) fn proof(arguments: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.env("CI", "1").env_remove("RUST_LOG");
-    Run { command, mark: fresh_mark() }
+    Run { command, mark: fresh_mark(), patience: PATIENCE }
 }
 
 /// A word that no other run has.
@@ -52,6 +52,7 @@ fn fresh_mark() -> String {
 pub(crate) struct Run {
     command: Command,
     mark: String,
+    patience: Duration,
 }
 
 impl Run {
@@ -65,6 +66,12 @@ impl Run {
         self
     }
 
+    /// Gives it so long instead.
+    pub(crate) fn patiently(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// Runs to the end.
     pub(crate) fn run(self) -> Ran {
         self.start().end()
@@ -75,7 +82,7 @@ impl Run {
         let mut child = self.command.spawn().expect("the binary starts");
         let stdout = collect(child.stdout.take());
         let stderr = collect(child.stderr.take());
-        Running { child, mark: self.mark, begun: Instant::now(), peak_kib: 0, stdout, stderr }
+        Running { child, mark: self.mark, patience: self.patience, begun: Instant::now(), peak_kib: 0, stdout, stderr }
     }
 }
 
@@ -83,6 +90,7 @@ impl Run {
 pub(crate) struct Running {
     child: Child,
     mark: String,
+    patience: Duration,
     begun: Instant,
     peak_kib: u64,
     stdout: JoinHandle<Vec<u8>>,
@@ -113,10 +121,10 @@ impl Running {
             if let Some(status) = self.child.try_wait().expect("the binary can be waited for") {
                 break status;
             }
-            if self.begun.elapsed() > PATIENCE {
+            if self.begun.elapsed() > self.patience {
                 self.child.kill().expect("the binary can be killed");
                 let left = kill_marked(&self.mark);
-                panic!("still running after {PATIENCE:?}, with {left:?}; stderr: {}", text(self.stderr));
+                panic!("still running after {:?}, with {left:?}; stderr: {}", self.patience, text(self.stderr));
             }
             thread::sleep(Duration::from_millis(5));
         };

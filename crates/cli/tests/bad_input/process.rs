@@ -63,6 +63,15 @@ fn exits_at_once_with_an_error() {
 }
 
 #[test]
+fn exits_with_an_error_and_advice() {
+    let script = "echo error: no key given >&2; echo '  at main' >&2; echo '  try: KEY=…' >&2; echo >&2; exit 2";
+    let ran = check_script(script).run();
+    ran.found_no_answer(&["before it answered: error: no key given\n"]).within(8);
+    let ran = check_script("echo '  only this' >&2; exit 2").run();
+    ran.found_no_answer(&["before it answered: only this\n"]).within(8);
+}
+
+#[test]
 fn is_killed_by_a_signal() {
     check_script("kill -SEGV $$").run().found_no_answer(&["by signal 11"]).within(8);
 }

@@ -229,7 +229,10 @@ impl OpenError {
             Self::Exited { signal: Some(signal), .. } => format!("by signal {signal}"),
             _ => "by itself".to_owned(),
         };
-        let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing on stderr");
+        // What is indented goes on with what stands above it: advice, or where in the code it happened.
+        let told = || stderr.lines().rev().filter(|line| !line.trim().is_empty());
+        let begins = told().find(|line| !line.starts_with(char::is_whitespace));
+        let last = begins.or_else(|| told().next()).unwrap_or("nothing on stderr");
         format!("the command ended {how} before it answered: {}", snippet(last, SNIPPET))
     }
 }

@@ -39,11 +39,13 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(lists_agree),
     server("versioning.extension-ids")
         .says(R2026_07_28, EXTENSIONS, "The identifier of an extension MUST follow the rules for `_meta` keys and have a prefix.")
+        .about(&["extensions"])
         .how("Looks at the keys of `capabilities.extensions`.")
         .mend("Name the extension `reverse.dns.name/extension`.")
         .judge(extension_ids),
     server("versioning.extension-fallback")
         .says(R2026_07_28, EXTENSIONS, "Where the client does not support an extension, the server MUST keep to the core protocol or refuse.")
+        .about(&["extensions"])
         .how("Looks for results of an extension's type in answer to requests that declare no extension.")
         .mend("Look at `clientCapabilities.extensions` of the request before using what an extension defines.")
         .judge(extension_fallback),

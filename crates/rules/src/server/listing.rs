@@ -26,6 +26,10 @@ pub(crate) struct List {
     pub filter: &'static str,
 }
 
+/// What a server may offer, by capability: one that declares none of these has no list, and serves nothing for which it
+/// could ask the client for input.
+pub(crate) const OFFERS: &[&str] = &["tools", "prompts", "resources"];
+
 /// `tools/list`
 pub(crate) const TOOLS: List = List {
     method: "tools/list",

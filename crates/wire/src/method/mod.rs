@@ -114,6 +114,11 @@ pub fn find(name: &str, revision: Revision) -> Option<&'static Method> {
     METHODS.iter().find(|method| method.name == name && method.is_at(revision))
 }
 
+/// The first revision that has the capability at `path`, where a method of the table depends on it.
+pub fn capability_since(path: &str) -> Option<Revision> {
+    METHODS.iter().filter_map(|method| method.capability).filter(|c| c.path == path).map(|c| c.since).min()
+}
+
 /// Whether any revision has the method `name`.
 pub fn known_ever(name: &str) -> bool {
     METHODS.iter().any(|method| method.name == name)
@@ -130,7 +135,7 @@ pub fn removed_at(name: &str, revision: Revision) -> Option<Revision> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::revision::{R2024_11_05, R2025_06_18, R2025_11_25, R2026_07_28};
+    use crate::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 
     #[test]
     fn a_name_has_at_most_one_row_in_a_revision() {
@@ -164,6 +169,9 @@ mod tests {
         let complete = |revision| find("completion/complete", revision).and_then(|m| m.capability_at(revision));
         assert_eq!(complete(R2024_11_05), None);
         assert_eq!(complete(R2025_06_18), Some((End::Receiver, "completions")));
+        assert_eq!(capability_since("completions"), Some(R2025_03_26));
+        assert_eq!(capability_since("tools"), Some(R2024_11_05));
+        assert_eq!(capability_since("no.such"), None);
         let call = find("tools/call", R2025_11_25).unwrap();
         assert_eq!(call.instead_at(R2025_06_18), None);
         assert_eq!(call.instead_at(R2025_11_25), Some("CreateTaskResult"));

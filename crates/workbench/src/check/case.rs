@@ -1,7 +1,7 @@
 //! What a probe holds: a connection to the peer, what was learnt of it, and the tap that writes the trace.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use net::Tap;
@@ -130,6 +130,8 @@ pub struct Case {
     answering: Answering,
     /// Held until the peer has answered once.
     start: Start,
+    /// Whether the peer has answered on this connection.
+    heard: AtomicBool,
 }
 
 impl Case {
@@ -150,7 +152,7 @@ impl Case {
         let start = Start::leave(setting.transport).await;
         let connection = Connection::open(&setting.address, setting.revision, &tap, &setting.limits).await?;
         let answering = Answering::start(connection.clone());
-        Ok(Self { setting, survey, tap, ids, connection, answering, start })
+        Ok(Self { setting, survey, tap, ids, connection, answering, start, heard: AtomicBool::new(false) })
     }
 
     /// Plays `script` on another connection to the same peer, in the same trace, on which nothing has been said, and ends
@@ -314,6 +316,7 @@ impl Case {
 
     async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Halt> {
         let exchange = self.connection.send_with(outgoing).await?;
+        let patience = patience + self.still_starting();
         let mut rest = Rest::default();
         let reply = tokio::select! {
             biased;
@@ -321,8 +324,19 @@ impl Case {
             never = rest.follow(&self.connection, &exchange, patience) => match never {},
         };
         rest.over().await;
+        if reply.0.is_some() {
+            self.heard.store(true, Ordering::Relaxed);
+            self.start.heard(self.survey.start);
+        }
         self.start.over();
         Ok(reply)
+    }
+
+    /// How much longer than others the first answer on this connection may take: what a child is asked while it starts, it
+    /// reads when it has started.
+    fn still_starting(&self) -> Duration {
+        let starts = self.transport() == Transport::Stdio && !self.heard.load(Ordering::Relaxed);
+        if starts { self.survey.start * 2 } else { Duration::ZERO }
     }
 
     /// Sends a notification.

@@ -1,5 +1,8 @@
 //! From the verdicts of many cases to one finding per rule and run.
 
+#[cfg(test)]
+mod tests;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -49,6 +52,10 @@ impl<'s> Sources<'s> {
         for case in self.cases {
             let found = case.verdicts.iter().find(|(r, _)| r.id == rule.id);
             verdicts.extend(found.map(|(_, verdict)| (case, verdict)));
+        }
+        // Where the server did not say what it can do, that nothing was seen says less than where it did.
+        if rule.asks_for_capability() && verdicts.iter().any(|(case, _)| case.declared) {
+            verdicts.retain(|(case, verdict)| case.declared || !matches!(verdict, Verdict::NotSeen(_)));
         }
         verdicts.sort_by_key(|(_, verdict)| std::cmp::Reverse(verdict.weight()));
         verdicts

@@ -29,6 +29,8 @@ pub struct Judged {
     completed: usize,
     /// The number under which its trace was handed out.
     number: usize,
+    /// Whether the server said here what it can do.
+    pub declared: bool,
     /// The frames that the verdicts name, by their place in the trace.
     pub quoted: BTreeMap<usize, Frame>,
     /// What each selected rule makes of it.
@@ -51,7 +53,8 @@ impl Judged {
         let verdicts: Vec<_> = selected.map(|rule| (rule, brief(judge(rule, &view)))).collect();
         let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
         let quoted = quoted.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect();
-        Self { name, completed: probes.len(), probes, number: 0, quoted, verdicts }
+        let declared = view.server_capabilities().is_some();
+        Self { name, completed: probes.len(), probes, number: 0, declared, quoted, verdicts }
     }
 
     /// Takes back what is no breach at one of `others`: the peer may speak that revision as well as the one it was judged at.

@@ -8,6 +8,7 @@ use wire::revision::R2026_07_28;
 
 use crate::content::canonical;
 use crate::rule::{Rule, at, server};
+use crate::server::listing::OFFERS;
 use crate::verdict::Verdict;
 use crate::view::{Call, Said, View};
 
@@ -20,6 +21,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(first_request_served),
     server("stateless.connection-not-required")
         .says(R2026_07_28, at("basic/index", "statelessness"), "A server SHOULD NOT demand that a client stays on one connection for related work.")
+        .about(OFFERS)
         .how("Uses a cursor that one connection gave on another one, where it also works on its own.")
         .mend("Let cursors and handles be good on any connection, not only on the one that gave them.")
         .judge(connection_not_required),

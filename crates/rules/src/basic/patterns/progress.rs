@@ -70,6 +70,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Progress on a task MUST NOT be reported once the task is completed, failed or cancelled.",
         )
         .gone(R2026_07_28)
+        .about(&["tasks"])
         .how("Looks for progress on a request that was run as a task after the server said, on the same stream, that the \
               task was over.")
         .mend("Send the last progress before the task's status becomes terminal.")

@@ -16,11 +16,13 @@ const EMBEDDED: Anchor = at("server/prompts", "embedded-resources");
 pub(crate) const RULES: &[Rule] = &[
     server("prompts.images-encoded")
         .says(R2024_11_05, IMAGE, "An image in a prompt MUST be Base64 and name a valid media type.")
+        .about(&["prompts"])
         .how("Reads `data` and `mimeType` of every image in the messages of prompts.")
         .mend("Encode the bytes as Base64 without a `data:` prefix, and name a media type such as `image/png`.")
         .judge(|view| media(view, "image")),
     server("prompts.audio-encoded")
         .says(R2025_03_26, AUDIO, "Audio in a prompt MUST be Base64 and name a valid media type.")
+        .about(&["prompts"])
         .how("Reads `data` and `mimeType` of all audio in the messages of prompts.")
         .mend("Encode the bytes as Base64 without a `data:` prefix, and name a media type such as `audio/wav`.")
         .judge(|view| media(view, "audio")),
@@ -33,17 +35,20 @@ pub(crate) const RULES: &[Rule] = &[
         .declared(),
     server("prompts.embedded-uri")
         .says(R2024_11_05, EMBEDDED, "A resource embedded in a prompt MUST have a valid URI.")
+        .about(&["prompts"])
         .how("Reads the URI of every resource embedded in the messages of prompts.")
         .mend("Give the resource an absolute URI, with a scheme of your own if need be.")
         .judge(embedded_uri),
     server("prompts.embedded-media-type")
         .says(R2024_11_05, EMBEDDED, "A resource embedded in a prompt MUST name its media type.")
+        .about(&["prompts"])
         .how("Reads `mimeType` of every resource embedded in the messages of prompts: it must be there and have the form of \
               a media type.")
         .mend("Name the media type: `text/plain` for plain text, `application/octet-stream` where nothing is known.")
         .judge(embedded_media_type),
     server("prompts.embedded-content")
         .says(R2024_11_05, EMBEDDED, "A resource embedded in a prompt MUST have text or a Base64 blob.")
+        .about(&["prompts"])
         .how("Looks for `text` or a Base64 `blob` in every resource embedded in the messages of prompts.")
         .mend("Put the contents into `text`, or Base64 of them into `blob`.")
         .judge(embedded_content),

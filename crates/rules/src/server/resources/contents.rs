@@ -28,6 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/resources", "custom-uri-schemes"),
             "URIs of a scheme of the server's own MUST follow RFC 3986.",
         )
+        .about(&["resources"])
         .how("Reads the URI of every listed resource whose scheme is none of http, https, file and git. Characters outside \
               ASCII are let pass.")
         .mend("Use letters, digits, `+`, `-` and `.` in the scheme, and percent-encode what may not stand in a URI.")
@@ -43,6 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
         .unobservable("what is sensitive, and to whom, is the server's own policy"),
     server("resources.binary-encoded")
         .says(R2024_11_05, SECURITY, "Binary contents MUST be properly encoded.")
+        .about(&["resources"])
         .how("Reads every `blob` in the contents of read and embedded resources as Base64, in whatever variant.")
         .mend("Encode the bytes as Base64, without a `data:` prefix.")
         .judge(encoded),

@@ -58,6 +58,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/resources", "resource-templates"),
             "A URI template closes every brace it opens, with a name in between (RFC 6570).",
         )
+        .about(&["resources"])
         .how("Reads every listed `uriTemplate`.")
         .mend("Write `{name}` for each variable, and percent-encode braces that are meant as such.")
         .judge(templates),

@@ -16,11 +16,13 @@ const HOW: &str = "Reads every `x-mcp-header` annotation in the input schemas of
 pub(crate) const RULES: &[Rule] = &[
     server("tools.header-names-not-empty")
         .says(R2026_07_28, HERE, "The value of `x-mcp-header` MUST NOT be empty.")
+        .about(&["tools"])
         .how(HOW)
         .mend("Write the header's name into the annotation, or remove it.")
         .judge(|view| each(view, |fault, _| *fault == AnnotationFault::Empty)),
     server("tools.header-names-tokens")
         .says(R2026_07_28, HERE, "The value of `x-mcp-header` MUST be a field-name token of HTTP.")
+        .about(&["tools"])
         .how(HOW)
         .mend("Use letters, digits and hyphens in the header's name.")
         .judge(|view| each(view, |fault, name| match fault {
@@ -29,16 +31,19 @@ pub(crate) const RULES: &[Rule] = &[
         })),
     server("tools.header-names-printable")
         .says(R2026_07_28, HERE, "The value of `x-mcp-header` MUST NOT hold control characters such as line ends.")
+        .about(&["tools"])
         .how(HOW)
         .mend("Remove the control characters: they would let a tool definition inject headers.")
         .judge(|view| each(view, |fault, name| *fault == AnnotationFault::NotToken && has_control(name))),
     server("tools.header-names-unique")
         .says(R2026_07_28, HERE, "The values of `x-mcp-header` in one schema MUST differ by more than letter case.")
+        .about(&["tools"])
         .how(HOW)
         .mend("Give each mirrored parameter a header of its own.")
         .judge(|view| judge(view, 2, |fault, _, _| matches!(fault, AnnotationFault::Duplicate(_)))),
     server("tools.header-types-primitive")
         .says(R2026_07_28, HERE, "`x-mcp-header` MUST only stand on integer, string and boolean parameters.")
+        .about(&["tools"])
         .how("Reads every `x-mcp-header` annotation in the input schemas of listed tools, where the parameter names its type.")
         .mend("Remove the annotation from parameters of type number, object, array or null.")
         .judge(typed),
@@ -48,17 +53,20 @@ pub(crate) const RULES: &[Rule] = &[
             HERE,
             "The values of an integer parameter with `x-mcp-header` MUST lie between -(2^53 - 1) and 2^53 - 1.",
         )
+        .about(&["tools"])
         .how("Reads what the schemas of such parameters name: constants, enumerations, defaults, bounds. One that names no \
               value is let pass.")
         .mend("Narrow the bounds, or make the parameter a string.")
         .judge(integers_safe),
     server("tools.header-places-reachable")
         .says(R2026_07_28, HERE, "`x-mcp-header` MUST only stand on properties reached through `properties` alone.")
+        .about(&["tools"])
         .how(HOW)
         .mend("Move the annotation out of arrays, combinations, conditions and definitions, or remove it.")
         .judge(|view| each(view, |fault, _| *fault == AnnotationFault::NotReachable)),
     server("tools.header-not-sensitive")
         .says(R2026_07_28, HERE, "Passwords, keys, tokens and the like SHOULD NOT be marked with `x-mcp-header`.")
+        .about(&["tools"])
         .how("Reads the names of parameters that are mirrored, the names of their headers, and what their schemas say of \
               secrecy (`format: password`, `writeOnly`). Only names that can hardly mean anything else count.")
         .mend("Remove the annotation: proxies and their logs see every header.")

@@ -15,6 +15,7 @@ const NAMES: Anchor = at("server/tools", "tool-names");
 pub(crate) const RULES: &[Rule] = &[
     server("tools.names-length")
         .says(R2025_11_25, NAMES, "A tool's name SHOULD have 1 to 128 characters.")
+        .about(&["tools"])
         .how("Counts the characters of every listed tool's name.")
         .mend("Give the tool a name of at least one and at most 128 characters.")
         .judge(|view| each_name(view, |name| match name.chars().count() {
@@ -23,6 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
         })),
     server("tools.names-case-sensitive")
         .says(R2025_11_25, NAMES, "Upper and lower case in tool names SHOULD be told apart.")
+        .about(&["tools"])
         .how("Looks for a call under a name that differs from a listed one in case alone, in no list itself.")
         .mend("Compare tool names exactly.")
         .judge(case_sensitive),
@@ -33,11 +35,13 @@ pub(crate) const RULES: &[Rule] = &[
             "A tool's name SHOULD consist of ASCII letters, digits, underscores, hyphens and dots alone, without spaces, \
              commas or other characters.",
         )
+        .about(&["tools"])
         .how("Looks at the characters of every listed tool's name.")
         .mend("Rename the tool with A-Z, a-z, 0-9, `_`, `-` and `.`; put anything else into `title`.")
         .judge(|view| each_name(view, plain)),
     server("tools.names-unique")
         .says(R2025_11_25, NAMES, "No two tools of a server SHOULD have the same name.")
+        .about(&["tools"])
         .how("Compares the names on all pages of one walk through `tools/list`.")
         .mend("Rename one of the tools, or list it once.")
         .judge(unique),

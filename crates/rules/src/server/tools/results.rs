@@ -19,6 +19,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/tools", "embedded-resources"),
             "A server whose tools return embedded resources SHOULD have the `resources` capability.",
         )
+        .about(&["tools"])
         .how("Looks for content of type `resource` in tool results, and for `resources` among the declared capabilities.")
         .mend("Implement and declare `resources`, or return a link or plain text.")
         .judge(embedded),
@@ -28,6 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/tools", "structured-content"),
             "A tool that returns structured content SHOULD return the same JSON as text, for older clients.",
         )
+        .about(&["tools"])
         .how("Looks for a text block that reads as the very value of `structuredContent`. Errors are let pass, and values \
               other than objects, since the specification's own example does without there.")
         .mend("Add a text block holding the serialized `structuredContent`.")
@@ -38,6 +40,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/tools", "output-schema"),
             "A tool with an `outputSchema` MUST return `structuredContent` unless it failed.",
         )
+        .about(&["tools"])
         .how("Looks at successful, final results of tools that were listed with an `outputSchema`.")
         .mend("Put the result into `structuredContent`, or remove the `outputSchema`.")
         .judge(present),
@@ -47,6 +50,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/tools", "output-schema"),
             "`structuredContent` MUST conform to the tool's `outputSchema`.",
         )
+        .about(&["tools"])
         .how("Reads `structuredContent` by the `outputSchema` the tool was listed with. Keywords that need more than a \
               reading of values (patterns, foreign references) are let pass.")
         .mend("Return what the schema promises, or mend the schema.")

@@ -4,7 +4,7 @@ use serde_json::Value;
 use wire::revision::R2026_07_28;
 
 use crate::rule::{Anchor, Rule, at, client, server};
-use crate::server::listing::{ALL, List, Page, pages};
+use crate::server::listing::{ALL, List, OFFERS, Page, pages};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Said, View};
 
@@ -86,6 +86,7 @@ pub(crate) const RULES: &[Rule] = &[
             PAGES,
             "All pages of one list MUST have the same `cacheScope`.",
         )
+        .about(OFFERS)
         .how("Compares the `cacheScope` of a page with that of the page whose cursor led to it.")
         .mend("Choose the scope per list: `private` if any page must be.")
         .judge(same_scope),

@@ -30,6 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/utilities/completion", "completion-results"),
             "A completion MUST NOT hold more than 100 values.",
         )
+        .about(&["completions"])
         .how("Counts the values of every completion.")
         .mend("Cut the list after the hundredth value and set `hasMore`.")
         .judge(at_most_100),
@@ -39,6 +40,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/utilities/completion", "completion-results"),
             "`total` is at least the number of values given, and `hasMore` agrees with it.",
         )
+        .about(&["completions"])
         .how("Compares `total` and `hasMore` with the number of values.")
         .mend("Count all matches into `total`, and set `hasMore` where there are more than you return.")
         .judge(plausible),
@@ -85,6 +87,7 @@ pub(crate) const RULES: &[Rule] = &[
         .declared(),
     server("completion.inputs-validated")
         .says(R2024_11_05, SECURITY, "A server MUST validate what it is asked to complete.")
+        .about(&["completions"])
         .how("Looks at requests that do not say what they are about (no `ref`, one of a kind that does not exist, no name of \
               an argument): they must not be answered with suggestions. An empty list is let pass here.")
         .mend("Refuse a request whose `ref` or `argument` is not whole with -32602.")
@@ -198,12 +201,11 @@ fn is_about_nothing(call: &Call<'_>) -> bool {
     !known || member("argument", "name").is_none()
 }
 
-/// Since 2025-03-26 a server says whether it completes; before, its refusals tell nothing unless it also completes.
+/// Since 2025-03-26 a server says whether it completes. The refusals of one that did not say so, or could not, tell nothing
+/// unless it also completes.
 fn inputs_validated(view: &View<'_>) -> Verdict {
-    let declares = view.revision().at_least(R2025_03_26);
-    if declares && view.server_capabilities().is_some() && view.capability("completions").is_none() {
-        return Verdict::NotApplicable("the server does not declare `completions`".to_owned());
-    }
+    let denies = view.server_capabilities().is_some() && view.capability("completions").is_none();
+    let declares = view.revision().at_least(R2025_03_26) && !denies;
     let completes = declares || view.results("completion/complete").any(|(_, result)| values(result).is_some());
     let judged = calls(view).into_iter().filter(is_about_nothing).filter_map(|call| {
         let response = call.response?;

@@ -19,12 +19,14 @@ const SECURITY: Anchor = at("server/utilities/logging", "security");
 pub(crate) const RULES: &[Rule] = &[
     server("logging.logger-names-consistent")
         .says(R2024_11_05, CONSIDERATIONS, "A logger SHOULD have the same name in all of its messages.")
+        .about(&["logging"])
         .how("Compares the `logger` of all log messages: two that differ in letter case, spaces, dashes or underscores alone \
               are one logger under two names.")
         .mend("Name each logger in one place.")
         .judge(consistent),
     server("logging.no-credentials")
         .says(R2024_11_05, SECURITY, "Log messages MUST NOT hold credentials or secrets.")
+        .about(&["logging"])
         .how("Looks in log messages for the very credential that the client sent in `Authorization` before, and for private \
               keys. Other secrets cannot be told from the text alone.")
         .mend("Leave request headers out of what is logged, or blacken them first.")

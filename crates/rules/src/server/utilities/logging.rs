@@ -44,6 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Once a level is set, a server SHOULD send no log message below it.",
         )
         .says(R2026_07_28, PER_REQUEST, "A server SHOULD send no log message below the level that the request asks for.")
+        .about(&["logging"])
         .how("Compares log messages with the level that was last set and confirmed (legacy), or with the level of the \
               request they came for (modern).")
         .mend("Compare each message's severity with the level before sending it.")
@@ -54,12 +55,14 @@ pub(crate) const RULES: &[Rule] = &[
             PER_REQUEST,
             "A server MUST NOT send log messages for a request that names no log level in its `_meta`.",
         )
+        .about(&["logging"])
         .how("Over HTTP looks at the response of each request without a log level; elsewhere looks for log messages before \
               any request on the connection named one.")
         .mend("Send log messages only while serving a request with `io.modelcontextprotocol/logLevel`.")
         .judge(only_when_asked),
     server("logging.not-on-subscriptions")
         .says(R2026_07_28, PER_REQUEST, "Log messages MUST NOT be delivered on a subscription's stream.")
+        .about(&["logging"])
         .how("Looks where log messages came while a subscription was open.")
         .mend("Send log messages on the response stream of the request they belong to.")
         .judge(not_on_subscriptions),

@@ -5,7 +5,7 @@ use wire::Era;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::rule::{Anchor, Rule, at, client, safety, server};
-use crate::server::listing::{ALL, List, Page, pages};
+use crate::server::listing::{ALL, List, OFFERS, Page, pages};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -26,17 +26,20 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/utilities/pagination", "pagination-flow"),
             "Going from page to page comes to an end: no cursor leads back to itself.",
         )
+        .about(OFFERS)
         .how("Follows the cursors of one walk through a list, looking for one that was given out on it before.")
         .mend("Leave `nextCursor` out on the last page.")
         .judge(ends),
     server("pagination.cursors-stable")
         .says(R2024_11_05, GUIDELINES, "A cursor SHOULD stay good: asked for again, its page SHOULD still be there.")
+        .about(OFFERS)
         .how("Looks for a cursor that was used twice on one connection without an announced change in between; it should \
               not be refused the second time.")
         .mend("Encode the position into the cursor instead of keeping it in state that the first use consumes.")
         .judge(stable),
     server("pagination.invalid-cursor-survived")
         .says(R2024_11_05, GUIDELINES, "A cursor the server never gave out SHOULD be handled gracefully.")
+        .about(OFFERS)
         .how("Looks whether the connection still serves requests after one with a cursor that was never given out.")
         .mend("Treat a cursor as untrusted input: catch what decoding it raises, and answer with an error.")
         .judge(survived),
@@ -66,6 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/utilities/pagination", "error-handling"),
             "A cursor the server never gave out SHOULD be answered with the error -32602.",
         )
+        .about(OFFERS)
         .how("Looks at the answers to list requests whose cursor no page of the trace gave out. In the modern era, where a \
               cursor may stem from elsewhere, a result counts only if it repeats the first page, or if the cursor was made \
               up for the purpose.")

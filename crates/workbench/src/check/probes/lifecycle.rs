@@ -15,16 +15,28 @@ pub(super) const VERSIONS: Probe = Probe::bare("initialize-versions", versions).
 fn versions(case: &Case) -> Script<'_> {
     Box::pin(async move {
         initialize_as(case, case.revision().as_str()).await?;
-        let real = [Revision::NEWEST_LEGACY, Revision::R2024_11_05].into_iter().filter(|r| *r != case.revision());
-        let versions = ["1999-01-01", "2999-12-31"].into_iter().chain(real.map(|r| r.as_str()));
-        // Each costs a process over stdio: there the whole round is made once, elsewhere what its own answer needs.
-        let whole = case.transport() != Transport::Stdio || case.revision() == Revision::NEWEST_LEGACY;
-        let needed = |version: &&str| whole || ["1999-01-01", Revision::NEWEST_LEGACY.as_str()].contains(version);
-        for version in versions.filter(needed) {
-            case.beside(async |other| initialize_as(other, version).await).await?;
-        }
-        Ok(())
+        let [newest, oldest] = [Revision::NEWEST_LEGACY, Revision::R2024_11_05].map(Revision::as_str);
+        // A server may take long to start: they need not wait for one another.
+        let (never, not_yet, newest, oldest) = tokio::join!(
+            beside_as(case, "1999-01-01"),
+            beside_as(case, "2999-12-31"),
+            beside_as(case, newest),
+            beside_as(case, oldest)
+        );
+        never.and(not_yet).and(newest).and(oldest)
     })
+}
+
+/// Greets for a version on another connection, unless that is the one that is judged or tells nothing here: over stdio each
+/// costs a process, so that the whole round is made once and elsewhere what its own answer needs.
+async fn beside_as(case: &Case, version: &str) -> Result<(), Halt> {
+    let newest = Revision::NEWEST_LEGACY;
+    let whole = case.transport() != Transport::Stdio || case.revision() == newest;
+    let needed = whole || ["1999-01-01", newest.as_str()].contains(&version);
+    if version == case.revision().as_str() || !needed {
+        return Ok(());
+    }
+    case.beside(async |other| initialize_as(other, version).await).await
 }
 
 async fn initialize_as(case: &Case, version: &str) -> Result<(), Halt> {
@@ -92,10 +104,12 @@ fn plain_client(case: &Case) -> Script<'_> {
     })
 }
 
-/// Listens before the first word. What is said too early is said at the start, which may take longer than any fixed time.
+/// Listens before the first word. What is said too early is said at the start, which may take longer than any fixed time:
+/// a window that closes before the server is there shows nothing.
 pub(super) async fn listen_first(case: &Case) {
-    let start = (case.survey().start * 2).clamp(Duration::from_millis(300), Duration::from_secs(2));
-    case.quiet("before the first word", start).await;
+    let start = case.survey().start;
+    let twice = (start * 2).clamp(Duration::from_millis(300), Duration::from_secs(2));
+    case.quiet("before the first word", twice.max(start + start / 4)).await;
 }
 
 pub(super) const BAD_INITIALIZE: Probe = Probe::bare("initialize-incomplete", bad_initialize).era(Era::Legacy);

@@ -13,6 +13,7 @@ use wire::revision::R2026_07_28;
 use crate::asking::{self, Asked, asks_for_input, param, results, retries};
 use crate::content::step;
 use crate::rule::{Anchor, Rule, at, server};
+use crate::server::listing::OFFERS;
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -31,11 +32,13 @@ pub(crate) const RULES: &[Rule] = &[
             "A server MUST NOT ask for input in answer to other requests than `prompts/get`, `resources/read` and \
              `tools/call`.",
         )
+        .about(OFFERS)
         .how("Looks at the requests that results with `resultType: input_required` answer.")
         .mend("Answer other requests with a final result or an error.")
         .judge(only_where_supported),
     server("mrtr.keys-unique")
         .says(R2026_07_28, SERVERS, "The keys of `inputRequests` MUST be unique.")
+        .about(OFFERS)
         .how("Looks for a key that stands twice in the text of `inputRequests`.")
         .mend("Give each request a key of its own.")
         .judge(unique_keys),
@@ -45,16 +48,19 @@ pub(crate) const RULES: &[Rule] = &[
             SERVERS,
             "Every entry of `inputRequests` MUST be a request to elicit, to sample or to list roots.",
         )
+        .about(OFFERS)
         .how("Reads the method of every entry of `inputRequests`.")
         .mend("Use `elicitation/create`, `sampling/createMessage` or `roots/list`.")
         .judge(known),
     server("mrtr.something-asked")
         .says(R2026_07_28, SERVERS, "A result that asks for input MUST have `inputRequests`, `requestState` or both.")
+        .about(OFFERS)
         .how("Looks for either member in results with `resultType: input_required`.")
         .mend("Say what is needed in `inputRequests`, or give a `requestState` to come back with.")
         .judge(something),
     server("mrtr.malformed-responses-refused")
         .says(R2026_07_28, here("error-handling"), "`inputResponses` of a wrong form SHOULD be answered with an error.")
+        .about(OFFERS)
         .how(
             "Looks at the answers to requests whose `inputResponses` is no object, or has entries that are no objects.",
         )
@@ -66,6 +72,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("error-handling"),
             "Entries of `inputResponses` that nobody asked for SHOULD be ignored.",
         )
+        .about(OFFERS)
         .how("Looks at the answers to retries that have all that was asked for, and more: they should not be refused.")
         .mend("Read the entries you asked for, and pass over the others.")
         .judge(unneeded),
@@ -75,6 +82,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("error-handling"),
             "Where a retry lacks input that is needed, the server SHOULD ask for it again instead of refusing.",
         )
+        .about(OFFERS)
         .how("Looks at the answers to retries that lack entries the result before asked for.")
         .mend("Return another `InputRequiredResult` with what is missing.")
         .judge(missing),

@@ -9,6 +9,7 @@ use super::SERVERS;
 use crate::asking::{Asked, asks_for_input, param, results};
 use crate::content::canonical;
 use crate::rule::{Rule, server};
+use crate::server::listing::OFFERS;
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -16,6 +17,7 @@ use crate::view::{Call, View};
 pub(crate) const RULES: &[Rule] = &[
     server("mrtr.state-verified")
         .says(R2026_07_28, SERVERS, "A server MUST refuse a `requestState` that fails its verification.")
+        .about(OFFERS)
         .how("Comes back with a state that the server never gave, one character of its own being changed. It should fail or \
               be asked again. A success that uses what was brought counts against the server where the true state gave the \
               same outcome more than once and this one gives another: then somebody else can decide what the state says. \
@@ -24,12 +26,14 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(verified),
     server("mrtr.state-bound")
         .says(R2026_07_28, SERVERS, "A server SHOULD refuse a `requestState` that it gave for another request.")
+        .about(OFFERS)
         .how("Comes back to one call with the state of another. Where the server does not look at states at all, nothing is \
               judged: the same answers without any state show that.")
         .mend("Put the method and a digest of the parameters into the sealed state, and compare.")
         .judge(bound),
     server("mrtr.abandonment-survived")
         .says(R2026_07_28, SERVERS, "A server MUST NOT count on a client that comes back with what it asked for.")
+        .about(OFFERS)
         .how("Leaves questions unanswered, and looks whether the same request is served when it is made anew, or else \
               whether the server goes on.")
         .mend("Keep nothing that waits for the answer: let a new request begin anew.")
