@@ -60,6 +60,12 @@ if __name__ == "__main__":
         case ["stdio"]:
             server.run("stdio", show_banner=False)
         case ["http"]:
-            server.run("http", show_banner=False, host="127.0.0.1", port=int(os.environ["PORT"]))
+            server.run(
+                "http",
+                show_banner=False,
+                host="127.0.0.1",
+                port=int(os.environ["PORT"]),
+                host_origin_protection="auto",
+            )
         case _:
             sys.exit("usage: py_fastmcp.py stdio | PORT=… py_fastmcp.py http")

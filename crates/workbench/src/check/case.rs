@@ -281,7 +281,9 @@ impl Case {
             return Err(Halt::Silent);
         }
         let reply = self.put(id, outgoing, patience).await?;
-        self.setting.silence.heard(reply.0.is_some());
+        if reply.0.is_some() || self.has_started() {
+            self.setting.silence.heard(reply.0.is_some());
+        }
         if reply.0.is_none() && self.connection.is_flooded() {
             self.setting.silence.fall();
             return Err(Halt::Flooded);
@@ -294,6 +296,12 @@ impl Case {
             Some(status) => Err(Halt::Gone(format!("the command ended ({status})"))),
             None => Ok(reply),
         }
+    }
+
+    /// Whether silence means anything here: a child that never said a word may only be slow to start, and on a busy machine
+    /// several at once are. Greetings, which each case tries but once, count for as little.
+    fn has_started(&self) -> bool {
+        self.transport() != Transport::Stdio || !self.connection.received().is_empty()
     }
 
     async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Halt> {
