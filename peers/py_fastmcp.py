@@ -2,7 +2,7 @@
 Python SDK 2.x.
 
 `python py_fastmcp.py stdio` speaks on its standard streams; `python py_fastmcp.py http` listens on the loopback port in
-PORT, path /mcp. It uses the framework as its own documentation shows: what a judge finds here is the framework's doing,
+PORT, path /mcp, which is how it is judged. It uses the framework as its own documentation shows: what a judge finds here is the framework's doing,
 or the SDK's.
 """
 

@@ -79,6 +79,9 @@ const LEGACY: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"
 const HTTP_ALL: &[&str] = &["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 /// The `initialize` handshake, over Streamable HTTP.
 const HTTP_LEGACY: &[&str] = &["2025-03-26", "2025-06-18", "2025-11-25"];
+/// What tmcp serves, over stdio and over Streamable HTTP: 2025-11-25 is left out.
+const TMCP: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2026-07-28"];
+const HTTP_TMCP: &[&str] = &["2025-03-26", "2025-06-18", "2026-07-28"];
 /// What mcp-lite serves.
 const HTTP_MIDDLE: &[&str] = &["2025-03-26", "2025-06-18"];
 /// What rust-mcp-sdk serves since its second version.
@@ -118,10 +121,9 @@ pub(super) const PEERS: &[Peer] = &[
     stdio("server-git", &["{python}", "-m", "mcp_server_git"], ALL),
     stdio("ts-fastmcp", &["{node}", "{scripts}/ts-fastmcp.mjs", "stdio"], LEGACY),
     http("ts-fastmcp", &["{node}", "{scripts}/ts-fastmcp.mjs", "http"], HTTP_LEGACY),
-    stdio("py-fastmcp", &["{python}", "{peers}/py_fastmcp.py", "stdio"], ALL),
     http("py-fastmcp", &["{python}", "{peers}/py_fastmcp.py", "http"], HTTP_ALL),
-    stdio("tmcp", &["{node}", "{scripts}/tmcp.mjs", "stdio"], ALL),
-    http("tmcp", &["{node}", "{scripts}/tmcp.mjs", "http"], HTTP_ALL),
+    stdio("tmcp", &["{node}", "{scripts}/tmcp.mjs", "stdio"], TMCP),
+    http("tmcp", &["{node}", "{scripts}/tmcp.mjs", "http"], HTTP_TMCP),
     http("mcp-lite", &["{node}", "{scripts}/mcp-lite.mjs"], HTTP_MIDDLE),
     stdio("rust-mcp-sdk", &["{rust}/rust-mcp-sdk-server"], MODERN),
 ];
