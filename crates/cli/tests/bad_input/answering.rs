@@ -28,6 +28,18 @@ fn answers_nothing_but_the_greeting() {
     was_cut_short(&ran, "stopped answering");
 }
 
+/// What each new child says late is not what a peer leaves unsaid: on a busy machine several are slow to start at once.
+#[test]
+fn starts_slowly_when_several_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let told = folder.path().join("told");
+    let told = told.display();
+    let list = format!(r#"tools/list) : > {told}; result '{{"tools":[]}}' ;;"#);
+    let script = format!("[ -e {told} ] && sleep 60\n{}", greeting(r#""tools":{}"#, &list));
+    let ran = check_script(&script).run();
+    assert!(ran.stdout.contains("fake 1") && !ran.stdout.contains("Cut short"), "{}", ran.told());
+}
+
 #[test]
 fn answers_under_other_ids() {
     let odd = r#"printf '{"jsonrpc":"2.0","id":"not-%s","result":{}}\n' "$id""#;

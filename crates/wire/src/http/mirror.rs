@@ -53,8 +53,8 @@ fn mirrored(message: &Message, tool_schema: Option<&Value>) -> Vec<Mirrored> {
     found
 }
 
-/// The parameter that [`NAME`] mirrors. The last three are the tasks extension's.
-fn named_by(method: &str) -> Option<&'static str> {
+/// The parameter that [`NAME`] mirrors in requests of that method. The last three are the tasks extension's.
+pub fn named_by(method: &str) -> Option<&'static str> {
     match method {
         "tools/call" | "prompts/get" => Some("name"),
         "resources/read" => Some("uri"),

@@ -1,7 +1,7 @@
 //! What a probe holds: a connection to the peer, what was learnt of it, and the tap that writes the trace.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use net::Tap;
@@ -130,8 +130,6 @@ pub struct Case {
     answering: Answering,
     /// Held until the peer has answered once.
     start: Start,
-    /// Whether the peer has answered on this connection.
-    heard: AtomicBool,
 }
 
 impl Case {
@@ -152,7 +150,7 @@ impl Case {
         let start = Start::leave(setting.transport).await;
         let connection = Connection::open(&setting.address, setting.revision, &tap, &setting.limits).await?;
         let answering = Answering::start(connection.clone());
-        Ok(Self { setting, survey, tap, ids, connection, answering, start, heard: AtomicBool::new(false) })
+        Ok(Self { setting, survey, tap, ids, connection, answering, start })
     }
 
     /// Plays `script` on another connection to the same peer, in the same trace, on which nothing has been said, and ends
@@ -295,7 +293,9 @@ impl Case {
         }
         let before = self.connection.received_count();
         let reply = self.put(id.clone(), outgoing, patience).await?;
-        self.setting.silence.heard(reply.0.is_some());
+        if reply.0.is_some() || self.has_started() {
+            self.setting.silence.heard(reply.0.is_some());
+        }
         let stray = |message: &Message| message.kind().is_response() && message.id() != Some(&id);
         if reply.0.is_none() && self.connection.received().iter().skip(before).any(stray) {
             self.setting.silence.misheard();
@@ -314,6 +314,12 @@ impl Case {
         }
     }
 
+    /// Whether silence means anything here: a child that never said a word may only be slow to start, and on a busy machine
+    /// several at once are.
+    fn has_started(&self) -> bool {
+        self.transport() != Transport::Stdio || self.connection.received_count() > 0
+    }
+
     async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Halt> {
         let exchange = self.connection.send_with(outgoing).await?;
         let patience = patience + self.still_starting();
@@ -325,7 +331,6 @@ impl Case {
         };
         rest.over().await;
         if reply.0.is_some() {
-            self.heard.store(true, Ordering::Relaxed);
             self.start.heard(self.survey.start);
         }
         self.start.over();
@@ -335,8 +340,7 @@ impl Case {
     /// How much longer than others the first answer on this connection may take: what a child is asked while it starts, it
     /// reads when it has started.
     fn still_starting(&self) -> Duration {
-        let starts = self.transport() == Transport::Stdio && !self.heard.load(Ordering::Relaxed);
-        if starts { self.survey.start * 2 } else { Duration::ZERO }
+        if self.has_started() { Duration::ZERO } else { self.survey.start * 2 }
     }
 
     /// Sends a notification.

@@ -36,7 +36,7 @@ impl Transport {
 pub(super) struct Peer {
     pub(super) name: &'static str,
     pub(super) transport: Transport,
-    /// The command line. `{node}`, `{modules}`, `{scripts}`, `{python}`, `{peers}`, `{rmcp}` and `{files}` stand for
+    /// The command line. `{node}`, `{modules}`, `{scripts}`, `{python}`, `{peers}`, `{rust}` and `{files}` stand for
     /// places under `.peers/` and `peers/`.
     pub(super) command: &'static [&'static str],
     /// Where it listens, for HTTP.
@@ -79,6 +79,13 @@ const LEGACY: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"
 const HTTP_ALL: &[&str] = &["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 /// The `initialize` handshake, over Streamable HTTP.
 const HTTP_LEGACY: &[&str] = &["2025-03-26", "2025-06-18", "2025-11-25"];
+/// What tmcp serves, over stdio and over Streamable HTTP: 2025-11-25 is left out.
+const TMCP: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2026-07-28"];
+const HTTP_TMCP: &[&str] = &["2025-03-26", "2025-06-18", "2026-07-28"];
+/// What mcp-lite serves.
+const HTTP_MIDDLE: &[&str] = &["2025-03-26", "2025-06-18"];
+/// What rust-mcp-sdk serves since its second version.
+const MODERN: &[&str] = &["2026-07-28"];
 /// The one revision that defines HTTP+SSE.
 const SSE: &[&str] = &["2024-11-05"];
 
@@ -86,6 +93,8 @@ const SSE: &[&str] = &["2024-11-05"];
 pub(super) const OFFICIAL: [Peer; 2] = [stdio("official", &[], ALL), http("official", &[], HTTP_ALL)];
 
 const EVERYTHING: &str = "{modules}/@modelcontextprotocol/server-everything/dist/index.js";
+const MEMORY: &str = "{modules}/@modelcontextprotocol/server-memory/dist/index.js";
+const THINKING: &str = "{modules}/@modelcontextprotocol/server-sequential-thinking/dist/index.js";
 const FILESYSTEM: &str = "{modules}/@modelcontextprotocol/server-filesystem/dist/index.js";
 
 /// Every peer over every transport, in the order in which they are judged.
@@ -103,8 +112,18 @@ pub(super) const PEERS: &[Peer] = &[
     http("ts-sdk", &["{node}", "{scripts}/ts-sdk.mjs", "http"], HTTP_ALL),
     stdio("py-sdk", &["{python}", "{peers}/py_sdk.py", "stdio"], ALL),
     http("py-sdk", &["{python}", "{peers}/py_sdk.py", "http"], HTTP_ALL),
-    stdio("rmcp", &["{rmcp}", "stdio"], ALL),
-    http("rmcp", &["{rmcp}", "http"], HTTP_ALL),
+    stdio("rmcp", &["{rust}/rmcp-server", "stdio"], ALL),
+    http("rmcp", &["{rust}/rmcp-server", "http"], HTTP_ALL),
     stdio("server-filesystem", &["{node}", FILESYSTEM, "{files}"], LEGACY),
     stdio("server-time", &["{python}", "-m", "mcp_server_time", "--local-timezone", "UTC"], ALL),
+    stdio("server-memory", &["{node}", MEMORY], LEGACY),
+    stdio("server-thinking", &["{node}", THINKING], LEGACY),
+    stdio("server-git", &["{python}", "-m", "mcp_server_git"], ALL),
+    stdio("ts-fastmcp", &["{node}", "{scripts}/ts-fastmcp.mjs", "stdio"], LEGACY),
+    http("ts-fastmcp", &["{node}", "{scripts}/ts-fastmcp.mjs", "http"], HTTP_LEGACY),
+    http("py-fastmcp", &["{python}", "{peers}/py_fastmcp.py", "http"], HTTP_ALL),
+    stdio("tmcp", &["{node}", "{scripts}/tmcp.mjs", "stdio"], TMCP),
+    http("tmcp", &["{node}", "{scripts}/tmcp.mjs", "http"], HTTP_TMCP),
+    http("mcp-lite", &["{node}", "{scripts}/mcp-lite.mjs"], HTTP_MIDDLE),
+    stdio("rust-mcp-sdk", &["{rust}/rust-mcp-sdk-server"], MODERN),
 ];

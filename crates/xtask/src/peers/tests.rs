@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::Options;
 use super::catalog::{OFFICIAL, PEERS, Peer};
 use super::expected::Expectations;
-use super::install::{Home, once, pins};
+use super::install::{Home, Pin, RUST_SERVERS, once, pins};
 use super::judge::{end_within, executable, wait_until_listening};
 use super::leash::Leash;
 use super::report::Report;
@@ -216,11 +216,14 @@ fn committed(file: &str) -> String {
 fn the_committed_files_agree_with_each_other() {
     Expectations::parse(&committed("expected.json")).expect("peers/expected.json");
     let pins = pins(&committed("versions.txt")).expect("peers/versions.txt");
-    let rmcp = pins.iter().find(|pin| pin.registry == "crate" && pin.package == "rmcp").expect("rmcp is pinned");
-    let line = format!("rmcp = {{ version = \"={}\"", rmcp.version);
-    assert!(committed("rmcp-server/Cargo.toml").contains(&line), "peers/rmcp-server/Cargo.toml does not pin {line}");
-    let locked = format!("name = \"rmcp\"\nversion = \"{}\"", rmcp.version);
-    assert!(committed("rmcp-server/Cargo.lock").contains(&locked), "peers/rmcp-server/Cargo.lock is stale");
+    let crates: Vec<_> = pins.iter().filter(|pin| pin.registry == "crate").collect();
+    assert_eq!(crates.len(), RUST_SERVERS.len(), "a server in Rust without a pin, or a pin without one");
+    for (server, Pin { package, version, .. }) in RUST_SERVERS.into_iter().zip(crates) {
+        let line = format!("\n{package} = {{ version = \"={version}\"");
+        assert!(committed(&format!("{server}/Cargo.toml")).contains(&line), "peers/{server}/Cargo.toml lacks {line}");
+        let locked = format!("name = \"{package}\"\nversion = \"{version}\"");
+        assert!(committed(&format!("{server}/Cargo.lock")).contains(&locked), "peers/{server}/Cargo.lock is stale");
+    }
     let ids: BTreeSet<String> = PEERS.iter().map(Peer::id).collect();
     assert_eq!(ids.len(), PEERS.len(), "two peers share an id");
 }

@@ -212,6 +212,13 @@ fn names(request: Said<'_>) -> Option<&Value> {
     request.message.params()?.get(member)
 }
 
+/// Whether a request of a method whose requests all carry `Mcp-Name` names nothing. A client has nothing to send there; a
+/// server may yet refuse it for the header, which is required.
+fn unnamed(request: Said<'_>) -> bool {
+    let member = request.message.method().and_then(http::named_by);
+    member.is_some_and(|member| !request.message.params().and_then(|p| p.get(member)).is_some_and(Value::is_string))
+}
+
 /// The events of a list's request and response, and the input schema of a tool in it.
 type Listed<'v> = (usize, usize, Option<&'v Value>);
 
@@ -403,7 +410,7 @@ fn not_refused(view: &View<'_>, oddity: Oddity) -> Verdict {
         let mut odd = oddities(p);
         // Much software writes all names in lower case: once that was seen to be fine, it explains nothing.
         odd.retain(|o| *o == oddity || !(tolerated && *o == spelling));
-        p.faults.is_empty() && known && odd == [oddity]
+        p.faults.is_empty() && !unnamed(p.request) && known && odd == [oddity]
     });
     let told = judged.filter(|p| p.exchange.served() || p.exchange.error_code() == Some(MISMATCH));
     Verdict::every(told, "no request that is otherwise in order had such headers", |p| {
