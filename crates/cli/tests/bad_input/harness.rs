@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// No run may take longer, whatever happens.
+/// No run may take longer, whatever happens, unless its test says so.
 const PATIENCE: Duration = Duration::from_secs(40);
 /// What a run may take at most, in KiB.
 const MEMORY: u64 = 300 << 10;
@@ -52,7 +52,8 @@ fn fresh_mark() -> String {
 pub(crate) struct Run {
     command: Command,
     mark: String,
-    patience: Duration,
+    /// How long it may take.
+    pub(crate) patience: Duration,
 }
 
 impl Run {
@@ -63,12 +64,6 @@ impl Run {
 
     pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
-        self
-    }
-
-    /// Gives it so long instead.
-    pub(crate) fn patiently(mut self, patience: Duration) -> Self {
-        self.patience = patience;
         self
     }
 

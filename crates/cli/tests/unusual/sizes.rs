@@ -18,7 +18,8 @@ fn five_seconds_until_it_has_started() {
     let catalogue = Catalogue::of(TOOLS);
     let starts = catalogue.beside("starts");
     let target = ["--", "sh", "-c", script, PROOF, &catalogue.path(), starts.to_str().expect("UTF-8")];
-    let run = check(&["--revision", "2025-11-25,2026-07-28"]).patiently(Duration::from_secs(120));
+    let mut run = check(&["--revision", "2025-11-25,2026-07-28"]);
+    run.patience = Duration::from_mins(2);
     let checked = Checked::of(run, &target);
     checked.is_clean().says(&["tools-only 1.0"]).keeps(&[("2025-11-25", 34), ("2026-07-28", 53)]);
     let starts = u32::try_from(std::fs::read_to_string(starts).expect("a file").lines().count()).expect("few");
