@@ -170,7 +170,7 @@ fn redirects_nowhere() {
 
 #[test]
 fn answers_nothing() {
-    judged(&answer(|_| response("200 OK", JSON, ""))).found_no_answer(&["this is not MCP: nothing"]).within(10);
+    judged(&answer(|_| response("200 OK", JSON, ""))).found_no_answer(&["this is not MCP: an empty body"]).within(10);
 }
 
 #[test]

@@ -209,7 +209,7 @@ fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 10)]).trim().to_owned();
     let begins = text.to_ascii_lowercase();
     match text.as_str() {
-        "" => "nothing".to_owned(),
+        "" => "an empty body".to_owned(),
         _ if begins.starts_with("<!doctype html") || begins.starts_with("<html") => format!("an HTML page: {text}"),
         _ => text,
     }
