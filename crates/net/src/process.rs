@@ -75,16 +75,28 @@ impl Signal {
 }
 
 /// The groups that may still have members.
-static LIVE: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+static LIVE: Mutex<Live> = Mutex::new(Live { groups: BTreeSet::new(), over: false });
 
-fn live() -> MutexGuard<'static, BTreeSet<i32>> {
+struct Live {
+    groups: BTreeSet<i32>,
+    /// No more may come.
+    over: bool,
+}
+
+fn live() -> MutexGuard<'static, Live> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Kills every process group that this process started and has not seen empty: the last thing to do before an abrupt end
-/// (SIGINT, SIGTERM, a panic).
+/// (SIGINT, SIGTERM, a panic). No other can be started after that: whoever waits for a child that is killed here may be
+/// about to try another.
 pub fn kill_all() {
-    for group in std::mem::take(&mut *live()) {
+    let groups = {
+        let mut live = live();
+        live.over = true;
+        std::mem::take(&mut live.groups)
+    };
+    for group in groups {
         if let Some(pid) = Pid::from_raw(group) {
             // Only "no such group" can fail here, and that is what we want.
             let _ = kill_process_group(pid, rustix::process::Signal::KILL);
@@ -123,7 +135,7 @@ impl Group {
     /// Nobody is left to be signalled.
     fn forget(&self) {
         self.empty.store(true, Ordering::Release);
-        live().remove(&self.leader());
+        live().groups.remove(&self.leader());
     }
 
     /// Waits until no member is left, at most `patience`.
@@ -179,7 +191,7 @@ impl Drop for Group {
     fn drop(&mut self) {
         if !self.is_empty() {
             self.signal(Signal::Kill);
-            live().remove(&self.leader());
+            live().groups.remove(&self.leader());
         }
     }
 }
@@ -210,10 +222,13 @@ pub(crate) fn spawn(command: &Command) -> std::io::Result<(Child, Arc<Group>)> {
     builder.process_group(0).kill_on_drop(true);
     // The lock is held over the start, so that `kill_all` cannot miss a child that is just being born.
     let mut live = live();
+    if live.over {
+        return Err(std::io::Error::new(std::io::ErrorKind::Interrupted, "everything is being ended"));
+    }
     let child = builder.spawn()?;
     let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     let leader = leader.ok_or_else(|| std::io::Error::other("the child has no process number"))?;
-    live.insert(leader.as_raw_nonzero().get());
+    live.groups.insert(leader.as_raw_nonzero().get());
     Ok((child, Arc::new(Group { leader, empty: AtomicBool::new(false) })))
 }
 

@@ -24,4 +24,8 @@ async fn every_group_is_killed() {
     let left = std::process::Command::new("pgrep").args(["-xf", "sleep 63"]).output();
     // Where there is no pgrep, the exits above must do.
     assert!(left.map_or(true, |left| left.stdout.is_empty()));
+    let tap = Tap::new(Header::server(Transport::Stdio, Revision::NEWEST, "test"));
+    let address = Address::Stdio(Command::new("sh", ["-c", "exit"]));
+    let next = Connection::open(&address, Revision::NEWEST, &tap, &Limits::default()).await;
+    assert!(next.is_err(), "a child was started after the end");
 }
