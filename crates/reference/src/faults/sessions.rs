@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use net::server::manners::{HeaderMap, HeaderValue, Method, Parts, StatusCode, Uri};
+use net::server::manners::{Bytes, HeaderMap, HeaderValue, Method, Parts, StatusCode, Uri};
 
 use super::{Fault, HTTP, Http, Kind, fault};
 
@@ -99,7 +99,47 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["http.terminated-session-404"]),
+    session(
+        "events-for-anyone",
+        "safety.resume-own-session",
+        "who names an event is given what followed it, whoever's session it was",
+        Kind::Http(Http { head: take_session_of_event, event: Some(keep_event), ..HTTP }),
+    )
+    .breaks_too(&["jsonrpc.result-id", "safety.answers-stay-home"]),
 ];
+
+/// Which session was given which event.
+static GIVEN: Mutex<Vec<(String, HeaderValue)>> = Mutex::new(Vec::new());
+
+fn given() -> MutexGuard<'static, Vec<(String, HeaderValue)>> {
+    GIVEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A client that comes back is taken for the one whose event it names, unless that is its own.
+fn take_session_of_event(head: &mut Parts) {
+    let Some(last) = head.headers.get("last-event-id").and_then(|id| id.to_str().ok()) else { return };
+    let Some(own) = head.headers.get(SESSION_ID) else { return };
+    let given = given();
+    let named = || given.iter().rev().filter(|(id, _)| id == last);
+    if named().any(|(_, session)| session == own) {
+        return;
+    }
+    if let Some(other) = named().next().map(|(_, session)| session.clone()) {
+        head.headers.insert(SESSION_ID, other);
+    }
+}
+
+fn keep_event(asked: &Parts, event: Bytes) -> Bytes {
+    let id = event.split(|b| *b == b'\n').find_map(|line| line.strip_prefix(b"id: "));
+    if let (Some(id), Some(session)) = (id, asked.headers.get(SESSION_ID)) {
+        let mut given = given();
+        if given.len() >= MOST {
+            given.remove(0);
+        }
+        given.push((String::from_utf8_lossy(id).into_owned(), session.clone()));
+    }
+    event
+}
 
 const fn session(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
     fault(name, rule, about, kind).legacy().http()
