@@ -1,6 +1,7 @@
 //! The scripts, by what they provoke.
 
 mod base;
+mod echo;
 mod http;
 mod lifecycle;
 mod lists;
@@ -40,6 +41,7 @@ pub const PROBES: &[&Probe] = &[
     &subscriptions::LEFT_OPEN,
     // The rough ones, the gentlest first.
     &stdio::SPLIT,
+    &stdio::BYTEWISE,
     &stdio::CARRIAGE_RETURN,
     &lifecycle::TWICE,
     &malformed::BATCH,
@@ -89,6 +91,7 @@ pub const PROBES: &[&Probe] = &[
     &http::envelope::CONTENT,
     &http::envelope::BODIES,
     &http::envelope::METHODS,
+    &http::envelope::SLOWLY,
     &http::envelope::BROKEN,
     &http::exposure::CREDENTIALS,
     &http::exposure::ADDRESS,
@@ -105,6 +108,11 @@ pub const PROBES: &[&Probe] = &[
     &sse::ORIGINS,
     &LOCKED,
     &http::authorization::IN_QUERY,
+    &strain::REPEATED,
+    &echo::AT_A_TIME,
+    &echo::ODD_IDS,
+    &echo::SCRIPTS_KEPT,
+    &echo::ODD_TEXT,
     &strain::LARGE,
     &strain::DEEP,
 ];
