@@ -87,7 +87,7 @@ pub(super) const FAULTS: &[Fault] = &[
 ];
 
 /// After how many that go well one does not.
-const WELL: usize = 8;
+const WELL: usize = 4;
 
 /// What a message leaves behind, in bytes, and how many do.
 const HEAP: usize = 80 << 10;

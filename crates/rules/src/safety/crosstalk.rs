@@ -140,7 +140,7 @@ fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
         here(event) && [0, request.exchange].contains(&frame.exchange) && over
     };
     let refused = exchange.and_then(|x| x.status()).is_some_and(|status| status >= 300)
-        || view.nameless_error_after(request.event, request.connection).is_some()
+        || view.nameless_error_after(request.event, request.connection).is_some_and(|error| error.event < given_up)
         || view.frames().take(given_up).skip(request.event).any(broke);
     (!refused).then_some(given_up)
 }

@@ -299,6 +299,16 @@ fn session_end_closes_streams(view: &View<'_>) -> Verdict {
     Verdict::witnessed(witnesses, "no session was ended while a stream of it was open")
 }
 
+/// Whether a message can only be meant for one client: what changed is told to many in the same words.
+fn is_personal(data: &str) -> bool {
+    match parse(data.as_bytes()) {
+        Ok(Packet::Message(message)) => {
+            message.kind().is_response() || message.method() == Some("notifications/progress")
+        }
+        _ => false,
+    }
+}
+
 fn resume_own_session(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
     let given = |id: &str| {
@@ -314,9 +324,11 @@ fn resume_own_session(view: &View<'_>) -> Verdict {
     });
     Verdict::every(foreign.collect::<Vec<_>>(), "no event id of another session was used", |(_, (x, from))| {
         // Ids need only be unique within a session: a replay has the same data as well.
+        let gave = |y: &Exchange<'_>, b: &SseFields| y.blocks.iter().any(|(_, f)| f.id == b.id && f.data == b.data);
+        let theirs = |b: &SseFields| all.iter().any(|y| session(y) == session(from) && gave(y, b));
         let replayed = x.blocks.iter().find(|(_, b)| {
-            b.data.as_deref().is_some_and(|d| !d.is_empty())
-                && from.blocks.iter().any(|(_, f)| f.id == b.id && f.data == b.data)
+            let data = b.data.as_deref().unwrap_or_default();
+            !data.is_empty() && (gave(from, b) || (is_personal(data) && theirs(b)))
         });
         match replayed {
             Some((event, _)) => Err(Breach::at(*event, "", "an event of another session was replayed")),

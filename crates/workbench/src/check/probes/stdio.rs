@@ -43,7 +43,7 @@ fn split(case: &Case) -> Script<'_> {
 pub(super) const BYTEWISE: Probe = Probe::rough("stdio-bytewise", bytewise).on(STDIO).safety();
 
 /// How long a byte has to itself.
-const APART: Duration = Duration::from_millis(3);
+const APART: Duration = Duration::from_millis(6);
 
 /// The id of a request written byte by byte: its characters take one byte to four.
 fn bytewise(case: &Case) -> Script<'_> {

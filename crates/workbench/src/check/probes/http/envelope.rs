@@ -156,7 +156,7 @@ fn methods(case: &Case) -> Script<'_> {
     })
 }
 
-pub(in super::super) const SLOWLY: Probe = Probe::fresh("http-slow-body", slowly).on(ANY_HTTP).safety();
+pub(in super::super) const SLOWLY: Probe = Probe::shared("http-slow-body", slowly).on(ANY_HTTP).safety();
 
 /// How long a piece of a body is held back.
 const HELD_BACK: Duration = Duration::from_millis(5);
