@@ -107,6 +107,9 @@ const PAGES: &[&[Rule]] = &[
     safety::process::RULES,
     safety::stdout::RULES,
     safety::resilience::RULES,
+    safety::delivery::RULES,
+    safety::crosstalk::RULES,
+    safety::text::RULES,
     safety::http::RULES,
 ];
 

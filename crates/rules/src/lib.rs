@@ -7,6 +7,7 @@ pub mod book;
 pub mod example;
 pub mod judge;
 pub mod rule;
+pub mod safety;
 pub mod verdict;
 pub mod view;
 
@@ -18,7 +19,6 @@ mod coping;
 mod entropy;
 mod extensions;
 mod legacy;
-mod safety;
 mod schema;
 mod server;
 mod shapes;

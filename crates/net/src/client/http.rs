@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::{HeaderMap, Request, Response};
 use serde_json::Value;
@@ -17,6 +16,7 @@ use wire::trace::{Closed, Content, Headers, header};
 use wire::{Era, Kind, Message, Party, RequestId, Revision, Transport};
 
 use super::HttpAddress;
+use super::body::Pieces;
 use super::channel::Channel;
 use super::error::{OpenError, SendError};
 use super::exchange::{Exchange, is_event_stream};
@@ -395,4 +395,4 @@ pub(crate) fn listed(headers: &HeaderMap) -> Headers {
 }
 
 /// The request as the HTTP library wants it.
-pub(crate) type HyperRequest = Request<Full<Bytes>>;
+pub(crate) type HyperRequest = Request<Pieces>;

@@ -2,6 +2,7 @@
 //! must not know what either ought to be.
 
 mod attempt;
+mod body;
 mod channel;
 mod detect;
 mod dial;
@@ -382,12 +383,10 @@ impl Connection {
         if let Carrier::Stdio(stdio) = &self.0.carrier { Some(stdio.process_number()) } else { None }
     }
 
-    /// Writes the resident memory of the child's process group down, in a MEMORY mark. Elsewhere, and on systems that do
-    /// not tell, nothing happens.
-    pub fn sample_memory(&self) {
-        if let Carrier::Stdio(stdio) = &self.0.carrier {
-            stdio.sample_memory();
-        }
+    /// Writes the resident memory of the child's process group down, in a MEMORY mark, and gives it in bytes. Elsewhere,
+    /// and on systems that do not tell, nothing happens.
+    pub fn sample_memory(&self) -> Option<u64> {
+        if let Carrier::Stdio(stdio) = &self.0.carrier { stdio.sample_memory() } else { None }
     }
 
     /// The end of what the child wrote to stderr.

@@ -1,6 +1,10 @@
 //! What a caller wants sent, with every deviation from good manners that HTTP lets one express. A value; the transports
 //! decide what to make of it.
 
+use std::time::Duration;
+
+use super::body::Cuts;
+
 /// One message, or any HTTP request in its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outgoing {
@@ -9,6 +13,7 @@ pub struct Outgoing {
     pub(crate) session: Session,
     pub(crate) edits: Vec<Edit>,
     pub(crate) body: Option<Vec<u8>>,
+    pub(crate) cuts: Cuts,
 }
 
 /// Which session id goes along.
@@ -88,6 +93,13 @@ impl Outgoing {
     #[must_use]
     pub fn without_session(mut self) -> Self {
         self.session = Session::None;
+        self
+    }
+
+    /// The body cut into pieces, each but the first held back for a while.
+    #[must_use]
+    pub fn in_pieces(mut self, at: Vec<usize>, pause: Duration) -> Self {
+        self.cuts = Cuts { at, pause };
         self
     }
 

@@ -5,14 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use super::body::Pieces;
 use super::dial::{Dialer, Io};
 use super::error::OpenError;
 
@@ -31,7 +30,7 @@ pub(crate) struct Pool {
 
 /// One HTTP connection. Dropped, its socket is closed.
 pub(crate) struct Link {
-    sender: SendRequest<Full<Bytes>>,
+    sender: SendRequest<Pieces>,
     driver: AbortHandle,
     seen: Arc<Mutex<Vec<u8>>>,
     /// It lay idle.
@@ -90,7 +89,7 @@ impl Pool {
 }
 
 impl Link {
-    pub(crate) fn sender(&mut self) -> &mut SendRequest<Full<Bytes>> {
+    pub(crate) fn sender(&mut self) -> &mut SendRequest<Pieces> {
         // What comes before the first request is no answer to one before it: a peer of another protocol says hello.
         if self.reused {
             self.seen.lock().unwrap_or_else(PoisonError::into_inner).clear();

@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::Request;
 use hyper::header::{HeaderName, HeaderValue};
 use serde_json::Value;
@@ -14,6 +13,7 @@ use wire::http::{PROTOCOL_VERSION, modern_headers};
 use wire::trace::Headers;
 
 use super::HttpAddress;
+use super::body::{Cuts, Pieces};
 use super::error::SendError;
 use super::http::HyperRequest;
 use super::outgoing::{Edit, Outgoing, Session};
@@ -40,6 +40,7 @@ pub(crate) struct Prepared {
     pub(crate) target: String,
     pub(crate) headers: Headers,
     pub(crate) body: Option<Bytes>,
+    pub(crate) cuts: Cuts,
 }
 
 impl Prepared {
@@ -65,7 +66,7 @@ impl Prepared {
             name.make_ascii_lowercase();
         }
         let body = outgoing.body.clone().map(Bytes::from);
-        Self { method, target, headers, body }
+        Self { method, target, headers, body, cuts: outgoing.cuts.clone() }
     }
 
     pub(crate) fn request(&self) -> Result<HyperRequest, SendError> {
@@ -73,7 +74,7 @@ impl Prepared {
         let method =
             hyper::Method::from_bytes(self.method.as_bytes()).map_err(|e| unsendable("method", e.to_string()))?;
         let uri: hyper::Uri = self.target.parse().map_err(|e| unsendable("target", format!("{e}")))?;
-        let mut request = Request::new(Full::new(self.body.clone().unwrap_or_default()));
+        let mut request = Request::new(Pieces::new(self.body.clone().unwrap_or_default(), &self.cuts));
         *request.method_mut() = method;
         *request.uri_mut() = uri;
         for (name, value) in &self.headers {

@@ -228,11 +228,11 @@ impl Stdio {
         self.group.leader()
     }
 
-    /// Writes down how much memory the child's group holds, where the system tells.
-    pub(crate) fn sample_memory(&self) {
-        if let Some(bytes) = self.group.resident() {
-            self.channel.mark(mark::MEMORY, bytes);
-        }
+    /// Writes down how much memory the child's group holds, in bytes, where the system tells.
+    pub(crate) fn sample_memory(&self) -> Option<u64> {
+        let bytes = self.group.resident()?;
+        self.channel.mark(mark::MEMORY, bytes);
+        Some(bytes)
     }
 
     /// The shutdown that the specification describes; the second caller waits for the first.

@@ -37,6 +37,11 @@ pub trait Manners: fmt::Debug + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// stdio: what one read brought of a line, or its end.
+    fn piece_in(&self, piece: &[u8]) -> Vec<u8> {
+        piece.to_vec()
+    }
+
     /// stdio: a line that came in, with its line feed.
     fn line_in(&self, line: Vec<u8>) -> Vec<u8> {
         line

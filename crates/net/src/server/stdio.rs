@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use wire::Transport;
 use wire::framing::Piece;
 use wire::framing::lines::Lines;
@@ -46,11 +46,12 @@ pub async fn serve_process_with(
 ) -> io::Result<()> {
     let (reader, fed) = tokio::io::duplex(64 << 10);
     let (kept, writer) = tokio::io::duplex(64 << 10);
-    let most = limits.line as u64;
+    let most = limits.line;
     let feeding = async {
         // Held until the very end: dropped, it would be the end of the input.
         let mut fed = fed;
-        alter(tokio::io::stdin(), &mut fed, most, |line| manners.line_in(line)).await?;
+        alter(tokio::io::stdin(), &mut fed, most, |piece| manners.piece_in(piece), |line| manners.line_in(line))
+            .await?;
         if !manners.ends_with_input() {
             std::future::pending::<()>().await;
         }
@@ -64,7 +65,7 @@ pub async fn serve_process_with(
         let mut stdout = tokio::io::stdout();
         stdout.write_all(&manners.first_words()).await?;
         stdout.flush().await?;
-        alter(kept, &mut stdout, most, |line| manners.line_out(line)).await
+        alter(kept, &mut stdout, most, <[u8]>::to_vec, |line| manners.line_out(line)).await
     };
     let serving = serve_until(service, reader, writer, limits, stop);
     tokio::select! {
@@ -73,17 +74,27 @@ pub async fn serve_process_with(
     }
 }
 
-/// Passes lines on, each altered and none longer than `most`, until the source ends.
+/// Passes lines on, each altered as its pieces come and as a whole, and none longer than `most`, until the source ends.
 async fn alter(
     source: impl AsyncRead + Unpin,
     sink: &mut (impl AsyncWrite + Unpin),
-    most: u64,
+    most: usize,
+    take: impl Fn(&[u8]) -> Vec<u8>,
     edit: impl Fn(Vec<u8>) -> Vec<u8>,
 ) -> io::Result<()> {
     let mut source = BufReader::new(source);
     loop {
         let mut line = Vec::new();
-        if (&mut source).take(most).read_until(b'\n', &mut line).await? == 0 {
+        while line.len() < most && !line.ends_with(b"\n") {
+            let read = source.fill_buf().await?;
+            let end = read.iter().position(|b| *b == b'\n').map_or(read.len(), |at| at + 1);
+            if end == 0 {
+                break;
+            }
+            line.extend(take(&read[..end]));
+            source.consume(end);
+        }
+        if line.is_empty() {
             return Ok(());
         }
         sink.write_all(&edit(line)).await?;

@@ -137,6 +137,13 @@ impl Manners for Crossing {
             .collect()
     }
 
+    fn piece_in(&self, piece: &[u8]) -> Vec<u8> {
+        self.stdio().fold(piece.to_vec(), |piece, habit| match habit {
+            stdio::Habit::Takes(edit) => edit(&piece),
+            _ => piece,
+        })
+    }
+
     fn line_in(&self, line: Vec<u8>) -> Vec<u8> {
         let line = self.stdio().fold(line, |line, habit| match habit {
             stdio::Habit::Reads(edit) => edit(line),

@@ -34,6 +34,33 @@ pub(super) const FAULTS: &[Fault] = &[
         Http { head: |head| _ = head.headers.insert("host", HeaderValue::from_static("localhost")), ..HTTP },
     ),
     http(
+        "host-half-compared",
+        "safety.foreign-host-refused",
+        "a host that begins with `localhost` is taken for it",
+        Http {
+            head: |head| {
+                let named = head.headers.get("host").and_then(|host| host.to_str().ok());
+                if named.is_some_and(|host| host.to_ascii_lowercase().starts_with("localhost")) {
+                    head.headers.insert("host", HeaderValue::from_static("localhost"));
+                }
+            },
+            ..HTTP
+        },
+    ),
+    http(
+        "null-origin-trusted",
+        "safety.null-origin-refused",
+        "the origin `null` is trusted",
+        Http {
+            head: |head| {
+                if head.headers.get("origin").is_some_and(|origin| origin == "null") {
+                    head.headers.remove("origin");
+                }
+            },
+            ..HTTP
+        },
+    ),
+    http(
         "accepted-200",
         "http.accepted-202",
         "notifications are accepted with 200",

@@ -15,6 +15,7 @@ mod lifecycle;
 mod lists;
 mod logging;
 mod meta;
+mod mixups;
 mod patterns;
 mod prompts;
 mod resources;
@@ -244,7 +245,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 21] = [
+const FAMILIES: [&[Fault]; 22] = [
     base::FAULTS,
     errors::FAULTS,
     meta::FAULTS,
@@ -266,6 +267,7 @@ const FAMILIES: [&[Fault]; 21] = [
     streams::FAULTS,
     authorization::FAULTS,
     tasks::FAULTS,
+    mixups::FAULTS,
 ];
 
 /// Every fault, family by family.

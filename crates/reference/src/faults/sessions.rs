@@ -2,11 +2,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use net::server::manners::{HeaderMap, HeaderValue, Method, Parts, StatusCode, Uri};
+use net::server::manners::{Bytes, HeaderMap, HeaderValue, Method, Parts, StatusCode, Uri};
 
+use super::stdio::replaced;
 use super::{Fault, HTTP, Http, Kind, fault};
 
 pub(super) const SESSION_ID: &str = "mcp-session-id";
+const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(super) const FAULTS: &[Fault] = &[
     session(
@@ -99,7 +101,49 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["http.terminated-session-404"]),
+    session(
+        "events-for-anyone",
+        "safety.resume-own-session",
+        "who names an event is given what followed it, whoever's session it was",
+        Kind::Http(Http { head: take_session_of_event, event: Some(number_event), ..HTTP }),
+    )
+    .breaks_too(&["jsonrpc.result-id", "safety.answers-stay-home"]),
 ];
+
+/// The sessions that were given events, by the number that these events carry.
+static GIVEN: Mutex<Vec<HeaderValue>> = Mutex::new(Vec::new());
+
+fn given() -> MutexGuard<'static, Vec<HeaderValue>> {
+    GIVEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The number and the rest of an event's id as [`number_event`] makes it.
+fn numbered(head: &Parts) -> Option<(usize, HeaderValue)> {
+    let (number, rest) = head.headers.get(LAST_EVENT_ID)?.to_str().ok()?.split_once('.')?;
+    Some((number.parse().ok()?, HeaderValue::from_str(rest).ok()?))
+}
+
+/// A client that comes back is taken for the one whose event it names.
+fn take_session_of_event(head: &mut Parts) {
+    let Some((number, rest)) = numbered(head) else { return };
+    if let Some(session) = given().get(number).cloned() {
+        head.headers.insert(SESSION_ID, session);
+        head.headers.insert(LAST_EVENT_ID, rest);
+    }
+}
+
+/// Puts the number of the session that an event belongs to before the event's id.
+fn number_event(asked: &Parts, event: Bytes) -> Bytes {
+    let Some(session) = asked.headers.get(SESSION_ID) else { return event };
+    let mut given = given();
+    let known = numbered(asked).map(|(number, _)| number).or_else(|| given.iter().position(|known| known == session));
+    let number = known.unwrap_or(given.len());
+    if number == given.len() && number < MOST {
+        given.push(session.clone());
+    }
+    drop(given);
+    replaced(&event, b"id: ", format!("id: {number}.").as_bytes()).into()
+}
 
 const fn session(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
     fault(name, rule, about, kind).legacy().http()

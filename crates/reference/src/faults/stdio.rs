@@ -95,6 +95,8 @@ pub(super) const FAULTS: &[Fault] = &[
 pub(super) enum Habit {
     /// Writes something before anything else.
     Greets(&'static [u8]),
+    /// Alters what one read brings.
+    Takes(fn(&[u8]) -> Vec<u8>),
     /// Alters lines on their way in.
     Reads(fn(Vec<u8>) -> Vec<u8>),
     /// Alters lines on their way out.
@@ -113,7 +115,7 @@ fn prefixed(prefix: &[u8], line: &[u8]) -> Vec<u8> {
     [prefix, line].concat()
 }
 
-fn has(text: &[u8], part: &[u8]) -> bool {
+pub(super) fn has(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 

@@ -41,9 +41,19 @@ pub(crate) const RULES: &[Rule] = &[
         "safety.foreign-host-refused",
         "A good server on loopback refuses requests whose Host names someone else.",
     )
-    .how("Repeats a request that was accepted on loopback with a Host under a reserved name, and no Origin.")
+    .how(
+        "Repeats a request that was accepted on loopback with a Host under a reserved name, and no Origin: also with names \
+         that begin like a loopback one, in capitals, with a port, with a dot at the end.",
+    )
     .mend("Compare the Host header with the names that the server answers to (DNS rebinding).")
     .judge(foreign_host_refused),
+    over_http(
+        "safety.null-origin-refused",
+        "A good server on loopback refuses requests from an origin that does not say who it is.",
+    )
+    .how("Repeats a request that was accepted on loopback with the Origin `null`, as sandboxed pages and local files have it.")
+    .mend("Allow the origins that are known and no others; `null` is anybody.")
+    .judge(null_origin_refused),
     over_http(
         "safety.garbage-refused",
         "A good server answers a body that is no message with a 4xx status or an error.",
@@ -111,23 +121,46 @@ fn loopback(host: &str) -> bool {
     ["localhost", "127.", "[::1]"].iter().any(|name| host.starts_with(name)) && !host.contains("example")
 }
 
+/// Whether a request like `x` was accepted on loopback without an Origin.
+fn has_accepted_twin(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
+    let asks = |x: &Exchange<'_>| x.asked.first().and_then(|s| s.message.method().map(str::to_owned));
+    all.iter().any(|y| {
+        y.succeeded()
+            && y.method() == x.method()
+            && asks(y) == asks(x)
+            && y.request_header("origin").is_none()
+            && y.request_header("host").is_some_and(loopback)
+    })
+}
+
+/// Whether the answer is about the request itself: not about a token, or how many there were.
+fn is_telling(x: &Exchange<'_>) -> bool {
+    matches!(x.status(), Some(200..=299 | 400..=499)) && !matches!(x.status(), Some(401 | 407 | 429))
+}
+
+fn null_origin_refused(view: &View<'_>) -> Verdict {
+    let all = view.endpoint_exchanges();
+    let tried = all.iter().filter(|x| {
+        x.request_header("origin") == Some("null")
+            && x.request_header("host").is_some_and(loopback)
+            && is_telling(x)
+            && has_accepted_twin(&all, x)
+    });
+    Verdict::every(tried.copied(), "no request differed from one accepted on loopback in the Origin `null`", |x| {
+        if x.succeeded() && (x.served() || x.error_code().is_none()) {
+            return Err(x.status_breach("a request from the origin `null` was served on loopback"));
+        }
+        Ok(())
+    })
+}
+
 fn foreign_host_refused(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
-    let asks = |x: &Exchange<'_>| x.asked.first().and_then(|s| s.message.method().map(str::to_owned));
-    let twin = |x: &Exchange<'_>| {
-        all.iter().any(|y| {
-            y.succeeded()
-                && y.method() == x.method()
-                && asks(y) == asks(x)
-                && y.request_header("host").is_some_and(loopback)
-        })
-    };
     let tried = all.iter().filter(|x| {
         x.request_header("host").is_some_and(reserved)
             && x.request_header("origin").is_none()
-            && matches!(x.status(), Some(200..=299 | 400..=499))
-            && !matches!(x.status(), Some(401 | 407 | 429))
-            && twin(x)
+            && is_telling(x)
+            && has_accepted_twin(&all, x)
     });
     Verdict::every(tried.copied(), "no request differed from one accepted on loopback in a foreign Host", |x| {
         if x.succeeded() && (x.served() || x.error_code().is_none()) {
@@ -266,6 +299,16 @@ fn session_end_closes_streams(view: &View<'_>) -> Verdict {
     Verdict::witnessed(witnesses, "no session was ended while a stream of it was open")
 }
 
+/// Whether a message can only be meant for one client: what changed is told to many in the same words.
+fn is_personal(data: &str) -> bool {
+    match parse(data.as_bytes()) {
+        Ok(Packet::Message(message)) => {
+            message.kind().is_response() || message.method() == Some("notifications/progress")
+        }
+        _ => false,
+    }
+}
+
 fn resume_own_session(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
     let given = |id: &str| {
@@ -281,9 +324,11 @@ fn resume_own_session(view: &View<'_>) -> Verdict {
     });
     Verdict::every(foreign.collect::<Vec<_>>(), "no event id of another session was used", |(_, (x, from))| {
         // Ids need only be unique within a session: a replay has the same data as well.
+        let gave = |y: &Exchange<'_>, b: &SseFields| y.blocks.iter().any(|(_, f)| f.id == b.id && f.data == b.data);
+        let theirs = |b: &SseFields| all.iter().any(|y| session(y) == session(from) && gave(y, b));
         let replayed = x.blocks.iter().find(|(_, b)| {
-            b.data.as_deref().is_some_and(|d| !d.is_empty())
-                && from.blocks.iter().any(|(_, f)| f.id == b.id && f.data == b.data)
+            let data = b.data.as_deref().unwrap_or_default();
+            !data.is_empty() && (gave(from, b) || (is_personal(data) && theirs(b)))
         });
         match replayed {
             Some((event, _)) => Err(Breach::at(*event, "", "an event of another session was replayed")),

@@ -1,9 +1,14 @@
 //! Safety rules: what a good peer does that no sentence demands. Reported apart, never scored.
 
+pub(crate) mod crosstalk;
+pub mod delivery;
 pub(crate) mod http;
+mod leak;
+pub mod marks;
 pub(crate) mod process;
 pub(crate) mod resilience;
 pub(crate) mod stdout;
+pub(crate) mod text;
 
 use wire::Transport;
 use wire::revision::{R2024_11_05, R2026_07_28};

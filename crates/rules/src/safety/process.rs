@@ -4,7 +4,7 @@ use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::trace::{Content, Frame, mark};
 use wire::{Party, Transport};
 
-use super::over_stdio;
+use super::{leak, over_stdio};
 use crate::basic::transports::stdio::exits_at_end_of_input;
 use crate::rule::{Rule, at, safety};
 use crate::verdict::{Breach, Verdict};
@@ -30,6 +30,14 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Samples the process's resident memory over the case.")
         .mend("Bound buffers, and drop what belongs to finished requests.")
         .judge(memory_bounded),
+    over_stdio("safety.no-leak", "A good server's memory does not grow with every request that it has answered.")
+        .timed()
+        .how(
+            "Samples the process's resident memory over a thousand small requests. Where every stretch of them leaves it \
+             larger by 64 KiB for each, goes on to three thousand: a heap that is only not yet swept stops growing by then.",
+        )
+        .mend("Drop what belongs to a request once it is answered: entries in maps, listeners, timers, buffers.")
+        .judge(leak::no_leak),
     safety("safety.exits-at-end-of-input")
         .on(&[Transport::Stdio])
         .asks(R2024_11_05, at("basic/lifecycle", "stdio"), "A good server exits once its standard input is closed.")

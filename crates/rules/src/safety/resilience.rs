@@ -96,7 +96,7 @@ fn after(view: &View<'_>, stimulus: usize) -> Option<Result<usize, Breach>> {
     silent.map(|(event, _)| Err(Breach::at(event, "", why)))
 }
 
-fn survives(view: &View<'_>, stimuli: impl IntoIterator<Item = usize>, unseen: &str) -> Verdict {
+pub(super) fn survives(view: &View<'_>, stimuli: impl IntoIterator<Item = usize>, unseen: &str) -> Verdict {
     let mut witnesses = Vec::new();
     for stimulus in stimuli {
         match after(view, stimulus) {

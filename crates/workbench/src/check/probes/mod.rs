@@ -1,6 +1,7 @@
 //! The scripts, by what they provoke.
 
 mod base;
+mod echo;
 mod http;
 mod lifecycle;
 mod lists;
@@ -40,6 +41,8 @@ pub const PROBES: &[&Probe] = &[
     &subscriptions::LEFT_OPEN,
     // The rough ones, the gentlest first.
     &stdio::SPLIT,
+    &stdio::BYTEWISE,
+    &echo::ODD_IDS,
     &stdio::CARRIAGE_RETURN,
     &lifecycle::TWICE,
     &malformed::BATCH,
@@ -80,6 +83,8 @@ pub const PROBES: &[&Probe] = &[
     &prompts::PROMPTS,
     &prompts::COMPLETION,
     &lists::LOGGING,
+    &echo::SCRIPTS_KEPT,
+    &echo::AT_A_TIME,
     &base::LAST_WORDS,
     &stdio::TERMINATE,
     &http::envelope::ORIGINS,
@@ -89,6 +94,7 @@ pub const PROBES: &[&Probe] = &[
     &http::envelope::CONTENT,
     &http::envelope::BODIES,
     &http::envelope::METHODS,
+    &http::envelope::SLOWLY,
     &http::envelope::BROKEN,
     &http::exposure::CREDENTIALS,
     &http::exposure::ADDRESS,
@@ -105,6 +111,8 @@ pub const PROBES: &[&Probe] = &[
     &sse::ORIGINS,
     &LOCKED,
     &http::authorization::IN_QUERY,
+    &strain::REPEATED,
+    &echo::ODD_TEXT,
     &strain::LARGE,
     &strain::DEEP,
 ];

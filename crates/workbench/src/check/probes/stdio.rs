@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use net::client::Signal;
+use rules::safety::delivery::IN_PIECES;
 use serde_json::json;
 use wire::{RequestId, Transport};
 
@@ -35,6 +36,31 @@ fn split(case: &Case) -> Script<'_> {
         let both = [first, second].map(|id| case.request_text(&json!(id), harmless(case), json!({})) + "\n").concat();
         write(case, first, &[both.as_bytes()]).await?;
         case.connection().response(&RequestId::from(second), case.patience()).await;
+        Ok(())
+    })
+}
+
+pub(super) const BYTEWISE: Probe = Probe::rough("stdio-bytewise", bytewise).on(STDIO).safety();
+
+/// How long a byte has to itself.
+const APART: Duration = Duration::from_millis(6);
+
+/// The id of a request written byte by byte: its characters take one byte to four.
+fn bytewise(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let id = format!("\u{e4}\u{2026}\u{1d11e}-{}", case.next_id());
+        let text = case.request_text(&json!(id), harmless(case), json!({})) + "\n";
+        let start = text.find(&id).unwrap_or_default();
+        let (head, rest) = text.as_bytes().split_at(start);
+        let (bytes, tail) = rest.split_at(id.len());
+        case.stimulus(IN_PIECES);
+        case.connection().write_raw(head).await?;
+        for byte in bytes {
+            tokio::time::sleep(APART).await;
+            case.connection().write_raw(&[*byte]).await?;
+        }
+        case.connection().write_raw(tail).await?;
+        case.connection().response(&RequestId::from(id.as_str()), case.patience()).await;
         Ok(())
     })
 }

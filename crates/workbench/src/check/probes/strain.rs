@@ -3,6 +3,7 @@
 
 use net::client::Outgoing;
 use serde_json::json;
+use wire::{RequestId, Transport};
 
 use super::base::harmless;
 use crate::check::case::{Case, Halt};
@@ -50,6 +51,57 @@ fn deep(case: &Case) -> Script<'_> {
         }
         Ok(())
     })
+}
+
+/// How many requests lie between two samples of memory: at first, and where they leave much behind.
+const STRETCH: usize = 250;
+const LONG_STRETCH: usize = 500;
+
+/// How many stretches there are of either.
+const STRETCHES: usize = 4;
+
+/// From how many bytes on for each request memory is worth another look.
+const MUCH: u64 = 32 << 10;
+
+/// How many requests are under way at once.
+const ABREAST: usize = 25;
+
+pub(super) const REPEATED: Probe =
+    Probe::fresh("thousand-requests", repeated).on(&[Transport::Stdio]).safety().intrusive();
+
+/// A thousand small requests, and memory sampled between them; two thousand more where each stretch left much behind.
+fn repeated(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        // What is only made on first use is no leak.
+        requests(case, ABREAST * 2).await?;
+        let mut before = case.connection().sample_memory().ok_or(Halt::Lacks("a system that tells memory"))?;
+        for stretch in 0..STRETCHES * 2 {
+            let count = if stretch < STRETCHES { STRETCH } else { LONG_STRETCH };
+            requests(case, count).await?;
+            let now = case.connection().sample_memory().ok_or(Halt::Lacks("a system that tells memory"))?;
+            let grew = now.saturating_sub(before) >= MUCH * count as u64;
+            if stretch + 1 >= STRETCHES && !grew {
+                break;
+            }
+            before = now;
+        }
+        Ok(())
+    })
+}
+
+/// Puts that many harmless requests, some at a time.
+async fn requests(case: &Case, count: usize) -> Result<(), Halt> {
+    for _ in 0..count / ABREAST {
+        let ids: Vec<i64> = (0..ABREAST).map(|_| case.next_id()).collect();
+        for id in &ids {
+            case.say(&case.request_text(&json!(id), harmless(case), json!({}))).await?;
+        }
+        for id in ids {
+            let answer = case.connection().response(&RequestId::from(id), case.patience()).await;
+            answer.ok_or(Halt::Lacks("answers to many requests"))?;
+        }
+    }
+    Ok(())
 }
 
 /// A text with `payload`, which is JSON, in the place that was left for it.

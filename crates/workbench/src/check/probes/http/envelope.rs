@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use net::client::Outgoing;
+use rules::safety::delivery::IN_PIECES;
 use serde_json::json;
-use wire::Era;
+use wire::{Era, RequestId};
 
 use super::{ANY_HTTP, HTTP, harmless, put};
 use crate::check::case::{Case, Halt};
@@ -38,16 +39,38 @@ fn origin_first(case: &Case) -> Script<'_> {
     })
 }
 
+/// Names that are nobody's, some of which begin or end as a loopback name does.
+const HOST_NAMES: [&str; 7] = [
+    "evil.example",
+    "EVIL.EXAMPLE",
+    "evil.example.",
+    "evil.example:80",
+    "localhost.evil.example",
+    "127.0.0.1.evil.example",
+    "LOCALHOST.evil.example:3000",
+];
+
+/// Origins that are nobody's, likewise, and the one that does not say whose it is.
+const ORIGIN_NAMES: [&str; 7] = [
+    "null",
+    "HTTP://EVIL.EXAMPLE",
+    "http://evil.example.",
+    "http://localhost.evil.example",
+    "http://127.0.0.1.evil.example",
+    "http://localhost.evil.example:3000",
+    "http://localhost@evil.example",
+];
+
 pub(in super::super) const HOSTS: Probe = Probe::shared("http-hosts", hosts).on(HTTP).safety();
 
 /// Foreign and look-alike hosts and origins.
 fn hosts(case: &Case) -> Script<'_> {
     Box::pin(async move {
-        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example"] {
+        put(case, |o| o).await?;
+        for host in HOST_NAMES {
             put(case, |o| o.header("Host", host)).await?;
         }
-        for origin in ["null", "http://localhost.evil.example", "http://127.0.0.1.evil.example", "HTTP://EVIL.EXAMPLE"]
-        {
+        for origin in ORIGIN_NAMES {
             put(case, |o| o.header("Origin", origin)).await?;
         }
         Ok(())
@@ -129,6 +152,24 @@ fn methods(case: &Case) -> Script<'_> {
         for method in ["PUT", "PATCH"] {
             case.connection().send_with(Outgoing::bare(method)).await?.finished(case.short()).await;
         }
+        Ok(())
+    })
+}
+
+pub(in super::super) const SLOWLY: Probe = Probe::shared("http-slow-body", slowly).on(ANY_HTTP).safety();
+
+/// How long a piece of a body is held back.
+const HELD_BACK: Duration = Duration::from_millis(5);
+
+/// A body that comes slowly, cut within each character of the request's id.
+fn slowly(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let id = format!("\u{e4}\u{2026}\u{1d11e}-{}", case.next_id());
+        let text = case.request_text(&json!(id), harmless(case), json!({}));
+        let start = text.find(&id).unwrap_or_default();
+        let outgoing = Outgoing::message(text).in_pieces((start..start + id.len()).collect(), HELD_BACK);
+        case.stimulus(IN_PIECES);
+        case.ask(RequestId::from(id.as_str()), outgoing, case.patience()).await?;
         Ok(())
     })
 }

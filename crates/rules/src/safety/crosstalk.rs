@@ -1,0 +1,191 @@
+//! Whose answer is whose: a good server mixes up neither requests that are under way at once nor their ids.
+
+use std::collections::BTreeSet;
+
+use wire::trace::{Closed, Content, Frame, mark};
+use wire::{Party, RequestId};
+
+use super::anywhere;
+use super::marks::{blanked, marks};
+use crate::rule::Rule;
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, View};
+
+/// From how many bytes on an id is long.
+const LONG: usize = 256;
+
+/// Lists, and the member by which each shows that it is that one.
+const LISTS: [(&str, &str); 4] = [
+    ("tools/list", "tools"),
+    ("prompts/list", "prompts"),
+    ("resources/list", "resources"),
+    ("resources/templates/list", "resourceTemplates"),
+];
+
+/// The rules.
+pub(crate) const RULES: &[Rule] = &[
+    anywhere(
+        "safety.answers-fit",
+        "A good server answers each of many requests that are under way at once with what belongs to that one.",
+    )
+    .how(
+        "Puts dozens of requests at once, each with a mark of its own in what a tool or an error is known to give back, and \
+         lists between them; looks whose mark, and which list, comes back.",
+    )
+    .mend("Keep what belongs to a request in the request, not in a variable that all share.")
+    .judge(answers_fit),
+    anywhere("safety.ids-told-apart", "A good server tells the id 1 from the id \"1\", also where both are under way.")
+        .timed()
+        .how("Puts two requests at once whose ids differ in nothing but their type, and looks for both answers.")
+        .mend("Let the type be a part of the key under which requests are kept.")
+        .judge(ids_told_apart),
+    anywhere(
+        "safety.odd-ids-kept",
+        "A good server answers a request whose id is legal but odd under that very id, or refuses it.",
+    )
+    .timed()
+    .how("Puts requests whose ids are empty, very long, negative, or full of characters that JSON escapes.")
+    .mend("Keep ids as they came; ask whether there is one, not whether it is empty or zero.")
+    .judge(odd_ids_kept),
+];
+
+/// A request and its answer, by what tells whose they are.
+struct Telling<'v> {
+    call: Call<'v>,
+    /// When the answer came, as an event.
+    end: usize,
+    own: BTreeSet<&'v str>,
+    came: BTreeSet<&'v str>,
+}
+
+impl<'v> Telling<'v> {
+    fn of(call: Call<'v>) -> Option<Self> {
+        let response = call.response?;
+        let (own, came) = (marks(call.request.message.text()), marks(response.message.text()));
+        Some(Self { call, end: response.event, own, came })
+    }
+
+    fn comes_back(&self) -> bool {
+        !self.own.is_disjoint(&self.came)
+    }
+
+    /// What is asked, whatever the mark.
+    fn matter(&self) -> String {
+        let request = self.call.request.message;
+        blanked(&format!("{} {}", request.method().unwrap_or_default(), request.body_text().unwrap_or_default()))
+    }
+
+    /// Of a list: whether it is the one that was asked for. `None` where that does not show.
+    fn is_own_list(&self) -> Option<bool> {
+        let result = self.call.result()?;
+        let has = |(_, member): &&(&str, &str)| result.get(member).is_some();
+        let (_, own) = LISTS.iter().find(|(method, _)| self.call.request.is(method))?;
+        if result.get(own).is_some() { Some(true) } else { LISTS.iter().find(has).map(|_| false) }
+    }
+
+    /// What its content says of whose answer it is; `None` where it says nothing.
+    fn kept(&self, echoing: &BTreeSet<String>) -> Option<Kept> {
+        let response = self.call.response?;
+        let asked = self.call.request.event;
+        if self.is_own_list() == Some(false) {
+            return Some(Err(response.breach("/result", format!("another list than event {asked} asked for"))));
+        }
+        if self.comes_back() || self.is_own_list() == Some(true) {
+            return Some(Ok(()));
+        }
+        let astray = !self.own.is_empty() && !self.came.is_empty() && echoing.contains(&self.matter());
+        let why = || format!("holds what another request asked, not what event {asked} did");
+        astray.then(|| Err(response.breach("", why())))
+    }
+}
+
+/// Whether each of the calls, in the order of their requests, was under way together with another.
+fn beside_others(calls: &[Telling<'_>]) -> Vec<bool> {
+    let mut latest = 0;
+    let mut beside = Vec::new();
+    for (at, telling) in calls.iter().enumerate() {
+        let next = calls.get(at + 1).is_some_and(|next| next.call.request.event < telling.end);
+        beside.push(next || telling.call.request.event < latest);
+        latest = latest.max(telling.end);
+    }
+    beside
+}
+
+fn answers_fit(view: &View<'_>) -> Verdict {
+    let calls: Vec<_> = view.calls_by(Party::Client).filter_map(Telling::of).collect();
+    // What was never seen to give a mark back may hold others' for reasons of its own.
+    let echoing: BTreeSet<_> = calls.iter().filter(|t| t.comes_back()).map(Telling::matter).collect();
+    let judged = calls.iter().zip(beside_others(&calls)).filter_map(|(telling, beside)| {
+        let kept = telling.kept(&echoing)?;
+        (beside || kept.is_err()).then_some((telling.end, kept))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no requests whose answers tell whose they are were under way at once")
+}
+
+/// The event by which a request was given up, though nothing said what became of it: no error without an id, no refusal by
+/// HTTP, nor a connection that broke, which is other rules' business.
+fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
+    let request = call.request;
+    let here = |event: usize| event > request.event && view.frame(event).connection == request.connection;
+    let (given_up, _) = view.marks(mark::UNANSWERED).find(|(event, mark)| {
+        here(*event) && mark.value.get("id").and_then(RequestId::from_value).as_ref() == request.message.id()
+    })?;
+    let exchange = view.exchange(request.exchange);
+    let broke = |(event, frame): (usize, &Frame)| {
+        let over = match &frame.content {
+            Content::Exit { .. } => true,
+            Content::Closed(how) => *how != Closed::TimedOut && exchange.is_none_or(|x| x.status().is_none()),
+            _ => false,
+        };
+        here(event) && [0, request.exchange].contains(&frame.exchange) && over
+    };
+    let refused = exchange.and_then(|x| x.status()).is_some_and(|status| status >= 300)
+        || view.nameless_error_after(request.event, request.connection).is_some_and(|error| error.event < given_up)
+        || view.frames().take(given_up).skip(request.event).any(broke);
+    (!refused).then_some(given_up)
+}
+
+fn ids_told_apart(view: &View<'_>) -> Verdict {
+    let calls: Vec<_> = view.calls_by(Party::Client).collect();
+    let pairs = calls.windows(2).filter(|pair| {
+        let [first, second] = pair else { return false };
+        are_twins(first, second) && first.response.is_none_or(|answer| answer.event > second.request.event)
+    });
+    let judged = pairs.flatten().filter_map(|call| {
+        if let Some(answer) = call.response {
+            return Some((answer.event, Ok(())));
+        }
+        let event = silence(view, call)?;
+        let why = "never answered while its twin, with an id of the other type, was under way";
+        Some((event, Err(call.request.breach("/id", why))))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no two requests with ids like 1 and \"1\" were under way at once")
+}
+
+fn are_twins(first: &Call<'_>, second: &Call<'_>) -> bool {
+    let same_place = first.request.connection == second.request.connection;
+    let same_text = match (first.request.message.id(), second.request.message.id()) {
+        (Some(RequestId::Number(a)), Some(RequestId::String(b)))
+        | (Some(RequestId::String(a)), Some(RequestId::Number(b))) => a == b,
+        _ => false,
+    };
+    same_place && same_text
+}
+
+fn is_odd(id: &RequestId) -> bool {
+    match id {
+        RequestId::Number(digits) => digits.starts_with('-'),
+        RequestId::String(text) => {
+            text.is_empty() || text.len() >= LONG || text.contains(|c: char| c.is_control() || matches!(c, '"' | '\\'))
+        }
+    }
+}
+
+fn odd_ids_kept(view: &View<'_>) -> Verdict {
+    let odd = view.calls_by(Party::Client).filter(|c| c.request.message.id().is_some_and(is_odd));
+    let judged = odd.filter_map(|call| match call.response {
+        Some(answer) => Some((answer.event, Ok(()))),
+        None => Some((silence(view, &call)?, Err(call.request.breach("/id", "never answered under this id")))),
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "no request with an odd id was made, or it was refused")
+}
