@@ -127,6 +127,7 @@ fn options(target: Address, revisions: Vec<Revision>) -> Options {
     Options {
         targets: vec![target],
         target: String::new(),
+        again: String::new(),
         revisions,
         selection: Selection { safety: true, ..Selection::default() },
         calls: Calls::default(),

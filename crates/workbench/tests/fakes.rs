@@ -130,6 +130,7 @@ async fn outcomes(habits: Habits, rules: &[&str]) -> BTreeMap<&'static str, Outc
     let options = Options {
         targets: vec![Address::Http(HttpAddress { headers, ..HttpAddress::new(url) })],
         target: String::new(),
+        again: String::new(),
         revisions: vec![Revision::NEWEST_LEGACY],
         selection: Selection { only: rules.iter().map(|&r| r.to_owned()).collect(), ..Selection::default() },
         calls: Calls::default(),

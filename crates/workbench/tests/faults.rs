@@ -89,6 +89,7 @@ async fn findings(target: Address, revision: Revision, safety: bool) -> Vec<Find
     let options = Options {
         targets: vec![target],
         target: String::new(),
+        again: String::new(),
         revisions: vec![revision],
         selection: Selection { safety, ..Selection::default() },
         calls: Calls::default(),

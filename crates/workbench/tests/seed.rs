@@ -35,6 +35,7 @@ fn options(url: &str, seed: u64, keep: Keep) -> Options {
     Options {
         targets: vec![Address::Http(HttpAddress::new(url.parse().expect("a URL")))],
         target: url.to_owned(),
+        again: String::new(),
         revisions: vec![Revision::R2025_11_25],
         selection: Selection { only: vec!["tools.*".to_owned()], ..Selection::default() },
         calls: Calls::default(),

@@ -213,12 +213,38 @@ impl CheckArgs {
         }
     }
 
+    /// What a command line needs besides a rule, a revision and a transport to do the same to the same target.
+    fn again(&self) -> String {
+        let mut words = Vec::new();
+        let mut option = |name: &str, value: &str| words.push(format!("{name} {}", quoted(value)));
+        let paths = [("--cwd", &self.cwd), ("--ca-file", &self.ca_file), ("--hints", &self.hints)];
+        self.header.iter().for_each(|header| option("--header", header));
+        self.bearer_env.iter().for_each(|variable| option("--bearer-env", variable));
+        self.env.iter().for_each(|pair| option("--env", pair));
+        for (name, path) in paths {
+            path.iter().for_each(|path| option(name, &path.to_string_lossy()));
+        }
+        self.timeout.iter().for_each(|timeout| option("--timeout", &timeout.as_secs_f64().to_string()));
+        match self.call {
+            CallArg::Safe => self.allow_tool.iter().for_each(|tool| option("--allow-tool", tool)),
+            CallArg::None => option("--call", "none"),
+            CallArg::All => option("--call", "all"),
+        }
+        if self.seed != 0 {
+            option("--seed", &self.seed.to_string());
+        }
+        words.extend(self.intrusive.then(|| "--intrusive".to_owned()));
+        words.extend(Some(self.target()).filter(|target| !target.is_empty()));
+        words.join(" ")
+    }
+
     /// What the options mean, or the exit code after saying what is wrong with them.
     pub(crate) fn meaning(&self, targets: Vec<Address>, keep: Keep) -> Result<Options, Exit> {
         let selection = self.selection()?;
         Ok(Options {
             targets,
             target: self.target(),
+            again: self.again(),
             revisions: self.revisions()?,
             selection,
             calls: self.calls(),

@@ -117,3 +117,15 @@ fn the_way_to_see_it_again_shows_it_again() {
         assert!(ran.stdout.contains(finding["message"].as_str().expect("a message").split(' ').next().unwrap_or("?")));
     }
 }
+
+#[test]
+fn the_way_to_see_it_again_leads_to_the_same_server() {
+    let given = ["--env", "A=b c", "--call", "none", "--seed", "3", "--timeout", "20"];
+    let server = [env!("CARGO_BIN_EXE_proof"), "serve", "--stdio", "--fault", "tool-name-with-space"];
+    let asked = ["check", "--format", "json", "--revision", "2025-11-25", "--only", "tools.names-characters"];
+    let ran = proof(&[&asked[..], &given, &["--"], &server].concat());
+    let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("a report");
+    let again = results(&report)[0]["repro"].as_str().expect("a way to see it again");
+    let (_, options) = again.split_once("--transport stdio ").expect("the place");
+    assert_eq!(options, format!("--env 'A=b c' --timeout 20 --call none --seed 3 -- {}", server.join(" ")));
+}

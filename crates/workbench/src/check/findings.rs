@@ -25,10 +25,8 @@ pub struct Sources<'s> {
     cases: &'s [Judged],
     /// Where it ran.
     place: Place,
-    /// How the user named the target.
-    target: &'s str,
-    /// The seed of what was drawn.
-    seed: u64,
+    /// The words that follow `proof check` where it is done again: see [`super::Options::again`].
+    again: &'s str,
     /// What replaces secrets in quotations.
     redactor: &'s Redactor,
     /// Frames that were quoted before, redacted: many rules quote the same few, and some are long.
@@ -37,8 +35,8 @@ pub struct Sources<'s> {
 
 impl<'s> Sources<'s> {
     /// What findings of these cases are made from.
-    pub fn new(cases: &'s [Judged], place: Place, target: &'s str, seed: u64, redactor: &'s Redactor) -> Self {
-        Self { cases, place, target, seed, redactor, redacted: RefCell::default() }
+    pub fn new(cases: &'s [Judged], place: Place, again: &'s str, redactor: &'s Redactor) -> Self {
+        Self { cases, place, again, redactor, redacted: RefCell::default() }
     }
 
     /// One finding per selected rule, in the book's order.
@@ -126,8 +124,7 @@ impl<'s> Sources<'s> {
     fn repro(&self, rule: &Rule) -> String {
         let safety = if rule.is_safety() { " --safety" } else { "" };
         let Place { transport, revision } = self.place;
-        let seed = if self.seed == 0 { String::new() } else { format!(" --seed {}", self.seed) };
-        let target = if self.target.is_empty() { String::new() } else { format!(" {}", self.target) };
-        format!("proof check --only {} --revision {revision} --transport {transport}{safety}{seed}{target}", rule.id)
+        let again = if self.again.is_empty() { String::new() } else { format!(" {}", self.again) };
+        format!("proof check --only {} --revision {revision} --transport {transport}{safety}{again}", rule.id)
     }
 }

@@ -248,9 +248,10 @@ fn conclude(
     redactor: &Redactor,
 ) -> Checked {
     let target = redactor.redact_text(&options.target).into_owned();
+    let again = redactor.redact_text(&options.again).into_owned();
     let of_run = |run: &Ran| {
         let place = Place::from(run.setting.as_ref());
-        Sources::new(&run.cases, place, &target, options.seed, redactor).findings()
+        Sources::new(&run.cases, place, &again, redactor).findings()
     };
     let results: Vec<_> = ran.iter().flat_map(of_run).collect();
     let (name, version) = ran.iter().find_map(|r| r.survey.as_ref().map(|s| s.identity())).unwrap_or(introduced);

@@ -15,8 +15,11 @@ use super::keep::Keep;
 pub struct Options {
     /// The peers to judge, as one subject: a reference server over two transports, say.
     pub targets: Vec<Address>,
-    /// How the subject is named in reports and reproductions: the command line's own words.
+    /// How the subject is named in reports: the command line's own words.
     pub target: String,
+    /// What a command line that looks for one finding again needs besides the rule and the place: what leads to the subject
+    /// and what may be done to it, in the words of this one.
+    pub again: String,
     /// The revisions to judge at; every one that the peer serves where empty.
     pub revisions: Vec<Revision>,
     /// Which rules to judge by.

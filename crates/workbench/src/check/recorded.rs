@@ -41,7 +41,7 @@ pub fn recorded(
         let place = Place { transport: trace.header.transport, revision };
         let cases = vec![Judged::new(CASE, Vec::new(), &trace, revision, by)];
         keep.hand(None, place, CASE, &trace, &redactor);
-        results.extend(Sources::new(&cases, place, &target, 0, &redactor).findings());
+        results.extend(Sources::new(&cases, place, &target, &redactor).findings());
         runs.push(report::Run { transport: place.transport, revision, probes: 0, elapsed_ms: 0, cut_short: None });
     }
     let (name, version) = identity(&redactor.redact_trace(&trace));

@@ -34,7 +34,7 @@ fn outcome(rule: &str, cases: &[Option<&str>]) -> (Outcome, String) {
         cases.iter().map(|capabilities| Judged::new("t", Vec::new(), &trace(*capabilities), revision, &by)).collect();
     let place = Place { transport: Transport::Stdio, revision };
     let redactor = Redactor::new([0; 32]);
-    let findings = Sources::new(&judged, place, "", 0, &redactor).findings();
+    let findings = Sources::new(&judged, place, "", &redactor).findings();
     let found = findings.into_iter().find(|finding| finding.rule == rule).expect("the rule");
     (found.outcome, found.message)
 }
