@@ -215,27 +215,30 @@ impl CheckArgs {
 
     /// What a command line needs besides a rule, a revision and a transport to do the same to the same target.
     fn again(&self) -> String {
-        let mut words = Vec::new();
-        let mut option = |name: &str, value: &str| words.push(format!("{name} {}", quoted(value)));
-        let paths = [("--cwd", &self.cwd), ("--ca-file", &self.ca_file), ("--hints", &self.hints)];
-        self.header.iter().for_each(|header| option("--header", header));
-        self.bearer_env.iter().for_each(|variable| option("--bearer-env", variable));
-        self.env.iter().for_each(|pair| option("--env", pair));
-        for (name, path) in paths {
-            path.iter().for_each(|path| option(name, &path.to_string_lossy()));
-        }
-        self.timeout.iter().for_each(|timeout| option("--timeout", &timeout.as_secs_f64().to_string()));
-        match self.call {
-            CallArg::Safe => self.allow_tool.iter().for_each(|tool| option("--allow-tool", tool)),
-            CallArg::None => option("--call", "none"),
-            CallArg::All => option("--call", "all"),
-        }
-        if self.seed != 0 {
-            option("--seed", &self.seed.to_string());
-        }
-        words.extend(self.intrusive.then(|| "--intrusive".to_owned()));
-        words.extend(Some(self.target()).filter(|target| !target.is_empty()));
-        words.join(" ")
+        let path = |path: &Option<PathBuf>| path.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let (call, tools) = match self.call {
+            CallArg::Safe => (vec![], self.allow_tool.clone()),
+            CallArg::None => (vec!["none".to_owned()], vec![]),
+            CallArg::All => (vec!["all".to_owned()], vec![]),
+        };
+        let options = [
+            ("--header", self.header.clone()),
+            ("--bearer-env", self.bearer_env.iter().cloned().collect()),
+            ("--env", self.env.clone()),
+            ("--cwd", path(&self.cwd)),
+            ("--ca-file", path(&self.ca_file)),
+            ("--hints", path(&self.hints)),
+            ("--timeout", self.timeout.iter().map(|timeout| timeout.as_secs_f64().to_string()).collect()),
+            ("--call", call),
+            ("--allow-tool", tools),
+            ("--seed", Some(self.seed).filter(|&seed| seed != 0).iter().map(u64::to_string).collect()),
+        ];
+        let given = options.iter().flat_map(|(name, values): &(_, Vec<String>)| {
+            values.iter().map(move |value| format!("{name} {}", quoted(value)))
+        });
+        let strained = self.intrusive.then(|| "--intrusive".to_owned());
+        let target = Some(self.target()).filter(|target| !target.is_empty());
+        given.chain(strained).chain(target).collect::<Vec<_>>().join(" ")
     }
 
     /// What the options mean, or the exit code after saying what is wrong with them.
