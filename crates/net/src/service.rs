@@ -11,6 +11,7 @@ use std::sync::Arc;
 use hyper::HeaderMap;
 use serde::Serialize;
 use serde_json::Value;
+use wire::json::{self, Unwritable, write_string};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
 pub use crate::server::link::{Closing, Gone, Link, NoAnswer, Opening, Outlet, Session};
@@ -120,38 +121,6 @@ pub struct Answer {
     code: Option<i64>,
 }
 
-#[derive(Serialize)]
-struct ResultEnvelope<'a, T> {
-    jsonrpc: &'static str,
-    id: IdText<'a>,
-    result: &'a T,
-}
-
-#[derive(Serialize)]
-struct ErrorEnvelope<'a> {
-    jsonrpc: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<IdText<'a>>,
-    error: &'a RpcError,
-}
-
-/// An id in an envelope, written without building a value first.
-struct IdText<'a>(&'a RequestId);
-
-impl Serialize for IdText<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            RequestId::String(text) => serializer.serialize_str(text),
-            RequestId::Number(text) => match text.parse::<i64>() {
-                Ok(number) => serializer.serialize_i64(number),
-                Err(_) => serde_json::from_str::<&serde_json::value::RawValue>(text)
-                    .map_err(serde::ser::Error::custom)?
-                    .serialize(serializer),
-            },
-        }
-    }
-}
-
 impl Answer {
     /// `{"jsonrpc":"2.0","id":…,"result":…}`
     pub fn result<T: Serialize>(id: &RequestId, result: &T) -> Self {
@@ -161,17 +130,32 @@ impl Answer {
     /// The same, where it is known that it takes about `room` bytes: a long text that has to grow moves, and where it is
     /// very long, moves to fresh pages.
     pub fn result_within<T: Serialize>(room: usize, id: &RequestId, result: &T) -> Self {
-        let mut text = Vec::with_capacity(room);
-        match serde_json::to_writer(&mut text, &ResultEnvelope { jsonrpc: "2.0", id: IdText(id), result }) {
-            Ok(()) => Self { text, code: None },
-            Err(error) => Self::error(Some(id), &RpcError::internal(error.to_string())),
-        }
+        Self::with(room, Some(id), "result", result)
+            .unwrap_or_else(|why| Self::error(Some(id), &RpcError::internal(why.to_string())))
     }
 
     /// `{"jsonrpc":"2.0","id":…,"error":…}`, without `id` where there is none to echo.
     pub fn error(id: Option<&RequestId>, error: &RpcError) -> Self {
-        let text = serde_json::to_vec(&ErrorEnvelope { jsonrpc: "2.0", id: id.map(IdText), error }).unwrap_or_default();
-        Self { text, code: Some(error.code) }
+        let answer = Self::with(256, id, "error", error).unwrap_or_else(|_| Self::raw(Vec::new(), None));
+        Self { code: Some(error.code), ..answer }
+    }
+
+    fn with<T: Serialize>(room: usize, id: Option<&RequestId>, name: &str, body: &T) -> Result<Self, Unwritable> {
+        let mut text = Vec::with_capacity(room);
+        text.extend_from_slice(br#"{"jsonrpc":"2.0","#);
+        if let Some(id) = id {
+            text.extend_from_slice(br#""id":"#);
+            match id {
+                RequestId::String(id) => write_string(&mut text, id),
+                RequestId::Number(id) => text.extend_from_slice(id.as_bytes()),
+            }
+            text.push(b',');
+        }
+        write_string(&mut text, name);
+        text.push(b':');
+        json::write(&mut text, body)?;
+        text.push(b'}');
+        Ok(Self { text, code: None })
     }
 
     /// The same, with `"id":null` as JSON-RPC has it where the id could not be read.

@@ -3,9 +3,13 @@
 //! `serde_json` gives values; this gives *where*: faults with an offset, the span of a member for the caret in a report,
 //! duplicate names. It never recurses, so hostile nesting costs memory proportional to its depth limit and no stack.
 
+mod write;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+
+pub use write::{Unwritable, write, write_string};
 
 /// How deep a text may nest before we refuse to read it: `serde_json`'s own limit, so that both readers agree.
 pub const DEPTH_LIMIT: usize = 127;
@@ -230,14 +234,8 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Skips what neither ends a string nor needs a closer look, in whole blocks: without an early exit inside the block,
-    /// compilers make vector instructions of it.
-    #[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is an early exit")]
     fn skip_plain(&mut self) {
-        const BLOCK: usize = 32;
-        let special = |block: &[u8]| block.iter().fold(false, |any, &b| any | (b == b'"') | (b == b'\\') | (b < 0x20));
-        let blocks = self.text[self.at..].chunks_exact(BLOCK);
-        self.at += blocks.take_while(|block| !special(block)).count() * BLOCK;
+        self.at += plain_blocks(&self.text[self.at..]);
     }
 
     fn escape(&mut self) -> Result<(), Fault> {
@@ -295,6 +293,22 @@ impl<'t> Tokens<'t> {
         }
         Ok(start..self.at)
     }
+}
+
+/// How many bytes from the first on neither end a string nor need a closer look, counted in whole blocks: without an early
+/// exit inside the block, compilers make vector instructions of it.
+#[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is an early exit")]
+fn plain_blocks(text: &[u8]) -> usize {
+    const BLOCK: usize = 32;
+    let special = |block: &[u8]| block.iter().fold(false, |any, &b| any | (b == b'"') | (b == b'\\') | (b < 0x20));
+    text.chunks_exact(BLOCK).take_while(|block| !special(block)).count() * BLOCK
+}
+
+/// The same, to the byte.
+fn plain_length(text: &[u8]) -> usize {
+    let blocks = plain_blocks(text);
+    let special = |&b: &u8| b == b'"' || b == b'\\' || b < 0x20;
+    text[blocks..].iter().position(special).map_or(text.len(), |more| blocks + more)
 }
 
 /// Reads to the end of the value whose first token is `first`; gives the whole span.
