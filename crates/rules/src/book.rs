@@ -3,8 +3,9 @@
 use crate::rule::Rule;
 use crate::{basic, client, extensions, legacy, safety, server, shapes};
 
-/// Every page's rules, in the order of the specification.
-const PAGES: &[&[Rule]] = &[
+/// Every page's rules, in the order of the specification. One place in memory: of a constant every crate that walks through
+/// the book would have a copy, to be relocated at each start.
+static PAGES: &[&[Rule]] = &[
     shapes::RULES,
     basic::overview::messages::RULES,
     basic::overview::requests::RULES,
