@@ -35,35 +35,35 @@ pub(super) const FAULTS: &[Fault] = &[
         "completions have an `error` beside the `result`",
         Kind::Results(COMPLETE, |answer| answer["error"] = json!({ "code": 1, "message": "No error" })),
     )
-    .breaks_too(&["http.json-is-one-message"]),
+    .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
     fault(
         "no-jsonrpc",
         "jsonrpc.version-member",
         "completions lack the member `jsonrpc`",
         Kind::Results(COMPLETE, |answer| drop_member(answer, "jsonrpc")),
     )
-    .breaks_too(&["http.json-is-one-message"]),
+    .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
     fault(
         "jsonrpc-1",
         "jsonrpc.version-member",
         "completions say JSON-RPC 1.0",
         Kind::Results(COMPLETE, |answer| answer["jsonrpc"] = json!("1.0")),
     )
-    .breaks_too(&["http.json-is-one-message"]),
+    .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
     fault(
         "error-code-text",
         "jsonrpc.error-code-integer",
         "errors about prompts have a code that is a string",
         Kind::Errors("prompts/get", |answer| answer["error"]["code"] = json!("INVALID_PARAMS")),
     )
-    .breaks_too(&["http.json-is-one-message"]),
+    .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
     fault(
         "error-without-message",
         "jsonrpc.error-object",
         "errors about prompts have no message",
         Kind::Errors("prompts/get", |answer| answer["error"] = json!({ "code": -32602 })),
     )
-    .breaks_too(&["http.json-is-one-message"]),
+    .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
     fault(
         "answers-twice",
         "jsonrpc.one-answer",
@@ -97,7 +97,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "completions come in an array of one",
         Kind::Results(COMPLETE, |answer| *answer = json!([answer])),
     )
-    .breaks_too(&["http.json-is-one-message"])
+    .breaks_too(&["http.json-is-one-message", "stdio.no-batches"])
     .since(R2025_06_18),
     fault(
         "array-body",
@@ -126,14 +126,14 @@ pub(super) const FAULTS: &[Fault] = &[
             text[..end].to_vec()
         }),
     )
-    .breaks_too(&["http.json-is-one-message"]),
+    .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
     fault(
         "latin-1",
         "transport.utf-8",
         "the letter ü is sent in Latin-1",
         Kind::Writes(|text| replaced(text, "ü".as_bytes(), b"\xfc")),
     )
-    .breaks_too(&["http.json-is-one-message", "jsonrpc.utf8"])
+    .breaks_too(&["http.json-is-one-message", "jsonrpc.utf8", "stdio.only-messages-on-stdout"])
     .since(R2025_03_26),
     fault(
         "members-doubled",
@@ -144,7 +144,7 @@ pub(super) const FAULTS: &[Fault] = &[
             if has_completion(text) { replaced(text, b"{\"jsonrpc\":\"2.0\"", twice) } else { text.to_vec() }
         }),
     )
-    .breaks_too(&["http.json-is-one-message"]),
+    .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
     fault(
         "server-asks",
         "jsonrpc.no-server-requests",

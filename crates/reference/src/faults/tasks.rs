@@ -327,6 +327,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "http.json-is-one-message",
         "http.unknown-method-404",
         "jsonrpc.result-xor-error",
+        "stdio.only-messages-on-stdout",
         "task-extension.acks-empty",
     ]),
     extension(

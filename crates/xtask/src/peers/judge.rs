@@ -18,7 +18,7 @@ use super::report::Report;
 /// How long a peer may take until it listens.
 const START: Duration = Duration::from_secs(30);
 /// How long `proof` may take on one peer.
-const CHECK: Duration = Duration::from_mins(5);
+const CHECK: Duration = Duration::from_mins(10);
 /// How long `proof` may take to end its children when it is told to stop.
 const FAREWELL: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
