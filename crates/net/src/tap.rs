@@ -141,6 +141,11 @@ impl Tap {
         Trace { header: self.0.header.clone(), frames: in_order(frames) }
     }
 
+    /// Nothing that crosses from now on is written down.
+    pub fn close(&self) {
+        self.state().finished = true;
+    }
+
     /// The trace. What crosses later is not written down any more.
     pub fn finish(self) -> Trace {
         let mut state = self.state();

@@ -1,6 +1,7 @@
 //! The stdio transport, server end: one message per line in, one per line out, nothing else on the output. Works over any
 //! byte stream; only [`serve_process`] knows the standard streams. (basic/transports/stdio)
 
+pub mod bridge;
 mod process;
 
 use std::io;

@@ -225,7 +225,7 @@ fn malformed_body(malformed: &Malformed) -> Response {
 
 async fn receive(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
     let gate = Gate::new(&message, Some(&headers));
-    match (gate.era(), message.kind()) {
+    match (gate.era_among(shared.service.revisions()), message.kind()) {
         (Era::Modern, Kind::Request) => match gate.admit(shared.service.revisions()) {
             Ok(revision) => modern::request(shared, headers, message, revision).await,
             Err(error) => refuse(StatusCode::BAD_REQUEST, message.id(), &error),

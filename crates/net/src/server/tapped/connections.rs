@@ -25,6 +25,8 @@ pub struct Taps {
     websocket: Tap,
     /// Whether clients may come one after the other.
     several: bool,
+    /// Who answers.
+    far: Party,
     state: Mutex<State>,
 }
 
@@ -82,13 +84,18 @@ impl Taps {
         Self::new([tap, tap, tap].map(Clone::clone), false)
     }
 
+    /// Everything goes into one trace, as what is asked of an origin that is not the server's.
+    pub fn elsewhere(tap: &Tap) -> Self {
+        Self { far: Party::Other, ..Self::one(tap) }
+    }
+
     /// A trace each for Streamable HTTP, HTTP+SSE and WebSocket, of clients that may come one after the other.
     pub fn apart(http: &Tap, sse: &Tap, websocket: &Tap) -> Self {
         Self::new([http, sse, websocket].map(Clone::clone), true)
     }
 
     fn new([http, sse, websocket]: [Tap; 3], several: bool) -> Self {
-        Self { http, sse, websocket, several, state: Mutex::default() }
+        Self { http, sse, websocket, several, far: Party::Server, state: Mutex::default() }
     }
 
     pub(crate) fn socket(&self) -> Socket<'_> {
@@ -130,12 +137,12 @@ impl Taps {
             return pen;
         }
         match seat {
-            Seat::Stream => state.open(&self.sse),
+            Seat::Stream => state.open(&self.sse, self.far),
             // It is open once the handshake is over.
             Seat::Socket => Pen::next(&self.websocket),
-            Seat::Http if opens(body) => state.open(&self.http),
-            Seat::Http => state.bare(&self.http, self.several, body),
-            Seat::Messages => state.bare(&self.sse, self.several, body),
+            Seat::Http if opens(body) => state.open(&self.http, self.far),
+            Seat::Http => state.bare(&self.http, self, body),
+            Seat::Messages => state.bare(&self.sse, self, body),
         }
     }
 
@@ -160,8 +167,8 @@ impl Taps {
 }
 
 impl State {
-    fn open(&mut self, tap: &Tap) -> Pen {
-        let pen = Pen::next(tap);
+    fn open(&mut self, tap: &Tap, far: Party) -> Pen {
+        let pen = Pen::next(tap).of(far);
         pen.tell(Party::Client, Content::Opened);
         self.open.push(pen.clone());
         pen
@@ -169,20 +176,19 @@ impl State {
 
     /// The connection of what comes outside sessions. A client that went and counts its ids anew is another one, where
     /// several may come.
-    fn bare(&mut self, tap: &Tap, several: bool, body: Option<&[u8]>) -> Pen {
+    fn bare(&mut self, tap: &Tap, taps: &Taps, body: Option<&[u8]>) -> Pen {
         let id = body.and_then(asked);
         let departures = self.departures;
         let known = self.bare.as_ref().filter(|bare| {
             let went = bare.departures != departures;
-            !(several && went && id.as_ref().is_some_and(|id| bare.ids.contains(id)))
+            !(taps.several && went && id.as_ref().is_some_and(|id| bare.ids.contains(id)))
         });
-        let pen = match known {
-            Some(bare) => bare.pen.clone(),
-            None => {
-                let pen = self.open(tap);
-                self.bare = Some(Bare { pen: pen.clone(), ids: HashSet::new(), departures });
-                pen
-            }
+        let pen = if let Some(bare) = known {
+            bare.pen.clone()
+        } else {
+            let pen = self.open(tap, taps.far);
+            self.bare = Some(Bare { pen: pen.clone(), ids: HashSet::new(), departures });
+            pen
         };
         if let Some(bare) = &mut self.bare {
             bare.departures = departures;

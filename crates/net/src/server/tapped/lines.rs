@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use wire::Party;
 use wire::framing::Piece;
 use wire::framing::lines::Lines;
-use wire::trace::Content;
+use wire::trace::{Content, mark};
 
 use super::Pen;
 use crate::tap::Written;
@@ -58,12 +58,13 @@ impl Ledger {
 pub(crate) struct Heard<R> {
     reader: R,
     ledger: Ledger,
+    ended: bool,
 }
 
 impl<R> Heard<R> {
     /// Lines of at most `most` bytes.
     pub(crate) fn new(reader: R, pen: &Pen, most: usize) -> Self {
-        Self { reader, ledger: Ledger::new(pen, Party::Client, most) }
+        Self { reader, ledger: Ledger::new(pen, Party::Client, most), ended: false }
     }
 }
 
@@ -76,7 +77,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for Heard<R> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.reader).poll_read(context, buffer))?;
         match &buffer.filled()[before..] {
-            [] => self.ledger.finish(),
+            [] if !self.ended => {
+                self.ended = true;
+                self.ledger.finish();
+                self.ledger.pen.mark(mark::STDIN_CLOSED, ());
+            }
+            [] => {}
             bytes => self.ledger.take(bytes),
         }
         Poll::Ready(Ok(()))

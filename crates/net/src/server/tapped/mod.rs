@@ -7,7 +7,7 @@ mod lines;
 
 use serde_json::Value;
 use wire::Party;
-use wire::trace::{Closed, Content};
+use wire::trace::{Closed, Content, Frame};
 
 pub(crate) use self::connections::Seat;
 pub use self::connections::Taps;
@@ -21,12 +21,19 @@ use crate::tap::{Tap, Written};
 pub struct Pen {
     tap: Tap,
     connection: u32,
+    /// Who answers: the server, or another origin.
+    far: Party,
 }
 
 impl Pen {
     /// A pen for the tap's next connection.
     pub fn next(tap: &Tap) -> Self {
-        Self { tap: tap.clone(), connection: tap.next_connection() }
+        Self { tap: tap.clone(), connection: tap.next_connection(), far: Party::Server }
+    }
+
+    /// The same for a party that is not the server.
+    fn of(self, far: Party) -> Self {
+        Self { far, ..self }
     }
 
     /// Writes a fact about the connection down.
@@ -49,11 +56,16 @@ impl Pen {
     }
 
     fn write(&self, from: Party, exchange: u32, content: Content, cause: Written) -> Written {
-        self.tap.write(self.tap.frame(from, self.connection, exchange, content), cause)
+        self.tap.write(self.frame(from, exchange, content), cause)
+    }
+
+    fn frame(&self, from: Party, exchange: u32, content: Content) -> Frame {
+        let (from, to) = if from == Party::Client { (from, self.far) } else { (self.far, Party::Client) };
+        Frame { to, ..self.tap.frame(from, self.connection, exchange, content) }
     }
 
     fn write_since(&self, at: u64, from: Party, exchange: u32, content: Content, cause: Written) -> Written {
-        let mut frame = self.tap.frame(from, self.connection, exchange, content);
+        let mut frame = self.frame(from, exchange, content);
         frame.at = at.min(frame.done);
         self.tap.write(frame, cause)
     }

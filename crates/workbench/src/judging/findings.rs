@@ -11,13 +11,23 @@ use rules::{Breach, Level, Rule, Verdict};
 use wire::redact::Redactor;
 use wire::trace::Frame;
 
-use super::Place;
-use super::run::Judged;
+use super::{Judged, Place};
 use crate::report::{Evidence, Finding, Outcome, excerpt};
 
 /// How many events are quoted for a broken rule, and for a kept one.
 const BROKEN_QUOTES: usize = 5;
 const KEPT_QUOTES: usize = 1;
+
+/// The command line that shows a finding again, but for what names the rule and the place.
+#[derive(Clone, Copy, Debug)]
+pub struct Again<'s> {
+    /// The verb.
+    pub verb: &'static str,
+    /// More options, each after a space.
+    pub options: &'s str,
+    /// How the user named the target.
+    pub target: &'s str,
+}
 
 /// What findings of one run are made from.
 pub struct Sources<'s> {
@@ -25,10 +35,8 @@ pub struct Sources<'s> {
     cases: &'s [Judged],
     /// Where it ran.
     place: Place,
-    /// How the user named the target.
-    target: &'s str,
-    /// The seed of what was drawn.
-    seed: u64,
+    /// How to see a finding again.
+    again: Again<'s>,
     /// What replaces secrets in quotations.
     redactor: &'s Redactor,
     /// Frames that were quoted before, redacted: many rules quote the same few, and some are long.
@@ -37,8 +45,8 @@ pub struct Sources<'s> {
 
 impl<'s> Sources<'s> {
     /// What findings of these cases are made from.
-    pub fn new(cases: &'s [Judged], place: Place, target: &'s str, seed: u64, redactor: &'s Redactor) -> Self {
-        Self { cases, place, target, seed, redactor, redacted: RefCell::default() }
+    pub fn new(cases: &'s [Judged], place: Place, again: Again<'s>, redactor: &'s Redactor) -> Self {
+        Self { cases, place, again, redactor, redacted: RefCell::default() }
     }
 
     /// One finding per selected rule, in the book's order.
@@ -126,8 +134,11 @@ impl<'s> Sources<'s> {
     fn repro(&self, rule: &Rule) -> String {
         let safety = if rule.is_safety() { " --safety" } else { "" };
         let Place { transport, revision } = self.place;
-        let seed = if self.seed == 0 { String::new() } else { format!(" --seed {}", self.seed) };
-        let target = if self.target.is_empty() { String::new() } else { format!(" {}", self.target) };
-        format!("proof check --only {} --revision {revision} --transport {transport}{safety}{seed}{target}", rule.id)
+        let Again { verb, options, target } = &self.again;
+        let target = if target.is_empty() { String::new() } else { format!(" {target}") };
+        format!(
+            "proof {verb} --only {} --revision {revision} --transport {transport}{safety}{options}{target}",
+            rule.id
+        )
     }
 }

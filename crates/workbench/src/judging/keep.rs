@@ -45,7 +45,7 @@ impl Keep {
     }
 
     /// Hands a trace out, under `number` or the next one; the number.
-    pub(super) fn hand(
+    pub(crate) fn hand(
         &self,
         number: Option<usize>,
         place: Place,
@@ -60,7 +60,7 @@ impl Keep {
     }
 
     /// Whether anybody wants them.
-    pub(super) const fn is_wanted(&self) -> bool {
+    pub(crate) const fn is_wanted(&self) -> bool {
         self.0.is_some()
     }
 }
