@@ -23,6 +23,8 @@ pub(crate) enum Exit {
     NoAnswer,
     /// Our own mistake.
     Bug,
+    /// Whatever somebody else told us to end with.
+    As(u8),
     /// A signal of this number ended it: 128 more, as shells have it.
     Interrupted(u8),
 }
@@ -35,6 +37,7 @@ impl From<Exit> for ExitCode {
             Exit::Usage => 2,
             Exit::NoAnswer => 3,
             Exit::Bug => 4,
+            Exit::As(code) => code,
             Exit::Interrupted(signal) => 128 + signal,
         })
     }

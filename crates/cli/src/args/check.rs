@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use net::client::{Address, Command, HttpAddress, Limits};
-use rules::Level;
 use wire::redact::Secrets;
 use wire::{Revision, Transport};
 use workbench::check::hints::Hints;
-use workbench::check::{Calls, Keep, Options, Selection};
+use workbench::check::{Calls, Keep, Options};
 
+use super::output::OutputArgs;
+use super::select::{SelectArgs, revisions};
 use crate::exit::{Exit, usage};
 
 /// How many cases run side by side: they mostly wait, so more than there are cores. A child counts for three.
@@ -51,18 +52,8 @@ pub(crate) struct CheckArgs {
     /// How to reach a URL [default: found out]
     #[arg(long, value_name = "stdio|http|sse|ws", help_heading = "What to judge")]
     pub(crate) transport: Option<Transport>,
-    /// Judge by these rules only: ids or globs
-    #[arg(long, value_name = "ID|GLOB", value_delimiter = ',', help_heading = "What to judge")]
-    pub(crate) only: Vec<String>,
-    /// Leave these rules out: ids or globs
-    #[arg(long, value_name = "ID|GLOB", value_delimiter = ',', help_heading = "What to judge")]
-    pub(crate) skip: Vec<String>,
-    /// The weakest level to judge [default: may]
-    #[arg(long, value_enum, help_heading = "What to judge")]
-    pub(crate) level: Option<LevelArg>,
-    /// Judge by the safety rules too (reported apart, never scored)
-    #[arg(long, help_heading = "What to judge")]
-    pub(crate) safety: bool,
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
     /// Judge a recorded trace instead of a server
     #[arg(long, value_name = "FILE", help_heading = "What to judge")]
     pub(crate) trace: Option<PathBuf>,
@@ -105,50 +96,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "What may be done")]
     pub(crate) seed: u64,
 
-    /// The weakest broken level that fails the check
-    #[arg(long, value_enum, value_name = "LEVEL", default_value = "must", help_heading = "What comes out")]
-    pub(crate) fail_on: FailOn,
-    /// Known findings (docs/reports.md): new ones fail, stale entries too
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
-    pub(crate) baseline: Option<PathBuf>,
-    /// Write today's findings as a baseline; reasons that are there stay
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
-    pub(crate) write_baseline: Option<PathBuf>,
-    /// The report's format
-    #[arg(long, value_enum, default_value = "human", help_heading = "What comes out")]
-    pub(crate) format: Format,
-    /// Write the report to a file instead of stdout
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
-    pub(crate) output: Option<PathBuf>,
-    /// Write the same report in another format, too (again for more)
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = also, help_heading = "What comes out")]
-    pub(crate) also: Vec<(Format, PathBuf)>,
-    /// Keep every case's trace, secrets redacted
-    #[arg(long, value_name = "DIR", help_heading = "What comes out")]
-    pub(crate) save_trace: Option<PathBuf>,
-    /// List every rule, kept and not exercised ones too (human format)
-    #[arg(long, short, help_heading = "What comes out")]
-    pub(crate) verbose: bool,
-}
-
-/// A level as typed.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum LevelArg {
-    /// MUST and MUST NOT
-    Must,
-    /// SHOULD too
-    Should,
-    /// MAY too
-    May,
-}
-
-/// What fails a check.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FailOn {
-    /// A broken MUST
-    Must,
-    /// A broken MUST or SHOULD
-    Should,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Which tools may be called.
@@ -162,37 +111,7 @@ pub(crate) enum CallArg {
     All,
 }
 
-/// The report's format.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    Human,
-    /// One JSON document: proof.report/1
-    Json,
-    /// JUnit XML: Jenkins, GitLab and most others show it
-    Junit,
-    /// SARIF 2.1.0: code scanning
-    Sarif,
-    /// Markdown for a comment on a pull request
-    Markdown,
-    /// TAP version 14
-    Tap,
-    /// One page to look at in a browser
-    Html,
-}
-
-/// `sarif=proof.sarif`
-fn also(text: &str) -> Result<(Format, PathBuf), String> {
-    let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or("not FORMAT=FILE")?;
-    let names = || Format::value_variants().iter().filter_map(|format| format.to_possible_value());
-    let format = Format::from_str(format, false).map_err(|_| {
-        let names: Vec<_> = names().map(|name| name.get_name().to_owned()).collect();
-        format!("no such format; there are {}", names.join(", "))
-    })?;
-    Ok((format, path.into()))
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     if !(0.05..=3600.0).contains(&seconds) {
         return Err("between 0.05 and 3600 seconds".to_owned());
@@ -215,7 +134,7 @@ impl CheckArgs {
 
     /// What the options mean, or the exit code after saying what is wrong with them.
     pub(crate) fn meaning(&self, targets: Vec<Address>, keep: Keep) -> Result<Options, Exit> {
-        let selection = self.selection()?;
+        let selection = self.select.meaning()?;
         Ok(Options {
             targets,
             target: self.target(),
@@ -255,29 +174,8 @@ impl CheckArgs {
         Limits { request, connect: request, start: self.timeout.unwrap_or(START), ..Limits::default() }
     }
 
-    pub(crate) fn selection(&self) -> Result<Selection, Exit> {
-        let level = self.level.map(|level| match level {
-            LevelArg::Must => Level::Must,
-            LevelArg::Should => Level::Should,
-            LevelArg::May => Level::May,
-        });
-        let selection = Selection { only: self.only.clone(), skip: self.skip.clone(), level, safety: self.safety };
-        if let Some(stranger) = selection.strangers().next() {
-            return Err(super::unknown_rule(stranger));
-        }
-        Ok(selection)
-    }
-
     pub(crate) fn revisions(&self) -> Result<Vec<Revision>, Exit> {
-        if self.revision.iter().any(|r| r == "all") {
-            return Ok(Vec::new());
-        }
-        let parse = |text: &String| {
-            text.parse().map_err(|e: wire::revision::UnknownRevision| {
-                usage(&e.to_string(), "name one of those, several with commas between, or `all`")
-            })
-        };
-        self.revision.iter().map(parse).collect()
+        revisions(&self.revision)
     }
 
     fn calls(&self) -> Calls {
@@ -310,14 +208,10 @@ impl CheckArgs {
         if let Some(transport) = self.transport.filter(|&transport| transport != Transport::Stdio) {
             return Err(unreachable(program, transport));
         }
-        let pair = |text: &String| match text.split_once('=') {
-            Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-            _ => Err(usage(&format!("`--env {text}` is not K=V"), "--env NAME=value")),
-        };
         Ok(Some(Address::Stdio(Command {
             program: program.clone(),
             args: arguments.to_vec(),
-            env: self.env.iter().map(pair).collect::<Result<_, _>>()?,
+            env: variables(&self.env)?,
             cwd: self.cwd.clone(),
         })))
     }
@@ -365,6 +259,15 @@ impl CheckArgs {
         }
         Ok(headers)
     }
+}
+
+/// The variables of `--env`.
+pub(crate) fn variables(texts: &[String]) -> Result<Vec<(String, String)>, Exit> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(usage(&format!("`--env {text}` is not K=V"), "--env NAME=value")),
+    };
+    texts.iter().map(pair).collect()
 }
 
 /// Whether HTTP can carry it: a token, and a value without control characters.

@@ -1,8 +1,11 @@
 //! The command line as it is typed. What it means is [`check::CheckArgs::meaning`] and the like.
 
 pub(crate) mod check;
+pub(crate) mod check_client;
 pub(crate) mod faults;
+pub(crate) mod output;
 pub(crate) mod reports;
+pub(crate) mod select;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -14,7 +17,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::exit::{Exit, usage};
 
-/// Proves MCP servers against every sentence of the specification.
+/// Proves MCP servers and clients against every sentence of the specification.
 #[derive(Parser)]
 #[command(name = "proof", version, max_term_width = 80, arg_required_else_help = true)]
 #[command(after_help = "\
@@ -22,6 +25,7 @@ Examples:
   proof check                               the built-in reference server
   proof check -- npx -y my-server           a server over stdio
   proof check http://127.0.0.1:3000/mcp     a server over HTTP
+  proof check-client -- ./my-client         a client, over HTTP
   proof explain tools.names-unique          one rule, in full
   proof rules --only 'tools.*'              which rules there are
 
@@ -36,6 +40,8 @@ struct Cli {
 pub(crate) enum Verb {
     /// Judge a server
     Check(Box<check::CheckArgs>),
+    /// Judge a client
+    CheckClient(Box<check_client::CheckClientArgs>),
     /// Say what a rule demands, where, how it is judged and how to mend it
     Explain(ExplainArgs),
     /// List the rules
@@ -46,6 +52,9 @@ pub(crate) enum Verb {
     Badge(reports::BadgeArgs),
     /// Run the reference server
     Serve(ServeArgs),
+    /// Be the stdio server that a client under test starts
+    #[command(hide = true)]
+    StdioBridge(check_client::BridgeArgs),
 }
 
 /// Arguments of `explain`.

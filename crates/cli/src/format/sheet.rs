@@ -7,7 +7,7 @@ use workbench::report::{Finding, Outcome, Report, Run, Summary};
 
 use super::groups::groups;
 use super::text::count;
-use crate::args::check::FailOn;
+use crate::args::output::FailOn;
 
 /// What a format is made from.
 pub(crate) struct Sheet<'r> {

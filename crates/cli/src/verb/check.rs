@@ -1,31 +1,25 @@
 //! `proof check`.
 
-use std::io::IsTerminal as _;
-
 use net::client::{Address, Command, HttpAddress, OpenError};
 use net::server::http::{self, Beside, Server};
 use wire::Transport;
 use workbench::check::{CheckError, Checked, Keep, check, recorded};
 
-use crate::args::check::{CheckArgs, Format, quoted, read};
+use crate::args::check::{CheckArgs, quoted, read};
 use crate::exit::{self, Exit, tell, usage};
-use crate::format::sheet::Sheet;
-use crate::format::text::Paint;
-use crate::format::{html, human, json, junit, markdown, sarif, tap};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
-use crate::verb::known::{self, Baselines};
-use crate::verb::output;
+use crate::verb::conclude::{conclude, prepared};
 use crate::verb::traces::Traces;
 
 /// Judges a server, a recording, or (without a target) the reference server over every transport.
 pub(crate) fn run(args: CheckArgs) -> Exit {
     exit::conceal(args.secrets());
-    let outcome = prepared(&args).and_then(|baselines| {
-        let traces = args.save_trace.clone().map(Traces::into);
+    let outcome = prepared(&args.output).and_then(|baselines| {
+        let traces = args.output.save_trace.clone().map(Traces::into);
         let checked = judged(&args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
         traces.map_or(Ok(()), |traces| traces.outcome())?;
-        conclude(&args, baselines, &checked)
+        conclude(&args.output, baselines, &checked)
     });
     match outcome {
         Ok(exit) | Err(exit) => exit,
@@ -36,7 +30,7 @@ fn judged(args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
     if let Some(path) = &args.trace {
         let text = read(path)?;
         let target = format!("--trace {}", quoted(&path.to_string_lossy()));
-        return recorded(&text, &target, &args.selection()?, &args.revisions()?, &keep).map_err(|why| {
+        return recorded(&text, &target, &args.select.meaning()?, &args.revisions()?, &keep).map_err(|why| {
             usage(
                 &format!("{} is no trace that can be judged: {why}", path.display()),
                 "docs/trace.md describes the format",
@@ -129,53 +123,4 @@ async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Se
         Transport::StreamableHttp | Transport::Stdio => Address::Http(at("http", &http::Options::default().path)?),
     };
     Ok((address, server))
-}
-
-/// What a check needs from files, read before it begins, and whether its files can be written.
-fn prepared(args: &CheckArgs) -> Result<Baselines, Exit> {
-    let also = args.also.iter().map(|(_, path)| path);
-    for path in args.output.iter().chain(&args.write_baseline).chain(also) {
-        output::writable(path)?;
-    }
-    if let Some(directory) = &args.save_trace {
-        output::folder(directory)?;
-    }
-    Baselines::read(args)
-}
-
-fn conclude(args: &CheckArgs, baselines: Baselines, checked: &Checked) -> Result<Exit, Exit> {
-    let report = &checked.report;
-    let baseline = baselines.settle(report)?;
-    let stale = baseline.iter().flat_map(|baseline| baseline.stale(report)).collect();
-    let sheet = Sheet { report, baseline: baseline.as_ref(), stale, fail_on: args.fail_on };
-    for (format, path) in &args.also {
-        output::write(path, &rendered(*format, &sheet, args, false))?;
-    }
-    print(args, &sheet)?;
-    for entry in &sheet.stale {
-        tell(format_args!("stale: {} no longer occurs; take it out of the baseline", known::named(entry)));
-    }
-    Ok(if sheet.fails() { Exit::Finding } else { Exit::Clean })
-}
-
-fn print(args: &CheckArgs, sheet: &Sheet<'_>) -> Result<(), Exit> {
-    let colour = args.output.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let text = rendered(args.format, sheet, args, colour);
-    match &args.output {
-        Some(path) => output::write(path, &text),
-        None => output::print(&text),
-    }
-}
-
-fn rendered(format: Format, sheet: &Sheet<'_>, args: &CheckArgs, colour: bool) -> String {
-    let style = human::Style { paint: Paint { colour }, verbose: args.verbose };
-    match format {
-        Format::Human => human::render(sheet, style),
-        Format::Json => json::render(sheet.report),
-        Format::Html => html::render(sheet.report, &|finding| sheet.is_known(finding)),
-        Format::Junit => junit::render(sheet),
-        Format::Sarif => sarif::render(sheet),
-        Format::Markdown => markdown::render(sheet),
-        Format::Tap => tap::render(sheet),
-    }
 }

@@ -1,6 +1,8 @@
 //! One module per verb: from its arguments to its exit code.
 
 pub(crate) mod check;
+pub(crate) mod check_client;
+mod conclude;
 pub(crate) mod explain;
 mod known;
 mod output;

@@ -95,6 +95,23 @@ impl Scenario {
         self
     }
 
+    /// Where it is played, in words.
+    pub fn place(&self) -> String {
+        let revisions = match (self.since == Revision::R2024_11_05, self.until == Revision::NEWEST) {
+            (true, true) => "any revision".to_owned(),
+            (true, false) if self.until == Revision::NEWEST_LEGACY => "legacy era".to_owned(),
+            (true, false) => format!("up to {}", self.until),
+            (false, true) if self.since == Revision::NEWEST => "modern era".to_owned(),
+            (false, true) => format!("from {}", self.since),
+            (false, false) if self.since == self.until => self.since.to_string(),
+            (false, false) => format!("{} to {}", self.since, self.until),
+        };
+        match self.transports {
+            [] => revisions,
+            some => format!("{}, {revisions}", some.iter().map(|t| t.as_str()).collect::<Vec<_>>().join(", ")),
+        }
+    }
+
     /// Whether it makes sense at `revision` over `transport`.
     pub fn fits(&self, revision: Revision, transport: Transport) -> bool {
         revision.at_least(self.since)

@@ -7,7 +7,7 @@ use workbench::report::baseline::{Baseline, Known};
 use workbench::report::{Evidence, FORMAT, Finding, Outcome, Report, Run, Subject, Summary};
 
 use super::{Sheet, Standing};
-use crate::args::check::FailOn;
+use crate::args::output::FailOn;
 use crate::format::{junit, markdown, sarif, tap};
 
 fn finding(rule: &'static str, level: Level, outcome: Outcome, message: &str) -> Finding {
