@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Badge(args)) => verb::saved::badge(&args),
         Ok(args::Verb::Serve(args)) => verb::serve::run(&args),
         Ok(args::Verb::StdioBridge(args)) => verb::check_client::bridge(&args),
+        Ok(args::Verb::Client(args)) => verb::client::run(&args),
         Err(code) => code,
     };
     exit::guarded(verb).into()

@@ -5,6 +5,7 @@
 mod answer;
 mod asking;
 pub mod catalogue;
+pub mod client;
 mod completion;
 mod conventions;
 mod discover;

@@ -14,8 +14,9 @@ use workbench::check_client::all;
 use workbench::check_client::options::{Options, SERVER, URL};
 
 use super::ALIKE;
-use super::check::{quoted, seconds, variables};
+use super::check::quoted;
 use super::output::OutputArgs;
+use super::reach::{seconds, variables};
 use super::select::{SelectArgs, revisions};
 use crate::exit::{Exit, usage};
 

@@ -2,8 +2,10 @@
 
 pub(crate) mod check;
 pub(crate) mod check_client;
+pub(crate) mod client;
 pub(crate) mod faults;
 pub(crate) mod output;
+pub(crate) mod reach;
 pub(crate) mod reports;
 pub(crate) mod select;
 
@@ -52,6 +54,8 @@ pub(crate) enum Verb {
     Badge(reports::BadgeArgs),
     /// Run the reference server
     Serve(ServeArgs),
+    /// Talk to a server: list, call, read, watch
+    Client(Box<client::ClientArgs>),
     /// Be the stdio server that a client under test starts
     #[command(hide = true)]
     StdioBridge(check_client::BridgeArgs),

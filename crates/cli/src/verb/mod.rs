@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod check_client;
+pub(crate) mod client;
 mod conclude;
 pub(crate) mod explain;
 mod known;
