@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use serde_json::Value;
-use wire::Party;
 use wire::trace::{Content, Frame, Header, Mark, Trace, mark};
+use wire::{Party, Transport};
 
 /// How many bytes of frames are kept unless told otherwise.
 const DEFAULT_LIMIT: usize = 64 << 20;
@@ -144,6 +144,16 @@ impl Tap {
     /// Whether the limit is reached: nothing that a peer sends is kept any more.
     pub fn is_full(&self) -> bool {
         self.state().full
+    }
+
+    /// What carries the messages.
+    pub fn transport(&self) -> Transport {
+        self.0.header.transport
+    }
+
+    /// What was written after the first `count` frames, in the order in which it was.
+    pub fn since(&self, count: usize) -> Vec<Frame> {
+        self.state().frames.get(count..).unwrap_or_default().to_vec()
     }
 
     /// What was written so far, in the order in which the frames began.

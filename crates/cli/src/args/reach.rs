@@ -122,7 +122,7 @@ impl Reach {
 }
 
 /// The variables of `--env`.
-pub(super) fn variables(texts: &[String]) -> Result<Vec<(String, String)>, Exit> {
+pub(crate) fn variables(texts: &[String]) -> Result<Vec<(String, String)>, Exit> {
     let pair = |text: &String| match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(usage(&format!("`--env {text}` is not K=V"), "--env NAME=value")),

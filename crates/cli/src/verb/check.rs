@@ -9,7 +9,7 @@ use crate::args::check::{CheckArgs, quoted, read};
 use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
-use crate::verb::conclude::{conclude, prepared};
+use crate::verb::conclude::{Page, conclude, prepared};
 use crate::verb::traces::Traces;
 
 /// Judges a server, a recording, or (without a target) the reference server over every transport.
@@ -19,7 +19,7 @@ pub(crate) fn run(args: CheckArgs) -> Exit {
         let traces = args.output.save_trace.clone().map(Traces::into);
         let checked = judged(&args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
         traces.map_or(Ok(()), |traces| traces.outcome())?;
-        conclude(&args.output, baselines, &checked)
+        conclude(&args.output, baselines, &checked, Page::Stdout)
     });
     match outcome {
         Ok(exit) | Err(exit) => exit,

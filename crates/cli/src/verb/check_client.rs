@@ -1,5 +1,7 @@
 //! `proof check-client`, and the hidden verb that is the stdio server of a client under test.
 
+mod observed;
+
 use std::fmt::Write as _;
 
 use net::server::stdio::bridge;
@@ -11,7 +13,7 @@ use crate::exit::{self, Exit, tell};
 use crate::format::text::{count, wrap};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
-use crate::verb::conclude::{conclude, prepared};
+use crate::verb::conclude::{Page, conclude, prepared};
 use crate::verb::output;
 use crate::verb::traces::Traces;
 
@@ -25,7 +27,8 @@ pub(crate) fn run(args: &CheckClientArgs) -> Exit {
         let traces = args.output.save_trace.clone().map(Traces::into);
         let checked = judged(args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
         traces.map_or(Ok(()), |traces| traces.outcome())?;
-        conclude(&args.output, baselines, &checked)
+        let page = if args.stdio_wrap { Page::Stderr } else { Page::Stdout };
+        conclude(&args.output, baselines, &checked, page)
     });
     match outcome {
         Ok(exit) | Err(exit) => exit,
@@ -33,31 +36,40 @@ pub(crate) fn run(args: &CheckClientArgs) -> Exit {
 }
 
 fn judged(args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
+    net::orphans::adopt();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+        tell(format_args!("error: the runtime did not start: {error}"));
+        Exit::Bug
+    })?;
+    let checked = runtime.block_on(async {
+        match args.listen {
+            Some(address) => observed::listen(args, address, keep).await,
+            None if args.stdio_wrap => observed::between(args, keep).await,
+            None => scripted(args, keep).await,
+        }
+    });
+    // Whatever is still running is ours to end, on every way out.
+    net::process::kill_all();
+    runtime.shutdown_background();
+    checked
+}
+
+async fn scripted(args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
     let program = std::env::current_exe().map_err(|error| {
         tell(format_args!("error: this program does not find itself: {error}"));
         Exit::Bug
     })?;
     let bridge = vec![program.to_string_lossy().into_owned(), "stdio-bridge".to_owned()];
     let options = args.meaning(bridge, keep)?;
-    net::orphans::adopt();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
-        tell(format_args!("error: the runtime did not start: {error}"));
-        Exit::Bug
-    })?;
     let ticker = Ticker::start("starting the client");
-    let checked = runtime.block_on(async {
-        tokio::select! {
-            checked = check_client(options, ticker.watch()) => checked.map_err(|error| refused(&error)),
-            signal = interrupted() => {
-                tell("interrupted");
-                Err(Exit::Interrupted(signal))
-            }
+    let checked = tokio::select! {
+        checked = check_client(options, ticker.watch()) => checked.map_err(|error| refused(&error)),
+        signal = interrupted() => {
+            tell("interrupted");
+            Err(Exit::Interrupted(signal))
         }
-    });
+    };
     ticker.stop();
-    // Whatever is still running is ours to end, on every way out.
-    net::process::kill_all();
-    runtime.shutdown_background();
     checked
 }
 

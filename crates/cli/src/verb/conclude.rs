@@ -12,6 +12,15 @@ use crate::format::{html, human, json, junit, markdown, sarif, tap};
 use crate::verb::known::{self, Baselines};
 use crate::verb::output;
 
+/// Where a report goes that no file is named for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// Where it belongs.
+    Stdout,
+    /// Where it must, because stdout is somebody else's.
+    Stderr,
+}
+
 /// What a verb needs from files, read before it begins, and whether its files can be written.
 pub(crate) fn prepared(args: &OutputArgs) -> Result<Baselines, Exit> {
     let also = args.also.iter().map(|(_, path)| path);
@@ -25,7 +34,7 @@ pub(crate) fn prepared(args: &OutputArgs) -> Result<Baselines, Exit> {
 }
 
 /// Writes and prints the report, and tells the exit code.
-pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checked) -> Result<Exit, Exit> {
+pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checked, page: Page) -> Result<Exit, Exit> {
     let report = &checked.report;
     let baseline = baselines.settle(report)?;
     let stale = baseline.iter().flat_map(|baseline| baseline.stale(report)).collect();
@@ -33,19 +42,26 @@ pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checke
     for (format, path) in &args.also {
         output::write(path, &rendered(*format, &sheet, args, false))?;
     }
-    print(args, &sheet)?;
+    print(args, &sheet, page)?;
     for entry in &sheet.stale {
         tell(format_args!("stale: {} no longer occurs; take it out of the baseline", known::named(entry)));
     }
     Ok(if sheet.fails() { Exit::Finding } else { Exit::Clean })
 }
 
-fn print(args: &OutputArgs, sheet: &Sheet<'_>) -> Result<(), Exit> {
-    let colour = args.output.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+fn print(args: &OutputArgs, sheet: &Sheet<'_>, page: Page) -> Result<(), Exit> {
+    let colour = args.output.is_none()
+        && page == Page::Stdout
+        && std::io::stdout().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none();
     let text = rendered(args.format, sheet, args, colour);
-    match &args.output {
-        Some(path) => output::write(path, &text),
-        None => output::print(&text),
+    match (&args.output, page) {
+        (Some(path), _) => output::write(path, &text),
+        (None, Page::Stdout) => output::print(&text),
+        (None, Page::Stderr) => {
+            tell(text.trim_end());
+            Ok(())
+        }
     }
 }
 

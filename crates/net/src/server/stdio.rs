@@ -3,6 +3,7 @@
 
 pub mod bridge;
 mod process;
+pub mod wrap;
 
 use std::io;
 use std::sync::Arc;

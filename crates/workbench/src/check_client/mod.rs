@@ -3,11 +3,13 @@
 //! Scenarios make traffic and judge nothing; rules read traces and do nothing. A client that does not know our scenarios
 //! does what it does by itself: that is judged, and the rest counts as not exercised.
 
+pub mod observed;
 pub mod options;
 mod run;
 mod scenario;
 mod scenarios;
 mod stage;
+mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +21,9 @@ use wire::{Revision, Transport};
 pub use self::options::Options;
 use self::run::{Ran, Stage};
 pub use self::scenario::Scenario;
-pub use self::scenarios::{SCENARIOS, all};
+pub use self::scenarios::{FIRST, SCENARIOS, all};
 pub use self::stage::End;
+pub use self::told::told;
 use crate::judging::{Again, Checked, Place, Progress, Shelf, Sources, Watch, redactor};
 use crate::report::{self, Report, ScenarioRun, Subject, Summary};
 
@@ -127,7 +130,7 @@ fn conclude(ran: &[Ran], options: &Options, redactor: &Redactor) -> Checked {
         probes: ran.cases.len(),
         elapsed_ms: millis(ran.elapsed),
         cut_short: None,
-        scenarios: ran.ends.iter().map(|(scenario, end)| told(scenario, end, redactor)).collect(),
+        scenarios: ran.ends.iter().map(|(scenario, end)| ended(scenario, end, redactor)).collect(),
     });
     let subject = Subject { kind: "client", target: target.clone(), name: redacted(name), version: redacted(version) };
     let report = Report {
@@ -141,7 +144,7 @@ fn conclude(ran: &[Ran], options: &Options, redactor: &Redactor) -> Checked {
     Checked { report }
 }
 
-fn told(scenario: &'static Scenario, end: &End, redactor: &Redactor) -> ScenarioRun {
+fn ended(scenario: &'static Scenario, end: &End, redactor: &Redactor) -> ScenarioRun {
     let words = end.last_words().filter(|_| !end.is_good());
     ScenarioRun {
         name: scenario.name,

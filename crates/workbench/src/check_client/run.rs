@@ -15,6 +15,9 @@ use super::scenarios::{FIRST, all};
 use super::stage::{End, Played, play};
 use crate::judging::{Judged, Place, Progress, Shelf, Watch, identity, matches};
 
+/// A client that ends sooner does not do so because the machine is busy.
+const SLOW: Duration = Duration::from_secs(2);
+
 /// The name and the version that a client gives itself.
 pub type Identity = (Option<String>, Option<String>);
 
@@ -65,6 +68,7 @@ struct Case {
     judged: Judged,
     end: End,
     identity: Identity,
+    elapsed: Duration,
 }
 
 impl Stage {
@@ -117,7 +121,7 @@ impl Stage {
         tracing::debug!(scenario = scenario.name, %end, ?elapsed, "a scenario ended");
         let mut judged = self.judged(place, scenario, &trace);
         judged.completed = usize::from(!end.hung());
-        (Case { scenario, judged, end, identity: identity(&trace) }, trace)
+        (Case { scenario, judged, end, identity: identity(&trace), elapsed }, trace)
     }
 
     fn judged(&self, place: Place, scenario: &'static Scenario, trace: &Trace) -> Judged {
@@ -131,7 +135,8 @@ impl Stage {
     /// come to a good end.
     async fn again(&self, place: Place, cases: &mut [Case]) {
         for case in cases {
-            let bad = !case.end.is_good() && (case.end.hung() || !case.scenario.may_fail);
+            let slow = case.elapsed >= SLOW;
+            let bad = !case.end.is_good() && slow && (case.end.hung() || !case.scenario.may_fail);
             if !bad && case.judged.doubtful().next().is_none() {
                 continue;
             }

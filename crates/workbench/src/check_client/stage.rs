@@ -8,8 +8,9 @@ use net::process::{self, Command, Ended};
 use net::server::http::{self, Beside};
 use net::server::stdio::bridge::Bridge;
 use net::server::tapped::Taps;
+use reference::Server;
 use reference::catalogue::Catalogue;
-use reference::{Server, faults};
+use reference::faults::{self, Fault};
 use serde_json::{Value, json};
 use wire::trace::{Header, Trace, mark};
 use wire::{Party, Transport};
@@ -95,6 +96,11 @@ pub async fn play(options: &Options, place: Place, scenario: &'static Scenario) 
     Played { trace: tap.finish(), end, elapsed: begun.elapsed() }
 }
 
+/// What is wrong with a scenario's server.
+pub fn faults(scenario: &Scenario) -> impl Iterator<Item = &'static Fault> {
+    scenario.faults.iter().filter_map(|name| faults::find(name).or_else(|| faults::trial(name)))
+}
+
 async fn played(options: &Options, place: Place, scenario: &Scenario, tap: &Tap) -> std::io::Result<End> {
     // Whatever is asked of this origin is written down as asked of somebody else.
     let http = http::Options { taps: Some(Arc::new(Taps::elsewhere(tap))), ..http::Options::default() };
@@ -112,11 +118,10 @@ fn server(place: Place, scenario: &Scenario, catalogue: Arc<Catalogue>, taps: Op
     let beside =
         Beside { sse: place.transport == Transport::HttpSse, websocket: place.transport == Transport::WebSocket };
     let http = http::Options { beside, taps, ..http::Options::default() };
-    let faults = scenario.faults.iter().filter_map(|name| faults::find(name).or_else(|| faults::trial(name)));
     Server::new(reference::Options {
         catalogue,
         http,
-        faults: faults.collect(),
+        faults: faults(scenario).collect(),
         revisions: vec![place.revision],
         ..reference::Options::default()
     })
