@@ -54,7 +54,10 @@ impl std::fmt::Display for ClientError {
             Self::NoSuchRevision(asked) => {
                 let list: Vec<_> = asked.iter().map(|revision| revision.as_str()).collect();
                 let list = list.join(", ");
-                write!(f, "the client goes on at none of {list}\n  try: leave --revision away, or name another")
+                write!(
+                    f,
+                    "the client goes on at none of {list}\n  try: leave --revision away, or name others that the transport carries"
+                )
             }
         }
     }
@@ -96,7 +99,7 @@ async fn spoken(stage: &Stage) -> Result<Vec<Place>, ClientError> {
     {
         return Err(ClientError::NotStarted(why.clone()));
     }
-    if looks.iter().all(|look| !look.said) {
+    if !looks.is_empty() && looks.iter().all(|look| !look.said) {
         let end = looks.into_iter().next().map(|look| look.end);
         let words = end.as_ref().and_then(End::last_words).map(str::to_owned);
         return Err(ClientError::Silent(end.map(|end| end.to_string()).unwrap_or_default(), words));

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rules::View;
+use rules::view::Said;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use wire::trace::Trace;
-use wire::{Kind, Party};
+use wire::{Era, Kind, Party};
 
 use super::options::Options;
 use super::scenario::Scenario;
@@ -153,14 +154,18 @@ impl Stage {
     }
 }
 
-/// Whether a client went on after it had learnt what the server speaks.
+/// Whether a client went on after it had learnt what the server speaks: past a handshake, or with a request that names the
+/// revision.
 fn went_on(view: &View<'_>) -> bool {
     let first = |method: Option<&str>| matches!(method, Some("initialize" | "ping" | "server/discover"));
-    let after = view.by(Party::Client).any(|said| {
-        said.message.kind() == Kind::Notification && said.is("notifications/initialized")
-            || (said.message.kind() == Kind::Request && !first(said.message.method()) && view.current(said))
-    });
-    let discovered =
-        view.calls_by(Party::Client).any(|call| call.request.is("server/discover") && call.result().is_some());
-    after || discovered
+    let legacy = view.era() == Era::Legacy;
+    let goes_on = |said: &Said<'_>| match said.message.kind() {
+        Kind::Notification => legacy && said.is("notifications/initialized"),
+        Kind::Request => !first(said.message.method()) && view.current(*said),
+        Kind::Result | Kind::Error => false,
+    };
+    let shaken = |said: &Said<'_>| !legacy || view.handshake(said.connection).is_some();
+    let after = view.by(Party::Client).any(|said| goes_on(&said) && shaken(&said));
+    let calls = || view.calls_by(Party::Client);
+    after || calls().any(|call| call.request.is("server/discover") && call.result().is_some())
 }

@@ -12,7 +12,7 @@ use wire::trace::{Closed, Content};
 use wire::{Kind, Party, RequestId};
 
 use super::Pen;
-use crate::tap::Tap;
+use crate::tap::{Tap, Written};
 
 /// How many ids of one client are remembered.
 const IDS: usize = 1 << 14;
@@ -125,8 +125,8 @@ impl Taps {
         self.state().sockets == 0
     }
 
-    /// The pen for a request.
-    pub(crate) fn pen(&self, seat: Seat, head: &Parts, body: Option<&[u8]>) -> Pen {
+    /// The pen for a request that came at `at`.
+    pub(crate) fn pen(&self, seat: Seat, head: &Parts, body: Option<&[u8]>, at: u64) -> Pen {
         let mut state = self.state();
         let named = match seat {
             Seat::Http => session(&head.headers).map(str::to_owned),
@@ -137,12 +137,12 @@ impl Taps {
             return pen;
         }
         match seat {
-            Seat::Stream => state.open(&self.sse, self.far),
+            Seat::Stream => state.open(&self.sse, self.far, at),
             // It is open once the handshake is over.
             Seat::Socket => Pen::next(&self.websocket),
-            Seat::Http if opens(body) => state.open(&self.http, self.far),
-            Seat::Http => state.bare(&self.http, self, body),
-            Seat::Messages => state.bare(&self.sse, self, body),
+            Seat::Http if opens(body) => state.open(&self.http, self.far, at),
+            Seat::Http => state.bare(&self.http, self, body, at),
+            Seat::Messages => state.bare(&self.sse, self, body, at),
         }
     }
 
@@ -167,16 +167,17 @@ impl Taps {
 }
 
 impl State {
-    fn open(&mut self, tap: &Tap, far: Party) -> Pen {
+    /// A connection that began when its first request came.
+    fn open(&mut self, tap: &Tap, far: Party, at: u64) -> Pen {
         let pen = Pen::next(tap).of(far);
-        pen.tell(Party::Client, Content::Opened);
+        pen.write_since(at, Party::Client, 0, Content::Opened, Written::NONE);
         self.open.push(pen.clone());
         pen
     }
 
     /// The connection of what comes outside sessions. A client that went and counts its ids anew is another one, where
     /// several may come.
-    fn bare(&mut self, tap: &Tap, taps: &Taps, body: Option<&[u8]>) -> Pen {
+    fn bare(&mut self, tap: &Tap, taps: &Taps, body: Option<&[u8]>, at: u64) -> Pen {
         let id = body.and_then(asked);
         let departures = self.departures;
         let known = self.bare.as_ref().filter(|bare| {
@@ -186,7 +187,7 @@ impl State {
         let pen = if let Some(bare) = known {
             bare.pen.clone()
         } else {
-            let pen = self.open(tap, taps.far);
+            let pen = self.open(tap, taps.far, at);
             self.bare = Some(Bare { pen: pen.clone(), ids: HashSet::new(), departures });
             pen
         };

@@ -53,7 +53,7 @@ impl Scribe {
         at: u64,
         closing: Closing,
     ) -> Self {
-        let pen = taps.pen(seat, head, sent.as_ref().map(|sent| sent.bytes.as_slice()));
+        let pen = taps.pen(seat, head, sent.as_ref().map(|sent| sent.bytes.as_slice()), at);
         // A WebSocket has but one stream each way, its handshake included.
         let exchange = if seat == Seat::Socket { 0 } else { pen.tap.next_exchange() };
         let target = head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
