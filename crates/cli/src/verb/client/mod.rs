@@ -2,9 +2,11 @@
 
 mod ask;
 mod conformance;
+mod dialogue;
 mod options;
 mod pairs;
 mod show;
+mod terminal;
 mod told;
 mod watch;
 
