@@ -260,14 +260,13 @@ pub async fn run(command: &Command, patience: Duration, given_up: impl FnOnce())
         child.stderr.take().map(|pipe| tokio::spawn(keep_tail(pipe, stderr.clone()))),
     ];
     let waited = tokio::time::timeout(patience, child.wait()).await;
-    let status = match waited {
-        Ok(status) => Some(status?),
-        Err(_) => {
-            given_up();
-            group.signal(Signal::Kill);
-            let _ = tokio::time::timeout(AFTERWARDS, child.wait()).await;
-            None
-        }
+    let status = if let Ok(status) = waited {
+        Some(status?)
+    } else {
+        given_up();
+        group.signal(Signal::Kill);
+        let _ = tokio::time::timeout(AFTERWARDS, child.wait()).await;
+        None
     };
     if !group.emptied(AFTERWARDS).await {
         group.signal(Signal::Kill);

@@ -39,6 +39,10 @@ pub(crate) struct ClientArgs {
     #[command(flatten)]
     pub(crate) reach: Reach,
 
+    /// Do what the official conformance suite wants to see of a client
+    #[arg(long, value_name = "URL", conflicts_with_all = ["url", "command"], help_heading = "What to do")]
+    pub(crate) conformance: Option<String>,
+
     /// What to say to forms and addresses: FIELD=VALUE, FIELD:=JSON, accept,
     /// decline or cancel (again for more)
     #[arg(long, global = true, value_name = "WHAT", help_heading = "Answering the server")]
@@ -214,6 +218,6 @@ impl ClientArgs {
     /// Whom the user named.
     pub(crate) fn named(&self) -> Target<'_> {
         let command = self.verb.as_ref().map_or(&self.command, |verb| &verb.bare().command);
-        Target { url: self.url.as_deref(), command, transport: self.transport }
+        Target { url: self.conformance.as_deref().or(self.url.as_deref()), command, transport: self.transport }
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod check_client;
 pub(crate) mod client;
+pub(crate) mod completion;
 mod conclude;
 pub(crate) mod explain;
 mod known;

@@ -9,6 +9,7 @@ mod ask;
 mod cache;
 mod calls;
 mod error;
+mod example;
 mod form;
 mod link;
 mod listen;
@@ -20,6 +21,7 @@ mod respond;
 mod rounds;
 mod scripted;
 mod tools;
+mod tour;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +33,7 @@ use wire::{Era, Revision, Transport};
 
 pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent};
 pub use error::ClientError;
+pub use example::example;
 pub use form::{FormFault, Given, fill, fits, read, wants};
 pub use link::{Note, Observer};
 pub use listen::{Listening, Topics};
@@ -38,6 +41,7 @@ pub use pages::Listed;
 pub use params::Params;
 pub use scripted::{Consent, Scripted, said};
 pub use tools::{ArgumentFault, Tool, argument_faults};
+pub use tour::Wanted;
 
 use cache::Cache;
 use link::Ids;

@@ -1,8 +1,9 @@
 //! A respondent without a person: it says what it was told beforehand.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::abilities::{Abilities, Answer, Answering, Question, Refused, Respondent};
+use super::example::example;
 use super::form::{Given, fill};
 
 /// What is said to forms and addresses.
@@ -23,6 +24,8 @@ pub struct Scripted {
     pub consent: Option<Consent>,
     /// What to write into which field; what is not among them gets its default.
     pub fields: Vec<(String, Given)>,
+    /// Whether something is made up for what has no default and is required.
+    pub makes_up: bool,
     /// What the model says, whatever it is asked; `None` where there is none.
     pub says: Option<String>,
     /// The roots, as `roots/list` has them; `None` where there are none to show.
@@ -42,6 +45,11 @@ impl Respondent for Scripted {
 }
 
 impl Scripted {
+    fn given(&self, schema: &Value) -> Vec<(String, Given)> {
+        let made = if self.makes_up { example(schema) } else { Map::new() };
+        made.into_iter().map(|(name, value)| (name, Given::Json(value))).chain(self.fields.iter().cloned()).collect()
+    }
+
     fn say(&self, question: Question) -> Answer {
         match question {
             Question::Roots => Ok(json!({ "roots": self.roots })),
@@ -50,7 +58,7 @@ impl Scripted {
                 Ok(said(says, params["maxTokens"].as_u64().unwrap_or(u64::MAX)))
             }
             Question::Form { schema, .. } => Ok(match self.consent {
-                Some(Consent::Accept) => match fill(&schema, &self.fields) {
+                Some(Consent::Accept) => match fill(&schema, &self.given(&schema)) {
                     Ok(content) => json!({ "action": "accept", "content": content }),
                     Err(_) => json!({ "action": "cancel" }),
                 },

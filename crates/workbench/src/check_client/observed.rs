@@ -45,7 +45,7 @@ pub fn tap(transport: Transport) -> Tap {
 
 /// A server that waits for a client that somebody drives by hand.
 pub struct Listening {
-    listening: http::Server,
+    server: http::Server,
     taps: Arc<Taps>,
     traces: [Tap; 3],
     shown: [usize; 3],
@@ -65,13 +65,13 @@ impl Listening {
             faults: stage::faults(scenario).collect(),
             ..reference::Options::default()
         });
-        let listening = server.http(address).await?;
-        Ok(Self { listening, taps, traces, shown: [0; 3], begun: Instant::now() })
+        let server = server.http(address).await?;
+        Ok(Self { server, taps, traces, shown: [0; 3], begun: Instant::now() })
     }
 
     /// Where it listens.
     pub const fn local_addr(&self) -> SocketAddr {
-        self.listening.local_addr()
+        self.server.local_addr()
     }
 
     /// What crossed since this was last asked.
@@ -89,7 +89,7 @@ impl Listening {
     /// Ends the server and judges everything that the client did.
     pub async fn conclude(self, by: &By<'_>) -> Checked {
         let deserted = self.taps.is_deserted();
-        self.listening.shutdown().await;
+        self.server.shutdown().await;
         if deserted {
             self.taps.finish();
         }

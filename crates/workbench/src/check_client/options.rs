@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use net::process::Command;
+use net::client::Command;
 use wire::redact::Secrets;
 use wire::{Revision, Transport};
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use net::Tap;
-use net::process::{self, Command, Ended};
+use net::client::Command;
+use net::process::{self, Ended};
 use net::server::http::{self, Beside};
 use net::server::stdio::bridge::Bridge;
 use net::server::tapped::Taps;

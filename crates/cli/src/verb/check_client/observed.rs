@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use net::process::Command;
+use net::client::Command;
 use net::server::http;
 use net::server::stdio::wrap::wrap;
 use wire::Transport;

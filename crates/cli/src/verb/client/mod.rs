@@ -1,9 +1,12 @@
 //! `proof client`: one question to a server, and its answer.
 
 mod ask;
+mod conformance;
+mod dialogue;
 mod options;
 mod pairs;
 mod show;
+mod terminal;
 mod told;
 mod watch;
 
@@ -61,6 +64,7 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
         usage("no server is named", "--url URL, or a command after `--`: proof client tools -- my-server")
     })?;
     let (observer, heard) = told::observer(args);
+    let suite = args.conformance.as_ref().map(|_| address.clone());
     let options = Options { observer, ..options::options(args, address)? };
     let has_child = !args.named().command.is_empty();
     if has_child {
@@ -72,7 +76,12 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
         tell(format_args!("error: the runtime did not start: {error}"));
         Exit::Bug
     })?;
-    let exit = runtime.block_on(conversed(args, options, heard));
+    let exit = runtime.block_on(async {
+        match suite {
+            Some(address) => conformance::play(args, address).await,
+            None => conversed(args, options, heard).await,
+        }
+    });
     if has_child {
         // Whatever is still running is ours to end, on every way out.
         net::process::kill_all();

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::client::{Address, Limits};
-use reference::client::{Client, Consent, Given, Options, Scripted};
+use reference::client::{Client, Consent, Given, Options, Respondent, Scripted};
 use serde_json::{Value, json};
 use wire::Revision;
 
 use super::pairs;
+use super::terminal::Terminal;
 use crate::args::client::ClientArgs;
 use crate::exit::{Exit, usage};
 
@@ -34,7 +35,7 @@ pub(super) fn options(args: &ClientArgs, address: Address) -> Result<Options, Ex
     Ok(Options {
         revision: revision(args)?,
         limits,
-        respondent: Arc::new(scripted(args)?),
+        respondent: respondent(args)?,
         log_level: args.log.clone(),
         progress: args.progress || (std::io::stderr().is_terminal() && !args.json),
         ..Options::new(address)
@@ -57,6 +58,14 @@ pub(super) fn as_wanted(args: &ClientArgs, client: &Client) -> Result<(), Exit> 
         }
         _ => Ok(()),
     }
+}
+
+/// Who answers what the server asks: a person, where there is one.
+fn respondent(args: &ClientArgs) -> Result<Arc<dyn Respondent>, Exit> {
+    Ok(match Terminal::find(scripted(args)?) {
+        Ok(terminal) => Arc::new(terminal),
+        Err(scripted) => Arc::new(scripted),
+    })
 }
 
 /// What is answered without asking anybody.

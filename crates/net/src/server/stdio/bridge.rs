@@ -50,10 +50,9 @@ impl Drop for Bridge {
 impl Bridge {
     /// A new place.
     pub fn new() -> io::Result<Self> {
-        let mut name = [0; 12];
+        let mut name = [0; 16];
         getrandom::fill(&mut name).map_err(io::Error::other)?;
-        let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
-        let directory = std::env::temp_dir().join(format!("proof-{name}"));
+        let directory = std::env::temp_dir().join(format!("proof-{:024x}", u128::from_be_bytes(name) >> 32));
         std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
         let listener = UnixListener::bind(directory.join("s")).inspect_err(|_| {
             let _ = std::fs::remove_dir_all(&directory);

@@ -56,12 +56,11 @@ pub async fn wrap(command: &Command, tap: &Tap, signal: impl Future<Output = u8>
             let signal = if number == 2 { Signal::Int } else { Signal::Term };
             pen.mark(mark::SIGNAL, signal.as_str());
             group.signal(signal);
-            match timeout(GRACE, child.wait()).await {
-                Ok(status) => status?,
-                Err(_) => {
-                    group.signal(Signal::Kill);
-                    child.wait().await?
-                }
+            if let Ok(status) = timeout(GRACE, child.wait()).await {
+                status?
+            } else {
+                group.signal(Signal::Kill);
+                child.wait().await?
             }
         }
     };
