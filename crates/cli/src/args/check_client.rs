@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use net::client::Limits;
 use wire::Transport;
 use wire::redact::Secrets;
 use workbench::check::Keep;
@@ -22,6 +21,9 @@ use crate::exit::{Exit, usage};
 
 /// How long one scenario may take unless told otherwise.
 const SCENARIO: Duration = Duration::from_secs(30);
+
+/// How much of one scenario is kept: several are judged at once.
+const TRACE: usize = 24 << 20;
 
 /// How many clients run side by side unless told otherwise: each is a program that starts.
 const JOBS: usize = 8;
@@ -129,7 +131,7 @@ impl CheckClientArgs {
             selection: self.select.meaning()?,
             timeout: self.timeout.unwrap_or(SCENARIO),
             jobs: self.jobs.map_or(JOBS, usize::from),
-            trace_bytes: Limits::default().trace_bytes,
+            trace_bytes: TRACE,
             secrets: self.secrets(),
             keep,
         })

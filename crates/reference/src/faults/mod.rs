@@ -137,13 +137,14 @@ impl Heard<'_> {
 struct Asked {
     message: Value,
     context: Context,
-    /// How many requests the server was asked before.
+    /// How many requests the server was asked before, and how many of those were calls of tools.
     before: usize,
+    calls: usize,
 }
 
 impl Asked {
-    fn new(call: &Call, before: usize) -> Self {
-        Self { message: call.message.value().clone(), context: call.context.clone(), before }
+    fn new(call: &Call, before: usize, calls: usize) -> Self {
+        Self { message: call.message.value().clone(), context: call.context.clone(), before, calls }
     }
 
     fn is(&self, method: &str) -> bool {

@@ -68,7 +68,8 @@ pub(super) const TRIALS: &[Fault] = &[
         "oversized-first",
         Kind::Handles(|asked, link, reply| {
             before_calls(asked, link, reply, || {
-                vec![note("notifications/drill", &json!({ "data": "x".repeat(OVERSIZED) }))]
+                let once = (asked.calls == 0).then_some(OVERSIZED);
+                once.map(|size| note("notifications/drill", &json!({ "data": "x".repeat(size) }))).into_iter().collect()
             })
         }),
     ),
@@ -199,9 +200,9 @@ fn refuse_first(asked: &Asked, _: &Link, reply: Reply) -> Reply {
     answer(&refusal).into()
 }
 
-/// A call is under way for long, and its stream never falls silent.
+/// The first call is under way for long, and its stream never falls silent.
 fn endless(asked: &Asked, link: &Link, reply: Reply) -> Reply {
-    if !asked.is("tools/call") {
+    if !asked.is("tools/call") || asked.calls > 0 {
         return reply;
     }
     let (link, token) = (link.clone(), asked.message.pointer("/params/_meta/progressToken").cloned());
@@ -225,11 +226,11 @@ fn endless(asked: &Asked, link: &Link, reply: Reply) -> Reply {
 
 /// Each answer of the client is followed by the same question.
 fn ask_without_end(asked: &Asked, _: &Link, reply: Reply) -> Reply {
-    if !asked.is("tools/call") || asked.before > ROUNDS {
+    if !asked.is("tools/call") || asked.calls > ROUNDS {
         return reply;
     }
     let schema = json!({ "type": "object", "properties": { "again": { "type": "boolean" } } });
     let request = json!({ "method": "elicitation/create", "params": { "mode": "form", "message": "Again?", "requestedSchema": schema } });
-    let asks = json!({ "resultType": "input_required", "inputRequests": { "again": request }, "requestState": format!("round-{}", asked.before) });
+    let asks = json!({ "resultType": "input_required", "inputRequests": { "again": request }, "requestState": format!("round-{}", asked.calls) });
     answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": asks })).into()
 }
