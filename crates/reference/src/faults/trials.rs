@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::base::error;
+use super::sessions::Habit;
 use super::{Asked, Fault, Kind, drop_member, fault};
 
 /// How large an oversized message is.
@@ -19,6 +20,7 @@ const BEAT: Duration = Duration::from_millis(50);
 const ROUNDS: usize = 40;
 
 pub(super) const TRIALS: &[Fault] = &[
+    FORGETFUL,
     trial("first-request-refused", Kind::Handles(refuse_first)).modern(),
     trial(
         "no-result-type",
@@ -160,6 +162,8 @@ pub(super) const TRIALS: &[Fault] = &[
         }),
     ),
 ];
+
+const FORGETFUL: Fault = trial("session-forgotten", Kind::Sessions(Habit::Forgets)).legacy().http();
 
 const fn trial(name: &'static str, kind: Kind) -> Fault {
     fault(name, "", "", kind)

@@ -141,6 +141,13 @@ const HOSTILE: &[&Scenario] = &[
     &hostile("hostile.lingers", "Connect, list the tools and end the server, which does not end by itself.")
         .wrong(&["lingers", "lingers-modern"])
         .on(&[Transport::Stdio]),
+    &scenario(
+        "session-ended",
+        "List the tools and call `echo`, twice. The server forgets your session before long: begin a new one, and go on.",
+    )
+    .tries(&["session-forgotten"])
+    .on(HTTP)
+    .era(Legacy),
     &hostile("hostile.session-id-changes", "List the tools and call `echo`. Every response names another session.")
         .wrong(&["session-id-changes"])
         .on(HTTP)
