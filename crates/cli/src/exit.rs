@@ -23,6 +23,8 @@ pub(crate) enum Exit {
     NoAnswer,
     /// Our own mistake.
     Bug,
+    /// Whatever somebody else told us to end with.
+    As(u8),
     /// A signal of this number ended it: 128 more, as shells have it.
     Interrupted(u8),
 }
@@ -35,6 +37,7 @@ impl From<Exit> for ExitCode {
             Exit::Usage => 2,
             Exit::NoAnswer => 3,
             Exit::Bug => 4,
+            Exit::As(code) => code,
             Exit::Interrupted(signal) => 128 + signal,
         })
     }
@@ -53,6 +56,12 @@ pub(crate) fn tell(line: impl fmt::Display) {
     let line = line.to_string();
     let line = CONCEALED.get().map_or(Cow::Borrowed(line.as_str()), |redactor| redactor.redact_known(&line));
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Puts a question on stderr; the answer is typed behind it.
+pub(crate) fn prompt(question: &str) {
+    let mut stderr = std::io::stderr();
+    let _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
 }
 
 /// Says what a peer may have had a hand in: what looks like a secret is none of ours, and is left out too. Advice (`try:`)

@@ -14,11 +14,15 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let verb = || match args::read() {
         Ok(args::Verb::Check(args)) => verb::check::run(*args),
+        Ok(args::Verb::CheckClient(args)) => verb::check_client::run(&args),
         Ok(args::Verb::Explain(args)) => verb::explain::run(&args),
         Ok(args::Verb::Rules(args)) => verb::rules::run(&args),
         Ok(args::Verb::Diff(args)) => verb::saved::diff(&args),
         Ok(args::Verb::Badge(args)) => verb::saved::badge(&args),
         Ok(args::Verb::Serve(args)) => verb::serve::run(&args),
+        Ok(args::Verb::StdioBridge(args)) => verb::check_client::bridge(&args),
+        Ok(args::Verb::Client(args)) => verb::client::run(&args),
+        Ok(args::Verb::Completion(args)) => verb::completion::run(args.shell),
         Err(code) => code,
     };
     exit::guarded(verb).into()

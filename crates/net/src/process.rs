@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, kill_process_group, test_kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Child;
 use tokio::time::{Instant, sleep};
 
@@ -230,6 +231,68 @@ pub(crate) fn spawn(command: &Command) -> std::io::Result<(Child, Arc<Group>)> {
     let leader = leader.ok_or_else(|| std::io::Error::other("the child has no process number"))?;
     live.groups.insert(leader.as_raw_nonzero().get());
     Ok((child, Arc::new(Group { leader, empty: AtomicBool::new(false) })))
+}
+
+/// How much of the end of what a command says is kept.
+const TAIL: usize = 4 << 10;
+/// How long what a command leaves behind may take to be gone, and its pipes to run dry.
+const AFTERWARDS: Duration = Duration::from_millis(300);
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The status it exited with; `None` where it was given up.
+    pub status: Option<std::process::ExitStatus>,
+    /// The end of what it wrote to stderr.
+    pub stderr: String,
+    /// The end of what it wrote to stdout.
+    pub stdout: String,
+}
+
+/// Runs a command to its end, with nothing on its stdin, for at most `patience`; `given_up` is called before it is killed
+/// after that. Whatever it leaves behind of its process group is killed too.
+pub async fn run(command: &Command, patience: Duration, given_up: impl FnOnce()) -> std::io::Result<Ended> {
+    let (mut child, group) = spawn(command)?;
+    drop(child.stdin.take());
+    let [stdout, stderr] = [Arc::<Mutex<Vec<u8>>>::default(), Arc::default()];
+    let readers = [
+        child.stdout.take().map(|pipe| tokio::spawn(keep_tail(pipe, stdout.clone()))),
+        child.stderr.take().map(|pipe| tokio::spawn(keep_tail(pipe, stderr.clone()))),
+    ];
+    let waited = tokio::time::timeout(patience, child.wait()).await;
+    let status = if let Ok(status) = waited {
+        Some(status?)
+    } else {
+        given_up();
+        group.signal(Signal::Kill);
+        let _ = tokio::time::timeout(AFTERWARDS, child.wait()).await;
+        None
+    };
+    if !group.emptied(AFTERWARDS).await {
+        group.signal(Signal::Kill);
+        group.emptied(AFTERWARDS).await;
+    }
+    for reader in readers.into_iter().flatten() {
+        let abort = reader.abort_handle();
+        if tokio::time::timeout(AFTERWARDS, reader).await.is_err() {
+            abort.abort();
+        }
+    }
+    let text = |tail: &Mutex<Vec<u8>>| {
+        String::from_utf8_lossy(&tail.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    };
+    Ok(Ended { status, stderr: text(&stderr), stdout: text(&stdout) })
+}
+
+/// Reads to the end and keeps the last of it: whoever writes must never stand still.
+async fn keep_tail(mut pipe: impl AsyncRead + Unpin, tail: Arc<Mutex<Vec<u8>>>) {
+    let mut chunk = vec![0; 16 << 10];
+    while let Ok(count @ 1..) = pipe.read(&mut chunk).await {
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend_from_slice(&chunk[..count]);
+        let excess = tail.len().saturating_sub(TAIL);
+        tail.drain(..excess);
+    }
 }
 
 #[cfg(test)]

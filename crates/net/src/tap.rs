@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use serde_json::Value;
-use wire::Party;
 use wire::trace::{Content, Frame, Header, Mark, Trace, mark};
+use wire::{Party, Transport};
 
 /// How many bytes of frames are kept unless told otherwise.
 const DEFAULT_LIMIT: usize = 64 << 20;
@@ -36,6 +36,8 @@ struct State {
     limit: usize,
     full: bool,
     finished: bool,
+    /// Nothing is written down any more, and nothing comes to an end because of that.
+    idle: bool,
 }
 
 /// A frame that was written down, to be named as a cause or completed later.
@@ -50,7 +52,8 @@ impl Written {
 impl Tap {
     /// A tap whose time begins now.
     pub fn new(header: Header) -> Self {
-        let state = State { frames: Vec::new(), bytes: 0, limit: DEFAULT_LIMIT, full: false, finished: false };
+        let state =
+            State { frames: Vec::new(), bytes: 0, limit: DEFAULT_LIMIT, full: false, finished: false, idle: false };
         Self(Arc::new(Inner {
             begun: Instant::now(),
             header,
@@ -91,7 +94,7 @@ impl Tap {
         frame.cause = cause.0;
         let cost = FRAME_COST + frame.content.weight();
         let mut state = self.state();
-        if state.finished {
+        if state.finished || state.idle {
             return Written::NONE;
         }
         let light =
@@ -130,15 +133,38 @@ impl Tap {
         self.write(self.frame(Party::Client, connection, 0, content), Written::NONE);
     }
 
+    /// Forgets what was written and writes nothing from now on, for a connection that may last for as long as it likes.
+    pub fn put_down(&self) {
+        let mut state = self.state();
+        state.idle = true;
+        state.frames = Vec::new();
+        state.bytes = 0;
+    }
+
     /// Whether the limit is reached: nothing that a peer sends is kept any more.
     pub fn is_full(&self) -> bool {
         self.state().full
+    }
+
+    /// What carries the messages.
+    pub fn transport(&self) -> Transport {
+        self.0.header.transport
+    }
+
+    /// What was written after the first `count` frames, in the order in which it was.
+    pub fn since(&self, count: usize) -> Vec<Frame> {
+        self.state().frames.get(count..).unwrap_or_default().to_vec()
     }
 
     /// What was written so far, in the order in which the frames began.
     pub fn snapshot(&self) -> Trace {
         let frames = self.state().frames.clone();
         Trace { header: self.0.header.clone(), frames: in_order(frames) }
+    }
+
+    /// Nothing that crosses from now on is written down.
+    pub fn close(&self) {
+        self.state().finished = true;
     }
 
     /// The trace. What crosses later is not written down any more.

@@ -5,6 +5,7 @@
 mod answer;
 mod asking;
 pub mod catalogue;
+pub mod client;
 mod completion;
 mod conventions;
 mod discover;
@@ -27,9 +28,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use net::server::manners::Manners;
+use net::server::tapped::Pen;
 use net::server::{http, stdio};
 use net::service::{Call, Reply, Service};
-use wire::Transport;
+use tokio::io::{AsyncRead, AsyncWrite};
+use wire::{Revision, Transport};
 
 use crate::catalogue::{Catalogue, Kind, Switches};
 use crate::faults::{Crossing, Faulty};
@@ -59,6 +63,8 @@ pub struct Options {
     pub http: http::Options,
     /// What is wrong with it, on purpose.
     pub faults: Vec<&'static faults::Fault>,
+    /// The revisions it serves, newest first.
+    pub revisions: Vec<Revision>,
 }
 
 impl Default for Options {
@@ -72,6 +78,7 @@ impl Default for Options {
             tasks: tasks::Limits::default(),
             http: http::Options::default(),
             faults: Vec::new(),
+            revisions: Revision::ALL.into_iter().rev().collect(),
         }
     }
 }
@@ -120,6 +127,20 @@ impl Server {
         let crossing = Crossing::new(faults, Transport::Stdio);
         stdio::serve_process_with(self.service(), stdio::Limits::default(), &crossing, stop).await?;
         if crossing.fails_at_end() { Err(io::Error::other("this fault is wanted")) } else { Ok(()) }
+    }
+
+    /// Serves over a reader and a writer as over standard streams, and writes down what crosses, until the reader ends or
+    /// `stop` is done.
+    pub async fn lines(
+        &self,
+        streams: (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+        pen: &Pen,
+        stop: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        let faults = &self.0.options.faults;
+        let crossing = (!faults.is_empty()).then(|| Crossing::new(faults, Transport::Stdio));
+        let manners = crossing.as_ref().map(|crossing| crossing as &dyn Manners);
+        stdio::serve_tapped(self.service(), streams, stdio::Limits::default(), manners, pen, stop).await
     }
 
     /// Serves over HTTP, and what [`http::Options::beside`] has, until the returned handle is shut down or dropped.
@@ -206,6 +227,10 @@ impl Server {
 impl Service for Server {
     fn call(&self, call: Call) -> Reply {
         dispatch::call(self, call)
+    }
+
+    fn revisions(&self) -> &[Revision] {
+        &self.0.options.revisions
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use net::service::{Call, Opening, RpcError};
+use net::service::{Call, Opening, RpcError, Service, code};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use wire::revision::{R2024_11_05, R2025_03_26};
@@ -31,7 +31,7 @@ struct Client {
 pub(crate) fn initialize(server: &Server, call: &Call) -> Handled {
     let params: Params = params::read(call)?;
     let session = call.context.session.as_ref().ok_or_else(|| RpcError::internal("A session is needed"))?;
-    let revision = negotiate(&params.version, call.context.transport);
+    let revision = negotiate(server, &params.version, call.context.transport)?;
     let opening = Opening {
         revision,
         capabilities: Value::Object(params.capabilities),
@@ -52,12 +52,20 @@ pub(crate) fn initialize(server: &Server, call: &Call) -> Handled {
     Ok(body)
 }
 
-/// The same version where it is one of the handshake's, else the newest of those. The old HTTP+SSE has but one.
-fn negotiate(requested: &str, over: Transport) -> Revision {
-    if over == Transport::HttpSse {
-        return R2024_11_05;
+/// The same version where it is one of the handshake's that is served, else the newest of those. The old HTTP+SSE has but
+/// one.
+fn negotiate(server: &Server, requested: &str, over: Transport) -> Result<Revision, RpcError> {
+    let served = || server.revisions().iter().copied().filter(|revision| revision.era() == Era::Legacy);
+    let wanted: Option<Revision> = requested.parse().ok();
+    match served().find(|revision| Some(*revision) == wanted).or_else(|| served().next()) {
+        Some(_) if over == Transport::HttpSse => Ok(R2024_11_05),
+        Some(revision) => Ok(revision),
+        None => {
+            let supported: Vec<_> = server.revisions().iter().map(|revision| revision.as_str()).collect();
+            Err(RpcError::new(code::UNSUPPORTED_VERSION, "This server needs no `initialize`: it is stateless")
+                .with_data(json!({ "supported": supported, "requested": requested })))
+        }
     }
-    requested.parse().ok().filter(|r: &Revision| r.era() == Era::Legacy).unwrap_or(Revision::NEWEST_LEGACY)
 }
 
 /// What the server offers in `revision`: what it has, and no more.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use wire::{Era, Kind, Party};
 
 use crate::content::step;
+use crate::verdict::{Breach, Verdict};
 use crate::view::{Call, Said, View, declared};
 
 /// What a server may ask a client for.
@@ -141,7 +142,7 @@ pub(crate) fn results<'v>(view: &View<'v>) -> Vec<Asked<'v>> {
         let result = call.result().filter(|result| asks_for_input(result))?;
         Some(Asked { call, said: call.response?, result })
     };
-    view.all_calls().filter(|call| view.current(call.request)).filter_map(asks).collect()
+    view.calls_by(Party::Client).filter(|call| view.current(call.request)).filter_map(asks).collect()
 }
 
 /// Whether a result asks for input.
@@ -195,5 +196,79 @@ pub(crate) fn retries<'v>(view: &View<'v>) -> Vec<Retry<'v>> {
         })?;
         Some(Retry { call, asked: *from, entries })
     };
-    view.all_calls().filter(|call| view.is_weighed(call)).filter_map(retry).collect()
+    view.calls_by(Party::Client).filter(|call| view.is_weighed(call)).filter_map(retry).collect()
+}
+
+/// What a client gave for a question: a result, or in the legacy era an error.
+pub(crate) struct Reply<'v> {
+    /// The question.
+    pub question: Question<'v>,
+    /// The message that brings it.
+    pub said: Said<'v>,
+    /// Where in it the result or the error stands.
+    pub pointer: String,
+    /// The result.
+    pub result: Option<&'v Value>,
+    /// The error.
+    pub error: Option<&'v Value>,
+}
+
+impl Reply<'_> {
+    /// A breach at `below` within what was given.
+    pub(crate) fn breach(&self, below: &str, why: impl Into<String>) -> Breach {
+        self.said.breach(format!("{}{below}", self.pointer), why)
+    }
+
+    /// The error's code.
+    pub(crate) fn code(&self) -> Option<i64> {
+        self.error?.get("code")?.as_i64()
+    }
+
+    /// Whether the client had declared what it takes to ask it that.
+    pub(crate) fn was_invited(&self) -> Option<bool> {
+        Some(lacking(self.question.declared?, self.question.method, self.question.params).is_none())
+    }
+}
+
+/// What the client gave for questions of `method`, in order.
+pub(crate) fn replies<'v>(view: &View<'v>, method: &str) -> Vec<Reply<'v>> {
+    if view.era() == Era::Modern {
+        return retries(view).into_iter().flat_map(|retry| brought(&retry, method)).collect();
+    }
+    let reply = |question: Question<'v>| {
+        let said = view.answer(question.said)?;
+        let (result, error) = (said.message.result(), said.message.error());
+        let pointer = if result.is_some() { "/result" } else { "/error" }.to_owned();
+        Some(Reply { question, said, pointer, result, error })
+    };
+    questions(view, method).into_iter().filter_map(reply).collect()
+}
+
+fn brought<'v>(retry: &Retry<'v>, method: &str) -> Vec<Reply<'v>> {
+    let said = retry.call.request;
+    let asked = retry.asked.questions().into_iter().filter(|question| question.method == method);
+    let reply = |question: Question<'v>| {
+        let key = question.pointer.strip_prefix("/result/inputRequests/")?.to_owned();
+        let (_, given) = retry.entries.iter().find(|(name, _)| step(name) == key)?;
+        Some(Reply {
+            question,
+            said,
+            pointer: format!("/params/inputResponses/{key}"),
+            result: Some(given),
+            error: None,
+        })
+    };
+    asked.filter_map(reply).collect()
+}
+
+/// Judges that a client which serves requests of `method` has declared the capability.
+pub(crate) fn declared_if_served(view: &View<'_>, method: &str) -> Verdict {
+    let served = replies(view, method).into_iter().filter(|reply| reply.result.is_some());
+    let judged = served.filter_map(|reply| {
+        let lacks = lacking(reply.question.declared?, method, reply.question.params);
+        let why =
+            |path: &str| reply.breach("", format!("`{method}` is served, though the client did not declare `{path}`"));
+        Some((reply.said.event, lacks.map_or(Ok(()), |path| Err(why(path)))))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), format!("the client served no `{method}`"))
 }

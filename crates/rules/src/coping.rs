@@ -1,4 +1,5 @@
 //! How a server copes with what a client says: whether the request it concerns is answered, and whether the server goes on.
+//! And whether a client goes on, whatever it was told.
 
 use serde_json::Value;
 use wire::RequestId;
@@ -25,6 +26,17 @@ pub(crate) fn copes<'v>(
     unseen: &str,
 ) -> Verdict {
     let judged = trials.into_iter().filter_map(|trial| fate(view, &trial, what));
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
+}
+
+/// Judges that a client goes on after each of these events. `what` names them, as in "the client broke down after …".
+pub(crate) fn goes_on(view: &View<'_>, events: impl IntoIterator<Item = usize>, what: &str, unseen: &str) -> Verdict {
+    let judged = events.into_iter().filter_map(|event| {
+        Some(match view.reaction(event)? {
+            Ok(next) => (next, Ok(())),
+            Err(end) => (end, Err(Breach::at(event, "", format!("the client broke down after {what} (event {end})")))),
+        })
+    });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
 }
 

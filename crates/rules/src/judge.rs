@@ -31,7 +31,7 @@ pub fn judge(rule: &Rule, view: &View<'_>) -> Verdict {
             verdict => verdict,
         },
         Judging::Unobservable(why) => Verdict::NotApplicable(format!("cannot be observed: {why}")),
-        Judging::Declared => Verdict::NotApplicable("clients are not judged yet".to_owned()),
+        Judging::Declared => Verdict::NotApplicable("it is not judged yet".to_owned()),
     }
 }
 
@@ -53,6 +53,13 @@ fn beside_the_point(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
         return not(format!("does not apply over {}", view.transport()));
     }
     let capability = rule.needs?;
+    if rule.role == Role::Client {
+        return match view.client_declares(capability) {
+            None => Some(Verdict::NotSeen("what the client declares was not learnt here".to_owned())),
+            Some(false) => not(format!("the client does not declare `{capability}`")),
+            Some(true) => None,
+        };
+    }
     match view.server_capabilities() {
         None => Some(Verdict::NotSeen("what the server declares was not learnt here".to_owned())),
         Some(_) if view.capability(capability).is_none() => not(format!("the server does not declare `{capability}`")),
@@ -60,12 +67,17 @@ fn beside_the_point(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
     }
 }
 
-/// Why there was nothing to see: the server declared, as often as it was asked, none of what the rule is about. Where it
-/// was not asked, or the revision knows no such capability, that says nothing.
+/// Why there was nothing to see: the party that is judged declared, as often as it did, none of what the rule is about.
+/// Where it declared nothing, or the revision knows no such capability, that says nothing.
 fn moot(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
-    let told = view.subject() == Party::Server && view.server_capabilities().is_some();
+    let (told, declares): (bool, fn(&View<'_>, &str) -> bool) = match view.subject() {
+        Party::Server => (view.server_capabilities().is_some(), |view, path| view.declares_ever(path)),
+        // What binds both is about servers' capabilities.
+        Party::Client => (rule.role == Role::Client, |view, path| view.client_declares(path) != Some(false)),
+        Party::AuthorizationServer | Party::Other => return None,
+    };
     let exists = |path: &str| method::capability_since(path).is_none_or(|since| view.revision().at_least(since));
-    let absent = |path: &&str| exists(path) && !view.declares_ever(path);
+    let absent = |path: &&str| exists(path) && !declares(view, path);
     let names = rule.subject_matter().filter(|_| told && rule.about.iter().all(absent))?;
-    Some(Verdict::NotApplicable(format!("the server does not declare {names}")))
+    Some(Verdict::NotApplicable(format!("the {} does not declare {names}", view.subject().as_str())))
 }

@@ -18,11 +18,15 @@ mod content;
 mod coping;
 mod entropy;
 mod extensions;
+mod fetching;
+mod giving_up;
 mod legacy;
+mod polling;
 mod schema;
 mod server;
 mod shapes;
 mod tasks;
+mod using;
 
 pub use book::{book, find};
 pub use judge::judge;

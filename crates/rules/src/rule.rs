@@ -133,7 +133,7 @@ pub enum Judging {
     Judge(fn(&View<'_>) -> Verdict),
     /// Not at all: no wire signal, process behaviour or HTTP exchange could ever tell, and why.
     Unobservable(&'static str),
-    /// Not yet: it binds clients, and nothing plays the server's side of a case so far. A trace could tell.
+    /// Not yet: it binds clients, and nobody has written its judge so far. A trace could tell.
     Declared,
 }
 
@@ -216,8 +216,9 @@ impl Rule {
         self
     }
 
-    /// Says that its subject comes up only with servers that declared one of these capabilities. A server that shows it
-    /// without having declared any is judged like others: unlike [`Rule::needs`], this hides no breach.
+    /// Says that its subject comes up only with peers that declared one of these capabilities (with clients where the rule
+    /// binds clients, else with servers). A peer that shows it without having declared any is judged like others: unlike
+    /// [`Rule::needs`], this hides no breach.
     pub const fn about(mut self, capabilities: &'static [&'static str]) -> Self {
         self.about = capabilities;
         self
@@ -253,7 +254,7 @@ impl Rule {
         self
     }
 
-    /// Declares that a trace of a client could tell, though nothing makes such traces yet.
+    /// Declares that a trace could tell, though it has no judge yet.
     pub const fn declared(mut self) -> Self {
         self.judging = Judging::Declared;
         self

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use wire::{Era, Kind};
+use wire::{Era, Kind, Party};
 
 use crate::content::canonical;
 use crate::verdict::{Breach, Located};
@@ -121,10 +121,26 @@ pub(crate) fn created<'v>(era: Era, call: &Call<'v>) -> Option<&'v Value> {
     }
 }
 
-/// Calls that became tasks: in the legacy era those that asked for it.
+/// The requests that a party may run as tasks.
+const fn run_by(receiver: Party) -> &'static [&'static str] {
+    match receiver {
+        Party::Client => &["sampling/createMessage", "elicitation/create"],
+        _ => &["tools/call"],
+    }
+}
+
+/// Requests to the judged party that became tasks: in the legacy era those that asked for it.
 pub(crate) fn creations<'v>(view: &View<'v>) -> Vec<Creation<'v>> {
+    creations_of(view, view.subject())
+}
+
+/// Requests to `receiver` that became tasks.
+pub(crate) fn creations_of<'v>(view: &View<'v>, receiver: Party) -> Vec<Creation<'v>> {
     let asks = |call: &Call<'_>| view.era() == Era::Modern || wish(call).is_some();
-    let calls = view.calls("tools/call").filter(|call| view.current(call.request) && asks(call));
+    let calls = view.calls_by(receiver.peer()).filter(|call| {
+        let known = run_by(receiver).iter().any(|method| call.request.is(method));
+        known && view.current(call.request) && asks(call)
+    });
     let creation = |call: Call<'v>| {
         let task = created(view.era(), &call)?;
         Some(Creation { call, said: call.response?, id: id(task)?, task })
@@ -137,10 +153,15 @@ pub(crate) fn wish<'v>(call: &Call<'v>) -> Option<&'v Value> {
     call.request.message.params()?.get("task").filter(|wish| wish.is_object())
 }
 
-/// Everything that was said of tasks, in the order of the trace.
+/// Everything that the judged party said of tasks, in the order of the trace.
 pub(crate) fn sights<'v>(view: &View<'v>) -> Vec<Sight<'v>> {
+    sights_of(view, view.subject())
+}
+
+/// Everything that `receiver` said of tasks, in the order of the trace.
+pub(crate) fn sights_of<'v>(view: &View<'v>, receiver: Party) -> Vec<Sight<'v>> {
     let mut sights: Vec<Sight<'v>> = Vec::new();
-    for creation in creations(view) {
+    for creation in creations_of(view, receiver) {
         let pointer = if view.era() == Era::Legacy { "/result/task" } else { "/result" };
         let Creation { said, id, task, call } = creation;
         sights.push(Sight {
@@ -152,11 +173,11 @@ pub(crate) fn sights<'v>(view: &View<'v>) -> Vec<Sight<'v>> {
             pointer: pointer.to_owned(),
         });
     }
-    for call in view.all_calls().filter(|call| view.current(call.request)) {
+    for call in view.calls_by(receiver.peer()).filter(|call| view.current(call.request)) {
         sights.extend(answered(view.era(), &call));
     }
     let method = if view.era() == Era::Legacy { "notifications/tasks/status" } else { "notifications/tasks" };
-    for said in view.theirs().filter(|said| said.message.kind() == Kind::Notification && said.is(method)) {
+    for said in view.by(receiver).filter(|said| said.message.kind() == Kind::Notification && said.is(method)) {
         let Some((task, id)) = said.message.params().and_then(|task| Some((task, id(task)?))) else { continue };
         sights.push(Sight { said, asked: said.event, how: How::Told, id, task, pointer: "/params".to_owned() });
     }

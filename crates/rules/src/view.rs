@@ -11,6 +11,7 @@ use wire::{Era, Kind, Party, Revision, Transport};
 
 use crate::verdict::{Breach, Located};
 
+mod conduct;
 mod exchange;
 mod index;
 mod pairs;
@@ -331,6 +332,11 @@ impl<'v> View<'v> {
             .map(|request| Call { request, response: self.answer(request) })
     }
 
+    /// Requests of `method` that the client made, with their answers, whoever is judged.
+    pub fn asked<'a>(&'a self, method: &'a str) -> impl Iterator<Item = Call<'v>> + 'a {
+        self.calls_by(Party::Client).filter(move |c| c.request.is(method))
+    }
+
     /// The response to a request.
     pub fn answer(&self, request: Said<'v>) -> Option<Said<'v>> {
         self.answers.get(&request.index).map(|&index| self.said[index])
@@ -429,6 +435,15 @@ impl<'v> View<'v> {
     /// A server capability by dotted path: `resources.subscribe`. `false` counts as not declared.
     pub fn capability(&self, path: &str) -> Option<&'v Value> {
         declared(self.server_capabilities()?, path)
+    }
+
+    /// Whether the client declared a capability anywhere: in an `initialize`, or with a request of the modern era. `None`
+    /// where it declared nothing at all, not even that it has no capabilities.
+    pub fn client_declares(&self, path: &str) -> Option<bool> {
+        let greeted = |s: Said<'v>| s.message.params()?.get("capabilities").filter(|_| s.is("initialize"));
+        let each =
+            self.by(Party::Client).filter_map(|s| greeted(s).or_else(|| s.message.meta()?.get(CLIENT_CAPABILITIES)));
+        each.fold(None, |sum, own| Some(sum == Some(true) || declared(own, path).is_some()))
     }
 
     /// Whether the server declared a capability any time it was asked: what it declares may depend on the client.

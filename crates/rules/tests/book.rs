@@ -110,10 +110,11 @@ fn nothing_holds_on_an_empty_trace() {
     for rule in judged() {
         for transport in wire::Transport::ALL {
             for revision in Revision::ALL {
-                let header =
-                    Header { subject: Party::Server, transport, revision: Some(revision), case: String::new() };
-                let verdict = verdict(rule, &Trace::new(header));
-                assert!(verdict.weight() < 2, "{} over {transport} at {revision}: {verdict:?}", rule.id);
+                for subject in [Party::Server, Party::Client] {
+                    let header = Header { subject, transport, revision: Some(revision), case: String::new() };
+                    let verdict = verdict(rule, &Trace::new(header));
+                    assert!(verdict.weight() < 2, "{} over {transport} at {revision}: {verdict:?}", rule.id);
+                }
             }
         }
     }

@@ -3,4 +3,6 @@
 //! Nothing here prints or exits: a verb tells an observer how it fares and returns data.
 
 pub mod check;
+pub mod check_client;
+mod judging;
 pub mod report;

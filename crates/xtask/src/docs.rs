@@ -1,7 +1,8 @@
 //! The rule reference under `docs/rules/`: one page per page of the specification, made from the book. `--check` only
-//! compares, for CI. And `docs/coverage.md`, and the table of faults in `docs/faults.md`.
+//! compares, for CI. And `docs/coverage.md`, and the tables in `docs/faults.md` and
+//! `docs/check-client.md`.
 
-mod faults;
+mod tables;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +27,7 @@ pub fn run(args: &[String]) -> Verdict {
     let pages = pages();
     let fresh = if check { compare(&folder, &pages) } else { write(&folder, &pages) }?;
     let covered = coverage(check)?;
-    Ok(faults::table(check)? && fresh && covered)
+    Ok(tables::tables(check)? && fresh && covered)
 }
 
 /// `docs/coverage.md`.

@@ -1,8 +1,13 @@
 //! The command line as it is typed. What it means is [`check::CheckArgs::meaning`] and the like.
 
 pub(crate) mod check;
+pub(crate) mod check_client;
+pub(crate) mod client;
 pub(crate) mod faults;
+pub(crate) mod output;
+pub(crate) mod reach;
 pub(crate) mod reports;
+pub(crate) mod select;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -14,7 +19,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::exit::{Exit, usage};
 
-/// Proves MCP servers against every sentence of the specification.
+/// Proves MCP servers and clients against every sentence of the specification.
 #[derive(Parser)]
 #[command(name = "proof", version, max_term_width = 80, arg_required_else_help = true)]
 #[command(after_help = "\
@@ -22,11 +27,12 @@ Examples:
   proof check                               the built-in reference server
   proof check -- npx -y my-server           a server over stdio
   proof check http://127.0.0.1:3000/mcp     a server over HTTP
+  proof check-client -- ./my-client         a client, over HTTP
   proof explain tools.names-unique          one rule, in full
   proof rules --only 'tools.*'              which rules there are
 
 Exit codes: 0 clean, 1 finding, 2 usage, 3 no MCP answer, 4 our own bug")]
-struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -36,7 +42,9 @@ struct Cli {
 pub(crate) enum Verb {
     /// Judge a server
     Check(Box<check::CheckArgs>),
-    /// Say what a rule demands, where, how it is judged and how to mend it
+    /// Judge a client
+    CheckClient(Box<check_client::CheckClientArgs>),
+    /// Say what a rule demands, where, how it is judged and what mends it
     Explain(ExplainArgs),
     /// List the rules
     Rules(reports::RulesArgs),
@@ -46,6 +54,13 @@ pub(crate) enum Verb {
     Badge(reports::BadgeArgs),
     /// Run the reference server
     Serve(ServeArgs),
+    /// Talk to a server: list, call, read, watch
+    Client(Box<client::ClientArgs>),
+    /// Print a script that lets a shell complete this command line
+    Completion(CompletionArgs),
+    /// Be the stdio server that a client under test starts
+    #[command(hide = true)]
+    StdioBridge(check_client::BridgeArgs),
 }
 
 /// Arguments of `explain`.
@@ -54,6 +69,14 @@ pub(crate) struct ExplainArgs {
     /// A rule's id, as reports name it; globs list what they match
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
+}
+
+/// Arguments of `completion`.
+#[derive(Args)]
+pub(crate) struct CompletionArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// Arguments of `serve`.

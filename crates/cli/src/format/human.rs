@@ -6,7 +6,7 @@ use rules::Level;
 use workbench::report::{Evidence, Finding, Outcome, Report, Tally};
 
 use super::groups::{Group, groups, places};
-use super::sheet::{Sheet, score};
+use super::sheet::{Sheet, name, score};
 use super::text::{Paint, WIDTH, count, marked, wrap};
 
 /// What to show beside the findings.
@@ -31,13 +31,14 @@ pub(crate) fn render(sheet: &Sheet<'_>, style: Style) -> String {
         }
     }
     table(&mut out, report, style.paint);
+    scenarios(&mut out, sheet);
     verdict(&mut out, sheet, style.paint);
     out
 }
 
 fn subject(out: &mut String, report: &Report, paint: Paint) {
     let subject = &report.subject;
-    let name = subject.name.as_deref().unwrap_or("a server without a name");
+    let name = name(subject);
     let version = subject.version.as_deref().unwrap_or_default();
     let title = wire::escape::line(&format!("{name} {version}")).trim().to_owned();
     let _ = writeln!(out, "{}", paint.bold(&title));
@@ -127,8 +128,45 @@ fn table(out: &mut String, report: &Report, paint: Paint) {
             run.elapsed_ms as f64 / 1000.0
         );
     }
-    let _ =
-        writeln!(out, "{}", paint.dim("  not ex. = binds this server, but nothing exercised it; --verbose says why"));
+    let _ = writeln!(
+        out,
+        "{}",
+        paint.dim(&format!(
+            "  not ex. = binds this {}, but nothing exercised it; --verbose says why",
+            report.subject.kind
+        ))
+    );
+    out.push('\n');
+}
+
+/// How many scenarios the names of runs are told for.
+const TOLD: usize = 12;
+
+/// What a client made of the scenarios that it was asked to play, where it did not come to a good end: said, not scored.
+fn scenarios(out: &mut String, sheet: &Sheet<'_>) {
+    let played: usize = sheet.report.runs.iter().map(|run| run.scenarios.len()).sum();
+    if played == 0 {
+        return;
+    }
+    let mut ends: Vec<(&str, &str, Vec<String>)> = Vec::new();
+    for (run, scenario) in sheet.unhappy() {
+        let place = format!("{} {}", run.transport, run.revision);
+        match ends.iter_mut().find(|(name, ended, _)| (*name, *ended) == (scenario.name, &scenario.ended)) {
+            Some((.., places)) => places.push(place),
+            None => ends.push((scenario.name, &scenario.ended, vec![place])),
+        }
+    }
+    wrap(
+        out,
+        0,
+        &format!("{} played, {} of them without a good end.", count(played, "scenario"), sheet.unhappy().count()),
+    );
+    for (name, ended, places) in ends.iter().take(TOLD) {
+        wrap(out, 2, &wire::escape::line(&format!("{name}: {ended} ({})", places.join(", "))));
+    }
+    if ends.len() > TOLD {
+        let _ = writeln!(out, "  and {} more: --format json names them all", ends.len() - TOLD);
+    }
     out.push('\n');
 }
 
@@ -148,7 +186,7 @@ fn verdict(out: &mut String, sheet: &Sheet<'_>, paint: Paint) {
     let all = groups(report, Outcome::Fail).len() + groups(report, Outcome::Warn).len();
     let old = all - fail - warn;
     let line = match (fail, warn) {
-        (0, 0) if sheet.is_vacuous() => paint.red("Nothing was judged: this says nothing about the server."),
+        (0, 0) if sheet.is_vacuous() => paint.red(&format!("{}.", sheet.vacuous())),
         (0, 0) if sheet.cut_short().next().is_some() => paint.red("Not clean: much was not tried."),
         (0, 0) if stale > 0 => paint.red("Not clean: the baseline knows what no longer occurs."),
         (0, 0) if old > 0 => paint.green(&format!("Clean: nothing new broken, {old} known.")),

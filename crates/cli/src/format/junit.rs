@@ -7,7 +7,7 @@ use workbench::report::{Finding, Run};
 
 use super::detail::detail;
 use super::escape::{xml, xml_lines};
-use super::sheet::{Sheet, Standing, VACUOUS, score};
+use super::sheet::{Sheet, Standing, score};
 
 /// What becomes of a case in JUnit's words.
 enum Case {
@@ -75,7 +75,7 @@ fn of_run(sheet: &Sheet<'_>, run: &Run) -> Suite {
 fn of_check(sheet: &Sheet<'_>) -> Suite {
     let mut suite = Suite::default();
     if sheet.is_vacuous() {
-        suite.case("check", "(judged)", &Case::Error { kind: "nothing judged", message: VACUOUS.to_owned() });
+        suite.case("check", "(judged)", &Case::Error { kind: "nothing judged", message: sheet.vacuous() });
     }
     for entry in &sheet.stale {
         let message = "no longer occurs; take it out of the baseline".to_owned();

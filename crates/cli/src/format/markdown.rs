@@ -9,7 +9,7 @@ use workbench::report::{Finding, Outcome, Tally};
 use super::detail::{event, sentence};
 use super::escape::{code, fenced, plain};
 use super::groups::{Group, grouped, places};
-use super::sheet::{Sheet, Standing, score};
+use super::sheet::{Sheet, Standing, name, score};
 use super::text::marked;
 
 /// How many bytes there may be. GitHub takes 65,536 characters, and whoever posts the comment may add a little.
@@ -54,7 +54,7 @@ fn head(sheet: &Sheet<'_>) -> String {
     let report = sheet.report;
     let mut out = format!("**{}.** {}\n\n", sheet.verdict(), score(&report.summary));
     let subject = &report.subject;
-    let name = cut(subject.name.as_deref().unwrap_or("a server without a name"), 200);
+    let name = cut(&name(subject), 200);
     let version = cut(subject.version.as_deref().unwrap_or_default(), 100);
     let _ = write!(out, "{}", code(format!("{name} {version}").trim()));
     if !subject.target.is_empty() {

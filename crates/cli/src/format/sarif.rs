@@ -9,7 +9,7 @@ use workbench::report::{Evidence, Finding};
 
 use super::detail::event;
 use super::escape::plain;
-use super::sheet::{Sheet, Standing, VACUOUS, score};
+use super::sheet::{Sheet, Standing, score};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
 
@@ -172,7 +172,7 @@ fn invocation(sheet: &Sheet<'_>) -> Value {
         .map(|(run, why)| notice(&format!("Cut short over {} at {}: {why}", run.transport, run.revision)))
         .collect();
     if sheet.is_vacuous() {
-        ran.push(notice(VACUOUS));
+        ran.push(notice(&sheet.vacuous()));
     }
     let stale = sheet.stale.iter().map(|entry| {
         let (rule, revision, transport) = (&entry.rule, &entry.revision, &entry.transport);

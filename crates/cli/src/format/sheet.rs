@@ -3,11 +3,11 @@
 
 use rules::Level;
 use workbench::report::baseline::{Baseline, Known};
-use workbench::report::{Finding, Outcome, Report, Run, Summary};
+use workbench::report::{Finding, Outcome, Report, Run, ScenarioRun, Subject, Summary};
 
 use super::groups::groups;
 use super::text::count;
-use crate::args::check::FailOn;
+use crate::args::output::FailOn;
 
 /// What a format is made from.
 pub(crate) struct Sheet<'r> {
@@ -59,6 +59,19 @@ impl<'r> Sheet<'r> {
         self.report.summary.judged() == 0
     }
 
+    /// What is said of a check that judged nothing.
+    pub(crate) fn vacuous(&self) -> String {
+        format!("Nothing was judged: this says nothing about the {}", self.report.subject.kind)
+    }
+
+    /// What a client did with scenarios that it did not come to a good end of, run by run; what a good client may do as
+    /// well is left out.
+    pub(crate) fn unhappy(&self) -> impl Iterator<Item = (&'r Run, &'r ScenarioRun)> {
+        self.report.runs.iter().flat_map(|run| {
+            run.scenarios.iter().filter(|scenario| !scenario.content && !scenario.expected).map(move |s| (run, s))
+        })
+    }
+
     /// The runs that ended early, and why.
     pub(crate) fn cut_short(&self) -> impl Iterator<Item = (&'r Run, &'r str)> {
         self.report.runs.iter().filter_map(|run| Some((run, run.cut_short.as_deref()?)))
@@ -79,7 +92,7 @@ impl<'r> Sheet<'r> {
     /// The one line that a person needs.
     pub(crate) fn verdict(&self) -> String {
         if self.is_vacuous() {
-            return VACUOUS.to_owned();
+            return self.vacuous();
         }
         let new =
             |outcome| groups(self.report, outcome).iter().filter(|g| !g.all.iter().all(|f| self.is_known(f))).count();
@@ -87,7 +100,7 @@ impl<'r> Sheet<'r> {
         let known = self.report.results.iter().filter(|finding| self.is_known(finding)).count();
         let mut said = Vec::new();
         if self.cut_short().next().is_some() {
-            said.push("the server did not last".to_owned());
+            said.push(format!("the {} did not last", self.report.subject.kind));
         }
         if fail > 0 {
             said.push(format!("{} broken", count(fail, "rule")));
@@ -106,8 +119,10 @@ impl<'r> Sheet<'r> {
     }
 }
 
-/// What is said of a check that judged nothing.
-pub(crate) const VACUOUS: &str = "Nothing was judged: this says nothing about the server";
+/// What a report calls its subject: by its own name, where it has one.
+pub(crate) fn name(subject: &Subject) -> String {
+    subject.name.clone().unwrap_or_else(|| format!("a {} without a name", subject.kind))
+}
 
 /// The score, never without its coverage.
 pub(crate) fn score(summary: &Summary) -> String {

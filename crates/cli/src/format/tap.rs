@@ -6,7 +6,7 @@ use workbench::report::Finding;
 
 use super::detail::{event, sentence};
 use super::escape::{plain, tap, yaml};
-use super::sheet::{Sheet, Standing, VACUOUS, score};
+use super::sheet::{Sheet, Standing, name, score};
 
 /// Test points under construction.
 #[derive(Default)]
@@ -27,18 +27,14 @@ pub(crate) fn render(sheet: &Sheet<'_>) -> String {
         }
     }
     if sheet.is_vacuous() {
-        points.failed("something was judged", VACUOUS);
+        points.failed("something was judged", &sheet.vacuous());
     }
     for entry in &sheet.stale {
         let place = format!("{} {} {} in the baseline", entry.transport, entry.revision, entry.rule);
         points.failed(&place, "no longer occurs; take it out of the baseline");
     }
     let subject = &sheet.report.subject;
-    let name = format!(
-        "{} {}",
-        subject.name.as_deref().unwrap_or("a server without a name"),
-        subject.version.as_deref().unwrap_or_default()
-    );
+    let name = format!("{} {}", name(subject), subject.version.as_deref().unwrap_or_default());
     let mut out = format!("TAP version 14\n1..{}\n# {}\n", points.count, plain(name.trim()));
     if !subject.target.is_empty() {
         let _ = writeln!(out, "# {}", plain(&subject.target));

@@ -1,31 +1,25 @@
 //! `proof check`.
 
-use std::io::IsTerminal as _;
-
 use net::client::{Address, Command, HttpAddress, OpenError};
 use net::server::http::{self, Beside, Server};
 use wire::Transport;
 use workbench::check::{CheckError, Checked, Keep, check, recorded};
 
-use crate::args::check::{CheckArgs, Format, quoted, read};
+use crate::args::check::{CheckArgs, quoted, read};
 use crate::exit::{self, Exit, tell, usage};
-use crate::format::sheet::Sheet;
-use crate::format::text::Paint;
-use crate::format::{html, human, json, junit, markdown, sarif, tap};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
-use crate::verb::known::{self, Baselines};
-use crate::verb::output;
+use crate::verb::conclude::{Page, conclude, prepared};
 use crate::verb::traces::Traces;
 
 /// Judges a server, a recording, or (without a target) the reference server over every transport.
 pub(crate) fn run(args: CheckArgs) -> Exit {
     exit::conceal(args.secrets());
-    let outcome = prepared(&args).and_then(|baselines| {
-        let traces = args.save_trace.clone().map(Traces::into);
+    let outcome = prepared(&args.output).and_then(|baselines| {
+        let traces = args.output.save_trace.clone().map(Traces::into);
         let checked = judged(&args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
         traces.map_or(Ok(()), |traces| traces.outcome())?;
-        conclude(&args, baselines, &checked)
+        conclude(&args.output, baselines, &checked, Page::Stdout)
     });
     match outcome {
         Ok(exit) | Err(exit) => exit,
@@ -36,7 +30,7 @@ fn judged(args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
     if let Some(path) = &args.trace {
         let text = read(path)?;
         let target = format!("--trace {}", quoted(&path.to_string_lossy()));
-        return recorded(&text, &target, &args.selection()?, &args.revisions()?, &keep).map_err(|why| {
+        return recorded(&text, &target, &args.select.meaning()?, &args.revisions()?, &keep).map_err(|why| {
             usage(
                 &format!("{} is no trace that can be judged: {why}", path.display()),
                 "docs/trace.md describes the format",
@@ -112,7 +106,7 @@ fn own_stdio() -> Result<Address, Exit> {
 /// The reference server over one transport. Where a token is given, it demands that one.
 async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Server), Exit> {
     let beside = Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
-    let bearer = args.bearer_env.as_deref().map(super::serve::bearer).transpose()?;
+    let bearer = args.reach.bearer_env.as_deref().map(super::serve::bearer).transpose()?;
     let http = http::Options { beside, bearer, ..http::Options::default() };
     let options = reference::Options { http, ..reference::Options::default() };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.map_err(|error| {
@@ -121,7 +115,7 @@ async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Se
     })?;
     let at = |scheme: &str, path: &str| {
         let url = url::Url::parse(&format!("{scheme}://{}{path}", server.local_addr())).map_err(|_| Exit::Bug)?;
-        Ok(HttpAddress { headers: args.headers()?, ..HttpAddress::new(url) })
+        Ok(HttpAddress { headers: args.reach.headers()?, ..HttpAddress::new(url) })
     };
     let address = match transport {
         Transport::HttpSse => Address::Sse(at("http", http::SSE_PATH)?),
@@ -129,53 +123,4 @@ async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Se
         Transport::StreamableHttp | Transport::Stdio => Address::Http(at("http", &http::Options::default().path)?),
     };
     Ok((address, server))
-}
-
-/// What a check needs from files, read before it begins, and whether its files can be written.
-fn prepared(args: &CheckArgs) -> Result<Baselines, Exit> {
-    let also = args.also.iter().map(|(_, path)| path);
-    for path in args.output.iter().chain(&args.write_baseline).chain(also) {
-        output::writable(path)?;
-    }
-    if let Some(directory) = &args.save_trace {
-        output::folder(directory)?;
-    }
-    Baselines::read(args)
-}
-
-fn conclude(args: &CheckArgs, baselines: Baselines, checked: &Checked) -> Result<Exit, Exit> {
-    let report = &checked.report;
-    let baseline = baselines.settle(report)?;
-    let stale = baseline.iter().flat_map(|baseline| baseline.stale(report)).collect();
-    let sheet = Sheet { report, baseline: baseline.as_ref(), stale, fail_on: args.fail_on };
-    for (format, path) in &args.also {
-        output::write(path, &rendered(*format, &sheet, args, false))?;
-    }
-    print(args, &sheet)?;
-    for entry in &sheet.stale {
-        tell(format_args!("stale: {} no longer occurs; take it out of the baseline", known::named(entry)));
-    }
-    Ok(if sheet.fails() { Exit::Finding } else { Exit::Clean })
-}
-
-fn print(args: &CheckArgs, sheet: &Sheet<'_>) -> Result<(), Exit> {
-    let colour = args.output.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let text = rendered(args.format, sheet, args, colour);
-    match &args.output {
-        Some(path) => output::write(path, &text),
-        None => output::print(&text),
-    }
-}
-
-fn rendered(format: Format, sheet: &Sheet<'_>, args: &CheckArgs, colour: bool) -> String {
-    let style = human::Style { paint: Paint { colour }, verbose: args.verbose };
-    match format {
-        Format::Human => human::render(sheet, style),
-        Format::Json => json::render(sheet.report),
-        Format::Html => html::render(sheet.report, &|finding| sheet.is_known(finding)),
-        Format::Junit => junit::render(sheet),
-        Format::Sarif => sarif::render(sheet),
-        Format::Markdown => markdown::render(sheet),
-        Format::Tap => tap::render(sheet),
-    }
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use workbench::report::Report;
 use workbench::report::baseline::{Baseline, Known};
 
-use crate::args::check::{CheckArgs, read};
+use crate::args::check::read;
+use crate::args::output::OutputArgs;
 use crate::exit::{Exit, tell, usage};
 use crate::verb::output;
 
@@ -22,7 +23,7 @@ pub(crate) struct Baselines {
 
 impl Baselines {
     /// Reads the files, and sees that nothing else is overwritten.
-    pub(crate) fn read(args: &CheckArgs) -> Result<Self, Exit> {
+    pub(crate) fn read(args: &OutputArgs) -> Result<Self, Exit> {
         let given = args.baseline.as_ref().map(|path| Ok((path.clone(), given(path)?))).transpose()?;
         let written = args.write_baseline.as_ref().map(|path| Ok((path.clone(), replaced(path)?))).transpose()?;
         Ok(Self { given, written })

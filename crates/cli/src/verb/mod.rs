@@ -1,6 +1,10 @@
 //! One module per verb: from its arguments to its exit code.
 
 pub(crate) mod check;
+pub(crate) mod check_client;
+pub(crate) mod client;
+pub(crate) mod completion;
+mod conclude;
 pub(crate) mod explain;
 mod known;
 mod output;

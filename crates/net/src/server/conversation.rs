@@ -241,7 +241,7 @@ impl Conversation {
     /// What the service says to a request, or what the era says before the service is asked.
     fn reply(&self, message: Message, lane: &Arc<Lane>) -> Reply {
         let gate = Gate::new(&message, None);
-        let admitted = match gate.era() {
+        let admitted = match gate.era_among(self.service.revisions()) {
             Era::Modern => gate.admit(&self.revisions).map(|revision| (revision, None)),
             Era::Legacy => self.legacy(&message).map(|revision| (revision, Some(Arc::clone(&self.session)))),
         };

@@ -90,6 +90,12 @@ impl<'a> Gate<'a> {
         }
     }
 
+    /// The era, as a server sees it that serves these: one of the legacy era alone knows of no other.
+    pub(crate) fn era_among(&self, served: &[Revision]) -> Era {
+        let knows = served.iter().any(|revision| revision.era() == Era::Modern);
+        if knows { self.era() } else { Era::Legacy }
+    }
+
     /// Lets a modern request in and tells its revision, or tells why not. The order is: `_meta`, headers, version.
     pub(crate) fn admit(&self, served: &[Revision]) -> Result<Revision, RpcError> {
         let version = self.required_meta()?;

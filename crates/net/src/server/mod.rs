@@ -8,6 +8,7 @@ pub mod http;
 pub mod link;
 pub mod manners;
 pub mod stdio;
+pub mod tapped;
 mod websocket;
 
 use std::collections::HashMap;

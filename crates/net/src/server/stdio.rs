@@ -1,7 +1,9 @@
 //! The stdio transport, server end: one message per line in, one per line out, nothing else on the output. Works over any
 //! byte stream; only [`serve_process`] knows the standard streams. (basic/transports/stdio)
 
+pub mod bridge;
 mod process;
+pub mod wrap;
 
 use std::io;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ pub use self::process::serve_process;
 
 use super::conversation::{Bounds, Conversation};
 use super::manners::Manners;
+use super::tapped::{Heard, Pen, Said};
 use crate::service::{RpcError, Service};
 
 /// Bounds of a stdio conversation.
@@ -44,14 +47,41 @@ pub async fn serve_process_with(
     manners: &dyn Manners,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    serve_with(service, (tokio::io::stdin(), tokio::io::stdout()), limits, manners, stop).await
+}
+
+/// Serves over a reader and a writer and writes down every line that crosses them. What is said is altered before that,
+/// and what is heard after it, where there are manners to do so.
+pub async fn serve_tapped(
+    service: Arc<dyn Service>,
+    (reader, writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    limits: Limits,
+    manners: Option<&dyn Manners>,
+    pen: &Pen,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let streams = (Heard::new(reader, pen, limits.line), Said::new(writer, pen, limits.line));
+    match manners {
+        Some(manners) => serve_with(service, streams, limits, manners, stop).await,
+        None => serve_until(service, streams.0, streams.1, limits, stop).await,
+    }
+}
+
+/// Serves over a reader and a writer, with what crosses them altered.
+async fn serve_with(
+    service: Arc<dyn Service>,
+    (input, mut output): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    limits: Limits,
+    manners: &dyn Manners,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
     let (reader, fed) = tokio::io::duplex(64 << 10);
     let (kept, writer) = tokio::io::duplex(64 << 10);
     let most = limits.line;
     let feeding = async {
         // Held until the very end: dropped, it would be the end of the input.
         let mut fed = fed;
-        alter(tokio::io::stdin(), &mut fed, most, |piece| manners.piece_in(piece), |line| manners.line_in(line))
-            .await?;
+        alter(input, &mut fed, most, |piece| manners.piece_in(piece), |line| manners.line_in(line)).await?;
         if !manners.ends_with_input() {
             std::future::pending::<()>().await;
         }
@@ -62,10 +92,9 @@ pub async fn serve_process_with(
         if fed.is_ok() { std::future::pending().await } else { fed }
     };
     let writing = async {
-        let mut stdout = tokio::io::stdout();
-        stdout.write_all(&manners.first_words()).await?;
-        stdout.flush().await?;
-        alter(kept, &mut stdout, most, <[u8]>::to_vec, |line| manners.line_out(line)).await
+        output.write_all(&manners.first_words()).await?;
+        output.flush().await?;
+        alter(kept, &mut output, most, <[u8]>::to_vec, |line| manners.line_out(line)).await
     };
     let serving = serve_until(service, reader, writer, limits, stop);
     tokio::select! {

@@ -13,11 +13,13 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
-use wire::Transport;
+use wire::trace::{Closed, Content};
+use wire::{Party, Transport};
 
 use super::conversation::{Bounds, Conversation, Outgoing};
 use super::http::Limits;
 use super::link::Closing;
+use super::tapped::Pen;
 use crate::service::Service;
 
 /// How long the peer may take to answer our close.
@@ -38,11 +40,32 @@ enum End {
     Close(CloseCode, &'static str),
 }
 
+impl End {
+    /// Whose doing it was, and how it is written down.
+    const fn told(self) -> (Party, Closed) {
+        match self {
+            Self::Lost => (Party::Client, Closed::Reset),
+            Self::Slow => (Party::Server, Closed::Aborted),
+            // Where the peer said so first, this is our answer.
+            Self::Closed | Self::Close(..) => (Party::Server, Closed::End),
+        }
+    }
+}
+
+/// Writes a frame down, where anybody wants it.
+fn tell(pen: Option<&Pen>, from: Party, content: impl FnOnce() -> Content) {
+    if let Some(pen) = pen {
+        pen.tell(from, content());
+    }
+}
+
 /// Serves one connection until it ends.
-pub(crate) async fn serve<S>(service: Arc<dyn Service>, io: S, limits: &Limits, closing: Closing)
+pub(crate) async fn serve<S>(service: Arc<dyn Service>, io: S, limits: &Limits, closing: Closing, pen: Option<Pen>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    let pen = pen.as_ref();
+    tell(pen, Party::Client, || Content::Opened);
     let config = WebSocketConfig::default().max_message_size(Some(limits.body)).max_frame_size(Some(limits.body));
     let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
     let (mut sink, mut stream) = socket.split();
@@ -52,7 +75,7 @@ where
     let ping = Notify::new();
     let reading = async {
         tokio::select! {
-            end = listen(&mut stream, &conversation, &ping, limits) => end,
+            end = listen(&mut stream, &conversation, &ping, limits, pen) => end,
             () = closing.wait() => {
                 let _ = timeout(limits.grace / 2, conversation.finish()).await;
                 End::Close(CloseCode::Away, "the server ends")
@@ -61,18 +84,22 @@ where
     };
     let end = tokio::select! {
         biased;
-        end = speak(&mut sink, &outgoing, &ping, limits) => end,
+        end = speak(&mut sink, &outgoing, &ping, limits, pen) => end,
         () = outgoing.overrun() => End::Slow,
         end = reading => end,
     };
     tracing::debug!(?end, "a WebSocket ends");
     drop(conversation);
-    if matches!(end, End::Lost | End::Slow) {
-        return;
+    if end == End::Closed {
+        tell(pen, Party::Client, || Content::Closed(Closed::End));
     }
-    if let Ok(socket) = sink.reunite(stream) {
-        let _ = timeout(FAREWELL, part(socket, &outgoing, end)).await;
+    if !matches!(end, End::Lost | End::Slow)
+        && let Ok(socket) = sink.reunite(stream)
+    {
+        let _ = timeout(FAREWELL, part(socket, &outgoing, end, pen)).await;
     }
+    let (whose, how) = end.told();
+    tell(pen, whose, || Content::Closed(how));
 }
 
 /// Takes in what the peer says; a ping goes out where it says nothing.
@@ -81,6 +108,7 @@ async fn listen<S>(
     conversation: &Conversation,
     ping: &Notify,
     limits: &Limits,
+    pen: Option<&Pen>,
 ) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -97,9 +125,11 @@ where
             }
             Ok(Some(Ok(Message::Text(text)))) => {
                 (spoken, pinged) = (Instant::now(), false);
+                tell(pen, Party::Client, || Content::WebSocket { bytes: text.as_bytes().to_vec(), text: true });
                 conversation.hear(text.as_bytes());
             }
-            Ok(Some(Ok(Message::Binary(_)))) => {
+            Ok(Some(Ok(Message::Binary(bytes)))) => {
+                tell(pen, Party::Client, || Content::WebSocket { bytes: bytes.to_vec(), text: false });
                 return End::Close(CloseCode::Unsupported, "messages are text frames here");
             }
             Ok(Some(Ok(Message::Close(_)))) => return End::Closed,
@@ -126,13 +156,13 @@ fn fault(error: &Error) -> End {
 type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
 
 /// Writes what the conversation says, and pings. Ends only where that fails.
-async fn speak<S>(sink: &mut Sink<S>, outgoing: &Outgoing, ping: &Notify, limits: &Limits) -> End
+async fn speak<S>(sink: &mut Sink<S>, outgoing: &Outgoing, ping: &Notify, limits: &Limits, pen: Option<&Pen>) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     loop {
         let written = tokio::select! {
-            () = outgoing.filled() => timeout(limits.write_time, write(sink, outgoing)).await,
+            () = outgoing.filled() => timeout(limits.write_time, write(sink, outgoing, pen)).await,
             () = ping.notified() => timeout(limits.write_time, sink.send(Message::Ping(Vec::new().into()))).await,
         };
         match written {
@@ -144,24 +174,26 @@ where
 }
 
 /// Writes everything that waits, a text frame each.
-async fn write<W>(sink: &mut W, outgoing: &Outgoing) -> Result<(), Error>
+async fn write<W>(sink: &mut W, outgoing: &Outgoing, pen: Option<&Pen>) -> Result<(), Error>
 where
     W: futures_util::Sink<Message, Error = Error> + Unpin,
 {
     for frame in outgoing.take().map_err(|_| Error::ConnectionClosed)? {
+        // Before it goes out, or an answer could stand before its question.
+        tell(pen, Party::Server, || Content::WebSocket { bytes: frame.clone(), text: true });
         sink.feed(Message::Text(Utf8Bytes::try_from(frame)?)).await?;
     }
     sink.flush().await
 }
 
 /// The closing handshake (RFC 6455, section 7.1).
-async fn part<S>(mut socket: WebSocketStream<S>, outgoing: &Outgoing, end: End)
+async fn part<S>(mut socket: WebSocketStream<S>, outgoing: &Outgoing, end: End, pen: Option<&Pen>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     if let End::Close(code, reason) = end {
         if code == CloseCode::Away {
-            let _ = write(&mut socket, outgoing).await;
+            let _ = write(&mut socket, outgoing, pen).await;
         }
         let _ = socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
     }

@@ -1,6 +1,7 @@
 //! What a server has to offer, as a value: tools, resources, templates and prompts. The protocol's handlers serve any
 //! catalogue; this folder knows no method but those a tool itself may send.
 
+mod drill;
 mod model;
 mod official;
 mod outcome;
@@ -84,6 +85,26 @@ impl Catalogue {
     /// What the official conformance suite expects of a server.
     pub fn official() -> Self {
         official::catalogue()
+    }
+
+    /// What clients are tried out with, under the names of the official suite's client scenarios.
+    pub fn drill() -> Self {
+        drill::catalogue()
+    }
+
+    /// The same with tools whose headers are not to be used; but one.
+    pub fn drill_with_invalid_headers() -> Self {
+        drill::invalid_headers()
+    }
+
+    /// Tools whose schemas name places at `origin`, which a client has no business with.
+    pub fn drill_with_places(origin: &str) -> Self {
+        drill::places(origin)
+    }
+
+    /// Which calls with mirrored arguments a client is asked to make of [`Self::drill`].
+    pub fn drill_calls() -> serde_json::Value {
+        drill::calls()
     }
 
     /// What a file describes in YAML (`docs/serve.md`), or everything that is wrong with it.

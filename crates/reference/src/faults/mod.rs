@@ -26,6 +26,7 @@ mod stdio;
 mod streams;
 mod tasks;
 mod tools;
+mod trials;
 
 use net::server::manners::{Bytes, HeaderMap, Outgoing, Parts, Uri};
 use net::service::{Call, Context, Link, Reply};
@@ -136,11 +137,14 @@ impl Heard<'_> {
 struct Asked {
     message: Value,
     context: Context,
+    /// How many requests the server was asked before, and how many of those were calls of tools.
+    before: usize,
+    calls: usize,
 }
 
 impl Asked {
-    fn new(call: &Call) -> Self {
-        Self { message: call.message.value().clone(), context: call.context.clone() }
+    fn new(call: &Call, before: usize, calls: usize) -> Self {
+        Self { message: call.message.value().clone(), context: call.context.clone(), before, calls }
     }
 
     fn is(&self, method: &str) -> bool {
@@ -278,6 +282,11 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
 /// The fault of this name.
 pub fn find(name: &str) -> Option<&'static Fault> {
     all().find(|fault| fault.name == name)
+}
+
+/// What a server may do that breaks no rule that a check of servers finds broken, but tries clients: by name.
+pub fn trial(name: &str) -> Option<&'static Fault> {
+    trials::TRIALS.iter().find(|trial| trial.name == name)
 }
 
 #[cfg(test)]

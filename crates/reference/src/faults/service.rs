@@ -1,6 +1,7 @@
 //! A service around the faultless one: alters answers and what is sent beside them. Knows no fault by name.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use net::service::{Answer, Call, Context, Gone, Link, Outlet, Reply, Service};
 use serde_json::Value;
@@ -12,11 +13,13 @@ use super::{Asked, Fault, Kind};
 pub(crate) struct Faulty<S> {
     server: S,
     faults: Vec<&'static Fault>,
+    asked: AtomicUsize,
+    calls: AtomicUsize,
 }
 
 impl<S> Faulty<S> {
     pub(crate) const fn new(server: S, faults: Vec<&'static Fault>) -> Self {
-        Self { server, faults }
+        Self { server, faults, asked: AtomicUsize::new(0), calls: AtomicUsize::new(0) }
     }
 }
 
@@ -27,7 +30,10 @@ impl<S: Service> Service for Faulty<S> {
         if faults.is_empty() {
             return self.server.call(call);
         }
-        let asked = Arc::new(Asked::new(&call));
+        let before = self.asked.fetch_add(1, Ordering::Relaxed);
+        let is_call = call.message.method() == Some("tools/call");
+        let calls = self.calls.fetch_add(usize::from(is_call), Ordering::Relaxed);
+        let asked = Arc::new(Asked::new(&call, before, calls));
         for fault in faults.iter().copied().filter(|fault| fault.kind.is_about_the_rest()) {
             let asked = Arc::clone(&asked);
             call.link = call.link.rerouted(|outlet| Arc::new(Detour { outlet, asked, fault }));

@@ -155,11 +155,16 @@ pub(super) enum Habit {
     Counts,
     Spaces,
     TakesAny,
+    /// Knows nothing any more of the first session after a few requests.
+    Forgets,
 }
 
 /// The ids that were given out.
 #[derive(Debug, Default)]
 pub(super) struct Ledger(Mutex<Vec<HeaderValue>>);
+
+/// How many requests a forgetful server answers before it forgets.
+const REMEMBERED: usize = 3;
 
 /// How many ids are remembered: a test server has no more clients.
 const MOST: usize = 4096;
@@ -180,6 +185,11 @@ impl Ledger {
         let known = match habit {
             Habit::Counts => id.parse().ok().and_then(|number: usize| ids.get(number.checked_sub(1)?)).cloned(),
             Habit::Spaces => id.strip_prefix("session ").and_then(|id| HeaderValue::from_str(id).ok()),
+            Habit::Forgets if ids.first().is_some_and(|first| first == id.as_str()) => {
+                ids.push(HeaderValue::from_static("a request"));
+                (ids.len() > REMEMBERED).then(|| HeaderValue::from_static("forgotten"))
+            }
+            Habit::Forgets => None,
             Habit::TakesAny if ids.iter().any(|known| known == id.as_str()) => None,
             Habit::TakesAny => ids.last().cloned(),
         };
@@ -198,7 +208,7 @@ impl Ledger {
         let told = match habit {
             Habit::Counts => HeaderValue::from_str(&ids.len().to_string()).ok(),
             Habit::Spaces => id.to_str().ok().and_then(|id| HeaderValue::from_str(&format!("session {id}")).ok()),
-            Habit::TakesAny => None,
+            Habit::TakesAny | Habit::Forgets => None,
         };
         if let Some(told) = told {
             headers.insert(SESSION_ID, told);

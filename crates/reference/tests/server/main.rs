@@ -4,6 +4,7 @@
 
 mod ask;
 mod asking;
+mod both_ends;
 mod catalogue;
 mod features;
 mod files;

@@ -7,9 +7,11 @@ use wire::revision::R2026_07_28;
 use wire::{Revision, method};
 
 use super::overview::meta::is_prefixed_key;
-use crate::rule::{Anchor, Rule, at, client, server};
+use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{CLIENT_CAPABILITIES, Call, PROTOCOL_VERSION, View, declared};
+
+pub(crate) mod clients;
 
 const NEGOTIATION: Anchor = at("basic/versioning", "protocol-version-negotiation");
 const EXTENSIONS: Anchor = at("basic/versioning", "extension-negotiation");
@@ -54,18 +56,6 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Sends `initialize` and looks for a supported version in the message or data of the error.")
         .mend("Name the versions you support in the error's message or in `data.supported`.")
         .judge(initialize_told_versions),
-    client("versioning.client-retries")
-        .says(R2026_07_28, NEGOTIATION, "A client whose version is refused SHOULD ask again under one that the error lists, or give up with an error.")
-        .declared(),
-    client("versioning.client-extension-ids")
-        .says(R2026_07_28, EXTENSIONS, "The identifier of an extension that a client declares MUST follow the rules for `_meta` keys and have a prefix.")
-        .declared(),
-    client("versioning.client-extension-fallback")
-        .says(R2026_07_28, EXTENSIONS, "Where the server does not support an extension, the client MUST keep to the core protocol or give up.")
-        .declared(),
-    client("versioning.client-era-cached")
-        .says(R2026_07_28, BACKWARD, "A client SHOULD find out the era of a process or origin once, and remember it.")
-        .declared(),
 ];
 
 /// Versions are dates, so that text compares as time does.

@@ -5,10 +5,10 @@ use serde_json::Value;
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::{Era, Kind};
 
-use crate::asking::{questions, retries};
+use crate::asking::{Reply, declared_if_served, questions, replies, retries};
 use crate::coping::{Trial, copes};
 use crate::rule::{Anchor, Rule, at, client, server};
-use crate::verdict::Verdict;
+use crate::verdict::{Kept, Verdict};
 use crate::view::{View, declared};
 
 const fn here(section: &'static str) -> Anchor {
@@ -43,7 +43,9 @@ pub(crate) const RULES: &[Rule] = &[
     client("roots.capability-declared")
         .says(R2024_11_05, here("capabilities"), "A client that serves roots MUST declare it in the handshake.")
         .says(R2026_07_28, here("capabilities"), "A client that serves roots MUST declare it with each request.")
-        .declared(),
+        .how("Takes a server that asks for roots whatever the client declared, and looks whether it is served without `roots`.")
+        .mend("Declare `roots`, or refuse such requests.")
+        .judge(|view| declared_if_served(view, LIST)),
     client("roots.list-changed-sent")
         .says(
             R2024_11_05,
@@ -51,24 +53,33 @@ pub(crate) const RULES: &[Rule] = &[
             "A client that declares `roots.listChanged` MUST say when its roots have changed.",
         )
         .gone(R2026_07_28)
-        .declared(),
+        .needs("roots.listChanged")
+        .how("Takes a server that asks for roots twice, and a client whose roots change in between: looks for the notification between the first answer and the end of a quiet window, or the client's leaving.")
+        .mend("Send `notifications/roots/list_changed` whenever the list changes.")
+        .judge(list_changed_sent),
     client("roots.uris-file")
         .says(R2024_11_05, here("root"), "The URI of a root MUST have the scheme `file`.")
-        .declared(),
+        .needs("roots")
+        .how("Reads the URI of every root. Takes a server that asks for roots.")
+        .mend("Offer directories and files as `file://` URIs.")
+        .judge(uris_file),
     client("roots.uris-plain")
         .says(
             R2024_11_05,
             here("security-considerations"),
             "A client MUST check its roots: no URI may lead elsewhere on the way, as by `..`.",
         )
-        .declared(),
+        .needs("roots")
+        .how("Looks for steps `..` in the URI of every root, percent signs resolved. Takes a server that asks for roots.")
+        .mend("Resolve a path before you make a URI of it.")
+        .judge(uris_plain),
     client("roots.accessible")
         .says(
             R2024_11_05,
             here("implementation-guidelines"),
             "A client SHOULD offer only roots that are there and can be read.",
         )
-        .declared(),
+        .unobservable("whether there is anything at a path, and whether it can be read, is known on the client's machine alone"),
     client("roots.unsupported-refused")
         .says(
             R2024_11_05,
@@ -76,7 +87,9 @@ pub(crate) const RULES: &[Rule] = &[
             "A client without roots SHOULD refuse a request for them with the code -32601.",
         )
         .gone(R2026_07_28)
-        .declared(),
+        .how("Takes a server that asks for roots of a client that did not declare them, and looks at the code of its error.")
+        .mend("Answer -32601 (method not found).")
+        .judge(unsupported_refused),
 ];
 
 const LIST: &str = "roots/list";
@@ -108,4 +121,73 @@ fn changes(view: &View<'_>) -> Verdict {
     });
     let trials = own.map(|said| Trial { said, call: None });
     copes(view, trials, "a changed list of roots", "no client said that its roots have changed")
+}
+
+/// What clients answered that had declared roots: each with its roots.
+fn lists<'v>(view: &View<'v>) -> Vec<(Reply<'v>, &'v Vec<Value>)> {
+    let listed = |reply: Reply<'v>| {
+        let roots = reply.result?.get("roots")?.as_array()?;
+        Some((reply, roots))
+    };
+    replies(view, LIST).into_iter().filter_map(listed).collect()
+}
+
+/// Judges the URI of every root.
+fn uris(view: &View<'_>, wrong: impl Fn(&str) -> Option<&'static str>) -> Verdict {
+    let judged = lists(view).into_iter().flat_map(|(reply, roots)| {
+        let each = roots.iter().enumerate().filter_map(|(place, root)| Some((place, root.get("uri")?.as_str()?)));
+        let judge = |(place, uri): (usize, &str)| {
+            let breach =
+                |why: &str| reply.breach(&format!("/roots/{place}/uri"), format!("`{}` {why}", uri.escape_debug()));
+            (reply.said.event, wrong(uri).map_or(Ok(()), |why| Err(breach(why))))
+        };
+        each.map(judge).collect::<Vec<(usize, Kept)>>()
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "the client listed no roots")
+}
+
+fn uris_file(view: &View<'_>) -> Verdict {
+    uris(view, |uri| {
+        let file = uri.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("file://"));
+        (!file).then_some("is no `file://` URI")
+    })
+}
+
+fn uris_plain(view: &View<'_>) -> Verdict {
+    uris(view, |uri| {
+        let plain =
+            uri.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/").replace('\\', "/");
+        plain.split('/').any(|step| step == "..").then_some("leads elsewhere by a step `..`")
+    })
+}
+
+fn list_changed_sent(view: &View<'_>) -> Verdict {
+    let lists = lists(view);
+    let judged = lists.iter().enumerate().filter_map(|(place, (reply, roots))| {
+        let (said, connection) = (reply.said, reply.said.connection);
+        let (before, _) =
+            lists[..place].iter().rfind(|(other, old)| other.said.connection == connection && old != roots)?;
+        let mut told =
+            view.notifications("notifications/roots/list_changed").filter(|note| note.connection == connection);
+        if let Some(note) = told.find(|note| note.event > before.said.event) {
+            return Some((note.event, Ok(())));
+        }
+        let end = view.watched_after(said.event, connection)?;
+        let why = format!("other roots than in event {}, and until event {end} no notification", before.said.event);
+        Some((end, Err(reply.breach("/roots", why))))
+    });
+    Verdict::of(
+        judged.collect::<Vec<(usize, Kept)>>(),
+        "no client with `roots.listChanged` was asked twice and answered differently",
+    )
+}
+
+fn unsupported_refused(view: &View<'_>) -> Verdict {
+    let judged =
+        replies(view, LIST).into_iter().filter(|reply| reply.was_invited() == Some(false)).filter_map(|reply| {
+            let code = reply.code()?;
+            let why = || format!("refused with {code}, due is -32601");
+            Some((reply.said.event, if code == -32601 { Ok(()) } else { Err(reply.breach("/code", why())) }))
+        });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no client without roots was asked for them and refused")
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::trace::{Content, header};
-use wire::{Era, Kind, Transport};
+use wire::{Era, Kind, Party, Transport, method};
 
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, Said, View};
@@ -139,7 +139,14 @@ pub(crate) fn pages<'v>(view: &View<'v>, list: &List) -> Vec<Page<'v>> {
         let items = result.get(list.member)?.as_array()?;
         Some(Page { request: call.request, response, items, result })
     };
-    view.calls(list.method).filter_map(page).collect()
+    // What either party may list goes by who is judged.
+    let either = |method: &method::Method| method.direction == method::Direction::Both;
+    let lister = if method::find(list.method, view.revision()).is_some_and(either) {
+        view.subject().peer()
+    } else {
+        Party::Client
+    };
+    view.calls_by(lister).filter(|call| call.request.is(list.method)).filter_map(page).collect()
 }
 
 /// All items of a list, on whatever page.

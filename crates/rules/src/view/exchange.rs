@@ -271,7 +271,7 @@ impl<'v> View<'v> {
 
     pub(super) fn discover(&self) -> Option<BTreeSet<&'v str>> {
         let lists =
-            self.results("server/discover").filter_map(|(_, result)| result.get("supportedVersions")?.as_array());
+            self.asked("server/discover").filter_map(|call| call.result()?.get("supportedVersions")?.as_array());
         let all: BTreeSet<_> = lists.flatten().filter_map(Value::as_str).collect();
         (!all.is_empty()).then_some(all)
     }

@@ -36,6 +36,8 @@ pub(super) struct Index<'v> {
     asked: BTreeMap<(u32, Party, &'v RequestId), Vec<usize>>,
     /// By sender: ids of all requests.
     known: BTreeSet<(Party, &'v RequestId)>,
+    /// Events of the judged party's messages.
+    pub(super) own: Vec<usize>,
     /// By connection and exchange: events of the judged party's messages.
     told: BTreeMap<(u32, u32), Vec<usize>>,
     /// By exchange: events that say it was closed.
@@ -103,6 +105,7 @@ impl<'v> Index<'v> {
                 self.known.insert((said.from, id));
             }
             if said.from == view.subject() {
+                self.own.push(said.event);
                 self.told.entry((said.connection, said.exchange)).or_default().push(said.event);
                 if said.message.kind() == Kind::Error && said.message.id().is_none() {
                     self.nameless.entry(said.connection).or_default().push((said.event, said.index));
@@ -172,8 +175,11 @@ impl<'v> View<'v> {
     }
 
     /// What became of a connection after `event`: `Ok` with the answer to a request sent later, `Err` with the event by
-    /// which the server ended it unasked, `None` where neither is seen.
+    /// which the server ended it unasked, `None` where neither is seen. Of a client, which need not stay: [`View::reaction`].
     pub fn aftermath(&self, event: usize, connection: u32) -> Option<Result<usize, usize>> {
+        if self.subject() == Party::Client {
+            return self.reaction(event);
+        }
         if let Some(answer) = self.answered_after(event, connection) {
             return Some(Ok(answer));
         }

@@ -246,6 +246,14 @@ pub mod mark {
     /// The port of a server that was reached at a loopback address was tried at another address of this machine. Value:
     /// `{"address": "HOST:PORT", "open": whether an HTTP server answered there}`.
     pub const PORT_TRIED: &str = "port-tried";
+    /// A client under test was told which scenario to play. Value: its name.
+    pub const SCENARIO: &str = "scenario";
+    /// The command of a client under test was started.
+    pub const COMMAND_STARTED: &str = "command-started";
+    /// It ended by itself. Value: `{"code": N or null, "signal": N or null}`.
+    pub const COMMAND_ENDED: &str = "command-ended";
+    /// It did not end in all the time that it had, and was killed after this. Value: `{"after_ms": N}`.
+    pub const COMMAND_GIVEN_UP: &str = "command-given-up";
     /// More than we keep crossed; what followed was dropped. Value: a string naming the limit.
     pub const LIMIT: &str = "limit";
 }

@@ -10,9 +10,9 @@ use wire::trace::{Content, Trace, header};
 use wire::{Party, Revision};
 
 use super::case::{Case, Setting};
-use super::options::Selection;
 use super::probes::LOCKED;
-use super::run::{Judged, Ran, Shelf};
+use super::run::Ran;
+use crate::judging::{Judged, Selection, Shelf};
 
 /// How it is to be judged.
 pub enum By {
@@ -39,7 +39,7 @@ pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &Shelf)
     if metadata.is_none() && !is_challenged(&trace) {
         return None;
     }
-    let mut judged = Judged::new(LOCKED.name, vec![&LOCKED], &trace, setting.revision, selection);
+    let mut judged = Judged::new(LOCKED.name, vec![LOCKED.name], &trace, setting.revision, selection);
     let mut cut_short = reason(&setting, metadata.as_deref());
     if let By::Any(revisions) = by {
         cut_short.push_str("; which revisions it speaks is not known");
@@ -48,7 +48,7 @@ pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &Shelf)
         let others: Vec<_> = revisions.into_iter().filter(|r| *r != setting.revision && known(r)).collect();
         judged.doubt(&trace, &others);
     }
-    judged.keep(shelf, &setting, &trace);
+    judged.keep(shelf, setting.as_ref().into(), &trace);
     Some(Ran {
         setting,
         survey: None,

@@ -7,9 +7,7 @@ mod answers;
 mod arguments;
 mod case;
 mod dice;
-mod findings;
 pub mod hints;
-mod keep;
 mod locked;
 pub mod options;
 mod probe;
@@ -27,71 +25,21 @@ use std::sync::Arc;
 use net::Tap;
 use net::client::{Address, Detected, OpenError, detect};
 use tokio::sync::Semaphore;
-use wire::redact::{Redactor, Secrets};
-use wire::{Revision, Transport};
+use wire::Revision;
+use wire::redact::Redactor;
 
+use crate::judging::{Again, Shelf, Sources};
+pub use crate::judging::{Checked, Keep, Kept, Place, Progress, Selection, Watch, redactor};
 use crate::report::{self, Report, Subject, Summary};
 use case::Setting;
-use findings::Sources;
-pub use keep::{Keep, Kept};
-pub use options::{Calls, Options, Selection};
+pub use options::{Calls, Options};
 pub use recorded::recorded;
-use run::{Ran, Shelf};
+use run::Ran;
 use turns::Turns;
-
-/// Something that an observer may want to show.
-#[derive(Clone, Debug)]
-pub enum Progress {
-    /// A target was found to serve these revisions.
-    Found {
-        /// The transport it serves them over.
-        transport: Transport,
-        /// The revisions that will be judged.
-        revisions: Vec<Revision>,
-    },
-    /// A probe begins.
-    Probe {
-        /// Where.
-        run: Place,
-        /// Its name.
-        probe: &'static str,
-    },
-    /// A run is over.
-    Done(Place),
-}
-
-/// A transport and a revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The transport.
-    pub transport: Transport,
-    /// The revision.
-    pub revision: Revision,
-}
 
 impl From<&Setting> for Place {
     fn from(setting: &Setting) -> Self {
         Self { transport: setting.transport, revision: setting.revision }
-    }
-}
-
-/// Whom to tell how a check fares.
-#[derive(Clone)]
-pub struct Watch(Arc<dyn Fn(Progress) + Send + Sync>);
-
-impl Watch {
-    /// An observer that is called from any thread.
-    pub fn new(tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
-    }
-
-    /// Nobody.
-    pub fn nobody() -> Self {
-        Self::new(|_| ())
-    }
-
-    fn tell(&self, progress: Progress) {
-        (self.0)(progress);
     }
 }
 
@@ -120,19 +68,6 @@ impl std::fmt::Display for CheckError {
 }
 
 impl std::error::Error for CheckError {}
-
-/// What a check comes to.
-pub struct Checked {
-    /// The report.
-    pub report: Report,
-}
-
-/// A redactor that knows `secrets`, with a key that nobody keeps. Without randomness from the system there is no report.
-pub fn redactor(secrets: &Secrets) -> Redactor {
-    let mut key = [0; 32];
-    getrandom::fill(&mut key).expect("the system gives random numbers");
-    Redactor::new(key).knowing(secrets)
-}
 
 /// Judges a server.
 pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError> {
@@ -248,10 +183,11 @@ fn conclude(
     redactor: &Redactor,
 ) -> Checked {
     let target = redactor.redact_text(&options.target).into_owned();
-    let again = redactor.redact_text(&options.again).into_owned();
+    let words = redactor.redact_text(&options.again);
+    let again = Again { verb: "check", words: &words };
     let of_run = |run: &Ran| {
         let place = Place::from(run.setting.as_ref());
-        Sources::new(&run.cases, place, &again, redactor).findings()
+        Sources::new(&run.cases, place, again, redactor).findings()
     };
     let results: Vec<_> = ran.iter().flat_map(of_run).collect();
     let (name, version) = ran.iter().find_map(|r| r.survey.as_ref().map(|s| s.identity())).unwrap_or(introduced);
@@ -263,6 +199,7 @@ fn conclude(
         probes: r.probes,
         elapsed_ms: r.elapsed.as_millis() as u64,
         cut_short: redacted(r.cut_short.clone()),
+        scenarios: Vec::new(),
     });
     let report = Report {
         schema: report::FORMAT,

@@ -1,17 +1,11 @@
 //! Judging a recording: the rules read its trace as they would read a probe's.
 
-use rules::View;
 use rules::judge::revision_of;
-use serde_json::Value;
 use wire::Revision;
 use wire::redact::Secrets;
-use wire::trace::{Trace, file};
+use wire::trace::file;
 
-use super::findings::Sources;
-use super::keep::Keep;
-use super::options::Selection;
-use super::run::Judged;
-use super::{Checked, Place, redactor};
+use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Sources, identity, redactor};
 use crate::report::{self, Report, Subject, Summary};
 
 /// What a recording is called as a case.
@@ -35,30 +29,20 @@ pub fn recorded(
     };
     let redactor = redactor(&Secrets::default());
     let target = redactor.redact_text(target).into_owned();
+    let again = Again { verb: "check", words: &target };
     let mut results = Vec::new();
     let mut runs = Vec::new();
     for revision in revisions {
         let place = Place { transport: trace.header.transport, revision };
         let cases = vec![Judged::new(CASE, Vec::new(), &trace, revision, by)];
         keep.hand(None, place, CASE, &trace, &redactor);
-        results.extend(Sources::new(&cases, place, &target, &redactor).findings());
-        runs.push(report::Run { transport: place.transport, revision, probes: 0, elapsed_ms: 0, cut_short: None });
+        results.extend(Sources::new(&cases, place, again, &redactor).findings());
+        let (transport, scenarios) = (place.transport, Vec::new());
+        runs.push(report::Run { transport, revision, probes: 0, elapsed_ms: 0, cut_short: None, scenarios });
     }
     let (name, version) = identity(&redactor.redact_trace(&trace));
     let subject = Subject { kind: trace.header.subject.as_str(), target, name, version };
     let summary = Summary::of(&results);
     let report = Report { schema: report::FORMAT, proof: env!("CARGO_PKG_VERSION"), subject, runs, summary, results };
     Ok(Checked { report })
-}
-
-/// The name and version that the server gives itself, where it does.
-fn identity(trace: &Trace) -> (Option<String>, Option<String>) {
-    let events = trace.events();
-    let view = View::new(trace, &events, Revision::NEWEST);
-    let info = view.theirs().find_map(|said| {
-        let result = said.message.result()?;
-        result.get("serverInfo").or_else(|| result.get("_meta")?.get("io.modelcontextprotocol/serverInfo")).cloned()
-    });
-    let text = |key: &str| info.as_ref()?.get(key).and_then(Value::as_str).map(str::to_owned);
-    (text("name"), text("version"))
 }

@@ -1,127 +1,20 @@
 //! One run: all cases of one target at one revision, side by side, each judged as soon as it ends.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rules::{Rule, Verdict, View, judge};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
-use wire::redact::Redactor;
-use wire::trace::{Frame, Trace};
-use wire::{Revision, Transport};
+use wire::Transport;
+use wire::trace::Trace;
 
 use super::case::{Case, Halt, Setting};
-use super::keep::Keep;
-use super::options::Selection;
 use super::probe::{Access, Probe};
 use super::probes::PROBES;
 use super::survey::Survey;
 use super::{Progress, Watch};
-
-/// A case that was played and judged.
-pub struct Judged {
-    /// Its name.
-    pub name: &'static str,
-    /// The probes that took part in it.
-    pub probes: Vec<&'static Probe>,
-    /// How many of them came to their end.
-    completed: usize,
-    /// The number under which its trace was handed out.
-    number: usize,
-    /// Whether the server said here what it can do.
-    pub declared: bool,
-    /// The frames that the verdicts name, by their place in the trace.
-    pub quoted: BTreeMap<usize, Frame>,
-    /// What each selected rule makes of it.
-    pub verdicts: Vec<(&'static Rule, Verdict)>,
-}
-
-impl Judged {
-    /// Judges a trace by every selected rule, and forgets what no verdict names: a peer that sends much is not to fill our
-    /// memory case by case.
-    pub fn new(
-        name: &'static str,
-        probes: Vec<&'static Probe>,
-        trace: &Trace,
-        revision: Revision,
-        by: &Selection,
-    ) -> Self {
-        let events = trace.events();
-        let view = View::new(trace, &events, revision);
-        let selected = rules::book().filter(|rule| rule.is_judged() && by.takes(rule, revision));
-        let verdicts: Vec<_> = selected.map(|rule| (rule, brief(judge(rule, &view)))).collect();
-        let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
-        let quoted = quoted.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect();
-        let declared = view.server_capabilities().is_some();
-        Self { name, completed: probes.len(), probes, number: 0, declared, quoted, verdicts }
-    }
-
-    /// Takes back what is no breach at one of `others`: the peer may speak that revision as well as the one it was judged at.
-    pub fn doubt(&mut self, trace: &Trace, others: &[Revision]) {
-        let events = trace.events();
-        for &other in others {
-            let view = View::new(trace, &events, other);
-            for (rule, verdict) in self.verdicts.iter_mut().filter(|(_, verdict)| verdict.is_broken()) {
-                if !judge(rule, &view).is_broken() {
-                    let why =
-                        format!("which revisions the server speaks is not known, and at {other} this is no breach");
-                    *verdict = Verdict::NotSeen(format!("{why}; --revision says at which to judge"));
-                }
-            }
-        }
-    }
-
-    /// Hands the trace to whoever keeps traces.
-    pub fn keep(&mut self, shelf: &Shelf, setting: &Setting, trace: &Trace) {
-        if shelf.keep.is_wanted() {
-            self.number = shelf.keep.hand(None, setting.into(), self.name, trace, &shelf.redactor);
-        }
-    }
-
-    /// Takes back every finding that may be owed to timing and did not come again. Whether the second time counts alone.
-    /// One that broke off before the first had shows nothing of what it did not reach.
-    fn correct(&mut self, second: Self) -> bool {
-        if second.completed < self.completed {
-            return false;
-        }
-        let stood = |rule: &Rule| second.verdicts.iter().any(|(r, v)| r.id == rule.id && v.is_broken());
-        if !self.verdicts.iter().any(|(rule, verdict)| rule.timed && verdict.is_broken() && stood(rule)) {
-            *self = Self { number: self.number, ..second };
-            return true;
-        }
-        // One that did come again keeps the case; the others' second verdicts would quote another trace.
-        self.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()) || stood(rule));
-        false
-    }
-
-    /// The rules whose findings here may be owed to timing.
-    fn doubtful(&self) -> impl Iterator<Item = &'static str> {
-        self.verdicts.iter().filter(|(rule, verdict)| rule.timed && verdict.is_broken()).map(|(rule, _)| rule.id)
-    }
-
-    /// Takes back the doubtful findings, which nobody tried again here.
-    fn hold_back(&mut self) {
-        self.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()));
-    }
-}
-
-/// A verdict with no more witnesses than a report quotes.
-fn brief(verdict: Verdict) -> Verdict {
-    match verdict {
-        Verdict::Holds(witnesses) => Verdict::Holds(witnesses.into_iter().take(1).collect()),
-        other => other,
-    }
-}
-
-/// The event that a verdict rests on.
-fn named(verdict: &Verdict) -> Option<usize> {
-    match verdict {
-        Verdict::Broken(breach) => Some(breach.event),
-        Verdict::Holds(witnesses) => witnesses.first().copied(),
-        Verdict::NotSeen(_) | Verdict::NotApplicable(_) => None,
-    }
-}
+use crate::judging::{Judged, Selection, Shelf};
 
 /// What a run came to.
 pub struct Ran {
@@ -173,19 +66,10 @@ pub async fn run(
             (Some(stage.survey), cases, lost)
         }
     };
-    let probes = cases.iter().map(|case| case.probes.len()).sum();
+    let probes = cases.iter().map(|case| case.parts.len()).sum();
     let lost = lost.or(stage.setting.silence.is_total().then(|| Halt::of(&stage.setting.silence)));
     let cut_short = lost.map(|halt| halt.to_string());
     Ran { setting: stage.setting, survey, cases, probes, elapsed: begun.elapsed(), cut_short }
-}
-
-/// Where traces go, and what they must not take there.
-#[derive(Clone)]
-pub struct Shelf {
-    /// Who keeps them.
-    pub keep: Keep,
-    /// What replaces secrets.
-    pub redactor: Redactor,
 }
 
 /// From how many bytes on a trace is judged with no other as heavy beside it: parsed, it takes many times its size.
@@ -245,7 +129,7 @@ impl Stage {
 
     fn judged(&self, name: &'static str, probes: Vec<&'static Probe>, played: &Played) -> Judged {
         let mut judged = self.verdicts(name, probes, played);
-        judged.number = self.kept(None, name, &played.trace);
+        self.keep(&mut judged, &played.trace);
         judged
     }
 
@@ -259,17 +143,16 @@ impl Stage {
         tokio::task::block_in_place(|| {
             let heavy = trace.weight() >= HEAVY;
             let _alone = heavy.then(|| JUDGING.lock().unwrap_or_else(PoisonError::into_inner));
-            let judged = Judged::new(name, probes, trace, self.setting.revision, &self.by);
+            let parts = probes.iter().map(|probe| probe.name).collect();
+            let judged = Judged::new(name, parts, trace, self.setting.revision, &self.by);
             Judged { completed: *completed, ..judged }
         })
     }
 
-    fn kept(&self, number: Option<usize>, name: &'static str, trace: &Trace) -> usize {
-        if !self.shelf.keep.is_wanted() {
-            return 0;
+    fn keep(&self, judged: &mut Judged, trace: &Trace) {
+        if self.shelf.keep.is_wanted() {
+            tokio::task::block_in_place(|| judged.keep(&self.shelf, self.setting.as_ref().into(), trace));
         }
-        let place = self.setting.as_ref().into();
-        tokio::task::block_in_place(|| self.shelf.keep.hand(number, place, name, trace, &self.shelf.redactor))
     }
 
     /// Judges a case whose last probe did not come to its end.
@@ -304,7 +187,7 @@ impl Stage {
                 Err(trace) => return vec![stage.judged(ROUGH_TOUR, probes, &Played { trace, completed: 0 })],
                 Ok(guide) => cases.extend(stage.together(ROUGH_TOUR, probes.clone(), guide).await.0),
             }
-            let played: usize = cases.iter().map(|case: &Judged| case.probes.len()).sum();
+            let played: usize = cases.iter().map(|case: &Judged| case.parts.len()).sum();
             probes = self.due(&[Access::Rough]).split_off(played);
         }
         cases
@@ -413,7 +296,7 @@ impl Stage {
     /// second time. A rule that was broken twice in one case is settled: no other case is played again for its sake.
     async fn again(&self, cases: &mut [Judged]) {
         let mut order: Vec<usize> = (0..cases.len()).collect();
-        order.sort_by_key(|&at| cases[at].probes.len());
+        order.sort_by_key(|&at| cases[at].parts.len());
         let mut settled = BTreeSet::new();
         for at in order {
             let case = &mut cases[at];
@@ -427,12 +310,13 @@ impl Stage {
             let rules: Vec<_> = case.doubtful().collect();
             tracing::debug!(case = case.name, ?rules, "played once more, alone");
             let _alone = self.permits.acquire_many(self.jobs).await;
-            let second = match case.probes.as_slice() {
+            let probes = named(&case.parts);
+            let second = match probes.as_slice() {
                 [probe] if matches!(probe.access, Access::Fresh | Access::Bare) => self.played(probe).await,
                 probes => self.again_together(case.name, probes).await,
             };
-            if case.correct(self.verdicts(case.name, case.probes.clone(), &second)) {
-                self.kept(Some(case.number), case.name, &second.trace);
+            if case.correct(self.verdicts(case.name, probes.clone(), &second)) {
+                self.keep(case, &second.trace);
             }
             settled.extend(case.doubtful());
         }
@@ -453,6 +337,11 @@ impl Stage {
             }
         }
     }
+}
+
+/// The probes of these names.
+fn named(names: &[&'static str]) -> Vec<&'static Probe> {
+    names.iter().filter_map(|name| PROBES.iter().copied().find(|probe| probe.name == *name)).collect()
 }
 
 /// Whether a script got as far as it could with this peer.

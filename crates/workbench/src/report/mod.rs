@@ -64,6 +64,25 @@ pub struct Run {
     /// Why the run ended early and much was not tried. Such a report is never clean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
+    /// What a client did with the scenarios that it was asked to play; none where a server is judged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scenarios: Vec<ScenarioRun>,
+}
+
+/// How a client ended in one scenario. No finding: what it did is in the trace.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScenarioRun {
+    /// The scenario's name.
+    pub name: &'static str,
+    /// How the client ended, in words.
+    pub ended: String,
+    /// Whether it ended by itself with exit code 0.
+    pub content: bool,
+    /// Whether a good client may end so, too: its server does wrong here.
+    pub expected: bool,
+    /// The last line that it wrote for people, where it was not content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<String>,
 }
 
 /// The counts, by level.

@@ -16,6 +16,11 @@ pub(super) fn title(report: &Report) -> String {
     format!("{name} {}", subject.version.as_deref().unwrap_or_default()).trim().to_owned()
 }
 
+/// The command that made the report.
+fn command(report: &Report) -> &'static str {
+    if report.subject.kind == "client" { "proof check-client" } else { "proof check" }
+}
+
 /// The page's banner.
 pub(super) fn masthead(out: &mut String, report: &Report) {
     let _ = write!(
@@ -26,7 +31,11 @@ pub(super) fn masthead(out: &mut String, report: &Report) {
     if report.subject.target.is_empty() {
         out.push_str("<p class=\"target\">the built-in reference server</p>\n");
     } else {
-        let _ = writeln!(out, "<p class=\"target\">{}</p>", Words(&format!("proof check {}", report.subject.target)));
+        let _ = writeln!(
+            out,
+            "<p class=\"target\">{}</p>",
+            Words(&format!("{} {}", command(report), report.subject.target))
+        );
     }
     out.push_str(
         "<button type=\"button\" id=\"theme\" class=\"scripted\" aria-pressed=\"false\">Dark</button>\n</header>\n",

@@ -35,7 +35,7 @@ fn finding(rule: &'static str, level: Level, revision: Revision, outcome: Outcom
 }
 
 fn run(revision: Revision) -> Run {
-    Run { transport: Transport::Stdio, revision, probes: 3, elapsed_ms: 1250, cut_short: None }
+    Run { transport: Transport::Stdio, revision, probes: 3, elapsed_ms: 1250, cut_short: None, scenarios: Vec::new() }
 }
 
 fn report(results: Vec<Finding>) -> Report {
@@ -315,6 +315,7 @@ fn long_report() -> Report {
             probes: 40,
             elapsed_ms: 5000,
             cut_short: None,
+            scenarios: Vec::new(),
         })
     });
     let runs: Vec<_> = runs.collect();

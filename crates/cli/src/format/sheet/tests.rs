@@ -7,7 +7,7 @@ use workbench::report::baseline::{Baseline, Known};
 use workbench::report::{Evidence, FORMAT, Finding, Outcome, Report, Run, Subject, Summary};
 
 use super::{Sheet, Standing};
-use crate::args::check::FailOn;
+use crate::args::output::FailOn;
 use crate::format::{junit, markdown, sarif, tap};
 
 fn finding(rule: &'static str, level: Level, outcome: Outcome, message: &str) -> Finding {
@@ -33,7 +33,8 @@ fn finding(rule: &'static str, level: Level, outcome: Outcome, message: &str) ->
 
 fn report(results: Vec<Finding>, cut_short: Option<&str>) -> Report {
     let cut_short = cut_short.map(str::to_owned);
-    let run = Run { transport: Transport::Stdio, revision: R2025_11_25, probes: 1, elapsed_ms: 1234, cut_short };
+    let (transport, revision, scenarios) = (Transport::Stdio, R2025_11_25, Vec::new());
+    let run = Run { transport, revision, probes: 1, elapsed_ms: 1234, cut_short, scenarios };
     Report {
         schema: FORMAT,
         proof: "0.0.0",

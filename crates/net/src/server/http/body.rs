@@ -16,6 +16,7 @@ use wire::framing::sse::Block;
 use super::events::{Cursor, EventStream, Next};
 use super::outbox::Outbox;
 use crate::server::manners::Edit;
+use crate::server::tapped::WrittenBody as Written;
 use crate::service::Pending;
 
 /// The body of a response.
@@ -30,6 +31,8 @@ pub(crate) enum Body {
     Relay(Box<Relay>),
     /// Another body, each piece of it altered.
     Edited(Box<Self>, Edit),
+    /// Another body, written down as it goes out.
+    Tapped(Box<Written>),
 }
 
 /// Events that a task renders and hands over one by one.
@@ -182,6 +185,7 @@ impl hyper::body::Body for Body {
                 let polled = Pin::new(body.as_mut()).poll_frame(context);
                 polled.map(|frame| frame.map(|frame| frame.map(|frame| frame.map_data(edit))))
             }
+            Self::Tapped(written) => written.poll(context),
         }
     }
 
@@ -189,6 +193,7 @@ impl hyper::body::Body for Body {
         match self {
             Self::Whole(text) => text.is_none(),
             Self::Edited(body, _) => body.is_end_stream(),
+            Self::Tapped(written) => written.is_end_stream(),
             Self::Stream(_) | Self::Events(_) | Self::Relay(_) => false,
         }
     }
@@ -197,6 +202,7 @@ impl hyper::body::Body for Body {
         match self {
             Self::Whole(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
             Self::Stream(_) | Self::Events(_) | Self::Relay(_) | Self::Edited(..) => SizeHint::default(),
+            Self::Tapped(written) => written.size_hint(),
         }
     }
 }

@@ -14,9 +14,11 @@ use wire::{Era, Kind, Message, RequestId};
 
 use super::accept::{accepts, is_json, is_trusted};
 use super::body::Body;
+use super::inlet::Inlet;
 use super::{MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, legacy, modern, old_sse, upgrade};
 use crate::server::gate::Gate;
 use crate::server::manners::{Alteration, Manners, Outgoing};
+use crate::server::tapped::{Scribe, Seat, Taps};
 use crate::service::{Answer, RpcError, code};
 
 /// A response of these endpoints.
@@ -52,6 +54,40 @@ impl Endpoint {
 
 /// Answers one HTTP request.
 pub(super) async fn respond(shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -> Response {
+    match &shared.options.taps {
+        None => behave(shared, peer, request.map(Inlet::from)).await,
+        Some(taps) => written_down(taps, shared, peer, request).await,
+    }
+}
+
+/// Answers one HTTP request and writes down what crosses on the wire: what comes before it is altered, if it is, and what
+/// goes after.
+async fn written_down(taps: &Arc<Taps>, shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let seat = seat(&parts, &shared.options);
+    let at = taps.now(seat);
+    let limits = &shared.options.limits;
+    let (body, sent) = Inlet::read(body, limits.body, limits.body_time).await;
+    let scribe = Scribe::of(taps, seat, &parts, sent, at, shared.closing.clone());
+    if seat == Seat::Socket {
+        parts.extensions.insert(scribe.pen());
+    }
+    let (head, body) = behave(shared, peer, Request::from_parts(parts, body)).await.into_parts();
+    let body = scribe.answer(&head, body);
+    Response::from_parts(head, body)
+}
+
+/// Where in a trace a request belongs.
+fn seat(head: &Parts, options: &Options) -> Seat {
+    match (Endpoint::of(head.uri.path(), options), &head.method) {
+        (Some(Endpoint::Sse), &Method::GET) => Seat::Stream,
+        (Some(Endpoint::Sse | Endpoint::Messages), _) => Seat::Messages,
+        (Some(Endpoint::Socket), _) => Seat::Socket,
+        (Some(Endpoint::Mcp | Endpoint::Metadata) | None, _) => Seat::Http,
+    }
+}
+
+async fn behave(shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>) -> Response {
     match &shared.options.manners {
         None => answer(shared, peer, request).await,
         Some(manners) => misbehave(manners.as_ref(), shared, peer, request).await,
@@ -59,7 +95,7 @@ pub(super) async fn respond(shared: &Arc<Shared>, peer: &Peer, request: Request<
 }
 
 /// Answers one HTTP request with its head and its response altered.
-async fn misbehave(manners: &dyn Manners, shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -> Response {
+async fn misbehave(manners: &dyn Manners, shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>) -> Response {
     let (mut parts, body) = request.into_parts();
     let asked = parts.clone();
     manners.head(&mut parts);
@@ -75,7 +111,7 @@ async fn misbehave(manners: &dyn Manners, shared: &Arc<Shared>, peer: &Peer, req
     Response::from_parts(head, body)
 }
 
-async fn answer(shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -> Response {
+async fn answer(shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>) -> Response {
     let Some(endpoint) = Endpoint::of(request.uri().path(), &shared.options) else {
         return status(StatusCode::NOT_FOUND);
     };
@@ -117,7 +153,7 @@ pub(super) fn not_json(headers: &HeaderMap) -> Option<Response> {
     (!is_json(headers)).then(|| refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error))
 }
 
-async fn post(shared: &Arc<Shared>, parts: Parts, body: Incoming) -> Response {
+async fn post(shared: &Arc<Shared>, parts: Parts, body: Inlet) -> Response {
     if let Some(response) = not_json(&parts.headers) {
         return response;
     }
@@ -144,7 +180,7 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: Incoming) -> Response {
 }
 
 /// Reads a body within its bounds.
-pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<Vec<u8>, Response> {
+pub(super) async fn read(shared: &Shared, body: Inlet) -> Result<Vec<u8>, Response> {
     let limits = &shared.options.limits;
     if body.size_hint().lower() > limits.body as u64 {
         return Err(too_large(limits.body));
@@ -156,7 +192,7 @@ pub(super) async fn read(shared: &Shared, body: Incoming) -> Result<Vec<u8>, Res
 }
 
 /// The whole body in one piece, which the message then keeps.
-async fn collect(mut body: Incoming, most: usize) -> Result<Vec<u8>, Response> {
+async fn collect(mut body: Inlet, most: usize) -> Result<Vec<u8>, Response> {
     // What a client announces costs nothing yet to send: it gets that much room at once only where it is little.
     const AT_ONCE: u64 = 128 << 10;
     let mut text = Vec::with_capacity(body.size_hint().lower().min(AT_ONCE) as usize);
@@ -189,7 +225,7 @@ fn malformed_body(malformed: &Malformed) -> Response {
 
 async fn receive(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
     let gate = Gate::new(&message, Some(&headers));
-    match (gate.era(), message.kind()) {
+    match (gate.era_among(shared.service.revisions()), message.kind()) {
         (Era::Modern, Kind::Request) => match gate.admit(shared.service.revisions()) {
             Ok(revision) => modern::request(shared, headers, message, revision).await,
             Err(error) => refuse(StatusCode::BAD_REQUEST, message.id(), &error),

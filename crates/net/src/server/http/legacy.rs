@@ -21,7 +21,7 @@ use super::sessions::HttpSession;
 use crate::server::batch::Batch;
 use crate::server::conversation::request_id;
 use crate::server::link::Link;
-use crate::service::{Answer, Call, Context, Pending, Reply, RpcError};
+use crate::service::{Answer, Call, Context, Pending, Reply, RpcError, code};
 
 /// Answers a request.
 pub(super) async fn request(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
@@ -77,7 +77,8 @@ async fn initialize(shared: &Arc<Shared>, headers: HeaderMap, message: Message) 
         Reply::Now(answer) => answer,
         Reply::Later(pending) => pending.await,
     };
-    let mut response = json(StatusCode::OK, answer);
+    let refused = answer.code() == Some(code::UNSUPPORTED_VERSION);
+    let mut response = json(if refused { StatusCode::BAD_REQUEST } else { StatusCode::OK }, answer);
     let name = session.session.id().and_then(|id| HeaderValue::from_str(id).ok());
     if let (Some(_), Some(name)) = (session.session.opening(), name) {
         response.headers_mut().insert(SESSION_ID, name);

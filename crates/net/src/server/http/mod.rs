@@ -6,6 +6,7 @@ mod bearer;
 mod body;
 mod entry;
 mod events;
+mod inlet;
 mod legacy;
 mod modern;
 mod old_sse;
@@ -28,10 +29,12 @@ use tokio::task::JoinHandle;
 use tokio_io_timeout::TimeoutStream;
 
 pub use self::bearer::Bearer;
+pub(crate) use self::body::Body;
 use self::old_sse::Talks;
 use self::sessions::Sessions;
 use super::link::Closing;
 use super::manners::Manners;
+use super::tapped::Taps;
 use crate::service::Service;
 
 /// Where the old HTTP+SSE transport opens its stream.
@@ -65,6 +68,8 @@ pub struct Options {
     pub bearer: Option<Bearer>,
     /// Misbehaviour on purpose.
     pub manners: Option<Arc<dyn Manners>>,
+    /// Where everything that crosses is written down.
+    pub taps: Option<Arc<Taps>>,
     /// Bounds.
     pub limits: Limits,
 }
@@ -117,6 +122,7 @@ impl Default for Options {
             strict: false,
             bearer: None,
             manners: None,
+            taps: None,
             limits: Limits::default(),
         }
     }
@@ -288,6 +294,7 @@ async fn serve_stream(
     place: OwnedSemaphorePermit,
 ) {
     let limits = &shared.options.limits;
+    let _socket = shared.options.taps.as_ref().map(|taps| taps.socket());
     let peer = Peer { place: Arc::new(place), cut: Arc::default() };
     let service = service_fn(|request| {
         let (shared, peer) = (Arc::clone(&shared), peer.clone());

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, StatusCode};
 use tokio::sync::{Notify, OwnedSemaphorePermit, mpsc};
@@ -17,9 +16,11 @@ use wire::http::EVENT_STREAM;
 use super::accept::accepts;
 use super::body::{Body, Relay, Silence};
 use super::entry::{Response, events, not_json, read, refuse, status};
+use super::inlet::Inlet;
 use super::sessions::{key, unguessable};
 use super::{Limits, MESSAGES_PATH, Peer, Shared};
 use crate::server::conversation::{Bounds, Conversation, Outgoing};
+use crate::server::tapped::Named;
 use crate::service::RpcError;
 
 /// How many rendered events wait between us and hyper; what waits before them is the conversation's to bound.
@@ -79,9 +80,15 @@ pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, headers: &HeaderMap) -> Re
     shared.talks.table().insert(key, Arc::clone(&talk));
     let (sender, receiver) = mpsc::channel(HANDED_OVER);
     // The first of the channel's few places: it cannot be full.
-    let _ = sender.try_send(event("endpoint", format!("{MESSAGES_PATH}?session={id}")));
+    let query = format!("session={id}");
+    let _ = sender.try_send(event("endpoint", format!("{MESSAGES_PATH}?{query}")));
     tokio::spawn(run(entry, talk, sender, Arc::clone(&peer.cut)));
-    events(Body::Relay(Box::new(Relay { events: receiver, silence: Silence::new(limits.keep_alive) })))
+    let mut response =
+        events(Body::Relay(Box::new(Relay { events: receiver, silence: Silence::new(limits.keep_alive) })));
+    if shared.options.taps.is_some() {
+        response.extensions_mut().insert(Named(query));
+    }
+    response
 }
 
 fn event(name: &str, data: String) -> Bytes {
@@ -153,7 +160,7 @@ async fn idle(talk: &Talk, limits: &Limits) {
 }
 
 /// Takes a message of the client. What it says is answered on the stream.
-pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: Incoming) -> Response {
+pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: Inlet) -> Response {
     let named = parts.uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("session=")));
     let Some(id) = named else {
         let error = RpcError::invalid_request("Invalid request: no session is named; the `endpoint` event does");

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
 use hyper::header::{
     CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
     SEC_WEBSOCKET_VERSION, UPGRADE,
@@ -13,7 +12,9 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::entry::{Response, refuse, status};
+use super::inlet::Inlet;
 use super::{Peer, Shared};
+use crate::server::tapped::Pen;
 use crate::server::websocket;
 use crate::service::RpcError;
 
@@ -24,7 +25,7 @@ const VERSION: &str = "13";
 const KEY: usize = 24;
 
 /// Answers a handshake. Its connection is the session's from then on.
-pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -> Response {
+pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>) -> Response {
     let accept = match accept_key(request.headers()) {
         Ok(accept) => accept,
         Err(response) => return *response,
@@ -42,13 +43,14 @@ pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request<Incomi
         headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
     }
     let (shared, peer) = (Arc::clone(shared), peer.clone());
+    let pen = request.extensions().get::<Pen>().cloned();
     tokio::spawn(async move {
         // Held to the end: the connection counts among connections, and the session among sessions.
         let _held = (peer.place, room);
         let upgraded = timeout(shared.options.limits.head_time, hyper::upgrade::on(request)).await;
         if let Ok(Ok(upgraded)) = upgraded {
             let (service, closing) = (Arc::clone(&shared.service), shared.closing.clone());
-            websocket::serve(service, TokioIo::new(upgraded), &shared.options.limits, closing).await;
+            websocket::serve(service, TokioIo::new(upgraded), &shared.options.limits, closing, pen).await;
         }
     });
     response

@@ -1,11 +1,14 @@
 //! The page `basic`, section "icons".
 
 use serde_json::Value;
+use wire::Party;
 use wire::revision::R2025_11_25;
 
 use super::meta::results;
+use crate::coping::goes_on;
+use crate::fetching::{Told, authority, fetches, homes, is_watched, parts, unfetched};
 use crate::rule::{Anchor, Rule, at, client, safety};
-use crate::verdict::{Breach, Verdict};
+use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::View;
 
 const ICONS: Anchor = at("basic/index", "icons");
@@ -24,23 +27,33 @@ pub(crate) const RULES: &[Rule] = &[
             ICONS,
             "A client MUST load icons from HTTPS and `data:` URIs alone, and reject all other schemes.",
         )
-        .declared(),
+        .how("Takes a server whose icons are at plain `http:` addresses of an origin that is listened to, and looks whether they are fetched before the client leaves. What other schemes make a client do crosses no wire.")
+        .mend("Load icons from `https:` addresses and `data:` URIs, and drop all others.")
+        .judge(safe_schemes),
     client("icons.client-redirects-kept")
         .says(
             R2025_11_25,
             ICONS,
             "A client that fetches an icon MUST NOT follow redirects to another scheme or origin.",
         )
-        .declared(),
+        .how("Takes an icon at an address that redirects to another origin that is listened to, and looks whether the client follows.")
+        .mend("Follow no redirect of an icon to another scheme, host or port.")
+        .judge(redirects_kept),
     client("icons.client-resilient")
         .says(R2025_11_25, ICONS, "A client MUST survive icons that are huge, in bytes, pixels or frames.")
-        .declared(),
+        .how("Takes icons of more than a million bytes, or PNG images of more than 20000 pixels each way, fetched or in `data:` URIs, and looks whether the client goes on.")
+        .mend("Bound the bytes, the dimensions and the frames of what you load as an icon.")
+        .judge(resilient),
     client("icons.client-no-credentials")
         .says(R2025_11_25, ICONS, "A client MUST fetch icons without cookies, tokens or other credentials.")
-        .declared(),
+        .how("Looks for cookies, tokens and session ids in requests for icons. Takes icons at an origin that is listened to, and a client that shows icons.")
+        .mend("Fetch icons without cookies, and without the headers of the MCP connection.")
+        .judge(no_credentials),
     client("icons.client-same-origin")
         .says(R2025_11_25, ICONS, "A client MUST check that an icon comes from the server's own origin.")
-        .declared(),
+        .how("Takes icons at another origin than the server's that is listened to, and looks whether they are fetched before the client leaves.")
+        .mend("Compare the icon's origin with the server's, and drop it where they differ.")
+        .judge(same_origin),
 ];
 
 fn src_showable(view: &View<'_>) -> Verdict {
@@ -76,4 +89,121 @@ fn icons_of(result: &Value) -> Vec<(String, &str)> {
         }
     }
     found
+}
+
+/// Every icon that the server told the client of.
+fn told<'v>(view: &View<'v>) -> Vec<Told<'v>> {
+    let said = view.by(Party::Server).filter_map(|said| Some((said, said.message.result()?)));
+    let each = said.flat_map(|(said, result)| {
+        let one = move |(_, url)| Told { event: said.event, connection: said.connection, url };
+        icons_of(result).into_iter().map(one)
+    });
+    each.collect()
+}
+
+const UNWATCHED: &str =
+    "no such icon was offered at an origin that is listened to, or the client was not seen to leave";
+
+fn safe_schemes(view: &View<'_>) -> Verdict {
+    let plain = |icon: &Told<'_>| icon.url.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("http://"));
+    let icons = told(view).into_iter().filter(plain);
+    unfetched(
+        view,
+        icons,
+        |icon| is_watched(view, icon.url),
+        ("an icon that is not at an `https:` address was fetched", UNWATCHED),
+    )
+}
+
+fn same_origin(view: &View<'_>) -> Verdict {
+    let homes = homes(view);
+    let foreign = |icon: &Told<'_>| {
+        parts(icon.url)
+            .is_some_and(|(host, _)| !homes.is_empty() && !homes.iter().any(|home| home.eq_ignore_ascii_case(host)))
+    };
+    let icons = told(view).into_iter().filter(foreign);
+    unfetched(
+        view,
+        icons,
+        |icon| is_watched(view, icon.url),
+        ("an icon of another origin than the server's was fetched", UNWATCHED),
+    )
+}
+
+fn redirects_kept(view: &View<'_>) -> Verdict {
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    for icon in told(view) {
+        for x in fetches(view, &icon) {
+            let target = x.response_header("location").filter(|_| x.status().is_some_and(|s| (300..400).contains(&s)));
+            let (Some(url), Some((event, ..))) = (target, x.response) else { continue };
+            let other =
+                parts(url).is_some_and(|(host, _)| authority(x).is_some_and(|here| !here.eq_ignore_ascii_case(host)));
+            if !other {
+                continue;
+            }
+            let led = Told { event, connection: x.connection, url };
+            let why = ("an icon's redirect to another origin was followed", "");
+            match unfetched(view, [led], |led| is_watched(view, led.url), why) {
+                Verdict::Broken(breach) => judged.push((breach.event, Err(breach))),
+                Verdict::Holds(events) => judged.extend(events.into_iter().map(|event| (event, Ok(())))),
+                _ => {}
+            }
+        }
+    }
+    Verdict::of(judged, "no icon was fetched that redirects to another origin which is listened to")
+}
+
+/// How many bytes are too many for an icon by any measure.
+const HUGE: usize = 1_000_000;
+
+/// How many pixels a side are, likewise: decoded, such an image has gigabytes.
+const WIDE: u64 = 20_000;
+
+fn resilient(view: &View<'_>) -> Verdict {
+    let mut events = Vec::new();
+    for icon in told(view) {
+        let inline = icon.url.strip_prefix("data:").and_then(|rest| rest.split_once(','));
+        if inline.is_some_and(|(_, data)| data.len() > HUGE || is_wide(&head(data))) {
+            events.push(icon.event);
+        }
+        let answers = fetches(view, &icon).into_iter().filter_map(|x| x.received);
+        events.extend(answers.filter(|(_, bytes)| bytes.len() > HUGE || is_wide(bytes)).map(|(event, _)| event));
+    }
+    goes_on(view, events, "a huge icon", "the client was told of no huge icon, or said nothing afterwards")
+}
+
+/// The first 24 bytes of what is written in Base64; fewer where it is not.
+fn head(base64: &str) -> Vec<u8> {
+    let digit = |b: u8| match b {
+        b'A'..=b'Z' => Some(b - b'A'),
+        b'a'..=b'z' => Some(b - b'a' + 26),
+        b'0'..=b'9' => Some(b - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    };
+    let digits: Vec<u8> = base64.bytes().take(32).map_while(digit).collect();
+    let three = |four: &[u8]| [four[0] << 2 | four[1] >> 4, four[1] << 4 | four[2] >> 2, four[2] << 6 | four[3]];
+    digits.chunks_exact(4).flat_map(three).collect()
+}
+
+/// Whether bytes begin a PNG image that is too wide and too high.
+fn is_wide(bytes: &[u8]) -> bool {
+    let side = |at: usize| bytes.get(at..at + 4).map_or(0, |four| four.iter().fold(0, |n, b| n << 8 | u64::from(*b)));
+    bytes.starts_with(b"\x89PNG\r\n\x1a\n") && side(16) > WIDE && side(20) > WIDE
+}
+
+fn no_credentials(view: &View<'_>) -> Verdict {
+    const SECRET: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "mcp-session-id"];
+    let judged = told(view).into_iter().flat_map(|icon| {
+        let judge = |x: &crate::view::Exchange<'_>| {
+            let event = x.request.map_or(0, |(event, ..)| event);
+            let found = SECRET.into_iter().find(|name| x.request_header(name).is_some());
+            let breach =
+                |name: &str| Breach::at(event, format!("header:{name}"), format!("an icon was fetched with `{name}`"));
+            (event, found.map_or(Ok(()), |name| Err(breach(name))))
+        };
+        fetches(view, &icon).into_iter().map(judge).collect::<Vec<(usize, Kept)>>()
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "the client fetched no icon")
 }

@@ -67,13 +67,17 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(client_info_ignored),
     client("meta.required-sent")
         .says(R2026_07_28, META, "Every request of a client MUST carry the version and the client's capabilities in `_meta`.")
-        .declared(),
+        .how("Looks at `_meta` of every request on connections without a handshake. Any server will do.")
+        .mend("Put `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities` into `_meta` of every request.")
+        .judge(required_sent),
     client("meta.client-info-sent")
         .says(R2026_07_28, META, "Every request of a client SHOULD name the client in `_meta`, under `io.modelcontextprotocol/clientInfo`.")
-        .declared(),
+        .how("Looks for name and version in `_meta` of every request on connections without a handshake. Any server will do.")
+        .mend("Put `io.modelcontextprotocol/clientInfo` with `name` and `version` into `_meta` of every request.")
+        .judge(client_info_sent),
     client("meta.server-info-ignored")
         .says(R2026_07_28, META, "A client SHOULD NOT behave differently for another `serverInfo`.")
-        .declared(),
+        .unobservable("a trace shows one server under one name: what the client would have done under another is in none"),
 ];
 
 /// Every result of the judged party.
@@ -363,5 +367,46 @@ fn server_info(view: &View<'_>) -> Verdict {
             Err(r.breach("/result", "the result does not name the server in `_meta`"))
         }
         _ => Ok(()),
+    })
+}
+
+/// Requests of the client in the manner of the modern era: on connections where it has tried no handshake.
+pub(crate) fn modern_requests<'v>(view: &View<'v>) -> Vec<Said<'v>> {
+    let mut greeted = BTreeSet::new();
+    let mut found = Vec::new();
+    for said in view.calls_by(wire::Party::Client).map(|call| call.request) {
+        let legacy = || view.exchange(said.exchange)?.request_header("mcp-protocol-version");
+        if said.is("initialize") {
+            greeted.insert(said.connection);
+        } else if !greeted.contains(&said.connection) && legacy().is_none_or(|version| version >= R2026_07_28.as_str())
+        {
+            found.push(said);
+        }
+    }
+    found
+}
+
+fn required_sent(view: &View<'_>) -> Verdict {
+    Verdict::every(modern_requests(view), "the client made no request of this revision", |said| {
+        let meta = said.message.meta();
+        let member = |key: &str| meta.and_then(|meta| meta.get(key));
+        if !member(PROTOCOL_VERSION).is_some_and(Value::is_string) {
+            return Err(said.breach("/params/_meta", "the request does not name its version in `_meta`"));
+        }
+        if !member(CLIENT_CAPABILITIES).is_some_and(Value::is_object) {
+            return Err(
+                said.breach("/params/_meta", "the request does not declare the client's capabilities in `_meta`")
+            );
+        }
+        Ok(())
+    })
+}
+
+fn client_info_sent(view: &View<'_>) -> Verdict {
+    Verdict::every(modern_requests(view), "the client made no request of this revision", |said| {
+        let info = said.message.meta().and_then(|meta| meta.get("io.modelcontextprotocol/clientInfo"));
+        let has = |name: &str| info.and_then(|info| info.get(name)).is_some_and(Value::is_string);
+        let named = has("name") && has("version");
+        if named { Ok(()) } else { Err(said.breach("/params/_meta", "the request does not say which client makes it")) }
     })
 }

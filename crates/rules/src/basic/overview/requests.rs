@@ -1,5 +1,7 @@
 //! The page `basic`, section "Requests".
 
+use std::collections::BTreeMap;
+
 use wire::message::Fault;
 use wire::method::{self, Form};
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
@@ -7,7 +9,7 @@ use wire::{Kind, Party};
 
 use super::faults::free_of;
 use crate::rule::{Anchor, Rule, at, both, client, server};
-use crate::verdict::Verdict;
+use crate::verdict::{Kept, Verdict};
 use crate::view::{Said, View};
 
 const FIRST: Anchor = at("basic/messages", "requests");
@@ -31,7 +33,9 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(id_not_null),
     client("jsonrpc.open-ids-unique")
         .says(R2026_07_28, SINCE, "The id of a request MUST NOT be that of another one that its sender has not seen answered.")
-        .declared(),
+        .how("Compares the ids of requests that the client has under way at a time on one connection. It shows only with a client that asks for several things at once, best of a server that answers slowly.")
+        .mend("Count ids up, or make them at random; reuse one only once it was answered.")
+        .judge(open_ids),
     server("jsonrpc.no-server-requests")
         .says(R2026_07_28, at("basic/patterns/index", ""), "A server MUST NOT make JSON-RPC requests of its own.")
         .how("Looks for requests by the server, beside the answers it gives.")
@@ -79,4 +83,26 @@ fn no_server_requests(view: &View<'_>) -> Verdict {
     });
     let answers = view.all_calls().filter_map(|c| c.response).filter(|r| modern(r.connection)).map(|r| r.event);
     Verdict::never(breaches, answers, "no request was answered")
+}
+
+/// That a request was recorded before anything answered another one says surely that its sender had not seen an answer.
+fn open_ids(view: &View<'_>) -> Verdict {
+    let mut open: BTreeMap<u32, Vec<(Said<'_>, usize)>> = BTreeMap::new();
+    let judged = view.calls_by(Party::Client).filter_map(|call| {
+        let request = call.request;
+        // What HTTP refuses or breaks off is over too, though no message says so.
+        let ended = view.exchange(request.exchange).and_then(|x| x.closed).map(|(event, ..)| event);
+        let end = call.response.map(|response| response.event).into_iter().chain(ended).min().unwrap_or(usize::MAX);
+        let others = open.entry(request.connection).or_default();
+        others.retain(|(_, until)| *until > request.event);
+        let same = others.iter().find(|(other, _)| other.message.id() == request.message.id());
+        let breach = |other: &Said<'_>| {
+            request.breach("/id", format!("the request in event {} has this id too, and is not answered", other.event))
+        };
+        let kept = same.map_or(Ok(()), |(other, _)| Err(breach(other)));
+        let alone = others.is_empty();
+        others.push((request, end));
+        (!alone).then_some((request.event, kept))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client had no two requests under way at a time")
 }

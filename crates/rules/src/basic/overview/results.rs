@@ -1,12 +1,13 @@
 //! The page `basic`, section "ResultType".
 
 use serde_json::Value;
-use wire::Kind;
 use wire::revision::R2026_07_28;
+use wire::{Kind, Party};
 
 use crate::rule::{Rule, at, client, server};
-use crate::verdict::Verdict;
-use crate::view::{Said, View, declared};
+use crate::using::{Uses, offers};
+use crate::verdict::{Breach, Kept, Verdict};
+use crate::view::{CLIENT_CAPABILITIES, Call, Said, View, declared};
 
 /// The section's rules.
 pub(crate) const RULES: &[Rule] = &[
@@ -22,10 +23,14 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(type_known),
     client("result.client-unknown-type-refused")
         .says(R2026_07_28, at("basic/index", "resulttype"), "A client MUST take a result of a type it does not know for invalid.")
-        .declared(),
+        .how("Takes a server that gives lists, or asks for input, in results of a type that nobody knows, and looks whether the client uses what stands in them: a cursor, a state, a name with six digits that none can know from elsewhere.")
+        .mend("Compare `resultType` with those you know, and treat the answer as an error where it is none of them.")
+        .judge(unknown_refused),
     client("result.client-absent-type-complete")
         .says(R2026_07_28, at("basic/index", "resulttype"), "A client MUST take a result of an earlier revision, which has no type, for a complete one.")
-        .declared(),
+        .how("Takes a server that leaves `resultType` out, and looks whether the client uses what stands in such lists: a cursor, or a name with six digits that none can know from elsewhere.")
+        .mend("Read a result without `resultType` as a complete one.")
+        .judge(absent_complete),
 ];
 
 /// Results to requests of this revision.
@@ -63,4 +68,56 @@ fn type_known(view: &View<'_>) -> Verdict {
             format!("`{}` is no type of the core protocol and the server advertises no extension", kind.escape_debug());
         Err(said.breach("/result/resultType", why))
     })
+}
+
+/// Answers to the client's requests of this revision whose result has a type of that kind.
+fn answered<'v>(view: &View<'v>, such: fn(Option<&Value>) -> bool) -> Vec<(Call<'v>, Said<'v>, &'v Value)> {
+    let calls = view.calls_by(Party::Client).filter(|call| view.current(call.request));
+    let answers = calls.filter_map(|call| Some((call, call.response?, call.result()?)));
+    answers.filter(|(_, _, result)| such(result.get("resultType"))).collect()
+}
+
+fn unknown_refused(view: &View<'_>) -> Verdict {
+    let unknown = |kind: Option<&Value>| kind.is_some_and(|kind| *kind != "complete" && *kind != "input_required");
+    // An extension of the client's may define the type.
+    let extended = |call: &Call<'_>| {
+        let own = call
+            .request
+            .message
+            .meta()
+            .and_then(|meta| meta.get(CLIENT_CAPABILITIES))
+            .and_then(|c| declared(c, "extensions"));
+        own.and_then(Value::as_object).is_some_and(|extensions| !extensions.is_empty())
+    };
+    let uses = Uses::of(view);
+    let judged =
+        answered(view, unknown).into_iter().filter(|(call, ..)| !extended(call)).filter_map(|(call, said, result)| {
+            let kind = result.get("resultType").map(Value::to_string).unwrap_or_default();
+            if let Some((event, what)) = uses.first(call.request, said, result) {
+                let why = format!("{what} comes from a result of the unknown type {kind} (event {})", said.event);
+                return Some((event, Err(Breach::at(event, "", why))));
+            }
+            let tempting = !offers(call.request, result).is_empty() || result.get("requestState").is_some();
+            let end = view.watched_after(said.event, said.connection).filter(|_| tempting)?;
+            Some((end, Ok(())))
+        });
+    Verdict::of(
+        judged.collect::<Vec<(usize, Kept)>>(),
+        "no result of an unknown type offered anything that could be used",
+    )
+}
+
+fn absent_complete(view: &View<'_>) -> Verdict {
+    let uses = Uses::of(view);
+    let judged = answered(view, |kind| kind.is_none()).into_iter().filter_map(|(call, said, result)| {
+        if let Some((event, _)) = uses.first(call.request, said, result) {
+            return Some((event, Ok(())));
+        }
+        let end = view.reaction(said.event)?.err()?;
+        Some((
+            end,
+            Err(said.breach("/result", format!("the client broke down after a result without a type (event {end})"))),
+        ))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no result without a type was used")
 }

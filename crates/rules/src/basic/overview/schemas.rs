@@ -4,9 +4,11 @@
 //! and validates no instances.
 
 use serde_json::Value;
+use wire::Party;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
-use super::meta::results;
+use crate::coping::goes_on;
+use crate::fetching::{Told, is_watched, parts, unfetched};
 use crate::rule::{Rule, at, client, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::View;
@@ -31,28 +33,33 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(valid),
     client("schema.dialect-supported")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema without `$schema` MUST be read as JSON Schema 2020-12, which MUST be supported.")
-        .declared(),
+        .unobservable("by which dialect a client reads a schema shows in nothing that it sends: what it sends was given to it by a user or a model"),
     client("schema.dialect-respected")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema that names its dialect MUST be read by it.")
-        .declared(),
+        .unobservable("by which dialect a client reads a schema shows in nothing that it sends: what it sends was given to it by a user or a model"),
     client("schema.unknown-dialect-refused")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema of a dialect that is not supported MUST be answered with an error that says so.")
-        .declared(),
+        .unobservable("the error is for whoever uses the client; the protocol gives it no place where it could be sent to a server"),
     client("schema.remote-refs-not-fetched")
         .says(R2026_07_28, at("basic/index", "ref-resolution"), "References to the network MUST NOT be followed unless someone asked for that.")
-        .declared(),
+        .how("Takes schemas with a `$ref` to an origin that is listened to, and looks whether it is fetched before the client leaves.")
+        .mend("Resolve references within the schema alone, unless someone has switched fetching on.")
+        .judge(refs_not_fetched),
     client("schema.unresolved-refs-refused")
         .says(R2026_07_28, at("basic/index", "ref-resolution"), "What a reference that was not followed leaves undecided SHOULD be refused.")
-        .declared(),
+        .unobservable("a client that calls the tool may have checked nothing at all, or have been allowed to resolve the reference from a store of its own"),
     client("schema.resources-bounded")
         .says(R2026_07_28, at("basic/index", "composition-keyword-resource-use"), "Validation SHOULD be bounded in depth, size or time.")
-        .declared(),
+        .how("Takes schemas that are nested more than a hundred levels deep, or hold more than a thousand subschemas under `anyOf`, `oneOf` and `allOf`, and looks whether the client goes on.")
+        .mend("Bound the depth, the number of subschemas and the time of each validation, and refuse what goes beyond.")
+        .judge(resources_bounded),
 ];
 
 /// Every schema the server sends: event, pointer, schema.
 fn schemas<'v>(view: &View<'v>) -> Vec<(usize, (String, &'v Value))> {
     let mut found = Vec::new();
-    for (said, result) in results(view) {
+    let results = view.by(Party::Server).filter_map(|said| Some((said, said.message.result()?)));
+    for (said, result) in results {
         for (index, tool) in result.get("tools").and_then(Value::as_array).into_iter().flatten().enumerate() {
             for name in ["inputSchema", "outputSchema"] {
                 // An input schema that is no object is another rule's business: `tools.input-schema-object`.
@@ -68,7 +75,7 @@ fn schemas<'v>(view: &View<'v>) -> Vec<(usize, (String, &'v Value))> {
             );
         }
     }
-    for said in view.theirs().filter(|s| s.is("elicitation/create")) {
+    for said in view.by(Party::Server).filter(|s| s.is("elicitation/create")) {
         let schema = said.message.value().pointer("/params/requestedSchema");
         found.extend(schema.map(|s| (said.event, ("/params/requestedSchema".to_owned(), s))));
     }
@@ -99,5 +106,57 @@ fn valid(view: &View<'_>) -> Verdict {
             None => Ok(()),
             Some((place, why)) => Err(Breach::at(*event, format!("{pointer}{place}"), why)),
         },
+    )
+}
+
+/// How deep a schema is followed here; what is deeper is deep enough.
+const DEEPEST: usize = 400;
+
+/// Calls `seen` with every object in a schema, and how deep it stands.
+fn walk<'v>(schema: &'v Value, depth: usize, seen: &mut impl FnMut(&'v Value, usize)) {
+    if depth > DEEPEST {
+        return;
+    }
+    match schema {
+        Value::Object(members) => {
+            seen(schema, depth);
+            members.values().for_each(|value| walk(value, depth + 1, seen));
+        }
+        Value::Array(items) => items.iter().for_each(|value| walk(value, depth + 1, seen)),
+        _ => {}
+    }
+}
+
+fn refs_not_fetched(view: &View<'_>) -> Verdict {
+    let mut told = Vec::new();
+    for (event, (_, schema)) in schemas(view) {
+        let connection = view.frame(event).connection;
+        walk(schema, 0, &mut |object, _| {
+            let url = object.get("$ref").or_else(|| object.get("$dynamicRef")).and_then(Value::as_str);
+            let url = url.filter(|url| parts(url).is_some());
+            told.extend(url.map(|url| Told { event, connection, url }));
+        });
+    }
+    let unseen = "no schema refers to an origin that is listened to, or the client was not seen to leave";
+    unfetched(view, told, |told| is_watched(view, told.url), ("what a schema refers to was fetched", unseen))
+}
+
+fn resources_bounded(view: &View<'_>) -> Verdict {
+    let heavy = |schema: &Value| {
+        let (mut deepest, mut branches) = (0, 0);
+        walk(schema, 0, &mut |object, depth| {
+            deepest = deepest.max(depth);
+            let lists = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|name| object.get(name)?.as_array());
+            branches += lists.map(Vec::len).sum::<usize>();
+        });
+        deepest > 100 || branches > 1000
+    };
+    let events: Vec<_> =
+        schemas(view).into_iter().filter(|(_, (_, schema))| heavy(schema)).map(|(event, _)| event).collect();
+    goes_on(
+        view,
+        events,
+        "a schema that is hard to validate",
+        "no schema is hard to validate, or the client said nothing afterwards",
     )
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use wire::Party;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
 
 use crate::content::{canonical, same_json};
@@ -78,11 +79,15 @@ pub(crate) const RULES: &[Rule] = &[
     client("progress.client-tokens-plain")
         .says(R2024_11_05, old("progress-flow"), "A client's progress token MUST be a string or an integer.")
         .says(R2026_07_28, new("progress-flow"), "A client's progress token MUST be a string or an integer.")
-        .declared(),
+        .how("Reads the progress tokens of the client's requests. It shows with a client that asks for progress.")
+        .mend("Use a counter or a random string.")
+        .judge(plain_tokens),
     client("progress.client-tokens-unique")
         .says(R2024_11_05, old("progress-flow"), "A client MUST NOT use a progress token for two requests at a time.")
         .says(R2026_07_28, new("progress-flow"), "A client MUST NOT use a progress token for two requests at a time.")
-        .declared(),
+        .how("Compares the progress tokens of the client's requests that were unanswered at the same time. It shows with a client that asks for progress on two calls at once, best of a server that answers slowly.")
+        .mend("Make a new token for each request, such as its id.")
+        .judge(unique_tokens),
 ];
 
 fn token<'v>(progress: &Said<'v>) -> Option<&'v Value> {
@@ -149,7 +154,7 @@ fn known(view: &View<'_>) -> Verdict {
 
 fn plain_tokens(view: &View<'_>) -> Verdict {
     let own = view.calls_by(view.subject()).filter(|call| given(call).is_some());
-    Verdict::every(own, "the server asked for progress on nothing", |call| {
+    Verdict::every(own, "progress was asked for on nothing", |call| {
         let plain = given(call).is_some_and(|t| t.is_string() || t.is_i64() || t.is_u64());
         let breach =
             || call.request.breach("/params/_meta/progressToken", "the token is neither a string nor an integer");
@@ -157,13 +162,15 @@ fn plain_tokens(view: &View<'_>) -> Verdict {
     })
 }
 
-/// Streams may be read in another order than they were written, so only requests of one stream are compared.
+/// Streams may be read in another order than they were written, so only requests of one stream are compared. What a client
+/// is judged by was recorded at its server's end: there whatever came before an answer was written was surely sent before.
 fn unique_tokens(view: &View<'_>) -> Verdict {
     // Until when a request of a stream, and one of that token on it, is under way: the latest of all before.
     let mut open: BTreeMap<(u32, u32, Option<String>), usize> = BTreeMap::new();
     let own = view.calls_by(view.subject()).filter_map(|call| Some((call, given(&call)?)));
     let judged = own.filter_map(|(call, token)| {
-        let Said { connection, exchange, event, .. } = call.request;
+        let Said { connection, exchange, event, from, .. } = call.request;
+        let exchange = if from == Party::Client { 0 } else { exchange };
         let end = call.response.map_or(usize::MAX, |response| response.event);
         let mut under_way = |token: Option<String>| {
             let until = open.entry((connection, exchange, token)).or_default();
@@ -175,7 +182,7 @@ fn unique_tokens(view: &View<'_>) -> Verdict {
         let breach = || call.request.breach("/params/_meta/progressToken", "another request under way has this token");
         any.then(|| (event, if same { Err(breach()) } else { Ok(()) }))
     });
-    Verdict::of(judged.collect::<Vec<_>>(), "the server asked for progress on no two requests at a time")
+    Verdict::of(judged.collect::<Vec<_>>(), "progress was asked for on no two requests at a time")
 }
 
 fn of<'r, 'v>(reports: &'r BTreeMap<usize, Vec<Said<'v>>>, call: &Call<'_>) -> &'r [Said<'v>] {

@@ -5,6 +5,7 @@ use wire::revision::R2026_07_28;
 use wire::trace::{Closed, Content};
 use wire::{Kind, Party, Transport};
 
+use crate::coping::goes_on;
 use crate::rule::{Rule, at, client, server};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Exchange, Said, View};
@@ -86,14 +87,19 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/patterns/subscriptions", "acknowledgment"),
             "A client SHOULD look at what was acknowledged, and get along without what was not.",
         )
-        .declared(),
+        .how("Takes a server that acknowledges less than a subscription asked for, and looks whether the client goes on.")
+        .mend("Read `notifications` of the acknowledgement, and poll for what it leaves out, or do without.")
+        .judge(partial_taken),
     client("subscriptions.renewed")
         .says(
             R2026_07_28,
             at("basic/patterns/subscriptions", "graceful-closure"),
             "Over stdio, a client that comes back on a new connection MUST subscribe anew.",
         )
-        .declared(),
+        .on(&[Transport::Stdio])
+        .how("Takes a server that ends while a subscription is open, and looks whether the client subscribes again on the connection that it opens next, before it leaves.")
+        .mend("Keep what you have subscribed to, and send `subscriptions/listen` again on the new connection.")
+        .judge(renewed),
 ];
 
 fn listens<'v>(view: &View<'v>) -> Vec<Call<'v>> {
@@ -281,4 +287,51 @@ fn is_open(view: &View<'_>, call: &Call<'_>, event: usize) -> bool {
         here && said.message.params().and_then(|p| p.get("requestId")) == id(&call.request)
     });
     !answered && !closed && !taken_back
+}
+
+fn partial_taken(view: &View<'_>) -> Verdict {
+    let told = view.by(Party::Server).filter(|said| said.is(ACKNOWLEDGED));
+    let less = |said: &Said<'_>| {
+        let mut own = view.asked("subscriptions/listen").filter(|call| call.request.connection == said.connection);
+        let Some(call) = own.find(|call| subscription(said).is_some() && id(&call.request) == subscription(said))
+        else {
+            return false;
+        };
+        let granted = said.message.params().and_then(|p| p.get("notifications"));
+        let has = |filter: &str| granted.and_then(|all| all.get(filter)).is_some_and(|one| *one != false);
+        FILTERS.into_iter().any(|(_, filter)| asks_for(&call, filter) && !has(filter))
+    };
+    let events: Vec<_> = told.filter(less).map(|said| said.event).collect();
+    goes_on(
+        view,
+        events,
+        "an acknowledgement of less than was asked for",
+        "no subscription was acknowledged in part, or the client said nothing afterwards",
+    )
+}
+
+fn renewed(view: &View<'_>) -> Verdict {
+    let ended = |connection: u32| {
+        view.frames().position(|(_, frame)| {
+            let over = matches!(frame.content, Content::Closed(_) | Content::Exit { .. });
+            over && frame.connection == connection && frame.exchange == 0 && frame.from == Party::Server
+        })
+    };
+    let judged = view.asked("subscriptions/listen").filter_map(|call| {
+        let was = call.request.connection;
+        let end = ended(was).filter(|end| *end > call.request.event && call.response.is_none())?;
+        let next = view.by(Party::Client).find(|said| said.event > end && said.connection > was)?.connection;
+        let mut there = view.asked("subscriptions/listen").filter(|other| other.request.connection == next);
+        if let Some(other) = there.next() {
+            return Some((other.request.event, Ok(())));
+        }
+        // Only who goes on there has come back.
+        let at_work = view.calls_by(Party::Client).find(|other| {
+            other.request.connection == next && other.response.is_some() && !other.request.is("server/discover")
+        })?;
+        let left = view.watched_after(at_work.request.event, next)?;
+        let why = "the subscription ended with its server, and was not made again on this connection";
+        Some((left, Err(at_work.request.breach("", why))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no server ended under a subscription whose client came back")
 }

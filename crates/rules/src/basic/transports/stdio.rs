@@ -132,11 +132,11 @@ fn utf8(view: &View<'_>) -> Verdict {
     })
 }
 
-/// A line of stdout: its event, its bytes without the line feed, whether that came.
+/// A line of the judged party's, on stdout or stdin: its event, its bytes without the line feed, whether that came.
 type Line<'v> = (usize, &'v [u8], bool);
 
 fn lines<'v>(view: &View<'v>) -> Vec<Line<'v>> {
-    let frames = view.frames().filter(|(_, frame)| frame.from == Party::Server);
+    let frames = view.frames().filter(|(_, frame)| frame.from == view.subject());
     let line = |(event, frame): (usize, &'v wire::trace::Frame)| match &frame.content {
         Content::Line { bytes, terminated } => Some((event, bytes.as_slice(), *terminated)),
         _ => None,
@@ -144,7 +144,7 @@ fn lines<'v>(view: &View<'v>) -> Vec<Line<'v>> {
     frames.filter_map(line).collect()
 }
 
-/// The events of whole messages on stdout.
+/// The events of whole messages among them.
 fn messages(view: &View<'_>) -> Vec<usize> {
     let carries = |event: usize| view.events().nth(event).is_some_and(|(_, e)| e.packet().is_some());
     lines(view).into_iter().map(|(event, ..)| event).filter(|&event| carries(event)).collect()
@@ -190,7 +190,7 @@ fn joins(lines: &[Line<'_>]) -> Option<usize> {
 fn no_embedded_newlines(view: &View<'_>) -> Verdict {
     let why = |last| format!("one message stands on several lines, the last of them in event {last}");
     let offenders = torn(view).into_iter().map(|(first, last)| Breach::at(first, "", why(last)));
-    Verdict::never(offenders, messages(view), "the server wrote no message")
+    Verdict::never(offenders, messages(view), "no message was written")
 }
 
 fn only_messages(view: &View<'_>) -> Verdict {
@@ -202,9 +202,9 @@ fn only_messages(view: &View<'_>) -> Verdict {
         g.malformed.fault != Fault::Empty && !g.malformed.fault.is_ours() && !within(g.event) && !cut(g.event)
     });
     let why = |g: crate::view::Garbled<'_>| {
-        Breach::at(g.event, "", format!("a line on stdout is no message: {}", g.malformed.fault))
+        Breach::at(g.event, "", format!("this line is no message: {}", g.malformed.fault))
     };
-    Verdict::never(stray.map(why), messages(view), "the server wrote nothing to stdout")
+    Verdict::never(stray.map(why), messages(view), "nothing was written")
 }
 
 fn no_batches(view: &View<'_>) -> Verdict {

@@ -1,22 +1,39 @@
 //! The page `client/elicitation`: what it demands of clients.
 
+use std::collections::BTreeSet;
+
+use wire::Party;
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 
-use super::here;
+use super::{ELICIT, here, is_form};
+use crate::asking::{self, Reply, declared_if_served, questions, replies};
+use crate::coping::goes_on;
+use crate::fetching::{Told, fetches, is_watched};
 use crate::rule::{Rule, client};
+use crate::schema::{Fit, fit};
+use crate::verdict::{Breach, Kept, Verdict};
+use crate::view::View;
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
     client("elicitation.capability-declared")
         .says(R2025_06_18, here("capabilities"), "A client that serves elicitation MUST declare it in the handshake.")
         .says(R2026_07_28, here("capabilities"), "A client that serves elicitation MUST declare it with each request.")
-        .declared(),
+        .how("Takes a server that elicits whatever the client declared, and looks whether it is served in a mode that was not declared.")
+        .mend("Declare `elicitation` with the modes you serve, or refuse such requests.")
+        .judge(|view| declared_if_served(view, ELICIT)),
     client("elicitation.some-mode-served")
         .says(R2025_11_25, here("capabilities"), "A client that declares elicitation MUST serve one of its modes.")
-        .declared(),
+        .needs("elicitation")
+        .how("Takes a server that elicits in a mode that the client declared, and looks whether it is answered with an action. One answer is enough.")
+        .mend("Serve forms or addresses, or do not declare `elicitation`.")
+        .judge(some_mode_served),
     client("elicitation.mode-defaults-to-form")
         .says(R2025_11_25, here("elicitation-requests"), "A client MUST take an elicitation without a mode for a form.")
-        .declared(),
+        .needs("elicitation")
+        .how("Takes a server that elicits by a form without saying `mode`, and looks whether a client with forms answers it with an action.")
+        .mend("Read a request without `mode` as one in mode `form`.")
+        .judge(defaults_to_form),
     client("elicitation.undeclared-mode-refused")
         .says(
             R2025_11_25,
@@ -24,11 +41,17 @@ pub(crate) const RULES: &[Rule] = &[
             "An elicitation in a mode that the client did not declare MUST be refused with the code -32602.",
         )
         .gone(R2026_07_28)
-        .declared(),
+        .needs("elicitation")
+        .how("Takes a server that elicits in a mode that the client did not declare, and looks at the answer.")
+        .mend("Look at `mode` first, and answer -32602 where it is none that you declared.")
+        .judge(undeclared_mode_refused),
     client("elicitation.content-conforms")
         .says(R2025_06_18, here("security-considerations"), "What a client sends back SHOULD fit the form.")
         .says(R2025_11_25, here("form-mode-security"), "What a client sends back SHOULD fit the form.")
-        .declared(),
+        .needs("elicitation")
+        .how("Compares the `content` of every accepted form with the schema that was asked for. Takes a server with a form that has required fields, numbers with bounds and choices.")
+        .mend("Validate what the user has typed before you send it.")
+        .judge(content_conforms),
     client("elicitation.unknown-completions-ignored")
         .says(
             R2025_11_25,
@@ -36,12 +59,149 @@ pub(crate) const RULES: &[Rule] = &[
             "A client MUST ignore that an elicitation is over which it does not know, or knows to be over.",
         )
         .gone(R2026_07_28)
-        .declared(),
+        .how("Takes a server that says of an elicitation nobody knows, or of one for the second time, that it is over, and looks whether the client goes on.")
+        .mend("Look the id up among the elicitations under way, and drop the notification where it is none of them.")
+        .judge(unknown_completions),
     client("elicitation.url-not-fetched")
         .says(
             R2025_11_25,
             here("safe-url-handling"),
             "A client MUST NOT fetch or open the address of an elicitation before the user has agreed to it.",
         )
-        .declared(),
+        .how("Takes an elicitation with an address at an origin that is listened to, and looks whether it is asked for before the client has answered.")
+        .mend("Show the address, and open it only when the user has agreed.")
+        .judge(url_not_fetched),
 ];
+
+const UNSEEN: &str = "the client was asked for nothing of that kind, or did not answer";
+
+/// Judges what the client gave for such requests that it had declared it would serve.
+fn each(view: &View<'_>, judge: impl Fn(&Reply<'_>) -> Option<Kept>) -> Verdict {
+    let invited = replies(view, ELICIT).into_iter().filter(|reply| reply.was_invited() == Some(true));
+    let judged = invited.filter_map(|reply| Some((reply.said.event, judge(&reply)?)));
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), UNSEEN)
+}
+
+/// Whether an answer says what became of an elicitation.
+fn acts(reply: &Reply<'_>) -> bool {
+    reply.result.is_some_and(|result| result.get("action").is_some_and(serde_json::Value::is_string))
+}
+
+/// Codes by which a client says that it does not serve such a request at all.
+const UNSERVED: [i64; 2] = [-32601, -32602];
+
+fn unserved(reply: &Reply<'_>) -> Option<i64> {
+    reply.code().filter(|code| UNSERVED.contains(code))
+}
+
+/// Whether a form is one that nobody may refuse for its own sake.
+fn is_sound(view: &View<'_>, reply: &Reply<'_>) -> bool {
+    let params = reply.question.params.cloned().unwrap_or_default();
+    let sound = |value: &serde_json::Value, name: &str| {
+        wire::shape::check(name, view.revision(), value).map(|all| all.is_empty())
+    };
+    let request = serde_json::json!({ "method": ELICIT, "params": params });
+    sound(&params, "ElicitRequestParams").or_else(|| sound(&request, "ElicitRequest")).unwrap_or(true)
+}
+
+fn some_mode_served(view: &View<'_>) -> Verdict {
+    if let Some(reply) = replies(view, ELICIT).iter().find(|reply| reply.was_invited() == Some(true) && acts(reply)) {
+        return Verdict::Holds(vec![reply.said.event]);
+    }
+    each(view, |reply| {
+        let code = unserved(reply).filter(|_| is_sound(view, reply))?;
+        Some(Err(
+            reply.breach("/code", format!("an elicitation in a mode that the client declared is refused with {code}"))
+        ))
+    })
+}
+
+fn defaults_to_form(view: &View<'_>) -> Verdict {
+    each(view, |reply| {
+        if reply.question.param("mode").is_some() || !is_form(&reply.question) {
+            return None;
+        }
+        let why = |code| reply.breach("/code", format!("a form without `mode` is refused with {code}"));
+        let refused = unserved(reply).filter(|_| is_sound(view, reply));
+        refused.map(|code| Err(why(code))).or_else(|| acts(reply).then_some(Ok(())))
+    })
+}
+
+fn undeclared_mode_refused(view: &View<'_>) -> Verdict {
+    let foreign = |reply: &Reply<'_>| {
+        let lacks = asking::lacking(reply.question.declared?, ELICIT, reply.question.params)?;
+        lacks.strip_prefix("elicitation.")
+    };
+    let judged = replies(view, ELICIT).into_iter().filter_map(|reply| {
+        let mode = foreign(&reply)?;
+        let kept = match reply.code() {
+            Some(-32602) => Ok(()),
+            Some(code) => Err(reply.breach("/code", format!("mode `{mode}` is refused with {code}, due is -32602"))),
+            None => {
+                Err(reply.breach("", format!("an elicitation in mode `{mode}`, which was not declared, is served")))
+            }
+        };
+        Some((reply.said.event, kept))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), UNSEEN)
+}
+
+fn content_conforms(view: &View<'_>) -> Verdict {
+    each(view, |reply| {
+        let result = reply.result.filter(|result| result.get("action").is_some_and(|action| action == "accept"))?;
+        let schema = reply.question.param("requestedSchema").filter(|_| is_form(&reply.question))?;
+        let nothing = serde_json::json!({});
+        match fit(schema, result.get("content").unwrap_or(&nothing)) {
+            Fit::Yes => Some(Ok(())),
+            Fit::No(place, why) => Some(Err(reply.breach(&format!("/content{place}"), why))),
+            Fit::Unsure => None,
+        }
+    })
+}
+
+fn unknown_completions(view: &View<'_>) -> Verdict {
+    let mut open: BTreeSet<&str> = BTreeSet::new();
+    let asked: Vec<_> = questions(view, ELICIT)
+        .into_iter()
+        .filter_map(|q| Some((q.said.event, q.param("elicitationId")?.as_str()?)))
+        .collect();
+    let mut asked = asked.into_iter().peekable();
+    let mut strange = Vec::new();
+    for said in view.by(Party::Server).filter(|said| said.is("notifications/elicitation/complete")) {
+        while let Some((_, id)) = asked.next_if(|(event, _)| *event < said.event) {
+            open.insert(id);
+        }
+        let id = said.message.params().and_then(|p| p.get("elicitationId")?.as_str()).unwrap_or_default();
+        if !open.remove(id) {
+            strange.push(said.event);
+        }
+    }
+    let unseen = "no elicitation that is unknown or over was said to be over, or the client said nothing afterwards";
+    goes_on(view, strange, "the end of an elicitation that it does not know", unseen)
+}
+
+fn url_not_fetched(view: &View<'_>) -> Verdict {
+    let answered = replies(view, ELICIT);
+    let judged = questions(view, ELICIT).into_iter().filter_map(|question| {
+        let url = question.param("url")?.as_str()?;
+        let said = question.said;
+        let told = Told { event: said.event, connection: said.connection, url };
+        let reply = answered
+            .iter()
+            .find(|reply| reply.question.said.index == said.index && reply.question.pointer == question.pointer);
+        let until = reply.map(|reply| reply.said.event);
+        let agreed = reply.is_some_and(|reply| {
+            reply.result.is_some_and(|result| result.get("action").is_some_and(|a| a == "accept"))
+        });
+        let event = |x: &&crate::view::Exchange<'_>| x.request.map_or(0, |(event, ..)| event);
+        let early = fetches(view, &told).into_iter().find(|x| !agreed || until.is_some_and(|until| event(x) < until));
+        if let Some(x) = early {
+            let why = format!("`{}` was fetched, and the user had not agreed", url.escape_debug());
+            return Some((event(&x), Err(Breach::at(event(&x), "", why))));
+        }
+        let end =
+            until.or_else(|| view.watched_after(said.event, said.connection)).filter(|_| is_watched(view, url))?;
+        Some((end, Ok(())))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no address at an origin that is listened to was elicited")
+}

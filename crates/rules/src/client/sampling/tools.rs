@@ -43,7 +43,7 @@ fn conversations<'v>(view: &View<'v>) -> Vec<(crate::asking::Question<'v>, &'v V
 }
 
 /// The blocks of a message: one, or several.
-fn blocks(message: &Value) -> &[Value] {
+pub(super) fn blocks(message: &Value) -> &[Value] {
     match message.get("content") {
         Some(Value::Array(blocks)) => blocks,
         Some(block) => std::slice::from_ref(block),
@@ -51,11 +51,11 @@ fn blocks(message: &Value) -> &[Value] {
     }
 }
 
-fn is(block: &Value, kind: &str) -> bool {
+pub(super) fn is(block: &Value, kind: &str) -> bool {
     block.get("type").is_some_and(|found| found == kind)
 }
 
-fn has_role(message: &Value, role: &str) -> bool {
+pub(super) fn has_role(message: &Value, role: &str) -> bool {
     message.get("role").is_some_and(|found| found == role)
 }
 
@@ -95,7 +95,7 @@ fn uses_answered(view: &View<'_>) -> Verdict {
 }
 
 /// What is wrong with the message that follows a use of tools.
-fn unanswered(message: &Value, next: Option<&Value>) -> Option<String> {
+pub(super) fn unanswered(message: &Value, next: Option<&Value>) -> Option<String> {
     let Some(next) = next.filter(|next| has_role(next, "user")) else {
         return Some("no message of the user follows this use of tools".to_owned());
     };

@@ -135,7 +135,7 @@ fn notifications_related(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<_>>(), "no task was told to make progress")
 }
 
-fn result_related(view: &View<'_>) -> Verdict {
+pub(super) fn result_related(view: &View<'_>) -> Verdict {
     let judged = view.calls("tasks/result").filter_map(|call| {
         let (response, wanted) = (call.response?, named(&call.request)?);
         call.result()?;
@@ -145,7 +145,7 @@ fn result_related(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<_>>(), "no task's result was asked for and given")
 }
 
-fn param_counts(view: &View<'_>) -> Verdict {
+pub(super) fn param_counts(view: &View<'_>) -> Verdict {
     let looks: Vec<Call<'_>> = view.calls("tasks/get").filter(|call| view.is_weighed(call)).collect();
     // Seen before and after, it was there in between.
     let there = |id: &str, at: usize| {

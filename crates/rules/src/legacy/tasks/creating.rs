@@ -81,7 +81,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(begins),
 ];
 
-fn own_ids(view: &View<'_>) -> Verdict {
+pub(super) fn own_ids(view: &View<'_>) -> Verdict {
     let judged = creations(view).into_iter().filter_map(|creation| {
         let suggested = wish(&creation.call)?.get("taskId")?.as_str()?;
         let breach = || creation.said.breach("/result/task/taskId", "the id is the one that the request suggested");
@@ -96,7 +96,7 @@ fn before<'c, 'v>(view: &View<'v>, all: &'c [Creation<'v>], index: usize) -> imp
     all[..index].iter().filter(move |other| !child || other.said.connection == connection)
 }
 
-fn unique_ids(view: &View<'_>) -> Verdict {
+pub(super) fn unique_ids(view: &View<'_>) -> Verdict {
     let all = creations(view);
     let judged = all.iter().enumerate().filter_map(|(index, creation)| {
         before(view, &all, index).next()?;
@@ -108,7 +108,7 @@ fn unique_ids(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "fewer than two tasks were made")
 }
 
-fn unguessable(view: &View<'_>) -> Verdict {
+pub(super) fn unguessable(view: &View<'_>) -> Verdict {
     let bound = |creation: &Creation<'_>| {
         view.exchange(creation.call.request.exchange).is_some_and(|x| x.request_header("authorization").is_some())
     };
@@ -125,7 +125,7 @@ pub(crate) fn guessed(view: &View<'_>, all: Vec<Creation<'_>>, pointer: &str) ->
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was made whose id alone guards it")
 }
 
-fn timestamps(view: &View<'_>) -> Verdict {
+pub(super) fn timestamps(view: &View<'_>) -> Verdict {
     Verdict::every(sights(view), "no task was told of", |sight| {
         for member in ["createdAt", "lastUpdatedAt"] {
             let why = match sight.task.get(member).map(Value::as_str) {
@@ -172,7 +172,7 @@ fn at_once(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no call became a task")
 }
 
-fn begins(view: &View<'_>) -> Verdict {
+pub(super) fn begins(view: &View<'_>) -> Verdict {
     let sights = sights(view);
     let text = |task: &Value, member: &str| task.get(member).and_then(Value::as_str).map(str::to_owned);
     let judged = creations(view).into_iter().filter_map(|creation| {

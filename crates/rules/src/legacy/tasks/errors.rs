@@ -71,7 +71,7 @@ fn refused(call: &Call<'_>, what: &str) -> Option<(usize, Kept)> {
     Some((response.event, kept))
 }
 
-fn invalid_cursor(view: &View<'_>) -> Verdict {
+pub(super) fn invalid_cursor(view: &View<'_>) -> Verdict {
     let cursor = |call: &Call<'_>| {
         let cursor = call.request.message.params().and_then(|p| p.get("cursor")?.as_str());
         cursor.is_some_and(is_nobodys)

@@ -163,7 +163,7 @@ fn goes_on(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was looked at after its questions were answered")
 }
 
-fn cancel_of_ended(view: &View<'_>) -> Verdict {
+pub(super) fn cancel_of_ended(view: &View<'_>) -> Verdict {
     let sights = sights(view);
     let ended = endings(&sights);
     let late = |call: &Call<'_>| {
@@ -183,7 +183,7 @@ fn cancel_of_ended(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<_>>(), "no task was cancelled after its end")
 }
 
-fn cancelled(view: &View<'_>) -> Verdict {
+pub(super) fn cancelled(view: &View<'_>) -> Verdict {
     let answers = sights(view).into_iter().filter(|sight| sight.how == How::Cancelled);
     Verdict::every(answers, "no task was cancelled", |sight| match sight.status() {
         Some("cancelled") => Ok(()),

@@ -15,7 +15,7 @@ use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Exchange, Said, View};
 
 /// `tasks/list`. Changes of it are not announced.
-const TASKS: List =
+pub(super) const TASKS: List =
     List { method: "tasks/list", member: "tasks", key: "taskId", capability: "tasks.list", changed: "", filter: "" };
 
 /// Longer than anybody means to keep a task, in milliseconds: ten years.
@@ -125,7 +125,7 @@ fn kept_for_ttl(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was looked at twice within its time")
 }
 
-fn listed(view: &View<'_>) -> Verdict {
+pub(super) fn listed(view: &View<'_>) -> Verdict {
     let (made, sights) = (creations(view), sights(view));
     let mut judged: Vec<(usize, Kept)> = Vec::new();
     for walk in walks(view, &TASKS) {

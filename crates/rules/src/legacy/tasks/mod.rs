@@ -9,6 +9,8 @@ pub(crate) mod errors;
 pub(crate) mod lifecycle;
 pub(crate) mod managing;
 pub(crate) mod negotiation;
+mod receiving;
+mod requesting;
 pub(crate) mod results;
 
 use serde_json::Value;

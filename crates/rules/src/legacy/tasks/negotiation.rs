@@ -81,7 +81,7 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// The capability by which a client says that it runs requests of this method as tasks.
-fn clients_path(said: &Said<'_>) -> Option<&'static str> {
+pub(super) fn clients_path(said: &Said<'_>) -> Option<&'static str> {
     match said.message.method()? {
         "sampling/createMessage" => Some("tasks.requests.sampling.createMessage"),
         "elicitation/create" => Some("tasks.requests.elicitation.create"),
@@ -104,7 +104,7 @@ fn augments(view: &View<'_>) -> Verdict {
 }
 
 /// What a listed tool says of tasks; `None` where the trace does not list it, or lists it in two ways.
-fn support<'v>(tools: &Catalogue<'v>, call: &Call<'v>) -> Option<&'v str> {
+pub(super) fn support<'v>(tools: &Catalogue<'v>, call: &Call<'v>) -> Option<&'v str> {
     let tool = tools.definition(call.request.message.params()?.get("name")?.as_str()?)?;
     Some(tool.pointer("/execution/taskSupport").and_then(Value::as_str).unwrap_or("forbidden"))
 }

@@ -65,7 +65,7 @@ fn is_beside(code: Option<i64>) -> bool {
     matches!(code, Some(-32603..=-32601))
 }
 
-fn blocks(view: &View<'_>) -> Verdict {
+pub(super) fn blocks(view: &View<'_>) -> Verdict {
     let sights = sights(view);
     let judged = view.calls("tasks/result").filter(|call| view.is_weighed(call)).filter_map(|call| {
         let (response, id) = (call.response.filter(|_| !is_beside(call.error_code()))?, named(&call.request)?);

@@ -1,9 +1,18 @@
-//! What the transports of the legacy era, and no later one, demand of clients. Nothing judges clients yet.
+//! What the transports of the legacy era, and no later one, demand of clients.
 
-use wire::Transport;
+use std::collections::BTreeSet;
+
+use wire::http::{self, combined, lists};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
+use wire::trace::{Closed, header};
+use wire::{Kind, Party, Transport};
 
+use super::http_sse::{endpoint, streams};
+use super::sessions::issued;
+use crate::giving_up::{Cancellations, Signs, cancelled};
 use crate::rule::{Anchor, Rule, at, client};
+use crate::verdict::{Breach, Kept, Located, Verdict};
+use crate::view::{Exchange, PROTOCOL_VERSION, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 
@@ -24,7 +33,9 @@ pub(crate) const RULES: &[Rule] = &[
             "A client MUST post all its messages to the URI of the `endpoint` event.",
         )
         .gone(R2025_03_26)
-        .declared(),
+        .how("Compares the target of every POST with a message with the data of the `endpoint` event of its stream: path, and names of query parameters. Any server will do; one that puts a session into the query shows more.")
+        .mend("Resolve the data of the `endpoint` event against the stream's URL, and post everything there.")
+        .judge(posts_to_endpoint),
     client("http.polls-after-close")
         .on(HTTP)
         .says(
@@ -33,17 +44,25 @@ pub(crate) const RULES: &[Rule] = &[
             "A client whose connection is closed before the stream is over SHOULD come back for the rest.",
         )
         .gone(R2026_07_28)
-        .declared(),
+        .how("Takes a server that gives an event id on the stream of a request and closes it before the answer, and looks for a GET with `Last-Event-ID`. It is broken by a client that leaves without one.")
+        .mend("Come back by GET with the last event's id, until the answer is there.")
+        .judge(polls_after_close),
     client("http.retry-respected")
         .on(HTTP)
         .says(R2025_11_25, SENDING, "A client MUST stay away for the time that a `retry` field names.")
         .gone(R2026_07_28)
-        .declared(),
+        .timed()
+        .how("Takes a server that sends `retry` and then closes the stream, and measures how long the client stays away.")
+        .mend("Wait for the milliseconds that the last `retry` field named before you connect again.")
+        .judge(retry_respected),
     client("http.cancels-by-notification")
         .on(HTTP)
         .says(R2025_03_26, SENDING, "A client that gives a request up SHOULD say so in `notifications/cancelled`.")
         .gone(R2026_07_28)
-        .declared(),
+        .timed()
+        .how("Takes a server that leaves a request unanswered on an open stream. That the client has given it up is shown by its closing the stream and going on, without coming back for it.")
+        .mend("Send `notifications/cancelled` with the request's id when you give it up.")
+        .judge(|view| cancelled(view, Signs::Hangs)),
     client("http.get-accepts-streams")
         .on(HTTP)
         .says(
@@ -52,7 +71,9 @@ pub(crate) const RULES: &[Rule] = &[
             "A GET MUST name event streams in its `Accept` header.",
         )
         .gone(R2026_07_28)
-        .declared(),
+        .how("Reads the `Accept` header of every GET to the MCP endpoint. Any server will do.")
+        .mend("Send `Accept: text/event-stream`.")
+        .judge(get_accepts),
     client("http.resumes-by-last-event-id")
         .on(HTTP)
         .says(
@@ -61,17 +82,23 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD resume a stream by GET, with the last event's id in `Last-Event-ID`.",
         )
         .gone(R2026_07_28)
-        .declared(),
+        .how("Takes a server that breaks a stream with event ids off, and compares the `Last-Event-ID` of each GET with the ids given out.")
+        .mend("Remember the id of the last event of each stream, and send it as it came.")
+        .judge(resumes),
     client("http.session-id-sent")
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A client that was given a session id MUST send it with all it sends afterwards.")
         .gone(R2026_07_28)
-        .declared(),
+        .how("Takes a server with sessions, and looks for the session id on everything that the client sends to the MCP endpoint after it was given.")
+        .mend("Keep the `Mcp-Session-Id` of the answer to `initialize`, and send it with every request.")
+        .judge(session_sent),
     client("http.session-id-guarded")
         .on(HTTP)
         .says(R2025_11_25, SESSIONS, "A client MUST let nobody but the server that gave it have the session id.")
         .gone(R2026_07_28)
-        .declared(),
+        .how("Takes a server with sessions that makes its client ask another origin or path (for metadata of authorization, icons, schemas), and looks for the session id in what it sends there.")
+        .mend("Add the session id to requests of the MCP endpoint alone.")
+        .judge(session_guarded),
     client("http.new-session-after-404")
         .on(HTTP)
         .says(
@@ -80,10 +107,253 @@ pub(crate) const RULES: &[Rule] = &[
             "A client whose session is answered 404 MUST open another one, by `initialize` without a session id.",
         )
         .gone(R2026_07_28)
-        .declared(),
+        .how("Takes a server that answers a session with 404 from some request on, and looks for `initialize` without a session id.")
+        .mend("Forget the session on 404, and begin with `initialize` anew.")
+        .judge(new_session),
     client("http.session-ended-by-delete")
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A client that is done with a session SHOULD end it by DELETE.")
         .gone(R2026_07_28)
-        .declared(),
+        .how("Takes a server with sessions and a client that is seen to leave, and looks for its DELETE.")
+        .mend("Send DELETE with the session id before you go.")
+        .judge(ended_by_delete),
 ];
+
+fn begun(x: &Exchange<'_>) -> usize {
+    x.request.map_or(0, |(event, ..)| event)
+}
+
+/// A URI reference as the target of a request to the origin of `base`: an absolute path and perhaps a query.
+fn resolved(base: &str, uri: &str) -> String {
+    if let Some((_, rest)) = uri.split_once("://") {
+        return rest.find('/').map_or("/", |slash| &rest[slash..]).to_owned();
+    }
+    if uri.starts_with('/') {
+        return uri.to_owned();
+    }
+    let base = base.split('?').next().unwrap_or_default();
+    if uri.starts_with('?') {
+        return format!("{base}{uri}");
+    }
+    format!("{}{uri}", &base[..base.rfind('/').map_or(0, |slash| slash + 1)])
+}
+
+/// The path of a target and the names of its query's parameters. Their values may be secrets, which traces do not keep.
+fn place(target: &str) -> (&str, BTreeSet<&str>) {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let names = query.split('&').filter(|part| !part.is_empty());
+    (path, names.map(|part| part.split('=').next().unwrap_or_default()).collect())
+}
+
+fn posts_to_endpoint(view: &View<'_>) -> Verdict {
+    let target = |x: &Exchange<'_>| x.request.map(|(_, _, target, _)| target.to_owned()).unwrap_or_default();
+    let streams: Vec<_> = streams(view).into_iter().filter_map(|x| Some((x, endpoint(x)?))).collect();
+    let posts = view.exchanges().iter().filter(|x| x.partner == Some(Party::Server) && !x.asked.is_empty());
+    let judged = posts.filter_map(|x| {
+        let mut before = streams.iter().filter(|(_, (event, _))| *event < begun(x));
+        let here = before.clone().rfind(|(stream, _)| stream.connection == x.connection);
+        let (stream, (_, uri)) = here.or_else(|| before.next_back())?;
+        let (found, named) = (target(x), resolved(&target(stream), uri));
+        let why = || format!("posted to `{}`; the server named `{}`", found.escape_debug(), uri.escape_debug());
+        Some((begun(x), if place(&found) == place(&named) { Ok(()) } else { Err(Breach::at(begun(x), "", why())) }))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no message was posted after an `endpoint` event")
+}
+
+/// A stream that ended before it had brought the answer that it was opened for, or one without any.
+struct Broken<'a, 'v> {
+    stream: &'a Exchange<'v>,
+    /// Where it ended.
+    closed: usize,
+}
+
+/// Streams with event ids that the server's side ended early.
+fn broken_off<'a, 'v>(view: &'a View<'v>) -> Vec<Broken<'a, 'v>> {
+    let early = |x: &'a Exchange<'v>| {
+        let (closed, by, _) = x.closed.filter(|(.., how)| matches!(how, Closed::End | Closed::Reset))?;
+        let waits = x.question().is_some_and(|said| x.response_to(said).is_none()) || x.is("GET");
+        let named = x.blocks.iter().any(|(_, block)| block.id.as_deref().is_some_and(|id| !id.is_empty()));
+        let answered = x.is("GET") && x.responses().next().is_some();
+        (x.is_stream() && by == Party::Server && waits && named && !answered).then_some(Broken { stream: x, closed })
+    };
+    view.endpoint_exchanges().into_iter().filter_map(early).collect()
+}
+
+/// The first GET after an event by which the client resumes a stream at that id.
+fn comeback<'a, 'v>(view: &'a View<'v>, broken: &Broken<'a, 'v>) -> Option<&'a Exchange<'v>> {
+    let ids: BTreeSet<_> = broken.stream.blocks.iter().filter_map(|(_, block)| block.id.as_deref()).collect();
+    let mut later = view.endpoint_exchanges().into_iter().filter(|x| x.is("GET") && begun(x) > broken.closed);
+    later.find(|x| x.resumes().is_some_and(|id| ids.contains(id)))
+}
+
+fn polls_after_close(view: &View<'_>) -> Verdict {
+    let judged = broken_off(view).into_iter().filter_map(|broken| {
+        let request = broken.stream.question().filter(|said| view.current(*said))?;
+        if view.answer(request).is_some_and(|answer| answer.event < broken.closed) {
+            return None;
+        }
+        if let Some(x) = comeback(view, &broken) {
+            return Some((begun(x), Ok(())));
+        }
+        let (left, _) = view.departure().filter(|(left, _)| *left > broken.closed)?;
+        let why = format!(
+            "the stream ended before the answer, and the client left (event {left}) without coming back for it"
+        );
+        let taken_back = Cancellations::of(view).named(request).is_some();
+        (!taken_back).then(|| (broken.closed, Err(Breach::at(broken.closed, "", why))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no stream with event ids ended before its answer")
+}
+
+/// How much earlier (microseconds) than told a client may seem to come back: clocks tick coarsely.
+const SLACK: u64 = 25_000;
+
+fn retry_respected(view: &View<'_>) -> Verdict {
+    let all = view.endpoint_exchanges();
+    let told = all.iter().filter_map(|x| {
+        let named = |fields: &wire::trace::SseFields| fields.retry.as_deref()?.trim().parse::<u64>().ok();
+        let retry = x.blocks.iter().rev().find_map(|(_, block)| named(block)).filter(|ms| *ms > 0)?;
+        let (closed, ..) = x.closed.filter(|(_, by, _)| *by == Party::Server)?;
+        Some((*x, retry, closed))
+    });
+    let judged = told.filter_map(|(x, retry, closed)| {
+        let ids: BTreeSet<_> = x.blocks.iter().filter_map(|(_, block)| block.id.as_deref()).collect();
+        let mut later = all.iter().filter(|y| y.is("GET") && begun(y) > closed && y.connection == x.connection);
+        let back = later.find(|y| match y.resumes() {
+            Some(id) => ids.contains(id),
+            None => x.is("GET"),
+        })?;
+        let waited = view.frame(begun(back)).at.saturating_sub(view.frame(closed).at);
+        let early = waited + SLACK < retry.saturating_mul(1000);
+        let why = || format!("the client came back after {} ms; `retry` said {retry}", waited / 1000);
+        Some((begun(back), if early { Err(Breach::at(begun(back), "", why())) } else { Ok(()) }))
+    });
+    Verdict::of(
+        judged.collect::<Vec<(usize, Kept)>>(),
+        "no client came back to a stream that had named a time to stay away",
+    )
+}
+
+fn get_accepts(view: &View<'_>) -> Verdict {
+    let gets = view.endpoint_exchanges().into_iter().filter(|x| x.is("GET"));
+    let judged = gets.map(|x| {
+        let accept = x.request.and_then(|(.., headers)| combined(headers, http::ACCEPT)).unwrap_or_default();
+        let why = "`Accept` does not name text/event-stream";
+        let breach = || Err(Breach::at(begun(x), "header:Accept", why));
+        (begun(x), if lists(&accept, http::EVENT_STREAM) { Ok(()) } else { breach() })
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client made no GET")
+}
+
+fn resumes(view: &View<'_>) -> Verdict {
+    let all = view.endpoint_exchanges();
+    let given = |before: usize| {
+        let blocks = all.iter().flat_map(|x| x.blocks.iter()).filter(move |(event, _)| *event < before);
+        blocks.filter_map(|(_, block)| block.id.as_deref()).collect::<BTreeSet<_>>()
+    };
+    let judged = all.iter().filter_map(|x| {
+        let id = x.resumes()?;
+        let ids = given(begun(x));
+        let why = || format!("no event had the id `{}`", id.escape_debug());
+        let breach = || Err(Breach::at(begun(x), "header:Last-Event-ID", why()));
+        (!ids.is_empty()).then(|| (begun(x), if ids.contains(id) { Ok(()) } else { breach() }))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no stream with event ids was resumed")
+}
+
+/// Whether a message of the exchange opens a session, or belongs to the modern era, which has none.
+fn is_apart(x: &Exchange<'_>) -> bool {
+    x.asked
+        .iter()
+        .any(|s| s.is("initialize") || s.message.meta().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some()))
+}
+
+fn session_sent(view: &View<'_>) -> Verdict {
+    let sessions = issued(view);
+    // Where one handshake brought no session, nothing says which of them a request without one belongs to.
+    let greeted = view.legacy_handshakes().filter(|call| call.result().is_some()).count();
+    if greeted != sessions.len() {
+        return Verdict::NotSeen("no session was opened, or not by every handshake".to_owned());
+    }
+    let later = view.endpoint_exchanges().into_iter().filter(|x| !is_apart(x));
+    let judged = later.filter_map(|x| {
+        let mut before = sessions.iter().filter(|one| one.exchange.event() < begun(x)).peekable();
+        before.peek()?;
+        let kept = match x.session() {
+            Some(id) if before.any(|one| one.id == id) => Ok(()),
+            Some(_) => Err(Breach::at(begun(x), "header:Mcp-Session-Id", "this is no session id that the server gave")),
+            None => Err(Breach::at(begun(x), "header:Mcp-Session-Id", "the request does not name its session")),
+        };
+        Some((begun(x), kept))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "nothing was sent after a session was opened")
+}
+
+fn session_guarded(view: &View<'_>) -> Verdict {
+    let sessions = issued(view);
+    let ours: BTreeSet<_> = view.endpoint_exchanges().iter().map(|x| x.number).collect();
+    let foreign = view.exchanges().iter().filter(|x| !ours.contains(&x.number));
+    let judged = foreign.filter_map(|x| {
+        let (event, _, target, headers) = x.request?;
+        let mut known = sessions.iter().filter(|one| one.exchange.event() < event).peekable();
+        known.peek()?;
+        let body = x.sent.map(|(_, bytes)| String::from_utf8_lossy(bytes)).unwrap_or_default();
+        let told =
+            |id: &str| target.contains(id) || body.contains(id) || headers.iter().any(|(_, value)| value.contains(id));
+        let leaks = header(headers, http::SESSION_ID).is_some() || known.any(|one| told(one.id));
+        let why = "the session id is told to somebody else than the MCP endpoint";
+        Some((event, if leaks { Err(Breach::at(event, "", why)) } else { Ok(()) }))
+    });
+    Verdict::of(
+        judged.collect::<Vec<(usize, Kept)>>(),
+        "with a session open, the client asked nobody but the MCP endpoint",
+    )
+}
+
+fn new_session(view: &View<'_>) -> Verdict {
+    let all = view.endpoint_exchanges();
+    let lost =
+        all.iter().filter(|x| x.status() == Some(404) && x.session().is_some() && !x.is("DELETE") && !is_apart(x));
+    let judged = lost.filter_map(|x| {
+        let (answer, ..) = x.response?;
+        let dead = x.session();
+        let mut later = all.iter().filter(|y| begun(y) > answer && y.is("POST"));
+        // What was under way when the 404 came proves nothing.
+        let settled = |y: &Exchange<'_>| view.frame(begun(y)).at > view.frame(answer).at + SLACK;
+        let next = later.find(|y| y.asked.iter().any(|s| s.is("initialize")) || (y.session() == dead && settled(y)));
+        if let Some(y) = next {
+            let opens = y.asked.iter().any(|s| s.is("initialize"));
+            let kept = match (opens, y.session()) {
+                (true, None) => Ok(()),
+                (true, Some(_)) => {
+                    Err(Breach::at(begun(y), "header:Mcp-Session-Id", "`initialize` still names a session"))
+                }
+                (false, _) => {
+                    Err(Breach::at(begun(y), "header:Mcp-Session-Id", "the client goes on with a session that is gone"))
+                }
+            };
+            return Some((begun(y), kept));
+        }
+        let asked = x.is("POST") && x.asked.iter().any(|s| s.message.kind() == Kind::Request);
+        let (left, _) = view.departure().filter(|(left, _)| asked && *left > answer)?;
+        let why = format!("the session was gone, and the client left (event {left}) without opening another one");
+        Some((answer, Err(Breach::at(answer, "status", why))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no session was answered with 404, or nothing followed")
+}
+
+fn ended_by_delete(view: &View<'_>) -> Verdict {
+    let all = view.endpoint_exchanges();
+    let judged = issued(view).into_iter().filter_map(|one| {
+        let named = |x: &&&Exchange<'_>| x.session() == Some(one.id);
+        if let Some(x) = all.iter().filter(named).find(|x| x.is("DELETE")) {
+            return Some((begun(x), Ok(())));
+        }
+        let gone = all.iter().filter(named).any(|x| x.status() == Some(404));
+        let (left, well) = view.departure()?;
+        let left_open = well && !gone && left > one.exchange.event();
+        let why = format!("the client left (event {left}) and did not end this session");
+        left_open.then(|| (left, Err(Breach::at(one.exchange.event(), "header:Mcp-Session-Id", why))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no session was opened and ended, or left behind")
+}

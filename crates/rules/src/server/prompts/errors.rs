@@ -7,7 +7,7 @@ use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{PROMPTS, capability};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, View};
+use crate::view::{Call, Said, View};
 
 const ERRORS: Anchor = at("server/prompts", "error-handling");
 
@@ -51,7 +51,9 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/prompts", "implementation-considerations"),
             "A client SHOULD ask for prompts only where the server declared `prompts`.",
         )
-        .declared(),
+        .how("Takes a server that declares no `prompts`, and looks whether the client asks for any.")
+        .mend("Look for `prompts` in the server's capabilities first.")
+        .judge(only_where_declared),
     server("prompts.injection-prevented")
         .says(
             R2024_11_05,
@@ -124,4 +126,18 @@ fn validated(view: &View<'_>) -> Verdict {
         Some((response.event, Err(response.breach("/result", why))))
     });
     Verdict::of(judged, "no request lacked a required argument")
+}
+
+fn only_where_declared(view: &View<'_>) -> Verdict {
+    if view.server_capabilities().is_none() || view.declares_ever("prompts") {
+        return Verdict::NotSeen("the server declares `prompts`, or was not asked what it declares".to_owned());
+    }
+    let beginning =
+        |said: &Said<'_>| ["initialize", "server/discover", "ping"].into_iter().any(|method| said.is(method));
+    let requests = view.calls_by(wire::Party::Client).map(|call| call.request);
+    let judged = requests.filter(|said| view.current(*said) && !beginning(said));
+    Verdict::every(judged, "nothing was asked of a server without prompts", |said| {
+        let asks = said.message.method().is_some_and(|method| method.starts_with("prompts/"));
+        if asks { Err(said.breach("/method", "the server does not declare `prompts`")) } else { Ok(()) }
+    })
 }

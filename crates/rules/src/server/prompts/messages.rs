@@ -4,6 +4,7 @@ use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 
 use crate::content::{is_base64, is_media_type, uri_fault};
+use crate::coping::goes_on;
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::verdict::Verdict;
 use crate::view::{Said, View};
@@ -32,7 +33,9 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/prompts", "resource-links"),
             "The messages of a prompt MAY have links to resources: the client goes on with them.",
         )
-        .declared(),
+        .how("Takes a prompt whose messages hold a `resource_link`, and looks whether the client goes on.")
+        .mend("Show the link, or hand it on; at least pass over content of kinds you do not handle.")
+        .judge(links_taken),
     server("prompts.embedded-uri")
         .says(R2024_11_05, EMBEDDED, "A resource embedded in a prompt MUST have a valid URI.")
         .about(&["prompts"])
@@ -121,4 +124,14 @@ fn embedded_content(view: &View<'_>) -> Verdict {
         (said.event, kept)
     });
     Verdict::of(judged, "no prompt with an embedded resource was seen")
+}
+
+fn links_taken(view: &View<'_>) -> Verdict {
+    let is = |message: &Value| message.pointer("/content/type").is_some_and(|kind| kind == "resource_link");
+    let linking = view.asked("prompts/get").filter(|call| {
+        let messages = call.result().and_then(|result| result.get("messages")?.as_array());
+        view.current(call.request) && messages.is_some_and(|all| all.iter().any(is))
+    });
+    let events: Vec<_> = linking.filter_map(|call| call.response.map(|said| said.event)).collect();
+    goes_on(view, events, "links in a prompt", "no prompt held a link, or the client said nothing afterwards")
 }

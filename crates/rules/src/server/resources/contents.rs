@@ -6,6 +6,7 @@ use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 
 use crate::content::{is_base64, scheme, uri_fault};
+use crate::coping::goes_on;
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items};
 use crate::verdict::Verdict;
@@ -21,7 +22,9 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/resources", "reading-resources"),
             "A server MAY answer one read with several contents: the client goes on with them.",
         )
-        .declared(),
+        .how("Takes a resource that is read as several contents, and looks whether the client goes on.")
+        .mend("Read `contents` as a list, whatever its length.")
+        .judge(several_taken),
     server("resources.custom-schemes-valid")
         .says(
             R2025_06_18,
@@ -147,4 +150,19 @@ fn traversal(view: &View<'_>) -> Verdict {
         call.error().map(|_| (response.event, Ok(())))
     });
     Verdict::of(judged, "no `file://` URI with `..` was read and refused")
+}
+
+fn several_taken(view: &View<'_>) -> Verdict {
+    let several = |call: &Call<'_>| {
+        let contents = call.result().and_then(|result| result.get("contents")?.as_array());
+        contents.is_some_and(|contents| contents.len() > 1)
+    };
+    let reads = view.asked("resources/read").filter(|call| view.current(call.request) && several(call));
+    let events: Vec<_> = reads.filter_map(|call| call.response.map(|said| said.event)).collect();
+    goes_on(
+        view,
+        events,
+        "several contents",
+        "no resource was read as several contents, or the client said nothing afterwards",
+    )
 }

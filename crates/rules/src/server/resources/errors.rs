@@ -7,6 +7,7 @@ use wire::Era;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::content::scheme;
+use crate::coping::goes_on;
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items, walks};
@@ -27,7 +28,9 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(code),
     client("resources.old-not-found-code-taken")
         .says(R2026_07_28, ERRORS, "A client SHOULD take the code -32002 of earlier servers for a resource that does not exist.")
-        .declared(),
+        .how("Takes a server that refuses a read with -32002, and looks whether the client goes on.")
+        .mend("Treat -32002 on `resources/read` as you treat -32602: the resource does not exist.")
+        .judge(old_code_taken),
     server("resources.not-found-not-empty")
         .says(R2026_07_28, ERRORS, "A read of a resource that does not exist MUST NOT be answered with empty contents.")
         .needs("resources")
@@ -114,4 +117,16 @@ fn not_empty(view: &View<'_>) -> Verdict {
         Some((response.event, kept))
     });
     Verdict::of(judged, "no resource was read that surely does not exist")
+}
+
+fn old_code_taken(view: &View<'_>) -> Verdict {
+    let refused =
+        view.asked("resources/read").filter(|call| view.current(call.request) && call.error_code() == Some(-32002));
+    let events: Vec<_> = refused.filter_map(|call| call.response.map(|said| said.event)).collect();
+    goes_on(
+        view,
+        events,
+        "a read that was refused with -32002",
+        "no read was refused with -32002, or the client said nothing afterwards",
+    )
 }

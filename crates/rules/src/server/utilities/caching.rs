@@ -3,13 +3,14 @@
 use serde_json::Value;
 use wire::revision::R2026_07_28;
 
-use crate::rule::{Anchor, Rule, at, client, server};
+use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing::{ALL, List, OFFERS, Page, pages};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Said, View};
 
+pub(crate) mod clients;
+
 const TTL: Anchor = at("server/utilities/caching", "time-to-live-ttl-field");
-const FRESHNESS: Anchor = at("server/utilities/caching", "freshness-calculation");
 const PAGES: Anchor = at("server/utilities/caching", "interaction-with-pagination");
 const SECURITY: Anchor = at("server/utilities/caching", "security-considerations");
 
@@ -28,64 +29,13 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks for `ttlMs` and `cacheScope` in those results, interim ones aside.")
         .mend("Add `ttlMs` (0 if in doubt) and `cacheScope` (`private` if in doubt) to the result.")
         .judge(present),
-    client("caching.key-respected")
-        .says(
-            R2026_07_28,
-            at("server/utilities/caching", "cache-key"),
-            "A client MUST NOT use a cached result for a request of another method or with other parameters.",
-        )
-        .declared(),
-    client("caching.retries-not-cached")
-        .says(
-            R2026_07_28,
-            at("server/utilities/caching", "cache-key"),
-            "What came of a request with `inputResponses` or `requestState` MUST NOT be cached.",
-        )
-        .declared(),
-    client("caching.stale-refetched")
-        .says(
-            R2026_07_28,
-            TTL,
-            "A client SHOULD ask again where `ttlMs` has passed, is 0, negative or absent, the next time it needs the result.",
-        )
-        .declared(),
-    client("caching.fresh-kept")
-        .says(R2026_07_28, TTL, "A client SHOULD keep to a result until its `ttlMs` has passed, unless it has reason to doubt it.")
-        .declared(),
     server("caching.ttl-not-negative")
-        .says(
-            R2026_07_28,
-            TTL,
-            "`ttlMs` MUST be a number, 0 or more.",
-        )
+        .says(R2026_07_28, TTL, "`ttlMs` MUST be a number, 0 or more.")
         .how("Looks at every `ttlMs` in results that may be cached.")
         .mend("Send 0 for what is stale at once.")
         .judge(not_negative),
-    client("caching.not-polled")
-        .says(R2026_07_28, FRESHNESS, "A client SHOULD NOT ask again each time a `ttlMs` has passed, needed or not.")
-        .declared(),
-    client("caching.polls-jittered")
-        .says(R2026_07_28, FRESHNESS, "A client that polls MUST do so at uneven intervals, and less often where it fails.")
-        .declared(),
-    client("caching.not-shared")
-        .says(
-            R2026_07_28,
-            at("server/utilities/caching", "cache-scope-field"),
-            "A `private` result MUST NOT be used under another authorization than the one it was got with.",
-        )
-        .declared(),
-    client("caching.page-refetched-by-cursor")
-        .says(R2026_07_28, PAGES, "A client SHOULD get a page that is stale again by its own cursor.")
-        .declared(),
-    client("caching.invalid-cursor-starts-over")
-        .says(R2026_07_28, PAGES, "A client whose cursor is refused SHOULD forget all pages and begin with the first.")
-        .declared(),
     server("caching.scope-same-on-all-pages")
-        .says(
-            R2026_07_28,
-            PAGES,
-            "All pages of one list MUST have the same `cacheScope`.",
-        )
+        .says(R2026_07_28, PAGES, "All pages of one list MUST have the same `cacheScope`.")
         .about(OFFERS)
         .how("Compares the `cacheScope` of a page with that of the page whose cursor led to it.")
         .mend("Choose the scope per list: `private` if any page must be.")

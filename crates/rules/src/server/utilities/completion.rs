@@ -3,11 +3,13 @@
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_03_26};
 
+use crate::content::canonical;
+use crate::coping::goes_on;
 use crate::rule::{Anchor, Rule, at, client, safety, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, PROMPTS};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, View};
+use crate::view::{Call, Said, View};
 
 const ERRORS: Anchor = at("server/utilities/completion", "error-handling");
 const CONSIDERATIONS: Anchor = at("server/utilities/completion", "implementation-considerations");
@@ -77,14 +79,19 @@ pub(crate) const RULES: &[Rule] = &[
             CONSIDERATIONS,
             "A client SHOULD wait for a pause before it asks for completions of what is being typed.",
         )
-        .declared(),
+        .timed()
+        .how("Looks at requests for completions of one argument that follow one another: whether each has but one character more than the last, three times in a row within a second. It takes a client in which somebody types.")
+        .mend("Start a short timer at each keystroke, and ask when it runs out.")
+        .judge(debounced),
     client("completion.partial-results-taken")
         .says(
             R2024_11_05,
             CONSIDERATIONS,
             "A client SHOULD get along with completions that are missing, refused or not all there.",
         )
-        .declared(),
+        .how("Takes a server that refuses a completion, answers with no values, or says that there are more, and looks whether the client goes on.")
+        .mend("Show what came, and let the user go on typing where nothing did.")
+        .judge(partial_taken),
     server("completion.inputs-validated")
         .says(R2024_11_05, SECURITY, "A server MUST validate what it is asked to complete.")
         .about(&["completions"])
@@ -218,4 +225,55 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
         suggested.then(|| (response.event, Err(response.breach("/result/completion/values", why))))
     });
     Verdict::of(judged, "no completion request left open what it was about, or none was refused")
+}
+
+/// What is being completed, and what was typed of it so far.
+fn typed<'v>(call: &Call<'v>) -> Option<(String, &'v str)> {
+    let params = call.request.message.params()?;
+    let (reference, argument) = (params.get("ref")?, params.get("argument")?);
+    Some((format!("{}{}", canonical(reference), argument.get("name")?), argument.get("value")?.as_str()?))
+}
+
+/// How long (microseconds) three keystrokes may take that are typed in one go.
+const BURST: u64 = 1_000_000;
+
+fn debounced(view: &View<'_>) -> Verdict {
+    let calls: Vec<_> =
+        view.asked("completion/complete").filter_map(|call| Some((typed(&call)?, call.request))).collect();
+    let grows = |pair: &[((String, &str), Said<'_>)]| {
+        let ((one, before), (other, after)) = (&pair[0].0, &pair[1].0);
+        let longer = after.chars().count().checked_sub(before.chars().count())?;
+        (one == other && after.starts_with(before) && longer > 0).then_some(longer)
+    };
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    let steps: Vec<_> = calls.windows(2).map(grows).collect();
+    for (place, three) in steps.windows(3).enumerate() {
+        let (first, last) = (calls[place].1, calls[place + 3].1);
+        if three.iter().all(|step| *step == Some(1)) && last.done.saturating_sub(first.done) < BURST {
+            judged.push((
+                last.event,
+                Err(last.breach("/params/argument/value", "completions were asked for at every keystroke")),
+            ));
+        }
+    }
+    let skips = steps.iter().enumerate().filter(|(_, step)| step.is_some_and(|step| step > 1));
+    judged.extend(skips.map(|(place, _)| (calls[place + 1].1.event, Ok(()))));
+    Verdict::of(judged, "nobody was seen to type something to be completed")
+}
+
+fn partial_taken(view: &View<'_>) -> Verdict {
+    let partial = |call: &Call<'_>| {
+        let completion = call.result().and_then(|result| result.get("completion"));
+        let none = completion.is_some_and(|c| c.get("values").and_then(Value::as_array).is_none_or(Vec::is_empty));
+        let more = completion.is_some_and(|c| c.get("hasMore").is_some_and(|more| *more == true));
+        call.error().is_some() || none || more
+    };
+    let all = view.asked("completion/complete").filter(|call| view.current(call.request) && partial(call));
+    let events: Vec<_> = all.filter_map(|call| call.response.map(|said| said.event)).collect();
+    goes_on(
+        view,
+        events,
+        "completions that were not all there",
+        "no completions were missing, or the client said nothing afterwards",
+    )
 }

@@ -2,24 +2,19 @@
 
 use serde_json::Value;
 use wire::Era;
-use wire::revision::{R2024_11_05, R2026_07_28};
+use wire::revision::R2024_11_05;
 
-use crate::rule::{Anchor, Rule, at, client, safety, server};
+use crate::rule::{Anchor, Rule, at, safety, server};
 use crate::server::listing::{ALL, List, OFFERS, Page, pages};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, View};
+
+pub(crate) mod clients;
 
 const GUIDELINES: Anchor = at("server/utilities/pagination", "implementation-guidelines");
 
 /// The page's rules, in its own order.
 pub(crate) const RULES: &[Rule] = &[
-    client("pagination.page-size-not-assumed")
-        .says(
-            R2024_11_05,
-            at("server/utilities/pagination", "pagination-model"),
-            "A client MUST NOT take pages to have one size: a short or empty one with a cursor is not the last.",
-        )
-        .declared(),
     safety("pagination.comes-to-an-end")
         .asks(
             R2024_11_05,
@@ -43,26 +38,6 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks whether the connection still serves requests after one with a cursor that was never given out.")
         .mend("Treat a cursor as untrusted input: catch what decoding it raises, and answer with an error.")
         .judge(survived),
-    client("pagination.ends-without-cursor")
-        .says(R2024_11_05, GUIDELINES, "A client SHOULD take a page without `nextCursor` for the last.")
-        .declared(),
-    client("pagination.pages-followed")
-        .says(R2024_11_05, GUIDELINES, "A client SHOULD read every page of a list that has several, and one where it has one.")
-        .declared(),
-    client("pagination.cursors-opaque")
-        .says(R2024_11_05, GUIDELINES, "A client MUST send a cursor back as it came, whatever its form.")
-        .declared(),
-    client("pagination.cursors-not-persisted")
-        .says(R2024_11_05, GUIDELINES, "A client MUST NOT use a cursor of one session in another.")
-        .gone(R2026_07_28)
-        .declared(),
-    client("pagination.empty-cursor-followed")
-        .says(
-            R2026_07_28,
-            GUIDELINES,
-            "A client MUST NOT take an empty `nextCursor` for the end: whether there is one alone says that there is more.",
-        )
-        .declared(),
     server("pagination.invalid-cursor-refused")
         .says(
             R2024_11_05,

@@ -45,7 +45,7 @@ fn requests<'v>(view: &View<'v>) -> Vec<(usize, String, &'v Value)> {
         .filter(|s| s.is("sampling/createMessage"))
         .filter_map(|s| Some((s.event, "/params".to_owned(), s.message.params()?)))
         .collect();
-    for (said, result) in super::results(view) {
+    for (said, result) in super::super::meta::results(view) {
         for (key, request) in result.get("inputRequests").and_then(Value::as_object).into_iter().flatten() {
             let pointer = format!("/result/inputRequests/{}/params", crate::content::step(key));
             let sampling = request.get("method").is_some_and(|m| m == "sampling/createMessage");

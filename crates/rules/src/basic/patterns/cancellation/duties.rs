@@ -1,26 +1,42 @@
 //! The page on cancellation: what it demands of clients.
 
 use wire::revision::{R2024_11_05, R2026_07_28};
+use wire::{Party, Transport};
 
-use super::{new, old};
+use super::own::own_requests;
+use super::{CANCELLED, named, new, not_answered, old, stopped};
+use crate::coping::goes_on;
+use crate::giving_up::{Cancellations, Signs, cancelled};
 use crate::rule::{Rule, client};
+use crate::verdict::{Kept, Verdict};
+use crate::view::View;
+
+const STDIO: &[Transport] = &[Transport::Stdio];
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
     client("cancellation.initialize-not-cancelled")
         .says(R2024_11_05, old("behavior-requirements"), "A client MUST NOT cancel `initialize`.")
         .gone(R2026_07_28)
-        .declared(),
+        .how("Looks whether a `notifications/cancelled` names the request `initialize`. Takes a server that answers it only after half a second or more, or a client that cancels something else.")
+        .mend("Close the connection if the handshake takes too long.")
+        .judge(initialize_kept),
     client("cancellation.client-own-requests")
         .says(R2026_07_28, new("behavior-requirements"), "A client MUST NOT cancel what it has not asked for.")
-        .declared(),
+        .how("Looks for the request that a `notifications/cancelled` names, anywhere among the client's own.")
+        .mend("Send the id of the very request that you no longer want answered.")
+        .judge(own_requests),
     client("cancellation.client-notifies")
         .says(
             R2026_07_28,
             new("transport-specific-cancellation"),
             "Over stdio a client that gives a request up MUST say so by `notifications/cancelled`.",
         )
-        .declared(),
+        .on(STDIO)
+        .timed()
+        .how("Takes a server that leaves a request unanswered, and looks for its cancellation. That the client has given up is shown only by the same request made again.")
+        .mend("When you stop waiting for a request, send `notifications/cancelled` with its id.")
+        .judge(|view| cancelled(view, Signs::Repeats)),
     client("cancellation.client-work-stopped")
         .says(
             R2024_11_05,
@@ -28,11 +44,17 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD stop working on a request that was cancelled.",
         )
         .gone(R2026_07_28)
-        .declared(),
+        .timed()
+        .how("Takes a server that cancels a request of its own on which the client reports progress, and looks for more of it half a second later, until a quiet window closes.")
+        .mend("Pass the cancellation on to the work, and stop reporting progress.")
+        .judge(stopped),
     client("cancellation.client-not-answered")
         .says(R2024_11_05, old("behavior-requirements"), "A client SHOULD NOT answer a request that was cancelled.")
         .gone(R2026_07_28)
-        .declared(),
+        .timed()
+        .how("Takes a server that cancels a request of its own, such as one for input of a user, and looks for an answer half a second later, until a quiet window closes.")
+        .mend("Drop the answer to a request that was cancelled.")
+        .judge(not_answered),
     client("cancellation.client-late-answers-ignored")
         .says(
             R2024_11_05,
@@ -44,5 +66,51 @@ pub(crate) const RULES: &[Rule] = &[
             new("behavior-requirements"),
             "A client SHOULD ignore an answer to a request that it has cancelled.",
         )
-        .declared(),
+        .how("Takes a server that answers a request though it was cancelled, and looks whether the client goes on.")
+        .mend("Drop answers that nobody waits for.")
+        .judge(late_answers),
 ];
+
+/// How long (microseconds) an `initialize` must have been under way for anybody to think of cancelling it.
+const LONG: u64 = 500_000;
+
+fn initialize_kept(view: &View<'_>) -> Verdict {
+    let ids: Vec<_> = view
+        .asked("initialize")
+        .map(|call| (call.request.connection, call.request.message.value().get("id")))
+        .collect();
+    let reused = |connection: u32, id| {
+        let own = view.calls_by(Party::Client).map(|call| call.request);
+        own.filter(|said| said.connection == connection && said.message.value().get("id") == id).count() > 1
+    };
+    let notes = view.by(Party::Client).filter(|said| said.is(CANCELLED) && named(said).is_some());
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    for said in notes {
+        let (connection, id) = (said.connection, named(&said));
+        let it = ids.contains(&(connection, id));
+        match (it, it && reused(connection, id)) {
+            (true, false) => {
+                judged.push((said.event, Err(said.breach("/params/requestId", "this is the id of `initialize`"))));
+            }
+            (true, true) => {}
+            (false, _) => judged.push((said.event, Ok(()))),
+        }
+    }
+    let slow = view.asked("initialize").filter_map(|call| {
+        let answer = call.response?;
+        (answer.done > call.request.done.saturating_add(LONG)).then_some((answer.event, Ok(())))
+    });
+    judged.extend(slow.collect::<Vec<_>>());
+    Verdict::of(judged, "no `initialize` took long, and the client cancelled nothing")
+}
+
+fn late_answers(view: &View<'_>) -> Verdict {
+    let cancellations = Cancellations::of(view);
+    let late = view.calls_by(Party::Client).filter(|call| view.cancelled(call.request) && view.current(call.request));
+    let events = late.filter_map(|call| {
+        let said = cancellations.named(call.request)?;
+        call.response.map(|response| response.event).filter(|event| *event > said.event)
+    });
+    let events: Vec<_> = events.collect();
+    goes_on(view, events, "an answer that came too late", "no request that the client had cancelled was answered")
+}

@@ -1,10 +1,9 @@
 //! The page on cancellation: what a party that cancels owes. In the modern era a server cancels nothing but subscriptions.
 
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
-use wire::{Era, Party, Transport};
+use wire::{Era, Party, RequestId, Transport};
 
 use super::{CANCELLED, SPARE, id, named, new, old, theirs};
-use crate::content::same_json;
 use crate::coping::{Trial, copes};
 use crate::rule::{Rule, both, server};
 use crate::verdict::{Kept, Verdict};
@@ -56,15 +55,19 @@ pub(crate) const RULES: &[Rule] = &[
 /// A party's own request that a cancellation names, on the same connection; over HTTP a connection is what the recorder
 /// took for one.
 fn taken_back<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Said<'v>> {
-    let own = view.calls_by(view.subject()).map(|call| call.request);
-    let near =
-        |request: &Said<'_>| view.transport() == Transport::StreamableHttp || request.connection == said.connection;
-    let mut own = own.filter(near);
-    own.find(|request| id(request).zip(named(said)).is_some_and(|(a, b)| same_json(a, b)))
+    let named = RequestId::from_value(named(said)?)?;
+    let here = view.requests_under(&named, view.subject(), said.connection).next();
+    // Anywhere else it is looked for only where it is to be found.
+    let elsewhere = || {
+        let known = view.transport() == Transport::StreamableHttp && view.has_asked(&named, view.subject());
+        let mut own = view.calls_by(view.subject()).filter(|_| known).map(|call| call.request);
+        own.find(|request| request.message.id() == Some(&named))
+    };
+    here.or_else(elsewhere)
 }
 
-fn own_requests(view: &View<'_>) -> Verdict {
-    Verdict::every(theirs(view), "the server cancelled nothing", |said| {
+pub(super) fn own_requests(view: &View<'_>) -> Verdict {
+    Verdict::every(theirs(view), "nothing was cancelled", |said| {
         let breach = || said.breach("/params/requestId", "its sender has sent no request with this id");
         if taken_back(view, said).is_some() { Ok(()) } else { Err(breach()) }
     })

@@ -1,11 +1,17 @@
-//! What the Streamable HTTP transport demands of clients, in the newest revision and those before. Nothing judges clients
-//! yet. What only the earlier revisions demand stands in `legacy/transports/clients`.
+//! What the Streamable HTTP transport demands of clients that send and receive, in the newest revision and those before.
+//! What only the earlier revisions demand stands in `legacy/transports/clients`; headers have a file of their own.
 
-use wire::Transport;
+use wire::http::{self, combined, lists};
+use wire::message::{Packet, parse};
 use wire::revision::{R2025_03_26, R2025_06_18, R2026_07_28};
+use wire::trace::Content;
+use wire::{Kind, Party, Revision, Transport};
 
 use super::{LEGACY_SENDING, SENDING};
+use crate::coping::goes_on;
 use crate::rule::{Anchor, Rule, at, client};
+use crate::verdict::{Breach, Kept, Verdict};
+use crate::view::{Exchange, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 
@@ -19,12 +25,16 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_03_26, LEGACY_SENDING, "A client MUST post each of its messages to the MCP endpoint by itself.")
         .says(R2026_07_28, SENDING, "A client MUST post each of its messages to the MCP endpoint by itself.")
-        .declared(),
+        .how("Looks at the HTTP request that carries each message. Any server will do.")
+        .mend("Send each message as the body of a POST of its own.")
+        .judge(posts_each),
     client("http.accepts-json-and-streams")
         .on(HTTP)
         .says(R2025_03_26, LEGACY_SENDING, "A POST MUST name JSON and event streams in its `Accept` header.")
         .says(R2026_07_28, SENDING, "A POST MUST name JSON and event streams in its `Accept` header.")
-        .declared(),
+        .how("Reads the `Accept` header of every POST with a message; a wildcard names neither. Any server will do.")
+        .mend("Send `Accept: application/json, text/event-stream`.")
+        .judge(accepts_both),
     client("http.post-holds-message")
         .on(HTTP)
         .says(
@@ -34,12 +44,16 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .says(R2025_06_18, LEGACY_SENDING, "A POST MUST hold one message.")
         .says(R2026_07_28, SENDING, "A POST MUST hold one request or notification.")
-        .declared(),
+        .how("Reads the body of every POST to the MCP endpoint. Any server will do.")
+        .mend("Post one message at a time, serialized as JSON.")
+        .judge(holds_message),
     client("http.reads-json-and-streams")
         .on(HTTP)
         .says(R2025_03_26, LEGACY_SENDING, "A client MUST understand answers as JSON and as event streams.")
         .says(R2026_07_28, SENDING, "A client MUST understand answers as JSON and as event streams.")
-        .declared(),
+        .how("Takes a server that answers some requests as JSON and others as streams, and looks whether the client goes on after both.")
+        .mend("Look at the `Content-Type` of every answer, and read JSON as well as event streams.")
+        .judge(reads_both),
     client("jsonrpc.messages-before-response")
         .says(
             R2025_03_26,
@@ -51,7 +65,9 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/patterns/index", "request-and-response"),
             "A server MAY send notifications ahead of a response; its client takes them.",
         )
-        .declared(),
+        .how("Takes a server that sends notifications before it answers (over Streamable HTTP on the same stream), and looks whether the client goes on after the answer.")
+        .mend("Handle or drop what comes ahead of the answer, and keep waiting for it.")
+        .judge(takes_messages_first),
     client("http.fallback-reads-body")
         .on(HTTP)
         .says(
@@ -59,75 +75,125 @@ pub(crate) const RULES: &[Rule] = &[
             new("backward-compatibility"),
             "A client that is answered 400 SHOULD read the body before it falls back to `initialize`.",
         )
-        .declared(),
+        .how("Takes a server that refuses a request with 400 and one of the errors -32020, -32021 and -32022, and looks whether the client stays in the modern era.")
+        .mend("Parse the body of a 400: where it holds one of the modern errors, correct the request instead of falling back.")
+        .judge(fallback_reads_body),
 ];
 
-/// The rules on headers, in the page's own order.
-pub(crate) const HEADERS: &[Rule] = &[
-    client("http.version-header-sent")
-        .on(HTTP)
-        .says(
-            R2025_06_18,
-            at("basic/transports", "protocol-version-header"),
-            "After the handshake every request of a client MUST have the version header.",
-        )
-        .says(R2026_07_28, new("protocol-version-header"), "Every POST MUST have the version header.")
-        .declared(),
-    client("http.version-header-agrees")
-        .on(HTTP)
-        .says(
-            R2025_06_18,
-            at("basic/transports", "protocol-version-header"),
-            "The version header SHOULD name the version on which the handshake agreed.",
-        )
-        .says(R2026_07_28, new("protocol-version-header"), "The version header MUST name the same version as `_meta`.")
-        .declared(),
-    client("http.standard-headers-sent")
-        .on(HTTP)
-        .says(
-            R2026_07_28,
-            new("standard-request-headers"),
-            "A request MUST have its method in `Mcp-Method` and, where it names a tool, prompt or resource, that in `Mcp-Name`.",
-        )
-        .declared(),
-    client("http.params-mirrored")
-        .on(HTTP)
-        .says(
-            R2026_07_28,
-            new("custom-headers-from-tool-parameters"),
-            "A client MUST repeat the value of every annotated argument in its `Mcp-Param` header.",
-        )
-        .declared(),
-    client("http.absent-params-not-mirrored")
-        .on(HTTP)
-        .says(
-            R2026_07_28,
-            new("server-behavior-for-custom-headers"),
-            "A client MUST leave the header out where the argument is null or absent.",
-        )
-        .declared(),
-    client("http.values-encoded")
-        .on(HTTP)
-        .says(
-            R2026_07_28,
-            new("value-encoding"),
-            "A client MUST write a value that is unsafe in a header as Base64 between `=?base64?` and `?=`, in just that case.",
-        )
-        .declared(),
-    client("http.lookalikes-encoded")
-        .on(HTTP)
-        .says(R2026_07_28, new("value-encoding"), "A client MUST encode a value that looks encoded as it stands.")
-        .declared(),
-    client("http.mismatch-relisted")
-        .on(HTTP)
-        .says(
-            R2026_07_28,
-            new("client-behavior"),
-            "A client whose call is refused for its `Mcp-Param` headers SHOULD list the tools again and repeat the call.",
-        )
-        .declared(),
-    client("http.reads-header-names-any-case")
-        .on(HTTP)
-        .says(R2026_07_28, new("case-sensitivity"), "A client MUST compare header names without regard to case.")
-        .declared(),
-];
+/// The client's exchanges with the MCP server that carry a message.
+fn carrying<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = &'a Exchange<'v>> {
+    view.exchanges().iter().filter(|x| x.partner == Some(Party::Server) && !x.asked.is_empty())
+}
+
+fn begun(x: &Exchange<'_>) -> usize {
+    x.request.map_or(0, |(event, ..)| event)
+}
+
+fn posts_each(view: &View<'_>) -> Verdict {
+    let judged = carrying(view).map(|x| {
+        let method = x.method().unwrap_or_default();
+        let why = || format!("a message was sent with {}", method.escape_debug());
+        (begun(x), if x.is("POST") { Ok(()) } else { Err(Breach::at(begun(x), "", why())) })
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client sent no message")
+}
+
+fn accepts_both(view: &View<'_>) -> Verdict {
+    let judged = carrying(view).filter(|x| x.is("POST")).map(|x| {
+        let accept = x.request.and_then(|(.., headers)| combined(headers, http::ACCEPT)).unwrap_or_default();
+        let missing = [http::JSON, http::EVENT_STREAM].into_iter().find(|kind| !lists(&accept, kind));
+        let breach = |kind| Err(Breach::at(begun(x), "header:Accept", format!("`Accept` does not name {kind}")));
+        (begun(x), missing.map_or(Ok(()), breach))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client posted no message")
+}
+
+fn holds_message(view: &View<'_>) -> Verdict {
+    let posts = view.endpoint_exchanges().into_iter().filter(|x| x.is("POST"));
+    let judged = posts.filter_map(|x| {
+        let (event, bytes) = x.sent?;
+        let whole = matches!(view.frame(event).content, Content::Body { complete: true, .. });
+        // Another era's client speaks by its own rules on the same endpoint.
+        let foreign = x.asked.first().is_some_and(|said| !view.current(*said) && view.spoken(*said).is_some());
+        let wrong = || wrong_with(bytes, view.revision());
+        (whole && !foreign).then(|| (event, wrong().map_or(Ok(()), |why| Err(Breach::at(event, "", why)))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client posted nothing whole")
+}
+
+/// What keeps the body of a POST from being what `revision` wants.
+fn wrong_with(body: &[u8], revision: Revision) -> Option<String> {
+    match parse(body) {
+        Err(malformed) => Some(format!("the body is no message: {}", malformed.fault)),
+        Ok(Packet::Message(message)) => {
+            let response = revision == R2026_07_28 && message.kind().is_response();
+            response.then(|| "the body is a response".to_owned())
+        }
+        Ok(Packet::Batch(_)) if revision.at_least(R2025_06_18) => Some("the body is a batch".to_owned()),
+        Ok(Packet::Batch(parts)) => {
+            let answers = parts.iter().flatten().filter(|m| m.kind().is_response()).count();
+            if let Some(Err(malformed)) = parts.iter().find(|part| part.is_err()) {
+                return Some(format!("a part of the batch is no message: {}", malformed.fault));
+            }
+            let mixed = answers != 0 && answers != parts.len();
+            mixed.then(|| "the batch has responses and something else".to_owned())
+        }
+    }
+}
+
+fn reads_both(view: &View<'_>) -> Verdict {
+    let answers = |stream: bool| {
+        let all = view.endpoint_exchanges().into_iter();
+        let of = all.filter(move |x| x.is("POST") && x.succeeded() && x.is_stream() == stream);
+        let last = of.filter_map(|x| x.responses().last().map(|said| said.event));
+        last.collect::<Vec<_>>()
+    };
+    let unseen = "the client was not answered in both ways, or said nothing afterwards";
+    let by = |stream: bool, what: &str| goes_on(view, answers(stream), what, unseen);
+    match (by(false, "an answer as JSON"), by(true, "an answer as a stream")) {
+        (Verdict::Holds(mut json), Verdict::Holds(streams)) => {
+            json.extend(streams);
+            Verdict::Holds(json)
+        }
+        (Verdict::Broken(breach), _) | (_, Verdict::Broken(breach)) => Verdict::Broken(breach),
+        _ => Verdict::NotSeen(unseen.to_owned()),
+    }
+}
+
+fn takes_messages_first(view: &View<'_>) -> Verdict {
+    let ahead: Vec<_> = view.by(Party::Server).filter(|said| !said.message.kind().is_response()).collect();
+    let first = |request: crate::view::Said<'_>, response: crate::view::Said<'_>| {
+        let from = ahead.partition_point(|said| said.event < request.event);
+        let mut between = ahead[from..].iter().take_while(|said| said.event < response.event);
+        between.any(|said| said.connection == response.connection && said.exchange == response.exchange)
+    };
+    let calls = view.calls_by(Party::Client).filter(|call| view.current(call.request));
+    let answers = calls.filter_map(|call| call.response.filter(|response| first(call.request, *response)));
+    let events: Vec<_> = answers.map(|said| said.event).collect();
+    goes_on(view, events, "messages that came ahead of an answer", "nothing came ahead of an answer to the client")
+}
+
+/// The codes by which a server shows that it knows the modern era.
+const MODERN: [i64; 3] = [-32020, -32021, -32022];
+
+fn fallback_reads_body(view: &View<'_>) -> Verdict {
+    let refused = view.endpoint_exchanges().into_iter().filter(|x| {
+        x.status() == Some(400)
+            && x.error_code().is_some_and(|code| MODERN.contains(&code))
+            && !x.asked.iter().any(|s| s.is("initialize"))
+    });
+    let judged = refused.filter_map(|x| {
+        let answer = x.responses().next()?.event;
+        let mut next =
+            view.by(Party::Client).filter(|said| said.event > answer && said.message.kind() == Kind::Request);
+        let next = next.next()?;
+        let code = x.error_code().unwrap_or_default();
+        let breach =
+            || next.breach("/method", format!("`initialize` after a refusal with {code}, which a modern server gives"));
+        Some((next.event, if next.is("initialize") { Err(breach()) } else { Ok(()) }))
+    });
+    Verdict::of(
+        judged.collect::<Vec<(usize, Kept)>>(),
+        "no request was refused with 400 and a modern error, and followed by another",
+    )
+}

@@ -203,7 +203,7 @@ fn read<'a, 'v>(schemas: &Schemas<'v>, exchange: &'a Exchange<'v>) -> Option<Pos
 }
 
 /// What the core protocol mirrors into `Mcp-Name`.
-fn names(request: Said<'_>) -> Option<&Value> {
+pub(crate) fn names(request: Said<'_>) -> Option<&Value> {
     let member = match request.message.method()? {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
@@ -223,10 +223,10 @@ fn unnamed(request: Said<'_>) -> bool {
 type Listed<'v> = (usize, usize, Option<&'v Value>);
 
 /// The input schemas of each tool, in the order of the requests.
-struct Schemas<'v>(BTreeMap<String, Vec<Listed<'v>>>);
+pub(crate) struct Schemas<'v>(BTreeMap<String, Vec<Listed<'v>>>);
 
 impl<'v> Schemas<'v> {
-    fn of(view: &View<'v>) -> Self {
+    pub(crate) fn of(view: &View<'v>) -> Self {
         let mut schemas: BTreeMap<String, Vec<_>> = BTreeMap::new();
         for call in view.calls_by(Party::Client).filter(|c| c.request.is("tools/list")) {
             let (Some(response), Some(tools)) = (call.response, call.result().and_then(|r| r.get("tools")?.as_array()))
@@ -243,7 +243,7 @@ impl<'v> Schemas<'v> {
     }
 
     /// The input schema of the tool that a request calls, as last listed before.
-    fn at(&self, request: Said<'v>) -> Option<&'v Value> {
+    pub(crate) fn at(&self, request: Said<'v>) -> Option<&'v Value> {
         let name = names(request).filter(|_| request.is("tools/call"))?;
         let listed = self.0.get(&canonical(name))?;
         let asked = listed.partition_point(|(asked, ..)| *asked < request.event);
@@ -258,7 +258,7 @@ fn substance<'v>(p: &Posted<'_, 'v>) -> (Option<&'v str>, Option<String>) {
     (p.request.message.method(), params.as_ref().map(canonical))
 }
 
-fn name_of(fault: &HeaderFault) -> &str {
+pub(crate) fn name_of(fault: &HeaderFault) -> &str {
     match fault {
         HeaderFault::Missing { header }
         | HeaderFault::Ambiguous { header }
@@ -275,7 +275,7 @@ fn differs(fault: &HeaderFault, name: &str) -> bool {
     matches!(fault, HeaderFault::Differs { header, .. } if header == name)
 }
 
-fn is_param(name: &str) -> bool {
+pub(crate) fn is_param(name: &str) -> bool {
     name.to_ascii_lowercase().starts_with("mcp-param-")
 }
 

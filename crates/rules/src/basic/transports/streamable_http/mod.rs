@@ -9,6 +9,7 @@ use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Located, Verdict};
 use crate::view::{Exchange, View};
 
+pub(crate) mod client_headers;
 pub(crate) mod clients;
 pub(crate) mod compatibility;
 mod exposure;

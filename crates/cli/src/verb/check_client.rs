@@ -1,0 +1,117 @@
+//! `proof check-client`, and the hidden verb that is the stdio server of a client under test.
+
+mod observed;
+
+use std::fmt::Write as _;
+
+use net::server::stdio::bridge;
+use workbench::check::{Checked, Keep};
+use workbench::check_client::{ClientError, all, check_client};
+
+use crate::args::check_client::{BridgeArgs, CheckClientArgs};
+use crate::exit::{self, Exit, tell};
+use crate::format::text::{count, wrap};
+use crate::progress::Ticker;
+use crate::signals::interrupted;
+use crate::verb::conclude::{Page, conclude, prepared};
+use crate::verb::output;
+use crate::verb::traces::Traces;
+
+/// Judges a client.
+pub(crate) fn run(args: &CheckClientArgs) -> Exit {
+    if args.list {
+        return list();
+    }
+    exit::conceal(args.secrets());
+    let outcome = prepared(&args.output).and_then(|baselines| {
+        let traces = args.output.save_trace.clone().map(Traces::into);
+        let checked = judged(args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
+        traces.map_or(Ok(()), |traces| traces.outcome())?;
+        let page = if args.stdio_wrap { Page::Stderr } else { Page::Stdout };
+        conclude(&args.output, baselines, &checked, page)
+    });
+    match outcome {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn judged(args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
+    net::orphans::adopt();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+        tell(format_args!("error: the runtime did not start: {error}"));
+        Exit::Bug
+    })?;
+    let checked = runtime.block_on(async {
+        match args.listen {
+            Some(address) => observed::listen(args, address, keep).await,
+            None if args.stdio_wrap => observed::between(args, keep).await,
+            None => scripted(args, keep).await,
+        }
+    });
+    // Whatever is still running is ours to end, on every way out.
+    net::process::kill_all();
+    runtime.shutdown_background();
+    checked
+}
+
+async fn scripted(args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
+    let program = std::env::current_exe().map_err(|error| {
+        tell(format_args!("error: this program does not find itself: {error}"));
+        Exit::Bug
+    })?;
+    let bridge = vec![program.to_string_lossy().into_owned(), "stdio-bridge".to_owned()];
+    let options = args.meaning(bridge, keep)?;
+    let ticker = Ticker::start("starting the client");
+    let checked = tokio::select! {
+        checked = check_client(options, ticker.watch()) => checked.map_err(|error| refused(&error)),
+        signal = interrupted() => {
+            tell("interrupted");
+            Err(Exit::Interrupted(signal))
+        }
+    };
+    ticker.stop();
+    checked
+}
+
+fn refused(error: &ClientError) -> Exit {
+    exit::tell_redacted(&format!("error: {error}"));
+    match error {
+        ClientError::NoSuchRevision(_) => Exit::Usage,
+        ClientError::NotStarted(_) | ClientError::Silent(..) => Exit::NoAnswer,
+    }
+}
+
+/// Is the server that a client under test started: carries everything to and from whoever judges.
+pub(crate) fn bridge(args: &BridgeArgs) -> Exit {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tell(format_args!("error: the runtime did not start: {error}"));
+            return Exit::Bug;
+        }
+    };
+    let crossed = runtime.block_on(async { bridge::cross(&args.path, interrupted()).await });
+    // A read of stdin that never ends is not waited for.
+    runtime.shutdown_background();
+    match crossed {
+        Ok(code) => Exit::As(code),
+        // Whoever judged has gone, and needs no server any more.
+        Err(_) => Exit::Finding,
+    }
+}
+
+/// Prints every scenario: its name and what it asks of a client.
+fn list() -> Exit {
+    let mut out = String::new();
+    let mut number = 0;
+    for scenario in all() {
+        let _ = writeln!(out, "{}  ({})", scenario.name, scenario.place());
+        wrap(&mut out, 6, scenario.asks);
+        number += 1;
+    }
+    let _ = writeln!(out, "\n{}. docs/check-client.md tells how a client takes part.", count(number, "scenario"));
+    match output::print(&out) {
+        Ok(()) => Exit::Clean,
+        Err(exit) => exit,
+    }
+}

@@ -1,0 +1,252 @@
+//! A stdio server in two processes: the one that a client starts does nothing but carry its standard streams, its signals
+//! and its end to and from the other, which answers. They meet at a socket in a directory that nobody else may enter.
+
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
+use wire::Party;
+use wire::trace::{Closed, Content, mark};
+
+use crate::server::tapped::Pen;
+use crate::tap::Tap;
+
+/// What stands before each piece that crosses.
+mod kind {
+    /// Bytes of stdin or stdout.
+    pub(super) const BYTES: u8 = b'B';
+    /// The end of stdin.
+    pub(super) const END: u8 = b'E';
+    /// A signal came; its number follows.
+    pub(super) const SIGNAL: u8 = b'S';
+    /// The process is to end with the code that follows.
+    pub(super) const EXIT: u8 = b'X';
+}
+
+/// The longest piece.
+const PIECE: usize = 64 << 10;
+/// How long the far process may take to end once it was told to.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// A place where processes that a client starts find the one that answers.
+#[derive(Debug)]
+pub struct Bridge {
+    listener: UnixListener,
+    directory: PathBuf,
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+impl Bridge {
+    /// A new place.
+    pub fn new() -> io::Result<Self> {
+        let mut name = [0; 16];
+        getrandom::fill(&mut name).map_err(io::Error::other)?;
+        let directory = std::env::temp_dir().join(format!("proof-{:024x}", u128::from_be_bytes(name) >> 32));
+        std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
+        let listener = UnixListener::bind(directory.join("s")).inspect_err(|_| {
+            let _ = std::fs::remove_dir_all(&directory);
+        })?;
+        Ok(Self { listener, directory })
+    }
+
+    /// Where [`cross`] finds it.
+    pub fn path(&self) -> PathBuf {
+        self.directory.join("s")
+    }
+
+    /// The next process that a client started.
+    pub async fn accept(&self) -> io::Result<Far> {
+        let (stream, _) = self.listener.accept().await?;
+        Ok(Far(stream))
+    }
+}
+
+/// A process that a client started.
+#[derive(Debug)]
+pub struct Far(UnixStream);
+
+/// What a process that a client started looks like from the inside.
+#[derive(Debug)]
+pub struct Inside {
+    /// Its stdin.
+    pub stdin: DuplexStream,
+    /// Its stdout.
+    pub stdout: DuplexStream,
+}
+
+impl Far {
+    /// Lets `serve` be that process: it is given the streams, the pen, and what tells it that a signal asks it to end, and
+    /// gives the exit code. Everything that happens to the process is written down.
+    pub async fn answer<F: Future<Output = u8>>(self, tap: &Tap, serve: impl FnOnce(Inside, Pen, Stop) -> F) {
+        let pen = Pen::next(tap);
+        pen.tell(Party::Client, Content::Opened);
+        let (read, mut write) = self.0.into_split();
+        let (stdin, fed) = tokio::io::duplex(PIECE);
+        let (stdout, mut said) = tokio::io::duplex(PIECE);
+        let stop = Stop::default();
+        let gone = Notify::new();
+        let serving = serve(Inside { stdin, stdout }, pen.clone(), stop.clone());
+        let listening = listen(read, fed, &pen, &stop, &gone);
+        tokio::pin!(listening);
+        let code = {
+            let served = async {
+                // Everything that was said goes out before the end is told.
+                tokio::join!(serving, carry(&mut said, &mut write)).0
+            };
+            tokio::select! {
+                code = served => Some(code),
+                () = gone.notified() => None,
+                () = async { (&mut listening).await; std::future::pending().await } => None,
+            }
+        };
+        pen.closed(Party::Server, Closed::End);
+        match code {
+            Some(code) => {
+                let _ = write.write_all(&[kind::EXIT, 0, 0, 0, 1, code]).await;
+                pen.tell(Party::Server, Content::Exit { code: Some(code.into()), signal: None });
+                let _ = timeout(FAREWELL, listening).await;
+            }
+            None => pen.tell(Party::Server, Content::Exit { code: None, signal: Some(KILLED) }),
+        }
+    }
+}
+
+/// What a process ends with that is gone without a word.
+const KILLED: i32 = 9;
+
+/// Tells a process that a signal asks it to end. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(std::sync::Arc<Notify>);
+
+impl Stop {
+    /// Waits for the signal.
+    pub async fn asked(&self) {
+        self.0.notified().await;
+    }
+}
+
+/// Takes in what the far process tells, until it is gone.
+async fn listen(mut read: OwnedReadHalf, fed: DuplexStream, pen: &Pen, stop: &Stop, gone: &Notify) {
+    let mut fed = Some(fed);
+    while let Ok((kind, bytes)) = piece(&mut read).await {
+        match kind {
+            kind::BYTES => {
+                if let Some(open) = &mut fed
+                    && open.write_all(&bytes).await.is_err()
+                {
+                    fed = None;
+                }
+            }
+            kind::END => fed = None,
+            kind::SIGNAL => {
+                let name = match bytes.first() {
+                    Some(2) => "INT",
+                    _ => "TERM",
+                };
+                pen.mark(mark::SIGNAL, name);
+                stop.0.notify_one();
+            }
+            _ => break,
+        }
+    }
+    if fed.is_some() {
+        // Its stdin was open, and it had been told nothing.
+        pen.mark(mark::SIGNAL, "KILL");
+    }
+    gone.notify_one();
+}
+
+/// Be the process that a client starts: carries everything to and from the place at `path`. The code to exit with.
+pub async fn cross(path: &Path, signals: impl Future<Output = u8>) -> io::Result<u8> {
+    let (mut read, mut write) = UnixStream::connect(path).await?.into_split();
+    let (send, mut outbox) = mpsc::channel(4);
+    tokio::spawn(feed(send.clone()));
+    let writing = async {
+        while let Some((kind, bytes)) = outbox.recv().await {
+            write_piece(&mut write, kind, &bytes).await?;
+        }
+        Ok::<_, io::Error>(())
+    };
+    let signalled = async {
+        let signal = signals.await;
+        let _ = send.send((kind::SIGNAL, vec![signal])).await;
+        // Whoever answers tells how it ends; told nothing, we end as the signal has it.
+        tokio::time::sleep(FAREWELL).await;
+        128 + signal
+    };
+    tokio::select! {
+        code = listen_to(&mut read) => code,
+        code = signalled => Ok(code),
+        Err(error) = writing => Err(error),
+    }
+}
+
+/// Prints what the other side says, until it tells the code to end with.
+async fn listen_to(read: &mut OwnedReadHalf) -> io::Result<u8> {
+    let mut stdout = tokio::io::stdout();
+    loop {
+        match piece(read).await? {
+            (kind::BYTES, bytes) => {
+                // Nobody may read us any more: what is said to us may still matter.
+                let _ = stdout.write_all(&bytes).await;
+                let _ = stdout.flush().await;
+            }
+            (kind::EXIT, code) => return Ok(code.first().copied().unwrap_or_default()),
+            _ => {}
+        }
+    }
+}
+
+/// Hands over what stands on stdin, and its end.
+async fn feed(send: mpsc::Sender<(u8, Vec<u8>)>) {
+    let mut stdin = tokio::io::stdin();
+    let mut chunk = vec![0; PIECE];
+    while let Ok(count @ 1..) = stdin.read(&mut chunk).await {
+        if send.send((kind::BYTES, chunk[..count].to_vec())).await.is_err() {
+            return;
+        }
+    }
+    let _ = send.send((kind::END, Vec::new())).await;
+}
+
+async fn carry(from: &mut DuplexStream, to: &mut OwnedWriteHalf) -> io::Result<()> {
+    let mut chunk = vec![0; PIECE];
+    loop {
+        let count = from.read(&mut chunk).await?;
+        if count == 0 {
+            return Ok(());
+        }
+        write_piece(to, kind::BYTES, &chunk[..count]).await?;
+    }
+}
+
+async fn write_piece(to: &mut (impl AsyncWrite + Unpin), kind: u8, bytes: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes();
+    let head = [kind, length[0], length[1], length[2], length[3]];
+    to.write_all(&head).await?;
+    to.write_all(bytes).await
+}
+
+async fn piece(from: &mut (impl AsyncRead + Unpin)) -> io::Result<(u8, Vec<u8>)> {
+    let mut head = [0; 5];
+    from.read_exact(&mut head).await?;
+    let [kind, length @ ..] = head;
+    let length = u32::from_be_bytes(length) as usize;
+    if length > PIECE {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut bytes = vec![0; length];
+    from.read_exact(&mut bytes).await?;
+    Ok((kind, bytes))
+}

@@ -1,0 +1,89 @@
+//! A stdio server with a witness: the real one is a child of this process, whose own standard streams the client holds.
+//! Bytes pass as they are; every line is written down.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+use wire::Party;
+use wire::framing::Piece;
+use wire::framing::lines::Lines;
+use wire::trace::{Closed, Content, mark};
+
+use super::Limits;
+use crate::process::{self, Command, Signal};
+use crate::server::tapped::{Heard, Pen, Said};
+use crate::tap::Tap;
+
+/// How long what the child wrote last may take to pass.
+const DRAIN: Duration = Duration::from_millis(500);
+/// How long a child may take to end that was asked to by a signal.
+const GRACE: Duration = Duration::from_secs(2);
+/// The longest line of stderr that is written down as one.
+const STDERR_LINE: usize = 16 << 10;
+
+/// Runs `command` between this process's standard streams until it ends; gives its exit code. A signal is passed on.
+pub async fn wrap(command: &Command, tap: &Tap, signal: impl Future<Output = u8>) -> io::Result<u8> {
+    let (mut child, group) = process::spawn(command)?;
+    let pen = Pen::next(tap);
+    pen.tell(Party::Client, Content::Opened);
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (Some(mut stdin), Some(mut stdout), Some(stderr)) = (stdin, stdout, stderr) else {
+        return Err(io::Error::other("the child has no pipes"));
+    };
+    let limit = Limits::default().line;
+    let hearing = {
+        let mut heard = Heard::new(tokio::io::stdin(), &pen, limit);
+        tokio::spawn(async move {
+            let _ = tokio::io::copy(&mut heard, &mut stdin).await;
+            let _ = stdin.shutdown().await;
+        })
+    };
+    let saying = {
+        let mut said = Said::new(tokio::io::stdout(), &pen, limit);
+        tokio::spawn(async move {
+            let _ = tokio::io::copy(&mut stdout, &mut said).await;
+            let _ = said.flush().await;
+        })
+    };
+    let grumbling = tokio::spawn(grumble(stderr, pen.clone()));
+    tokio::pin!(signal);
+    let status = tokio::select! {
+        status = child.wait() => status?,
+        number = &mut signal => {
+            let signal = if number == 2 { Signal::Int } else { Signal::Term };
+            pen.mark(mark::SIGNAL, signal.as_str());
+            group.signal(signal);
+            if let Ok(status) = timeout(GRACE, child.wait()).await {
+                status?
+            } else {
+                group.signal(Signal::Kill);
+                child.wait().await?
+            }
+        }
+    };
+    hearing.abort();
+    let _ = timeout(DRAIN, async { tokio::join!(saying, grumbling) }).await;
+    pen.closed(Party::Server, Closed::End);
+    pen.tell(Party::Server, Content::Exit { code: status.code(), signal: status.signal() });
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Passes stderr on and writes its lines down.
+async fn grumble(mut from: impl AsyncRead + Unpin, pen: Pen) {
+    let mut lines = Lines::new(STDERR_LINE);
+    let mut stderr = tokio::io::stderr();
+    let mut chunk = vec![0; 16 << 10];
+    while let Ok(count @ 1..) = from.read(&mut chunk).await {
+        let _ = stderr.write_all(&chunk[..count]).await;
+        lines.push(&chunk[..count]);
+        while let Some(Piece::Whole(line) | Piece::TooLong(line) | Piece::Rest(line)) = lines.next_line() {
+            pen.tell(Party::Server, Content::Stderr(line.to_vec()));
+        }
+    }
+    if let Some(Piece::Rest(line)) = lines.finish() {
+        pen.tell(Party::Server, Content::Stderr(line.to_vec()));
+    }
+}

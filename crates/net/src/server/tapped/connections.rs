@@ -1,0 +1,219 @@
+//! Which connection of a trace an HTTP request belongs to. Sockets say little: a client opens several and drops them at
+//! will. A session is a connection, and so is everything that one client sends outside sessions.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hyper::HeaderMap;
+use hyper::http::request::Parts;
+use wire::http::SESSION_ID;
+use wire::message::{Packet, parse};
+use wire::trace::{Closed, Content};
+use wire::{Kind, Party, RequestId};
+
+use super::Pen;
+use crate::tap::{Tap, Written};
+
+/// How many ids of one client are remembered.
+const IDS: usize = 1 << 14;
+
+/// The taps of one listener, for each transport one.
+#[derive(Debug)]
+pub struct Taps {
+    http: Tap,
+    sse: Tap,
+    websocket: Tap,
+    /// Whether clients may come one after the other.
+    several: bool,
+    /// Who answers.
+    far: Party,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By session id, or by what an HTTP+SSE endpoint names.
+    sessions: HashMap<String, Pen>,
+    /// What comes outside sessions.
+    bare: Option<Bare>,
+    /// Every connection that is not closed.
+    open: Vec<Pen>,
+    sockets: usize,
+    /// How often the last socket was closed.
+    departures: u64,
+}
+
+/// Everything that one client sends outside sessions.
+#[derive(Debug)]
+struct Bare {
+    pen: Pen,
+    ids: HashSet<RequestId>,
+    departures: u64,
+}
+
+/// What a path leads to, as far as the trace is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// Streamable HTTP, and whatever else is asked of the same origin.
+    Http,
+    /// The event stream of HTTP+SSE.
+    Stream,
+    /// Where an HTTP+SSE client posts.
+    Messages,
+    /// WebSocket.
+    Socket,
+}
+
+/// A socket that is open.
+#[derive(Debug)]
+pub(crate) struct Socket<'t>(&'t Taps);
+
+impl Drop for Socket<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.sockets -= 1;
+        if state.sockets == 0 {
+            state.departures += 1;
+        }
+    }
+}
+
+impl Taps {
+    /// Everything goes into one trace, which is of one client.
+    pub fn one(tap: &Tap) -> Self {
+        Self::new([tap, tap, tap].map(Clone::clone), false)
+    }
+
+    /// Everything goes into one trace, as what is asked of an origin that is not the server's.
+    pub fn elsewhere(tap: &Tap) -> Self {
+        Self { far: Party::Other, ..Self::one(tap) }
+    }
+
+    /// A trace each for Streamable HTTP, HTTP+SSE and WebSocket, of clients that may come one after the other.
+    pub fn apart(http: &Tap, sse: &Tap, websocket: &Tap) -> Self {
+        Self::new([http, sse, websocket].map(Clone::clone), true)
+    }
+
+    fn new([http, sse, websocket]: [Tap; 3], several: bool) -> Self {
+        Self { http, sse, websocket, several, far: Party::Server, state: Mutex::default() }
+    }
+
+    pub(crate) fn socket(&self) -> Socket<'_> {
+        self.state().sockets += 1;
+        Socket(self)
+    }
+
+    /// The time that a request which comes now is written down with.
+    pub(crate) fn now(&self, seat: Seat) -> u64 {
+        match seat {
+            Seat::Http => self.http.now(),
+            Seat::Stream | Seat::Messages => self.sse.now(),
+            Seat::Socket => self.websocket.now(),
+        }
+    }
+
+    /// Says of every connection that its client is gone. To be called once no socket can be open any more.
+    pub fn finish(&self) {
+        let mut state = self.state();
+        for pen in std::mem::take(&mut state.open) {
+            pen.closed(Party::Client, Closed::End);
+        }
+    }
+
+    /// Whether every socket that was opened is closed again.
+    pub fn is_deserted(&self) -> bool {
+        self.state().sockets == 0
+    }
+
+    /// The pen for a request that came at `at`.
+    pub(crate) fn pen(&self, seat: Seat, head: &Parts, body: Option<&[u8]>, at: u64) -> Pen {
+        let mut state = self.state();
+        let named = match seat {
+            Seat::Http => session(&head.headers).map(str::to_owned),
+            Seat::Messages => head.uri.query().map(str::to_owned),
+            Seat::Stream | Seat::Socket => None,
+        };
+        if let Some(pen) = named.and_then(|name| state.sessions.get(&name).cloned()) {
+            return pen;
+        }
+        match seat {
+            Seat::Stream => state.open(&self.sse, self.far, at),
+            // It is open once the handshake is over.
+            Seat::Socket => Pen::next(&self.websocket),
+            Seat::Http if opens(body) => state.open(&self.http, self.far, at),
+            Seat::Http => state.bare(&self.http, self, body, at),
+            Seat::Messages => state.bare(&self.sse, self, body, at),
+        }
+    }
+
+    /// Takes note of the name that a response gives to a connection.
+    pub(crate) fn named(&self, pen: &Pen, name: &str) {
+        self.state().sessions.entry(name.to_owned()).or_insert_with(|| pen.clone());
+    }
+
+    /// A session was ended by its client.
+    pub(crate) fn ended(&self, pen: &Pen) {
+        let mut state = self.state();
+        let before = state.open.len();
+        state.open.retain(|open| open.connection != pen.connection);
+        if state.open.len() < before {
+            pen.closed(Party::Client, Closed::End);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// A connection that began when its first request came.
+    fn open(&mut self, tap: &Tap, far: Party, at: u64) -> Pen {
+        let pen = Pen::next(tap).of(far);
+        pen.write_since(at, Party::Client, 0, Content::Opened, Written::NONE);
+        self.open.push(pen.clone());
+        pen
+    }
+
+    /// The connection of what comes outside sessions. A client that went and counts its ids anew is another one, where
+    /// several may come.
+    fn bare(&mut self, tap: &Tap, taps: &Taps, body: Option<&[u8]>, at: u64) -> Pen {
+        let id = body.and_then(asked);
+        let departures = self.departures;
+        let known = self.bare.as_ref().filter(|bare| {
+            let went = bare.departures != departures;
+            !(taps.several && went && id.as_ref().is_some_and(|id| bare.ids.contains(id)))
+        });
+        let pen = if let Some(bare) = known {
+            bare.pen.clone()
+        } else {
+            let pen = self.open(tap, taps.far, at);
+            self.bare = Some(Bare { pen: pen.clone(), ids: HashSet::new(), departures });
+            pen
+        };
+        if let Some(bare) = &mut self.bare {
+            bare.departures = departures;
+            bare.ids.extend(id.filter(|_| bare.ids.len() < IDS));
+        }
+        pen
+    }
+}
+
+/// The session that headers name.
+pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION_ID)?.to_str().ok()
+}
+
+/// The id of a request.
+fn asked(body: &[u8]) -> Option<RequestId> {
+    match parse(body).ok()? {
+        Packet::Message(message) if message.kind() == Kind::Request => message.id().cloned(),
+        _ => None,
+    }
+}
+
+/// Whether a body opens a session.
+fn opens(body: Option<&[u8]>) -> bool {
+    let Some(Ok(Packet::Message(message))) = body.map(parse) else { return false };
+    message.kind() == Kind::Request && message.method() == Some("initialize")
+}

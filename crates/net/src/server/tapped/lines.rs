@@ -1,0 +1,126 @@
+//! Lines of a stdio conversation as they are written down at the server's end. Bytes pass as they are.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use wire::Party;
+use wire::framing::Piece;
+use wire::framing::lines::Lines;
+use wire::trace::{Content, mark};
+
+use super::Pen;
+use crate::tap::Written;
+
+/// How much of a line that is longer than any message may be is kept.
+const KEPT: usize = 64 << 10;
+
+/// The lines of one direction.
+struct Ledger {
+    pen: Pen,
+    from: Party,
+    lines: Lines,
+    begun: Option<u64>,
+}
+
+impl Ledger {
+    fn new(pen: &Pen, from: Party, most: usize) -> Self {
+        Self { pen: pen.clone(), from, lines: Lines::new(most), begun: None }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        let now = self.pen.now();
+        let mut at = self.begun.unwrap_or(now);
+        self.lines.push(bytes);
+        while let Some(piece) = self.lines.next_line() {
+            let (bytes, terminated) = match piece {
+                Piece::Whole(bytes) => (bytes, true),
+                Piece::TooLong(bytes) | Piece::Rest(bytes) => (&bytes[..bytes.len().min(KEPT)], false),
+            };
+            let line = Content::Line { bytes: bytes.to_vec(), terminated };
+            self.pen.write_since(at, self.from, 0, line, Written::NONE);
+            at = now;
+        }
+        self.begun = if bytes.ends_with(b"\n") { None } else { Some(at) };
+    }
+
+    fn finish(&mut self) {
+        if let Some(Piece::Rest(bytes)) = self.lines.finish() {
+            let line = Content::Line { bytes: bytes.to_vec(), terminated: false };
+            let at = self.begun.take().unwrap_or_else(|| self.pen.now());
+            self.pen.write_since(at, self.from, 0, line, Written::NONE);
+        }
+    }
+}
+
+/// What the client says, written down as it is read.
+pub(crate) struct Heard<R> {
+    reader: R,
+    ledger: Ledger,
+    ended: bool,
+}
+
+impl<R> Heard<R> {
+    /// Lines of at most `most` bytes.
+    pub(crate) fn new(reader: R, pen: &Pen, most: usize) -> Self {
+        Self { reader, ledger: Ledger::new(pen, Party::Client, most), ended: false }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Heard<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.reader).poll_read(context, buffer))?;
+        match &buffer.filled()[before..] {
+            [] if !self.ended => {
+                self.ended = true;
+                self.ledger.finish();
+                self.ledger.pen.mark(mark::STDIN_CLOSED, ());
+            }
+            [] => {}
+            bytes => self.ledger.take(bytes),
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// What the server says, written down as it is written.
+pub(crate) struct Said<W> {
+    writer: W,
+    ledger: Ledger,
+}
+
+impl<W> Said<W> {
+    /// Lines of at most `most` bytes.
+    pub(crate) fn new(writer: W, pen: &Pen, most: usize) -> Self {
+        Self { writer, ledger: Ledger::new(pen, Party::Server, most) }
+    }
+}
+
+impl<W> Drop for Said<W> {
+    fn drop(&mut self) {
+        self.ledger.finish();
+    }
+}
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for Said<W> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.writer).poll_write(context, bytes))?;
+        // Nothing can come back before this returns: whoever reads the other way does so on this task.
+        self.ledger.take(&bytes[..written]);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.writer).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.writer).poll_shutdown(context)
+    }
+}

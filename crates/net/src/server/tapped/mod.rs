@@ -1,0 +1,72 @@
+//! The server end as it is written down: the same frames that the client end writes, so that the same rules read them.
+//! Nothing here alters what crosses. Without a tap none of it is in the way.
+
+mod connections;
+mod exchange;
+mod lines;
+
+use serde_json::Value;
+use wire::Party;
+use wire::trace::{Closed, Content, Frame};
+
+pub(crate) use self::connections::Seat;
+pub use self::connections::Taps;
+pub(crate) use self::exchange::{Named, Scribe, Sent, Written as WrittenBody};
+pub(crate) use self::lines::{Heard, Said};
+
+use crate::tap::{Tap, Written};
+
+/// One connection's pen.
+#[derive(Clone, Debug)]
+pub struct Pen {
+    tap: Tap,
+    connection: u32,
+    /// Who answers: the server, or another origin.
+    far: Party,
+}
+
+impl Pen {
+    /// A pen for the tap's next connection.
+    pub fn next(tap: &Tap) -> Self {
+        Self { tap: tap.clone(), connection: tap.next_connection(), far: Party::Server }
+    }
+
+    /// The same for a party that is not the server.
+    fn of(self, far: Party) -> Self {
+        Self { far, ..self }
+    }
+
+    /// Writes a fact about the connection down.
+    pub fn mark(&self, name: &str, value: impl Into<Value>) {
+        self.tap.mark(self.connection, name, value.into());
+    }
+
+    /// Writes down what `from` did now, outside any exchange.
+    pub fn tell(&self, from: Party, content: Content) {
+        self.write(from, 0, content, Written::NONE);
+    }
+
+    /// Writes down how the connection ended, and whose doing it was.
+    pub fn closed(&self, from: Party, how: Closed) {
+        self.tell(from, Content::Closed(how));
+    }
+
+    fn now(&self) -> u64 {
+        self.tap.now()
+    }
+
+    fn write(&self, from: Party, exchange: u32, content: Content, cause: Written) -> Written {
+        self.tap.write(self.frame(from, exchange, content), cause)
+    }
+
+    fn frame(&self, from: Party, exchange: u32, content: Content) -> Frame {
+        let (from, to) = if from == Party::Client { (from, self.far) } else { (self.far, Party::Client) };
+        Frame { to, ..self.tap.frame(from, self.connection, exchange, content) }
+    }
+
+    fn write_since(&self, at: u64, from: Party, exchange: u32, content: Content, cause: Written) -> Written {
+        let mut frame = self.frame(from, exchange, content);
+        frame.at = at.min(frame.done);
+        self.tap.write(frame, cause)
+    }
+}

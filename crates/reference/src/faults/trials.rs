@@ -1,0 +1,240 @@
+//! What tries clients: servers that do wrong, or what only looks wrong, where any client comes by: at its first request, at
+//! lists, at calls of tools. No check of servers looks for them; `proof check-client` plays them as scenarios.
+
+use std::time::Duration;
+
+use net::service::{Answer, Link, Reply};
+use serde_json::{Value, json};
+use wire::revision::{R2025_11_25, R2026_07_28};
+
+use super::base::error;
+use super::sessions::Habit;
+use super::{Asked, Fault, Kind, drop_member, fault};
+
+/// How large an oversized message is.
+const OVERSIZED: usize = 6 << 20;
+/// How long a stream seems to have no end, and how often it says something meanwhile.
+const ENDLESS: Duration = Duration::from_secs(5);
+const BEAT: Duration = Duration::from_millis(50);
+/// How often a client is asked again before it is let go.
+const ROUNDS: usize = 40;
+
+pub(super) const TRIALS: &[Fault] = &[
+    FORGETFUL,
+    trial("first-request-refused", Kind::Handles(refuse_first)).modern(),
+    trial(
+        "no-result-type",
+        Kind::Answers(|asked, answer| {
+            if asked.is("tools/call") && asked.param("name") == "test_mrtr_no_result_type" {
+                drop_member(&mut answer["result"], "resultType");
+            }
+        }),
+    )
+    .modern(),
+    trial(
+        "version-of-nobody",
+        Kind::Results("initialize", |answer| {
+            answer["result"]["protocolVersion"] = json!("1999-12-31");
+        }),
+    )
+    .legacy(),
+    trial(
+        "result-type-of-nobody",
+        Kind::Results("tools/call", |answer| {
+            answer["result"]["resultType"] = json!("mystery");
+        }),
+    )
+    .modern(),
+    trial(
+        "foreign-answer-first",
+        Kind::Handles(|asked, link, reply| {
+            before_calls(asked, link, reply, || vec![text(&json!("nobody-asked-this"), "For somebody else")])
+        }),
+    ),
+    trial(
+        "answered-twice",
+        Kind::Handles(|asked, link, reply| {
+            let id = asked.message["id"].clone();
+            before_calls(asked, link, reply, move || vec![text(&id, "The first of two answers")])
+        }),
+    ),
+    trial(
+        "garbage-first",
+        Kind::Handles(|asked, link, reply| {
+            before_calls(asked, link, reply, || {
+                vec!["{\"jsonrpc\":\"2.0\",\"id\":".to_owned(), "[]".to_owned(), "7".to_owned()]
+            })
+        }),
+    ),
+    trial(
+        "oversized-first",
+        Kind::Handles(|asked, link, reply| {
+            before_calls(asked, link, reply, || {
+                let once = (asked.calls == 0).then_some(OVERSIZED);
+                once.map(|size| note("notifications/drill", &json!({ "data": "x".repeat(size) }))).into_iter().collect()
+            })
+        }),
+    ),
+    trial(
+        "unknown-notification",
+        Kind::Handles(|asked, link, reply| {
+            before_calls(asked, link, reply, || {
+                vec![note("notifications/nobody_knows", &json!({ "odd": [1, { "two": null }] }))]
+            })
+        }),
+    ),
+    trial(
+        "unknown-request",
+        Kind::Handles(|asked, link, reply| {
+            let request = json!({ "jsonrpc": "2.0", "id": "drill-1", "method": "nobody/knows", "params": {} });
+            before_calls(asked, link, reply, move || vec![request.to_string()])
+        }),
+    )
+    .legacy(),
+    trial(
+        "undeclared-requests",
+        Kind::Handles(|asked, link, reply| {
+            before_calls(asked, link, reply, || {
+                let request = |id: &str, method: &str, params: Value| {
+                    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+                };
+                let content = json!({ "type": "text", "text": "Hello" });
+                vec![
+                    request(
+                        "drill-s",
+                        "sampling/createMessage",
+                        json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": 1 }),
+                    ),
+                    request("drill-r", "roots/list", json!({})),
+                    request(
+                        "drill-e",
+                        "elicitation/create",
+                        json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } }),
+                    ),
+                ]
+            })
+        }),
+    )
+    .legacy(),
+    trial(
+        "pinged",
+        Kind::Handles(|asked, link, reply| {
+            let ping = |id: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }).to_string();
+            before_calls(asked, link, reply, || vec![ping("drill-p1"), ping("drill-p2")])
+        }),
+    )
+    .legacy(),
+    trial("endless-stream", Kind::Handles(endless)),
+    trial("asks-without-end", Kind::Handles(ask_without_end)).modern(),
+    trial(
+        "icons-of-all-kinds",
+        Kind::Results("tools/list", |answer| {
+            let icons = [
+                "javascript:alert(1)",
+                "file:///etc/passwd",
+                "data:text/html,<script>1</script>",
+                "ftp://127.0.0.1/i.png",
+            ];
+            for tool in answer["result"]["tools"].as_array_mut().into_iter().flatten() {
+                tool["icons"] = icons.iter().map(|src| json!({ "src": src, "mimeType": "image/png" })).collect();
+            }
+        }),
+    )
+    .since(R2025_11_25),
+    trial(
+        "unknown-members",
+        Kind::Answers(|_, answer| {
+            if let Some(result) = answer.get_mut("result").and_then(Value::as_object_mut) {
+                result.insert("nobodyKnows".to_owned(), json!({ "odd": [null] }));
+                result.entry("_meta").or_insert_with(|| json!({}))["drill.example/odd"] = json!(1);
+            }
+        }),
+    ),
+    trial(
+        "error-with-data",
+        Kind::Handles(|asked, _, reply| {
+            if !asked.is("tools/call") {
+                return reply;
+            }
+            let failure =
+                json!({ "code": -31999, "message": "A code of this server's own", "data": { "why": ["because"] } });
+            answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "error": failure })).into()
+        }),
+    ),
+];
+
+const FORGETFUL: Fault = trial("session-forgotten", Kind::Sessions(Habit::Forgets)).legacy().http();
+
+const fn trial(name: &'static str, kind: Kind) -> Fault {
+    fault(name, "", "", kind)
+}
+
+fn answer(value: &Value) -> Answer {
+    Answer::raw(value.to_string().into_bytes(), value.pointer("/error/code").and_then(Value::as_i64))
+}
+
+fn note(method: &str, params: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
+}
+
+/// The result of a call, of whatever revision.
+fn text(id: &Value, text: &str) -> String {
+    let result = json!({ "resultType": "complete", "content": [{ "type": "text", "text": text }] });
+    json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()
+}
+
+/// Says something before a tool's result.
+fn before_calls(asked: &Asked, link: &Link, reply: Reply, words: impl FnOnce() -> Vec<String>) -> Reply {
+    if asked.is("tools/call") {
+        for word in words() {
+            let _ = link.send(word);
+        }
+    }
+    reply
+}
+
+/// The first request of all is refused for its version, which is then said to be the one that is served.
+fn refuse_first(asked: &Asked, _: &Link, reply: Reply) -> Reply {
+    if asked.before > 0 {
+        return reply;
+    }
+    let mut refusal = error(asked, -32022, "Unsupported protocol version");
+    refusal["error"]["data"] =
+        json!({ "supported": [R2026_07_28.as_str()], "requested": asked.meta("protocolVersion") });
+    answer(&refusal).into()
+}
+
+/// The first call is under way for long, and its stream never falls silent.
+fn endless(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+    if !asked.is("tools/call") || asked.calls > 0 {
+        return reply;
+    }
+    let (link, token) = (link.clone(), asked.message.pointer("/params/_meta/progressToken").cloned());
+    Reply::later(async move {
+        let begun = tokio::time::Instant::now();
+        let mut progress = 0;
+        while begun.elapsed() < ENDLESS {
+            tokio::time::sleep(BEAT).await;
+            progress += 1;
+            if let Some(token) = &token {
+                let _ =
+                    link.send(note("notifications/progress", &json!({ "progressToken": token, "progress": progress })));
+            }
+        }
+        match reply {
+            Reply::Now(answer) => answer,
+            Reply::Later(pending) => pending.await,
+        }
+    })
+}
+
+/// Each answer of the client is followed by the same question.
+fn ask_without_end(asked: &Asked, _: &Link, reply: Reply) -> Reply {
+    if !asked.is("tools/call") || asked.calls > ROUNDS {
+        return reply;
+    }
+    let schema = json!({ "type": "object", "properties": { "again": { "type": "boolean" } } });
+    let request = json!({ "method": "elicitation/create", "params": { "mode": "form", "message": "Again?", "requestedSchema": schema } });
+    let asks = json!({ "resultType": "input_required", "inputRequests": { "again": request }, "requestState": format!("round-{}", asked.calls) });
+    answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": asks })).into()
+}

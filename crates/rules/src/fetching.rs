@@ -1,0 +1,88 @@
+//! What a client fetches of its own accord, beside the MCP endpoint: an address that a server named, asked for by a
+//! request that the trace holds. It judges nothing.
+
+use wire::Party;
+use wire::http::HOST;
+
+use crate::verdict::{Breach, Kept, Verdict};
+use crate::view::{Exchange, View};
+
+/// An address that a server told the client, and the event that did.
+#[derive(Clone)]
+pub(crate) struct Told<'v> {
+    /// The event.
+    pub event: usize,
+    /// The connection that carried it.
+    pub connection: u32,
+    /// The address as it stands there.
+    pub url: &'v str,
+}
+
+/// The authority and the target that a request for `url` names; `None` for what no HTTP request fetches.
+pub(crate) fn parts(url: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    if !["http", "https"].into_iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
+        return None;
+    }
+    let rest = rest.split('#').next().unwrap_or_default();
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, target) = rest.split_at(end);
+    Some((authority, if target.is_empty() { "/" } else { target }))
+}
+
+fn begun(x: &Exchange<'_>) -> usize {
+    x.request.map_or(0, |(event, ..)| event)
+}
+
+/// The authority that a request was made of.
+pub(crate) fn authority<'v>(x: &Exchange<'v>) -> Option<&'v str> {
+    x.request_header(HOST).map(str::trim)
+}
+
+/// The requests for that address after it was told, those with messages aside.
+pub(crate) fn fetches<'a, 'v>(view: &'a View<'v>, told: &Told<'_>) -> Vec<&'a Exchange<'v>> {
+    let Some((wanted, target)) = parts(told.url) else { return Vec::new() };
+    let plain = |x: &&Exchange<'_>| x.asked.is_empty() && x.sent.is_none() && begun(x) > told.event;
+    let same = |x: &&Exchange<'_>| {
+        let here = authority(x).is_some_and(|host| host.eq_ignore_ascii_case(wanted));
+        here && x.request.is_some_and(|(_, _, found, _)| found == target)
+    };
+    view.exchanges().iter().filter(plain).filter(same).collect()
+}
+
+/// Judges that none of these addresses is fetched. Kept where the client was watched to its end, or for a while, after it
+/// was told: only what can be seen at all (`seen`) counts for that.
+pub(crate) fn unfetched<'v>(
+    view: &View<'v>,
+    told: impl IntoIterator<Item = Told<'v>>,
+    seen: impl Fn(&Told<'v>) -> bool,
+    (why, unseen): (&str, &str),
+) -> Verdict {
+    let judged = told.into_iter().filter_map(|told| {
+        if let Some(x) = fetches(view, &told).first() {
+            let why = format!("{why}: `{}`, told in event {}", told.url.escape_debug(), told.event);
+            return Some((begun(x), Err(Breach::at(begun(x), "", why))));
+        }
+        let end = view.watched_after(told.event, told.connection).filter(|_| seen(&told))?;
+        Some((end, Ok(())))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
+}
+
+/// What a stimulus says by which the observer tells that it listens at an origin, named in its `url`.
+const ORIGIN: &str = "origin";
+
+/// Whether a request for an address would show: the trace holds requests that were made of its authority, or says that it
+/// was listened to.
+pub(crate) fn is_watched(view: &View<'_>, url: &str) -> bool {
+    let Some((wanted, _)) = parts(url) else { return false };
+    let is_it = |host: &str| host.eq_ignore_ascii_case(wanted);
+    let mut opened = view.stimuli(ORIGIN).filter_map(|(_, mark)| parts(mark.value.get("url")?.as_str()?));
+    view.exchanges().iter().any(|x| authority(x).is_some_and(is_it)) || opened.any(|(host, _)| is_it(host))
+}
+
+/// The authorities of the MCP server, as its client's requests name them.
+pub(crate) fn homes<'v>(view: &View<'v>) -> Vec<&'v str> {
+    let own = view.exchanges().iter().filter(|x| x.partner == Some(Party::Server) && !x.asked.is_empty());
+    own.filter_map(authority).collect()
+}

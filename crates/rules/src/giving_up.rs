@@ -1,0 +1,111 @@
+//! Requests that a client gave up: whether it said so. That it no longer waits shows only by what it does next, and a
+//! client may have many requests under way at a time; so its going on with something else proves nothing.
+
+use std::collections::BTreeMap;
+
+use wire::trace::{Closed, Content};
+use wire::{Party, RequestId};
+
+use crate::content::canonical;
+use crate::verdict::{Kept, Verdict};
+use crate::view::{Call, Said, View};
+
+/// How long (microseconds) a client waits at least that gives up because it was waiting too long.
+const PATIENCE: u64 = 1_000_000;
+
+/// What counts as having given a request up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signs {
+    /// The same was asked again, a second or more later.
+    Repeats,
+    /// That, or the client left in order a second or more later.
+    RepeatsOrLeaves,
+    /// The client closed the stream that was to bring the answer, and went on.
+    Hangs,
+}
+
+/// Judges that every request that was given up was cancelled.
+pub(crate) fn cancelled(view: &View<'_>, signs: Signs) -> Verdict {
+    let quiet =
+        |call: &Call<'_>| ["initialize", "ping", "subscriptions/listen"].into_iter().any(|m| call.request.is(m));
+    let cancellations = Cancellations::of(view);
+    let open = view.calls_by(Party::Client).filter(|call| view.current(call.request) && !quiet(call));
+    let judged = open.filter_map(|call| {
+        let request = call.request;
+        if let Some(said) = cancellations.named(request) {
+            let over = call.response.is_some_and(|response| response.event < said.event);
+            return (!over).then_some((said.event, Ok(())));
+        }
+        if call.response.is_some() || is_lost(view, request) {
+            return None;
+        }
+        let event = given_up(view, &call, signs)?;
+        let why = format!("the client gave this request up (event {event}) and did not cancel it");
+        Some((event, Err(request.breach("", why))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request was left unanswered and seen to be given up")
+}
+
+/// The notifications by which the client cancelled requests, by the id that they name.
+pub(crate) struct Cancellations<'v>(BTreeMap<RequestId, Vec<Said<'v>>>);
+
+impl<'v> Cancellations<'v> {
+    pub(crate) fn of(view: &View<'v>) -> Self {
+        let mut all: BTreeMap<RequestId, Vec<Said<'v>>> = BTreeMap::new();
+        for said in view.by(Party::Client).filter(|said| said.is("notifications/cancelled")) {
+            let id = said.message.params().and_then(|p| RequestId::from_value(p.get("requestId")?));
+            if let Some(id) = id {
+                all.entry(id).or_default().push(said);
+            }
+        }
+        Self(all)
+    }
+
+    /// The first one after a request that names it.
+    pub(crate) fn named(&self, request: Said<'_>) -> Option<Said<'v>> {
+        let all = self.0.get(request.message.id()?)?;
+        all.get(all.partition_point(|said| said.event <= request.event)).copied()
+    }
+}
+
+/// Whether the server's side ended what was to bring the answer: nobody has to wait for that.
+fn is_lost(view: &View<'_>, request: Said<'_>) -> bool {
+    let refused = view.exchange(request.exchange).is_some_and(|x| {
+        x.closed.is_some_and(|(_, by, _)| by == Party::Server) || x.status().is_some_and(|status| status >= 400)
+    });
+    let ended = view.frames().skip(request.event).any(|(_, frame)| {
+        let over = matches!(frame.content, Content::Closed(_) | Content::Exit { .. });
+        over && frame.from == Party::Server && frame.connection == request.connection && frame.exchange == 0
+    });
+    refused || ended
+}
+
+fn given_up(view: &View<'_>, call: &Call<'_>, signs: Signs) -> Option<usize> {
+    let request = call.request;
+    let late = |at: u64| at > request.done.saturating_add(PATIENCE);
+    if signs == Signs::Hangs {
+        let x = view.exchange(request.exchange)?;
+        let (closed, ..) = x.closed.filter(|(_, by, how)| *by == Party::Client && **how != Closed::Failed)?;
+        let resumed = |event: usize| {
+            view.exchanges().iter().any(|y| y.request.is_some_and(|(at, ..)| at > event) && y.resumes().is_some())
+        };
+        let next = view.said_after(closed).filter(|_| !resumed(closed))?;
+        return (view.frame(next).at > view.frame(closed).at.saturating_add(PATIENCE)).then_some(closed);
+    }
+    let asks = |said: &Said<'_>| said.message.params().map(substance);
+    let same = |said: &Said<'_>| said.message.method() == request.message.method() && asks(said) == asks(&request);
+    let own = view.calls_by(Party::Client).map(|call| call.request);
+    let again = own.skip_while(|said| said.index <= request.index).find(|said| late(said.done) && same(said));
+    let left = || {
+        let (event, well) = view.departure().filter(|_| signs == Signs::RepeatsOrLeaves)?;
+        (well && late(view.frame(event).at)).then_some(event)
+    };
+    again.map(|said| said.event).or_else(left)
+}
+
+/// What parameters ask for, `_meta` aside.
+fn substance(params: &serde_json::Value) -> String {
+    let mut params = params.clone();
+    params.as_object_mut().map(|members| members.remove("_meta"));
+    canonical(&params)
+}

@@ -1,0 +1,152 @@
+//! Judges of clients as requestors of a server's tasks. The rules are in `clients`.
+
+use serde_json::Value;
+use wire::{Kind, Party};
+
+use super::CALLS;
+use super::managing::TASKS;
+use super::negotiation::support;
+use crate::polling::about;
+use crate::server::catalogue::Catalogue;
+use crate::server::listing::TOOLS;
+use crate::tasks::{How, creations_of, named, related, sights_of, wish};
+use crate::verdict::{Breach, Kept, Located, Verdict};
+use crate::view::{Call, View, declared};
+
+/// Whether the server of a connection declared that it runs calls of tools as tasks.
+fn serves_tasks(view: &View<'_>, call: &Call<'_>) -> Option<bool> {
+    let servers = view.handshake(call.request.connection)?.result()?.get("capabilities")?;
+    Some(declared(servers, CALLS).is_some())
+}
+
+fn calls<'v>(view: &View<'v>) -> Vec<Call<'v>> {
+    view.asked("tools/call").filter(|call| view.current(call.request)).collect()
+}
+
+pub(super) fn only_where_declared(view: &View<'_>) -> Verdict {
+    let judged = calls(view).into_iter().filter(|call| serves_tasks(view, call) == Some(false)).map(|call| {
+        let why = format!("asks for a task; the server does not declare `{CALLS}`");
+        let kept = if wish(&call).is_some() { Err(call.request.breach("/params/task", why)) } else { Ok(()) };
+        (call.request.event, kept)
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no tool of a server without tasks was called")
+}
+
+pub(super) fn called_as_they_say(view: &View<'_>) -> Verdict {
+    let tools = Catalogue::of(view, &TOOLS);
+    let listed = view.asked("tools/list").filter_map(|call| call.response).map(|said| said.event).min();
+    let judged = calls(view).into_iter().filter(|call| serves_tasks(view, call) == Some(true)).filter_map(|call| {
+        // Who has not read the list cannot know.
+        listed.filter(|event| *event < call.request.event)?;
+        let kept = match (support(&tools, &call)?, wish(&call).is_some()) {
+            ("required", false) => {
+                Err(call.request.breach("/params", "the tool says `required`, and is called plainly"))
+            }
+            ("forbidden", true) => {
+                Err(call.request.breach("/params/task", "the tool does not run as a task, and is called as one"))
+            }
+            ("required" | "forbidden", _) => Ok(()),
+            _ => return None,
+        };
+        Some((call.request.event, kept))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no listed tool was called that says how")
+}
+
+/// How long (microseconds) a client may take to ask for a task it has made, if nothing tells it of the task.
+const PATIENCE: u64 = 3_000_000;
+
+pub(super) fn not_relied_on(view: &View<'_>) -> Verdict {
+    let sights = sights_of(view, Party::Server);
+    let judged = creations_of(view, Party::Server).into_iter().filter_map(|made| {
+        let told = sights.iter().any(|sight| sight.id == made.id && sight.how == How::Told);
+        let first = about(view, made.id).into_iter().next();
+        if let Some(call) = first {
+            return (!told).then_some((call.request.event, Ok(())));
+        }
+        let waits = view.windows_on(made.said.connection).iter().find(|window| {
+            window.closed > made.event() && view.frame(window.closed).at > made.said.done.saturating_add(PATIENCE)
+        })?;
+        let why = "nothing told the client of this task, and it did not ask";
+        (!told).then(|| (waits.closed, Err(Breach::at(made.event(), "/result/task", why))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no call became a task of which no notification told")
+}
+
+/// The server's requests on behalf of a task, with the task's id.
+fn asked<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
+    let own = view.calls_by(Party::Server).filter(|call| view.current(call.request));
+    own.filter_map(|call| Some((call, related(&call.request)?.get("taskId")?.as_str()?))).collect()
+}
+
+pub(super) fn any_stream(view: &View<'_>) -> Verdict {
+    let judged = asked(view).into_iter().filter_map(|(call, _)| {
+        let x = view.exchange(call.request.exchange)?;
+        if x.asked.iter().any(|said| said.is("tasks/result")) {
+            return None;
+        }
+        if let Some(response) = call.response {
+            return Some((response.event, Ok(())));
+        }
+        let late = |event: &usize| view.frame(*event).at > call.request.done.saturating_add(1_000_000);
+        let next =
+            view.by(Party::Client).map(|said| said.event).filter(|event| *event > call.request.event).find(late)?;
+        let why = format!("the client goes on (event {next}) and leaves this request of a task unanswered");
+        Some((next, Err(call.request.breach("", why))))
+    });
+    Verdict::of(
+        judged.collect::<Vec<(usize, Kept)>>(),
+        "no task asked for anything on another stream than that of its result",
+    )
+}
+
+pub(super) fn result_asked(view: &View<'_>) -> Verdict {
+    let waiting = sights_of(view, Party::Server).into_iter().filter(|sight| sight.status() == Some("input_required"));
+    let judged = waiting.filter_map(|sight| {
+        let all = about(view, sight.id);
+        if let Some(call) = all.iter().find(|call| call.request.is("tasks/result")) {
+            return Some((call.request.event, Ok(())));
+        }
+        let cancelled = all.iter().any(|call| call.request.is("tasks/cancel"));
+        let left = view.left_after(sight.said.event, sight.said.connection).filter(|_| !cancelled)?;
+        let why = format!("the task waits for input, and the client left (event {left}) without asking for its result");
+        Some((left, Err(sight.breach("/status", why))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task waited for input")
+}
+
+pub(super) fn answers_related(view: &View<'_>) -> Verdict {
+    let judged = asked(view).into_iter().filter_map(|(call, id)| {
+        let response = call.response.filter(|_| call.result().is_some())?;
+        let named = related(&response).and_then(|related| related.get("taskId")?.as_str());
+        let why = "the request belongs to a task, which the result does not name";
+        Some((response.event, if named == Some(id) { Ok(()) } else { Err(response.breach("/result/_meta", why)) }))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request of a task was answered with a result")
+}
+
+pub(super) fn not_repeated(view: &View<'_>) -> Verdict {
+    let about = ["tasks/get", "tasks/result", "tasks/cancel"].into_iter().flat_map(|method| view.asked(method));
+    let judged = about.filter(|call| named(&call.request).is_some()).map(|call| {
+        let repeats = related(&call.request).is_some();
+        let why = "the metadata repeats what `taskId` says";
+        (call.request.event, if repeats { Err(call.request.breach("/params/_meta", why)) } else { Ok(()) })
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client asked for no task")
+}
+
+pub(super) fn cursors_opaque(view: &View<'_>) -> Verdict {
+    let mut given: Vec<&Value> = Vec::new();
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    let lists: Vec<_> = view.asked(TASKS.method).filter(|call| call.request.message.kind() == Kind::Request).collect();
+    for call in &lists {
+        let cursor = call.request.message.params().and_then(|p| p.get("cursor")).filter(|cursor| !cursor.is_null());
+        if let Some(cursor) = cursor.filter(|_| !given.is_empty()) {
+            let why = || format!("no page gave the cursor {cursor}");
+            let kept = if given.contains(&cursor) { Ok(()) } else { Err(call.request.breach("/params/cursor", why())) };
+            judged.push((call.request.event, kept));
+        }
+        given.extend(call.result().and_then(|result| result.get("nextCursor")));
+    }
+    Verdict::of(judged, "no second page of tasks was asked for")
+}

@@ -1,0 +1,69 @@
+//! How a client follows a server's tasks, in the core of 2025-11-25 and in the extension after it alike: how often it asks,
+//! and until when.
+
+use wire::{Era, Party};
+
+use crate::tasks::{How, Sight, creations_of, named, sights_of};
+use crate::verdict::{Breach, Kept, Located, Verdict};
+use crate::view::{Call, View};
+
+/// How much earlier (microseconds) than told a client may seem to ask: clocks tick coarsely.
+const SLACK: u64 = 25_000;
+
+/// The client's requests about one task.
+pub(crate) fn about<'v>(view: &View<'v>, id: &str) -> Vec<Call<'v>> {
+    let mine = |call: &Call<'_>| {
+        call.request.message.method().is_some_and(|m| m.starts_with("tasks/")) && named(&call.request) == Some(id)
+    };
+    view.calls_by(Party::Client).filter(mine).collect()
+}
+
+/// The time (microseconds) that an answer asks to wait before the task is asked for again.
+fn interval(view: &View<'_>, sight: &Sight<'_>) -> Option<u64> {
+    let name = if view.era() == Era::Legacy { "pollInterval" } else { "pollIntervalMs" };
+    sight.task.get(name)?.as_u64().filter(|ms| *ms > 0)?.checked_mul(1000)
+}
+
+/// Judges that the client waits as long as it was told before it asks for a task again.
+pub(crate) fn unhurried(view: &View<'_>) -> Verdict {
+    let sights = sights_of(view, Party::Server);
+    let gets = view.asked("tasks/get").filter(|call| view.current(call.request));
+    let judged = gets.filter_map(|call| {
+        let id = named(&call.request)?;
+        let before = sights.iter().rfind(|sight| sight.id == id && sight.said.event < call.request.event)?;
+        // A word on the task is a reason to look at once.
+        if before.how == How::Told || before.is_over() {
+            return None;
+        }
+        let due = interval(view, before)?;
+        let waited = call.request.done.saturating_sub(before.said.done);
+        let why = || {
+            format!("asked for after {} ms; due are {} ms after event {}", waited / 1000, due / 1000, before.said.event)
+        };
+        let early = waited.saturating_add(SLACK) < due;
+        Some((call.request.event, if early { Err(call.request.breach("", why())) } else { Ok(()) }))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task with a polling interval was asked for again")
+}
+
+/// Judges that the client asks for each task until it is over, or until another way to its end was taken.
+pub(crate) fn until_done(view: &View<'_>) -> Verdict {
+    let sights = sights_of(view, Party::Server);
+    let judged = creations_of(view, Party::Server).into_iter().filter_map(|made| {
+        let mut of = sights.iter().filter(|sight| sight.id == made.id && sight.how == How::Got);
+        let waits = |sight: &&Sight<'_>| view.era() == Era::Legacy && sight.status() == Some("input_required");
+        if let Some(end) = of.clone().find(|sight| sight.is_over() || waits(sight)) {
+            return Some((end.said.event, Ok(())));
+        }
+        let told = sights.iter().any(|sight| sight.id == made.id && sight.is_over());
+        let other = about(view, made.id)
+            .iter()
+            .any(|call| ["tasks/result", "tasks/cancel"].into_iter().any(|m| call.request.is(m)));
+        let listens = view.asked("subscriptions/listen").next().is_some();
+        let last = of.next_back().map_or(made.event(), |sight| sight.said.event);
+        let (left, _) = view.departure().filter(|(left, well)| *well && *left > last && !told && !other && !listens)?;
+        let why = format!("the task was under way when it was last seen, and the client left (event {left})");
+        Some((last, Err(Breach::at(last, "", why))))
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no call became a task that was followed, or left behind")
+}

@@ -1,0 +1,251 @@
+//! The page `server/utilities/caching`: what it demands of clients. What a client does not ask for it may not need: where
+//! a sentence is broken by asking too little, nothing shows.
+
+use std::collections::BTreeMap;
+
+use wire::revision::R2026_07_28;
+use wire::{Kind, Party, Transport};
+
+use super::{CACHED, PAGES, TTL};
+use crate::content::canonical;
+use crate::rule::{Anchor, Rule, at, client};
+use crate::server::listing::{ALL, pages};
+use crate::verdict::{Breach, Kept, Verdict};
+use crate::view::{Call, Said, View};
+
+const KEY: Anchor = at("server/utilities/caching", "cache-key");
+const FRESHNESS: Anchor = at("server/utilities/caching", "freshness-calculation");
+
+/// The rules, in the page's own order.
+pub(crate) const RULES: &[Rule] = &[
+    client("caching.key-respected")
+        .says(
+            R2026_07_28,
+            KEY,
+            "A client MUST NOT use a cached result for a request of another method or with other parameters.",
+        )
+        .unobservable("what a client takes from its cache it does not ask for, and what it does not ask for it may not need"),
+    client("caching.retries-not-cached")
+        .says(
+            R2026_07_28,
+            KEY,
+            "What came of a request with `inputResponses` or `requestState` MUST NOT be cached.",
+        )
+        .unobservable("what a client takes from its cache it does not ask for, and what it does not ask for it may not need"),
+    client("caching.stale-refetched")
+        .says(
+            R2026_07_28,
+            TTL,
+            "A client SHOULD ask again where `ttlMs` has passed, is 0, negative or absent, the next time it needs the result.",
+        )
+        .unobservable("what a client takes from its cache it does not ask for, and what it does not ask for it may not need"),
+    client("caching.fresh-kept")
+        .says(R2026_07_28, TTL, "A client SHOULD keep to a result until its `ttlMs` has passed, unless it has reason to doubt it.")
+        .timed()
+        .how("Takes a server whose results have a long `ttlMs`, and looks whether a list of one page, or a resource, is asked for again in that time. Announced changes, errors and a new beginning are reasons to; a second call, read or prompt of what was listed shows that the list was kept.")
+        .mend("Keep results with the time they came, and ask again only when `ttlMs` has passed since.")
+        .judge(fresh_kept),
+    client("caching.not-polled")
+        .says(R2026_07_28, FRESHNESS, "A client SHOULD NOT ask again each time a `ttlMs` has passed, needed or not.")
+        .timed()
+        .how("Takes a server whose results have a short `ttlMs`, and looks whether the client asks again each time it has passed, thrice in a row and saying nothing else. A quiet window of twice that time shows that it does not.")
+        .mend("Look at the age of a result when you need it; set no timer.")
+        .judge(not_polled),
+    client("caching.polls-jittered")
+        .says(R2026_07_28, FRESHNESS, "A client that polls MUST do so at uneven intervals, and less often where it fails.")
+        .timed()
+        .how("Measures the intervals at which a client asks the same again and again, saying nothing else: five in a row that differ by less than a fiftieth have no jitter.")
+        .mend("Add a random part to each interval, and lengthen it after failures.")
+        .judge(jittered),
+    client("caching.not-shared")
+        .says(
+            R2026_07_28,
+            at("server/utilities/caching", "cache-scope-field"),
+            "A `private` result MUST NOT be used under another authorization than the one it was got with.",
+        )
+        .unobservable("what a client takes from its cache it does not ask for, and what it does not ask for it may not need"),
+    client("caching.page-refetched-by-cursor")
+        .says(R2026_07_28, PAGES, "A client SHOULD get a page that is stale again by its own cursor.")
+        .unobservable("a client that begins with the first page again may want a list that is of one piece, as the page advises"),
+    client("caching.invalid-cursor-starts-over")
+        .says(R2026_07_28, PAGES, "A client whose cursor is refused SHOULD forget all pages and begin with the first.")
+        .how("Takes a server that refuses a cursor which it gave out, and looks whether the next request for the list is for its first page.")
+        .mend("Drop all pages when a cursor is refused, and ask without one.")
+        .judge(starts_over),
+];
+
+/// What a request asks, `_meta` aside, and where: the same for requests that one cached result may answer.
+fn key(said: Said<'_>) -> (u32, String) {
+    let mut params = said.message.params().cloned().unwrap_or_default();
+    params.as_object_mut().map(|members| members.remove("_meta"));
+    (said.connection, format!("{} {}", said.message.method().unwrap_or_default(), canonical(&params)))
+}
+
+/// Requests whose results may be cached, in order, by what they ask.
+fn asked<'v>(view: &View<'v>) -> BTreeMap<(u32, String), Vec<Call<'v>>> {
+    let mut asked: BTreeMap<_, Vec<Call<'v>>> = BTreeMap::new();
+    let calls = view.calls_by(Party::Client).filter(|call| view.current(call.request));
+    for call in calls.filter(|call| CACHED.into_iter().any(|method| call.request.is(method))) {
+        asked.entry(key(call.request)).or_default().push(call);
+    }
+    asked
+}
+
+/// How long (microseconds) a final result stays fresh.
+fn fresh_for(call: &Call<'_>) -> Option<u64> {
+    let result = call.result().filter(|result| result.get("resultType").is_none_or(|kind| kind == "complete"))?;
+    result.get("ttlMs")?.as_u64().filter(|ms| *ms > 0).map(|ms| ms.saturating_mul(1000))
+}
+
+/// Whether a list has more pages than this one: who wants a list of one piece begins anew when any of them is stale.
+fn is_part(call: &Call<'_>) -> bool {
+    let asks = call.request.message.params().is_some_and(|p| p.get("cursor").is_some());
+    asks || call.result().is_some_and(|result| result.get("nextCursor").is_some())
+}
+
+/// Whether anything between two events may make a client doubt what it has: an announced change, an error, a failure, or
+/// another beginning.
+fn has_doubts(view: &View<'_>, from: usize, to: usize) -> bool {
+    let between = view.said().filter(|said| said.event > from && said.event < to);
+    between.into_iter().any(|said| match said.message.kind() {
+        Kind::Error => true,
+        Kind::Notification => {
+            said.from == Party::Server && !said.is("notifications/progress") && !said.is("notifications/message")
+        }
+        Kind::Result => {
+            said.message.result().is_some_and(|result| result.get("isError").is_some_and(|failed| failed == true))
+        }
+        Kind::Request => said.is("server/discover"),
+    })
+}
+
+/// How much earlier (microseconds) a client may reckon that a time has passed.
+const SLACK: u64 = 50_000;
+
+/// The requests that use what a list holds.
+fn uses(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/list" => Some("tools/call"),
+        "prompts/list" => Some("prompts/get"),
+        "resources/list" => Some("resources/read"),
+        _ => None,
+    }
+}
+
+fn fresh_kept(view: &View<'_>) -> Verdict {
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    for calls in asked(view).values() {
+        for (place, call) in calls.iter().enumerate() {
+            let (Some(answer), Some(fresh)) = (call.response, fresh_for(call)) else { continue };
+            // Over HTTP two clients at once look like one that asks twice.
+            if is_part(call) || (call.request.is("server/discover") && view.transport() == Transport::StreamableHttp) {
+                continue;
+            }
+            let until = answer.done.saturating_add(fresh);
+            let again = calls.get(place + 1).map(|next| next.request).filter(|next| next.event > answer.event);
+            if let Some(next) = again.filter(|next| next.done + SLACK < until) {
+                if !has_doubts(view, answer.event, next.event) {
+                    let why = format!("asked for again, though the result of event {} was still fresh", answer.event);
+                    judged.push((next.event, Err(next.breach("", why))));
+                }
+                continue;
+            }
+            let used = call.request.message.method().and_then(uses);
+            let mut later = view.by(Party::Client).filter(|said| {
+                said.event > answer.event && said.done < until && used.is_some_and(|method| said.is(method))
+            });
+            judged.extend(later.nth(1).map(|said| (said.event, Ok(()))));
+        }
+    }
+    Verdict::of(judged, "nothing that was still fresh could have been asked for again")
+}
+
+/// Runs of requests for the same, one after the other with nothing else said in between.
+fn runs<'v>(view: &View<'v>) -> Vec<Vec<Call<'v>>> {
+    let asked = asked(view);
+    let mut runs = Vec::new();
+    for calls in asked.values() {
+        let mut run: Vec<Call<'v>> = Vec::new();
+        for call in calls {
+            let follows =
+                run.last().is_some_and(|last| view.said_after(last.request.event) == Some(call.request.event));
+            if !follows && !run.is_empty() {
+                runs.push(std::mem::take(&mut run));
+            }
+            run.push(*call);
+        }
+        runs.push(run);
+    }
+    runs
+}
+
+fn not_polled(view: &View<'_>) -> Verdict {
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    for run in runs(view) {
+        let on_time = |pair: &[Call<'_>]| {
+            let (answer, fresh) = (pair[0].response?, fresh_for(&pair[0])?);
+            let after = pair[1].request.done.checked_sub(answer.done)?;
+            let due = fresh.saturating_sub(SLACK)..=fresh.saturating_add(fresh / 2).saturating_add(SLACK * 2);
+            due.contains(&after).then_some(pair[1].request.event)
+        };
+        let polls: Vec<_> = run.windows(2).map(on_time).collect();
+        if let Some(three) = polls.windows(3).find(|three| three.iter().all(Option::is_some)) {
+            let last = three[2].unwrap_or_default();
+            let why = "asked for the third time in a row just when `ttlMs` had passed";
+            judged.push((last, Err(Breach::at(last, "", why))));
+            continue;
+        }
+        let Some((last, fresh)) = run.last().and_then(|last| Some((last.response?, fresh_for(last)?))) else {
+            continue;
+        };
+        let idle = view.windows_on(last.connection).iter().find(|window| {
+            let long = view.frame(window.closed).at > last.done.saturating_add(fresh.saturating_mul(2));
+            window.closed > last.event && long && view.said_after(last.event).is_none_or(|next| next > window.closed)
+        });
+        judged.extend(idle.map(|window| (window.closed, Ok(()))));
+    }
+    Verdict::of(judged, "no client was listened to for twice the time that a result stays fresh")
+}
+
+fn jittered(view: &View<'_>) -> Verdict {
+    let judged = runs(view).into_iter().filter_map(|run| {
+        let times: Vec<u64> = run.iter().map(|call| call.request.done).collect();
+        let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+        let gaps = gaps.get(..5)?;
+        let (least, most) = (gaps.iter().min()?, gaps.iter().max()?);
+        let event = run.get(5)?.request.event;
+        // What comes faster than that is no polling, but a loop.
+        if *least < 100_000 {
+            return None;
+        }
+        let spread = (most - least).saturating_mul(50);
+        let why = || format!("asked for every {} ms, again and again", most / 1000);
+        match spread {
+            spread if spread < *most => Some((event, Err(Breach::at(event, "", why())))),
+            spread if spread > most.saturating_mul(3) => Some((event, Ok(()))),
+            _ => None,
+        }
+    });
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client polled for nothing")
+}
+
+fn starts_over(view: &View<'_>) -> Verdict {
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    for list in ALL {
+        let pages = pages(view, list);
+        let calls: Vec<_> = view.asked(list.method).filter(|call| view.current(call.request)).collect();
+        let cursor =
+            |call: &Call<'_>| call.request.message.params().and_then(|p| p.get("cursor")?.as_str().map(str::to_owned));
+        for (place, call) in calls.iter().enumerate().filter(|(_, call)| call.error_code() == Some(-32602)) {
+            let (Some(refused), Some(answer)) = (cursor(call), call.response) else { continue };
+            let given =
+                pages.iter().any(|page| page.next() == Some(&refused) && page.response.event < call.request.event);
+            let next = calls[place + 1..].iter().find(|next| next.request.event > answer.event);
+            let Some(next) = next.filter(|_| given) else { continue };
+            let why = "a cursor was refused, and the client does not begin with the first page again";
+            let kept = if cursor(next).is_none() { Ok(()) } else { Err(next.request.breach("/params/cursor", why)) };
+            judged.push((next.request.event, kept));
+        }
+    }
+    Verdict::of(judged, "no cursor that had been given out was refused, or the list not asked for again")
+}

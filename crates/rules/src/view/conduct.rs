@@ -1,0 +1,100 @@
+//! What became of a client after something that it was told: whether it went on, left, or broke down. A client may leave
+//! whenever it likes, and most leave as soon as they are done: that it said nothing more shows nothing.
+
+use wire::trace::{Content, mark};
+use wire::{Kind, Party};
+
+use super::View;
+use crate::verdict::Located;
+
+/// How a client's process ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// With the code 0.
+    Well,
+    /// With another code.
+    Failed,
+    /// By a signal that a process brings upon itself.
+    Crashed,
+}
+
+/// SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE and SIGSEGV.
+const CRASHES: [i32; 6] = [4, 5, 6, 7, 8, 11];
+
+impl View<'_> {
+    /// The first message of the judged party after `event`, on whatever connection.
+    pub fn said_after(&self, event: usize) -> Option<usize> {
+        let own = &self.index.own;
+        own.get(own.partition_point(|&e| e <= event)).copied()
+    }
+
+    /// Where the observer began to end the client: what the client does from there on is not its own doing.
+    pub fn put_down(&self) -> Option<usize> {
+        self.marks(mark::SIGNAL).map(|(event, _)| event).next()
+    }
+
+    /// How and where the client's process ended by itself. By a signal that others send (TERM, INT, …) it was ended.
+    fn end(&self) -> Option<(usize, End)> {
+        let exit = self.frames().find_map(|(event, frame)| match frame.content {
+            Content::Exit { code, signal } if frame.from == Party::Client => Some((event, code, signal)),
+            _ => None,
+        });
+        let (event, code, signal) = exit.filter(|(event, ..)| self.put_down().is_none_or(|by| by > *event))?;
+        match signal {
+            None if code.unwrap_or_default() == 0 => Some((event, End::Well)),
+            None => Some((event, End::Failed)),
+            Some(signal) => CRASHES.contains(&signal).then_some((event, End::Crashed)),
+        }
+    }
+
+    /// Where the client's process ended by itself, and whether all was well with it: no crash and no error code.
+    pub fn departure(&self) -> Option<(usize, bool)> {
+        self.end().map(|(event, how)| (event, how == End::Well))
+    }
+
+    /// What the client made of `event`: `Ok` with the next thing that it said, `Err` with the end of its process where it
+    /// said nothing more and crashed or failed, `None` where neither is seen. Bad news excuses a failure.
+    pub fn reaction(&self, event: usize) -> Option<Result<usize, usize>> {
+        if let Some(next) = self.said_after(event) {
+            return Some(Ok(next));
+        }
+        let (at, how) = self.end().filter(|(at, _)| *at > event)?;
+        let broke_down = how == End::Crashed || (how == End::Failed && !self.has_bad_news());
+        broke_down.then_some(Err(at))
+    }
+
+    /// Whether the client was told anything that may rightly make it give up: an error, a failure, what cannot be read.
+    fn has_bad_news(&self) -> bool {
+        let failed = |result: &serde_json::Value| result.get("isError").is_some_and(|failed| failed == true);
+        let bad = self.by(Party::Server).any(|said| match said.message.kind() {
+            Kind::Error => true,
+            Kind::Result => said.message.result().is_some_and(failed),
+            Kind::Request | Kind::Notification => false,
+        });
+        let refused =
+            || self.exchanges().iter().any(|x| x.status().is_some_and(|status| status >= 400 && status != 405));
+        bad || self.our_garbled().next().is_some() || refused()
+    }
+
+    /// Where the client's end of a connection was closed, or its process ended, after `event`: what it had to say it has
+    /// said. Not where the observer ended it, and not what ends an exchange alone.
+    pub fn left_after(&self, event: usize, connection: u32) -> Option<usize> {
+        let own = |(at, frame): (usize, &wire::trace::Frame)| {
+            let over = match frame.content {
+                Content::Closed(_) => frame.exchange == 0 && frame.connection == connection,
+                Content::Exit { .. } => true,
+                _ => false,
+            };
+            (over && frame.from == Party::Client).then_some(at)
+        };
+        let left = self.frames().skip(event + 1).find_map(own)?;
+        self.put_down().is_none_or(|by| by > left).then_some(left)
+    }
+
+    /// Until when the client was listened to after `event`: the end of a quiet window that opened after it, or the
+    /// client's own leaving. What it had not done by then it did not do.
+    pub fn watched_after(&self, event: usize, connection: u32) -> Option<usize> {
+        let window = self.window_after(event, connection).map(|window| window.event());
+        window.into_iter().chain(self.left_after(event, connection)).min()
+    }
+}

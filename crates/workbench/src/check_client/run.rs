@@ -1,0 +1,171 @@
+//! One run: all scenarios at one revision over one transport, side by side, each judged as soon as it ends.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rules::View;
+use rules::view::Said;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use wire::trace::Trace;
+use wire::{Era, Kind, Party};
+
+use super::options::Options;
+use super::scenario::Scenario;
+use super::scenarios::{FIRST, all};
+use super::stage::{End, Played, play};
+use crate::judging::{Judged, Place, Progress, Shelf, Watch, identity, matches};
+
+/// A client that ends sooner does not do so because the machine is busy.
+const SLOW: Duration = Duration::from_secs(2);
+
+/// The name and the version that a client gives itself.
+pub type Identity = (Option<String>, Option<String>);
+
+/// What a run came to.
+pub struct Ran {
+    /// Where.
+    pub place: Place,
+    /// Every scenario, judged.
+    pub cases: Vec<Judged>,
+    /// How the client ended in each.
+    pub ends: Vec<(&'static Scenario, End)>,
+    /// Who it says it is.
+    pub identity: Identity,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// What a first look at a place shows.
+pub struct Look {
+    /// Where.
+    pub place: Place,
+    /// Whether the client said anything.
+    pub said: bool,
+    /// Whether it went on there.
+    pub spoke: bool,
+    /// How it ended.
+    pub end: End,
+}
+
+/// What scenarios are played with.
+#[derive(Clone)]
+pub struct Stage {
+    /// Leave to play one.
+    pub permits: Arc<Semaphore>,
+    /// How many permits there are in all.
+    pub jobs: usize,
+    /// What the user wants.
+    pub options: Arc<Options>,
+    /// Whom to tell.
+    pub watch: Watch,
+    /// Where traces go.
+    pub shelf: Shelf,
+}
+
+/// A scenario that was played and judged.
+struct Case {
+    scenario: &'static Scenario,
+    judged: Judged,
+    end: End,
+    identity: Identity,
+    elapsed: Duration,
+}
+
+impl Stage {
+    /// Plays the shortest scenario to see whether the client speaks at a place.
+    pub async fn look(&self, place: Place) -> Look {
+        let _permit = self.permits.acquire().await;
+        let played = play(&self.options, place, &FIRST).await;
+        let events = played.trace.events();
+        let view = View::new(&played.trace, &events, place.revision);
+        let said = view.by(Party::Client).next().is_some();
+        Look { place, said, spoke: went_on(&view), end: played.end }
+    }
+
+    /// Plays every scenario that fits and judges what crossed.
+    pub async fn run(&self, place: Place) -> Ran {
+        let begun = Instant::now();
+        let due: Vec<_> = all().filter(|scenario| self.is_due(scenario, place)).collect();
+        let mut playing = JoinSet::new();
+        for scenario in due.iter().copied() {
+            let stage = self.clone();
+            playing.spawn(async move {
+                let _permit = stage.permits.acquire().await;
+                stage.watch.tell(Progress::Probe { run: place, probe: scenario.name });
+                stage.case(place, scenario).await
+            });
+        }
+        let mut cases = playing.join_all().await;
+        cases.sort_by_key(|case| due.iter().position(|scenario| scenario.name == case.scenario.name));
+        self.again(place, &mut cases).await;
+        self.watch.tell(Progress::Done(place));
+        let identity = cases.iter().map(|case| &case.identity).find(|(name, _)| name.is_some()).cloned();
+        let (cases, ends) = cases.into_iter().map(|case| (case.judged, (case.scenario, case.end))).unzip();
+        Ran { place, cases, ends, identity: identity.unwrap_or_default(), elapsed: begun.elapsed() }
+    }
+
+    fn is_due(&self, scenario: &Scenario, place: Place) -> bool {
+        let named = &self.options.scenarios;
+        scenario.fits(place.revision, place.transport)
+            && (named.is_empty() || named.iter().any(|pattern| matches(pattern, scenario.name)))
+    }
+
+    async fn case(&self, place: Place, scenario: &'static Scenario) -> Case {
+        let (mut case, trace) = self.played(place, scenario).await;
+        case.judged.keep(&self.shelf, place, &trace);
+        case
+    }
+
+    async fn played(&self, place: Place, scenario: &'static Scenario) -> (Case, Trace) {
+        let Played { trace, end, elapsed } = play(&self.options, place, scenario).await;
+        tracing::debug!(scenario = scenario.name, %end, ?elapsed, "a scenario ended");
+        let mut judged = self.judged(place, scenario, &trace);
+        judged.completed = usize::from(!end.hung());
+        (Case { scenario, judged, end, identity: identity(&trace), elapsed }, trace)
+    }
+
+    fn judged(&self, place: Place, scenario: &'static Scenario, trace: &Trace) -> Judged {
+        // Judging is all work: done here it would keep others from being answered in time.
+        tokio::task::block_in_place(|| {
+            Judged::new(scenario.name, vec![scenario.name], trace, place.revision, &self.options.selection)
+        })
+    }
+
+    /// Plays once more, alone, what may be owed to how busy the machine was: findings about time, and clients that did not
+    /// come to a good end.
+    async fn again(&self, place: Place, cases: &mut [Case]) {
+        for case in cases {
+            let slow = case.elapsed >= SLOW;
+            let bad = !case.end.is_good() && slow && (case.end.hung() || !case.scenario.may_fail);
+            if !bad && case.judged.doubtful().next().is_none() {
+                continue;
+            }
+            let all = u32::try_from(self.jobs).unwrap_or(u32::MAX);
+            let _alone = self.permits.acquire_many(all).await;
+            let (second, trace) = self.played(place, case.scenario).await;
+            if second.end.is_good() || (bad && !second.end.hung()) {
+                case.end = second.end;
+            }
+            if case.judged.correct(second.judged) {
+                case.judged.keep(&self.shelf, place, &trace);
+            }
+        }
+    }
+}
+
+/// Whether a client went on after it had learnt what the server speaks: past a handshake, or with a request that names the
+/// revision.
+fn went_on(view: &View<'_>) -> bool {
+    let first = |method: Option<&str>| matches!(method, Some("initialize" | "ping" | "server/discover"));
+    let legacy = view.era() == Era::Legacy;
+    let goes_on = |said: &Said<'_>| match said.message.kind() {
+        Kind::Notification => legacy && said.is("notifications/initialized"),
+        Kind::Request => !first(said.message.method()) && view.current(*said),
+        Kind::Result | Kind::Error => false,
+    };
+    let shaken = |said: &Said<'_>| !legacy || view.handshake(said.connection).is_some();
+    let after = view.by(Party::Client).any(|said| goes_on(&said) && shaken(&said));
+    let calls = || view.calls_by(Party::Client);
+    after || calls().any(|call| call.request.is("server/discover") && call.result().is_some())
+}

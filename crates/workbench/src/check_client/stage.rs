@@ -1,0 +1,241 @@
+//! One scenario as it is played: a server of its own, the client beside it, and everything that crosses written down.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use net::Tap;
+use net::client::Command;
+use net::process::{self, Ended};
+use net::server::http::{self, Beside};
+use net::server::stdio::bridge::Bridge;
+use net::server::tapped::Taps;
+use reference::Server;
+use reference::catalogue::Catalogue;
+use reference::faults::{self, Fault};
+use serde_json::{Value, json};
+use wire::trace::{Header, Trace, mark};
+use wire::{Party, Transport};
+
+use super::options::{Options, ServerWord};
+use super::scenario::Scenario;
+use crate::judging::Place;
+
+/// How long a server waits for the sockets of a client that has ended.
+const DESERTED: Duration = Duration::from_millis(500);
+
+/// What came of a scenario.
+pub struct Played {
+    /// What crossed.
+    pub trace: Trace,
+    /// How the client ended.
+    pub end: End,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// How a client ended.
+#[derive(Clone, Debug)]
+pub enum End {
+    /// By itself, like this.
+    Exited(Ended),
+    /// It did not, in all the time that it had.
+    Hung(Ended, Duration),
+    /// It was never there.
+    NotStarted(String),
+}
+
+impl End {
+    /// Whether it ended by itself and was content.
+    pub fn is_good(&self) -> bool {
+        matches!(self, Self::Exited(Ended { status: Some(status), .. }) if status.success())
+    }
+
+    /// Whether it did not come to its end by itself.
+    pub const fn hung(&self) -> bool {
+        matches!(self, Self::Hung(..))
+    }
+
+    /// The last thing that it said to people.
+    pub fn last_words(&self) -> Option<&str> {
+        let (Self::Exited(ended) | Self::Hung(ended, _)) = self else { return None };
+        [&ended.stderr, &ended.stdout].into_iter().find_map(|text| text.lines().map(str::trim).rfind(|l| !l.is_empty()))
+    }
+}
+
+impl std::fmt::Display for End {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Exited(Ended { status: Some(status), .. }) => {
+                use std::os::unix::process::ExitStatusExt as _;
+                match (status.code(), status.signal()) {
+                    (Some(code), _) => write!(f, "exit code {code}"),
+                    (None, Some(signal)) => write!(f, "killed by signal {signal}"),
+                    (None, None) => f.write_str("ended"),
+                }
+            }
+            Self::Exited(_) => f.write_str("ended"),
+            Self::Hung(_, after) => write!(f, "did not end within {:.0} s and was killed", after.as_secs_f64()),
+            Self::NotStarted(why) => write!(f, "was not started: {why}"),
+        }
+    }
+}
+
+/// Plays a scenario.
+pub async fn play(options: &Options, place: Place, scenario: &'static Scenario) -> Played {
+    let begun = Instant::now();
+    let header = Header {
+        subject: Party::Client,
+        transport: place.transport,
+        revision: Some(place.revision),
+        case: scenario.name.to_owned(),
+    };
+    let tap = Tap::new(header);
+    tap.limit(options.trace_bytes);
+    tap.mark(0, mark::SCENARIO, json!(scenario.name));
+    let end = played(options, place, scenario, &tap).await;
+    let end = end.unwrap_or_else(|error| End::NotStarted(error.to_string()));
+    Played { trace: tap.finish(), end, elapsed: begun.elapsed() }
+}
+
+/// What is wrong with a scenario's server.
+pub fn faults(scenario: &Scenario) -> impl Iterator<Item = &'static Fault> {
+    scenario.faults.iter().filter_map(|name| faults::find(name).or_else(|| faults::trial(name)))
+}
+
+async fn played(options: &Options, place: Place, scenario: &Scenario, tap: &Tap) -> std::io::Result<End> {
+    // Whatever is asked of this origin is written down as asked of somebody else.
+    let http = http::Options { taps: Some(Arc::new(Taps::elsewhere(tap))), ..http::Options::default() };
+    let empty = Arc::new(Catalogue::new("elsewhere", env!("CARGO_PKG_VERSION")));
+    let elsewhere = Server::new(reference::Options { catalogue: empty, http, ..reference::Options::default() });
+    let elsewhere = elsewhere.http(([127, 0, 0, 1], 0).into()).await?;
+    let catalogue = Arc::new((scenario.offers)(&format!("http://{}", elsewhere.local_addr())));
+    match place.transport {
+        Transport::Stdio => over_stdio(options, place, scenario, catalogue, tap).await,
+        _ => over_http(options, place, scenario, catalogue, tap).await,
+    }
+}
+
+fn server(place: Place, scenario: &Scenario, catalogue: Arc<Catalogue>, taps: Option<Arc<Taps>>) -> Server {
+    let beside =
+        Beside { sse: place.transport == Transport::HttpSse, websocket: place.transport == Transport::WebSocket };
+    let http = http::Options { beside, taps, ..http::Options::default() };
+    Server::new(reference::Options {
+        catalogue,
+        http,
+        faults: faults(scenario).collect(),
+        revisions: vec![place.revision],
+        ..reference::Options::default()
+    })
+}
+
+async fn over_http(
+    options: &Options,
+    place: Place,
+    scenario: &Scenario,
+    catalogue: Arc<Catalogue>,
+    tap: &Tap,
+) -> std::io::Result<End> {
+    let taps = Arc::new(Taps::one(tap));
+    let server = server(place, scenario, catalogue, Some(taps.clone()));
+    let listening = server.http(([127, 0, 0, 1], 0).into()).await?;
+    let at = listening.local_addr();
+    let url = match place.transport {
+        Transport::HttpSse => format!("http://{at}{}", http::SSE_PATH),
+        Transport::WebSocket => format!("ws://{at}{}", http::WEBSOCKET_PATH),
+        _ => format!("http://{at}{}", http::Options::default().path),
+    };
+    let command = options.command(&ServerWord::Url(url));
+    let end = run(options, command, place, scenario, tap).await;
+    // What it sent last may still be on its way through us.
+    let deserted = async {
+        while !taps.is_deserted() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    let is_deserted = tokio::time::timeout(DESERTED, deserted).await.is_ok();
+    if is_deserted && !end.hung() {
+        taps.finish();
+    }
+    listening.shutdown().await;
+    Ok(end)
+}
+
+async fn over_stdio(
+    options: &Options,
+    place: Place,
+    scenario: &Scenario,
+    catalogue: Arc<Catalogue>,
+    tap: &Tap,
+) -> std::io::Result<End> {
+    let bridge = Arc::new(Bridge::new()?);
+    let mut words = options.bridge.clone();
+    words.push(bridge.path().to_string_lossy().into_owned());
+    let command = options.command(&ServerWord::Command(words));
+    let mut answering = tokio::task::JoinSet::new();
+    let server = server(place, scenario, catalogue, None);
+    let accepting = async {
+        while let Ok(far) = bridge.accept().await {
+            let (server, tap) = (server.clone(), tap.clone());
+            answering.spawn(async move {
+                far.answer(&tap, |inside, pen, stop| async move {
+                    let served = server.lines((inside.stdin, inside.stdout), &pen, stop.asked()).await;
+                    u8::from(served.is_err())
+                })
+                .await;
+            });
+        }
+        std::future::pending::<End>().await
+    };
+    let end = tokio::select! {
+        end = run(options, command, place, scenario, tap) => end,
+        never = accepting => never,
+    };
+    let over = async { while answering.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(DESERTED, over).await;
+    Ok(end)
+}
+
+/// Runs the client to its end. What we do to it after that is not written down.
+async fn run(options: &Options, command: Command, place: Place, scenario: &Scenario, tap: &Tap) -> End {
+    let command = Command { env: told(options, place, scenario), ..command };
+    tap.mark(0, mark::COMMAND_STARTED, Value::Null);
+    let given_up = || {
+        tap.mark(0, mark::COMMAND_GIVEN_UP, json!({ "after_ms": options.timeout.as_millis() as u64 }));
+        tap.close();
+    };
+    match process::run(&command, options.timeout, given_up).await {
+        Err(error) => End::NotStarted(why(&command, &error)),
+        Ok(ended) => match ended.status {
+            None => End::Hung(ended, options.timeout),
+            Some(status) => {
+                use std::os::unix::process::ExitStatusExt as _;
+                tap.mark(0, mark::COMMAND_ENDED, json!({ "code": status.code(), "signal": status.signal() }));
+                End::Exited(ended)
+            }
+        },
+    }
+}
+
+fn why(command: &Command, error: &std::io::Error) -> String {
+    match (error.kind(), &command.cwd) {
+        (std::io::ErrorKind::NotFound, Some(cwd)) if !cwd.is_dir() => format!("no directory {}", cwd.display()),
+        (std::io::ErrorKind::NotFound, _) => format!("`{}` was not found", command.program),
+        (std::io::ErrorKind::PermissionDenied, _) => format!("`{}` may not be executed", command.program),
+        _ => error.to_string(),
+    }
+}
+
+/// What the client is told by its environment, under our names and under the official suite's.
+fn told(options: &Options, place: Place, scenario: &Scenario) -> Vec<(String, String)> {
+    let revision = place.revision.as_str();
+    let mut context = scenario.context.map_or_else(|| json!({}), |context| context());
+    context["name"] = json!(scenario.name);
+    let mut env = options.env.clone();
+    let mut tell = |name: &str, value: &str| env.push((name.to_owned(), value.to_owned()));
+    tell("PROOF_SCENARIO", scenario.name);
+    tell("PROOF_REVISION", revision);
+    tell("MCP_CONFORMANCE_SCENARIO", scenario.name);
+    tell("MCP_CONFORMANCE_PROTOCOL_VERSION", revision);
+    tell("MCP_CONFORMANCE_CONTEXT", &context.to_string());
+    env
+}

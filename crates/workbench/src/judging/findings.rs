@@ -1,0 +1,139 @@
+//! From the verdicts of many cases to one finding per rule and run.
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use rules::{Breach, Level, Rule, Verdict};
+use wire::redact::Redactor;
+use wire::trace::Frame;
+
+use super::{Judged, Place};
+use crate::report::{Evidence, Finding, Outcome, excerpt};
+
+/// How many events are quoted for a broken rule, and for a kept one.
+const BROKEN_QUOTES: usize = 5;
+const KEPT_QUOTES: usize = 1;
+
+/// The command line that shows a finding again, but for what names the rule and the place.
+#[derive(Clone, Copy, Debug)]
+pub struct Again<'s> {
+    /// The verb.
+    pub verb: &'static str,
+    /// What leads to the subject and what may be done to it, in the words of the command line.
+    pub words: &'s str,
+}
+
+/// What findings of one run are made from.
+pub struct Sources<'s> {
+    /// Every case of the run.
+    cases: &'s [Judged],
+    /// Where it ran.
+    place: Place,
+    /// How to see a finding again.
+    again: Again<'s>,
+    /// What replaces secrets in quotations.
+    redactor: &'s Redactor,
+    /// Frames that were quoted before, redacted: many rules quote the same few, and some are long.
+    redacted: RefCell<HashMap<(*const Judged, usize), Rc<Frame>>>,
+}
+
+impl<'s> Sources<'s> {
+    /// What findings of these cases are made from.
+    pub fn new(cases: &'s [Judged], place: Place, again: Again<'s>, redactor: &'s Redactor) -> Self {
+        Self { cases, place, again, redactor, redacted: RefCell::default() }
+    }
+
+    /// One finding per selected rule, in the book's order.
+    pub fn findings(&self) -> Vec<Finding> {
+        rules::book().filter_map(|rule| self.finding(rule)).collect()
+    }
+
+    /// A rule's verdict in each case, heaviest first.
+    fn verdicts(&self, rule: &Rule) -> Vec<(&Judged, &Verdict)> {
+        let mut verdicts = Vec::new();
+        for case in self.cases {
+            let found = case.verdicts.iter().find(|(r, _)| r.id == rule.id);
+            verdicts.extend(found.map(|(_, verdict)| (case, verdict)));
+        }
+        // Where the server did not say what it can do, that nothing was seen says less than where it did.
+        if rule.asks_for_capability() && verdicts.iter().any(|(case, _)| case.declared) {
+            verdicts.retain(|(case, verdict)| case.declared || !matches!(verdict, Verdict::NotSeen(_)));
+        }
+        verdicts.sort_by_key(|(_, verdict)| std::cmp::Reverse(verdict.weight()));
+        verdicts
+    }
+
+    fn finding(&self, rule: &'static Rule) -> Option<Finding> {
+        let Place { transport, revision } = self.place;
+        let verdicts = self.verdicts(rule);
+        let (_, heaviest) = verdicts.first()?;
+        // A rule that the revision does not have shows at the wording it has elsewhere.
+        let (at, sentence) = rule.sentence_at(revision).map(|s| (revision, s)).or_else(|| rule.newest())?;
+        let (outcome, message) = match heaviest {
+            Verdict::Broken(breach) if matches!(sentence.level, Level::Must | Level::Safety) => {
+                (Outcome::Fail, breach.why.as_str())
+            }
+            Verdict::Broken(breach) => (Outcome::Warn, breach.why.as_str()),
+            Verdict::Holds(_) => (Outcome::Pass, sentence.text),
+            Verdict::NotSeen(why) => (Outcome::NotExercised, why.as_str()),
+            Verdict::NotApplicable(why) => (Outcome::NotApplicable, why.as_str()),
+        };
+        let broken = matches!(outcome, Outcome::Fail | Outcome::Warn);
+        Some(Finding {
+            rule: rule.id,
+            level: sentence.level,
+            revision,
+            transport,
+            outcome,
+            message: self.redactor.redact_text(message).into_owned(),
+            url: sentence.url(at),
+            evidence: self.evidence(&verdicts),
+            repro: broken.then(|| self.repro(rule)),
+        })
+    }
+
+    fn evidence(&self, verdicts: &[(&Judged, &Verdict)]) -> Vec<Evidence> {
+        let broken = verdicts.iter().filter_map(|(case, verdict)| match verdict {
+            Verdict::Broken(Breach { event, pointer, .. }) => Some(self.quote(case, *event, pointer)),
+            _ => None,
+        });
+        let quotes: Vec<_> = broken.take(BROKEN_QUOTES).collect();
+        if !quotes.is_empty() {
+            return quotes;
+        }
+        let kept = verdicts.iter().filter_map(|(case, verdict)| match verdict {
+            Verdict::Holds(witnesses) => witnesses.first().map(|event| self.quote(case, *event, "")),
+            _ => None,
+        });
+        kept.take(KEPT_QUOTES).collect()
+    }
+
+    fn quote(&self, case: &Judged, event: usize, pointer: &str) -> Evidence {
+        let frame = case.quoted.get(&event).map(|frame| self.redacted(case, event, frame));
+        let (excerpt, caret) =
+            frame.map(|frame| excerpt(&frame, pointer)).map_or((String::new(), None), |e| (e.text, e.caret));
+        // A pointer's steps are the peer's own names.
+        let pointer = self.redactor.redact_text(pointer).into_owned();
+        Evidence { case: case.name.to_owned(), event, pointer, excerpt, caret }
+    }
+
+    fn redacted(&self, case: &Judged, event: usize, frame: &Frame) -> Rc<Frame> {
+        let mut cache = self.redacted.borrow_mut();
+        cache
+            .entry((std::ptr::from_ref(case), event))
+            .or_insert_with(|| Rc::new(self.redactor.redact_frame(frame)))
+            .clone()
+    }
+
+    fn repro(&self, rule: &Rule) -> String {
+        let safety = if rule.is_safety() { " --safety" } else { "" };
+        let Place { transport, revision } = self.place;
+        let Again { verb, words } = self.again;
+        let words = if words.is_empty() { String::new() } else { format!(" {words}") };
+        format!("proof {verb} --only {} --revision {revision} --transport {transport}{safety}{words}", rule.id)
+    }
+}

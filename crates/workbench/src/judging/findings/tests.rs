@@ -1,0 +1,66 @@
+//! How the verdicts of cases with and without a greeting become one finding.
+
+use wire::redact::Redactor;
+use wire::trace::file;
+use wire::{Revision, Transport};
+
+use super::{Again, Sources};
+use crate::judging::{Judged, Place, Selection};
+use crate::report::Outcome;
+
+/// A trace of 2025-11-25 over stdio in which the server says that it can do this, if anything.
+fn trace(capabilities: Option<&str>) -> wire::trace::Trace {
+    let header =
+        r#"{"trace":"proof.trace/1","subject":"server","transport":"stdio","revision":"2025-11-25","case":"t"}"#;
+    let greeting = capabilities.map_or(String::new(), |declared| {
+        let asks = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+        let result = format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{declared}}}"#);
+        let says = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+        let (asks, says) = (
+            format!(r#"{{"at":1,"from":"client","line":{asks}}}"#),
+            format!(r#"{{"at":2,"from":"server","line":{says}}}"#),
+        );
+        format!("{asks}\n{says}\n")
+    });
+    file::read(&format!("{header}\n{greeting}")).expect("a trace")
+}
+
+/// What one rule comes to over cases of which each began with such a greeting, or with none.
+fn outcome(rule: &str, cases: &[Option<&str>]) -> (Outcome, String) {
+    let (revision, by) = (Revision::R2025_11_25, Selection::default());
+    let judged: Vec<_> =
+        cases.iter().map(|capabilities| Judged::new("t", Vec::new(), &trace(*capabilities), revision, &by)).collect();
+    let place = Place { transport: Transport::Stdio, revision };
+    let redactor = Redactor::new([0; 32]);
+    let findings = Sources::new(&judged, place, Again { verb: "check", words: "" }, &redactor).findings();
+    let found = findings.into_iter().find(|finding| finding.rule == rule).expect("the rule");
+    (found.outcome, found.message)
+}
+
+const BY_NEED: &str = "prompts.unknown-refused";
+const BY_SUBJECT: &str = "prompts.images-encoded";
+
+#[test]
+fn a_case_without_a_greeting_hides_no_declaration() {
+    for rule in [BY_NEED, BY_SUBJECT] {
+        let (found, why) = outcome(rule, &[None, Some(r#"{"tools":{}}"#), None]);
+        assert_eq!(found, Outcome::NotApplicable, "{rule}: {why}");
+        assert_eq!(why, "the server does not declare `prompts`", "{rule}");
+    }
+}
+
+#[test]
+fn what_is_declared_in_any_case_is_a_gap() {
+    for rule in [BY_NEED, BY_SUBJECT] {
+        let (found, why) = outcome(rule, &[None, Some("{}"), Some(r#"{"prompts":{}}"#)]);
+        assert_eq!(found, Outcome::NotExercised, "{rule}: {why}");
+        assert!(!why.contains("learnt") && !why.contains("declare"), "{rule}: {why}");
+    }
+}
+
+#[test]
+fn without_any_greeting_it_is_a_gap() {
+    for rule in [BY_NEED, BY_SUBJECT] {
+        assert_eq!(outcome(rule, &[None, None]).0, Outcome::NotExercised, "{rule}");
+    }
+}

@@ -1,0 +1,114 @@
+//! A case's trace, judged by every selected rule. What was played, and how, is not known here.
+
+use std::collections::BTreeMap;
+
+use rules::{Rule, Verdict, View, judge};
+use wire::Revision;
+use wire::trace::{Frame, Trace};
+
+use super::{Place, Selection, Shelf};
+
+/// A case that was played and judged.
+pub struct Judged {
+    /// Its name.
+    pub name: &'static str,
+    /// What took part in it, by name: probes, or a scenario.
+    pub parts: Vec<&'static str>,
+    /// How many of them came to their end.
+    pub completed: usize,
+    /// The number under which its trace was handed out, if it was.
+    pub number: Option<usize>,
+    /// Whether the server said here what it can do.
+    pub declared: bool,
+    /// The frames that the verdicts name, by their place in the trace.
+    pub quoted: BTreeMap<usize, Frame>,
+    /// What each selected rule makes of it.
+    pub verdicts: Vec<(&'static Rule, Verdict)>,
+}
+
+impl Judged {
+    /// Judges a trace by every selected rule, and forgets what no verdict names: a peer that sends much is not to fill our
+    /// memory case by case.
+    pub fn new(
+        name: &'static str,
+        parts: Vec<&'static str>,
+        trace: &Trace,
+        revision: Revision,
+        by: &Selection,
+    ) -> Self {
+        let events = trace.events();
+        let view = View::new(trace, &events, revision);
+        let selected = rules::book().filter(|rule| rule.is_judged() && by.takes(rule, revision));
+        let verdicts: Vec<_> = selected.map(|rule| (rule, brief(judge(rule, &view)))).collect();
+        let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
+        let quoted = quoted.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect();
+        let declared = view.server_capabilities().is_some();
+        Self { name, completed: parts.len(), parts, number: None, declared, quoted, verdicts }
+    }
+
+    /// Takes back what is no breach at one of `others`: the peer may speak that revision as well as the one it was judged at.
+    pub fn doubt(&mut self, trace: &Trace, others: &[Revision]) {
+        let events = trace.events();
+        for &other in others {
+            let view = View::new(trace, &events, other);
+            for (rule, verdict) in self.verdicts.iter_mut().filter(|(_, verdict)| verdict.is_broken()) {
+                if !judge(rule, &view).is_broken() {
+                    let why =
+                        format!("which revisions the server speaks is not known, and at {other} this is no breach");
+                    *verdict = Verdict::NotSeen(format!("{why}; --revision says at which to judge"));
+                }
+            }
+        }
+    }
+
+    /// Hands the trace to whoever keeps traces; a second one takes the place of the first.
+    pub fn keep(&mut self, shelf: &Shelf, place: Place, trace: &Trace) {
+        if shelf.keep.is_wanted() {
+            let number = shelf.keep.hand(self.number, place, self.name, trace, &shelf.redactor);
+            self.number = Some(number);
+        }
+    }
+
+    /// Takes back every finding that may be owed to timing and did not come again. Whether the second time counts alone.
+    /// One that broke off before the first had shows nothing of what it did not reach.
+    pub fn correct(&mut self, second: Self) -> bool {
+        if second.completed < self.completed {
+            return false;
+        }
+        let stood = |rule: &Rule| second.verdicts.iter().any(|(r, v)| r.id == rule.id && v.is_broken());
+        if !self.verdicts.iter().any(|(rule, verdict)| rule.timed && verdict.is_broken() && stood(rule)) {
+            *self = Self { number: self.number, ..second };
+            return true;
+        }
+        // One that did come again keeps the case; the others' second verdicts would quote another trace.
+        self.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()) || stood(rule));
+        false
+    }
+
+    /// The rules whose findings here may be owed to timing.
+    pub fn doubtful(&self) -> impl Iterator<Item = &'static str> {
+        self.verdicts.iter().filter(|(rule, verdict)| rule.timed && verdict.is_broken()).map(|(rule, _)| rule.id)
+    }
+
+    /// Takes back the doubtful findings, which nobody tried again here.
+    pub fn hold_back(&mut self) {
+        self.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()));
+    }
+}
+
+/// A verdict with no more witnesses than a report quotes.
+fn brief(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Holds(witnesses) => Verdict::Holds(witnesses.into_iter().take(1).collect()),
+        other => other,
+    }
+}
+
+/// The event that a verdict rests on.
+fn named(verdict: &Verdict) -> Option<usize> {
+    match verdict {
+        Verdict::Broken(breach) => Some(breach.event),
+        Verdict::Holds(witnesses) => witnesses.first().copied(),
+        Verdict::NotSeen(_) | Verdict::NotApplicable(_) => None,
+    }
+}

@@ -1,0 +1,66 @@
+//! Handing traces out as their cases end, so that nobody holds all of them. Does not know where they go.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use wire::redact::Redactor;
+use wire::trace::Trace;
+
+use super::Place;
+
+/// A case that has ended.
+pub struct Kept<'k> {
+    /// Where it was played.
+    pub place: Place,
+    /// Its number within the check, from 0. A case that is played again and believed the second time comes a second time
+    /// under its number.
+    pub number: usize,
+    /// Its name.
+    pub case: &'static str,
+    /// What crossed, as it crossed: redact before it goes anywhere.
+    pub trace: &'k Trace,
+    /// What replaces the secrets in the report; the same pseudonyms belong into the trace.
+    pub redactor: &'k Redactor,
+}
+
+/// Whom to give traces.
+#[derive(Clone, Default)]
+pub struct Keep(Option<Arc<Keeper>>);
+
+struct Keeper {
+    tell: Box<dyn Fn(Kept<'_>) + Send + Sync>,
+    next: AtomicUsize,
+}
+
+impl std::fmt::Debug for Keep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Keep" } else { "Keep nothing" })
+    }
+}
+
+impl Keep {
+    /// A keeper that is called from any thread, for different cases at the same time.
+    pub fn new(tell: impl Fn(Kept<'_>) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(Keeper { tell: Box::new(tell), next: AtomicUsize::new(0) })))
+    }
+
+    /// Hands a trace out, under `number` or the next one; the number.
+    pub(crate) fn hand(
+        &self,
+        number: Option<usize>,
+        place: Place,
+        case: &'static str,
+        trace: &Trace,
+        redactor: &Redactor,
+    ) -> usize {
+        let Some(keeper) = &self.0 else { return 0 };
+        let number = number.unwrap_or_else(|| keeper.next.fetch_add(1, Ordering::Relaxed));
+        (keeper.tell)(Kept { place, number, case, trace, redactor });
+        number
+    }
+
+    /// Whether anybody wants them.
+    pub(crate) const fn is_wanted(&self) -> bool {
+        self.0.is_some()
+    }
+}

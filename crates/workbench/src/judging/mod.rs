@@ -1,0 +1,51 @@
+//! What every verb that judges has in common: which rules, what they made of each case, findings, and who keeps traces.
+//! Nothing here makes traffic.
+
+mod findings;
+mod identity;
+mod judged;
+mod keep;
+mod progress;
+mod selection;
+
+use wire::redact::{Redactor, Secrets};
+use wire::{Revision, Transport};
+
+pub use self::findings::{Again, Sources};
+pub use self::identity::identity;
+pub use self::judged::Judged;
+pub use self::keep::{Keep, Kept};
+pub use self::progress::{Progress, Watch};
+pub use self::selection::{Selection, matches};
+use crate::report::Report;
+
+/// A transport and a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The transport.
+    pub transport: Transport,
+    /// The revision.
+    pub revision: Revision,
+}
+
+/// What a check comes to.
+pub struct Checked {
+    /// The report.
+    pub report: Report,
+}
+
+/// A redactor that knows `secrets`, with a key that nobody keeps. Without randomness from the system there is no report.
+pub fn redactor(secrets: &Secrets) -> Redactor {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).expect("the system gives random numbers");
+    Redactor::new(key).knowing(secrets)
+}
+
+/// Where traces go, and what they must not take there.
+#[derive(Clone)]
+pub struct Shelf {
+    /// Who keeps them.
+    pub keep: Keep,
+    /// What replaces secrets.
+    pub redactor: Redactor,
+}

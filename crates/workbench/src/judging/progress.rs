@@ -1,0 +1,48 @@
+//! What an observer is told while a verb judges. Whether anybody shows it is not known here.
+
+use std::sync::Arc;
+
+use wire::{Revision, Transport};
+
+use super::Place;
+
+/// Something that an observer may want to show.
+#[derive(Clone, Debug)]
+pub enum Progress {
+    /// A target was found to serve these revisions.
+    Found {
+        /// The transport it serves them over.
+        transport: Transport,
+        /// The revisions that will be judged.
+        revisions: Vec<Revision>,
+    },
+    /// A probe or a scenario begins.
+    Probe {
+        /// Where.
+        run: Place,
+        /// Its name.
+        probe: &'static str,
+    },
+    /// A run is over.
+    Done(Place),
+}
+
+/// Whom to tell how a check fares.
+#[derive(Clone)]
+pub struct Watch(Arc<dyn Fn(Progress) + Send + Sync>);
+
+impl Watch {
+    /// An observer that is called from any thread.
+    pub fn new(tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    /// Nobody.
+    pub fn nobody() -> Self {
+        Self::new(|_| ())
+    }
+
+    pub(crate) fn tell(&self, progress: Progress) {
+        (self.0)(progress);
+    }
+}

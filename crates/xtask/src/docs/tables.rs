@@ -1,0 +1,52 @@
+//! Tables made from what they are about: the faults in `docs/faults.md`, the scenarios in `docs/check-client.md`. The words
+//! around them are written by hand.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::Context as _;
+
+use crate::{Verdict, root};
+
+const BEGIN: &str = "<!-- made by `cargo xtask docs`; do not edit -->\n";
+const END: &str = "<!-- end of what is made -->\n";
+
+/// Writes the tables anew, or with `check` says whether they are fresh.
+pub(super) fn tables(check: bool) -> Verdict {
+    let faults = table("docs/faults.md", &faults(), check)?;
+    Ok(table("docs/check-client.md", &scenarios(), check)? && faults)
+}
+
+fn table(page: &str, rows: &str, check: bool) -> Verdict {
+    let path = root().join(page);
+    let text = fs::read_to_string(&path).with_context(|| format!("reading {page}"))?;
+    let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) = parts.with_context(|| format!("{page} lacks the marks between which its table stands"))?;
+    let fresh = format!("{before}{BEGIN}{rows}{END}{after}");
+    if fresh == text {
+        return Ok(true);
+    }
+    if check {
+        println!("{page} is not fresh – run `cargo xtask docs`");
+        return Ok(false);
+    }
+    fs::write(&path, fresh)?;
+    println!("{page}: {} rows", rows.lines().count() - 2);
+    Ok(true)
+}
+
+fn faults() -> String {
+    let mut out = String::from("| fault | breaks | what it does | where |\n|---|---|---|---|\n");
+    for fault in reference::faults::all() {
+        let _ = writeln!(out, "| `{}` | `{}` | {} | {} |", fault.name, fault.rule, fault.about, fault.place());
+    }
+    out
+}
+
+fn scenarios() -> String {
+    let mut out = String::from("| scenario | what the client is asked to do | where |\n|---|---|---|\n");
+    for scenario in workbench::check_client::all() {
+        let _ = writeln!(out, "| `{}` | {} | {} |", scenario.name, scenario.asks, scenario.place());
+    }
+    out
+}
