@@ -25,10 +25,11 @@ use url::Url;
 use wire::trace::{Headers, header};
 
 pub use demand::Demand;
+pub use dpop::now;
 pub use error::OAuthError;
 pub use options::{Agent, Browser, Client, Enterprise, Grant, Options, Proof, Scopes};
 pub use secret::{Secret, random};
-pub use web::is_loopback;
+pub use web::{fetch, is_loopback};
 
 use flow::State;
 use web::Web;

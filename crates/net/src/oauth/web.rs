@@ -100,6 +100,15 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
+/// The JSON object at `url`: keys, or what a client says about itself. `local`: whether it may be on this machine.
+pub async fn fetch(url: &Url, local: bool, limit: Duration) -> Result<Value, OAuthError> {
+    let web = Web { ca: None, limit, tap: None, local };
+    let answered = web.send(Asked::get(url, Party::Other)).await?;
+    let status = answered.status;
+    let nothing = || OAuthError::at(format!("no JSON object there: HTTP {status}"), url, "another address");
+    answered.object().filter(|_| status == 200).ok_or_else(nothing)
+}
+
 /// Drops the connection with the answer.
 struct Driver(AbortHandle);
 

@@ -6,6 +6,7 @@ mod bearer;
 mod body;
 mod entry;
 mod events;
+mod guard;
 mod legacy;
 mod modern;
 mod old_sse;
@@ -28,6 +29,7 @@ use tokio::task::JoinHandle;
 use tokio_io_timeout::TimeoutStream;
 
 pub use self::bearer::Bearer;
+pub use self::guard::{Asked, Denied, Grant, Guard, Head, Later, Served};
 use self::old_sse::Talks;
 use self::sessions::Sessions;
 use super::link::Closing;
@@ -63,6 +65,8 @@ pub struct Options {
     pub strict: bool,
     /// The token that every request must carry, if any.
     pub bearer: Option<Bearer>,
+    /// Who lets requests in, if anybody does beside that.
+    pub guard: Option<Arc<dyn Guard>>,
     /// Misbehaviour on purpose.
     pub manners: Option<Arc<dyn Manners>>,
     /// Bounds.
@@ -116,6 +120,7 @@ impl Default for Options {
             hosts: Vec::new(),
             strict: false,
             bearer: None,
+            guard: None,
             manners: None,
             limits: Limits::default(),
         }
