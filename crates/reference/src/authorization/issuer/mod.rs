@@ -180,8 +180,10 @@ fn page(path: &str) -> Option<(&'static str, Page)> {
         let inserted = ["oauth-authorization-server", "openid-configuration"]
             .into_iter()
             .any(|suffix| path == format!("/.well-known/{suffix}{tenant}"));
+        if inserted {
+            return Some((tenant, Page::Metadata));
+        }
         let page = match path.strip_prefix(tenant)? {
-            _ if inserted => Page::Metadata,
             "/.well-known/openid-configuration" => Page::Metadata,
             "/jwks" => Page::Keys,
             "/authorize" => Page::Authorize,
