@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Diff(args)) => verb::saved::diff(&args),
         Ok(args::Verb::Badge(args)) => verb::saved::badge(&args),
         Ok(args::Verb::Serve(args)) => verb::serve::run(&args),
+        Ok(args::Verb::Client(args)) => verb::client::run(&args),
         Err(code) => code,
     };
     exit::guarded(verb).into()

@@ -36,6 +36,8 @@ struct State {
     limit: usize,
     full: bool,
     finished: bool,
+    /// Nothing is written down any more, and nothing comes to an end because of that.
+    idle: bool,
 }
 
 /// A frame that was written down, to be named as a cause or completed later.
@@ -50,7 +52,8 @@ impl Written {
 impl Tap {
     /// A tap whose time begins now.
     pub fn new(header: Header) -> Self {
-        let state = State { frames: Vec::new(), bytes: 0, limit: DEFAULT_LIMIT, full: false, finished: false };
+        let state =
+            State { frames: Vec::new(), bytes: 0, limit: DEFAULT_LIMIT, full: false, finished: false, idle: false };
         Self(Arc::new(Inner {
             begun: Instant::now(),
             header,
@@ -91,7 +94,7 @@ impl Tap {
         frame.cause = cause.0;
         let cost = FRAME_COST + frame.content.weight();
         let mut state = self.state();
-        if state.finished {
+        if state.finished || state.idle {
             return Written::NONE;
         }
         let light =
@@ -128,6 +131,14 @@ impl Tap {
     pub fn mark(&self, connection: u32, name: &str, value: Value) {
         let content = Content::Mark(Mark { name: name.to_owned(), value });
         self.write(self.frame(Party::Client, connection, 0, content), Written::NONE);
+    }
+
+    /// Forgets what was written and writes nothing from now on, for a connection that may last for as long as it likes.
+    pub fn put_down(&self) {
+        let mut state = self.state();
+        state.idle = true;
+        state.frames = Vec::new();
+        state.bytes = 0;
     }
 
     /// Whether the limit is reached: nothing that a peer sends is kept any more.

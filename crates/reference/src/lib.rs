@@ -6,6 +6,7 @@ mod answer;
 mod asking;
 pub mod authorization;
 pub mod catalogue;
+pub mod client;
 mod completion;
 mod conventions;
 mod discover;

@@ -1,7 +1,9 @@
 //! The command line as it is typed. What it means is [`check::CheckArgs::meaning`] and the like.
 
 pub(crate) mod check;
+pub(crate) mod client;
 pub(crate) mod faults;
+pub(crate) mod reach;
 pub(crate) mod reports;
 
 use std::convert::Infallible;
@@ -46,6 +48,8 @@ pub(crate) enum Verb {
     Badge(reports::BadgeArgs),
     /// Run the reference server
     Serve(ServeArgs),
+    /// Talk to a server: list, call, read, watch
+    Client(Box<client::ClientArgs>),
 }
 
 /// Arguments of `explain`.

@@ -112,7 +112,7 @@ fn own_stdio() -> Result<Address, Exit> {
 /// The reference server over one transport. Where a token is given, it demands that one.
 async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Server), Exit> {
     let beside = Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
-    let bearer = args.bearer_env.as_deref().map(super::serve::bearer).transpose()?;
+    let bearer = args.reach.bearer_env.as_deref().map(super::serve::bearer).transpose()?;
     let http = http::Options { beside, bearer, ..http::Options::default() };
     let options = reference::Options { http, ..reference::Options::default() };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.map_err(|error| {
@@ -121,7 +121,7 @@ async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Se
     })?;
     let at = |scheme: &str, path: &str| {
         let url = url::Url::parse(&format!("{scheme}://{}{path}", server.local_addr())).map_err(|_| Exit::Bug)?;
-        Ok(HttpAddress { headers: args.headers()?, ..HttpAddress::new(url) })
+        Ok(HttpAddress { headers: args.reach.headers()?, ..HttpAddress::new(url) })
     };
     let address = match transport {
         Transport::HttpSse => Address::Sse(at("http", http::SSE_PATH)?),

@@ -1,6 +1,7 @@
 //! One module per verb: from its arguments to its exit code.
 
 pub(crate) mod check;
+pub(crate) mod client;
 pub(crate) mod explain;
 mod known;
 mod output;

@@ -6,9 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
-use wire::message::{self, Packet};
 use wire::trace::{Closed, Content, Event, Trace, header};
-use wire::{Era, Kind, Message, Party, RequestId, Revision};
+use wire::{Era, Kind, Party, RequestId, Revision};
 
 use super::{Address, Connection, Exchange, Limits, OpenError, SendError};
 use crate::tap::Tap;
@@ -93,7 +92,7 @@ async fn converse(address: &Address, connection: &Connection, pace: &Pace, begun
         answer = connection.response(&id, connection.limits().request) => answer,
         () = overdue(pace, begun) => None,
     };
-    let outcome = match answer.or_else(|| nameless_error(&exchange)) {
+    let outcome = match answer.or_else(|| exchange.nameless_error()) {
         None => Outcome::Nothing(why(address, connection, &exchange, begun).await),
         Some(answer) => {
             pace.send_if_modified(|first| first.replace(first.unwrap_or_else(|| begun.elapsed())).is_none());
@@ -106,14 +105,6 @@ async fn converse(address: &Address, connection: &Connection, pace: &Pace, begun
     };
     let (status, location) = (exchange.status(), location(&exchange).await);
     Attempt { status, location, ..Attempt::of(revision, outcome) }
-}
-
-/// An error without an id, as a server sends it that could not or would not read the request.
-fn nameless_error(exchange: &Exchange) -> Option<Message> {
-    match message::parse(&exchange.body()?) {
-        Ok(Packet::Message(message)) if message.kind() == Kind::Error && message.id().is_none() => Some(message),
-        _ => None,
-    }
 }
 
 /// Resolves once others were answered and this attempt had twice their time and a second more: this revision meets
@@ -147,13 +138,14 @@ fn first_words(revision: Revision) -> String {
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
 }
 
-async fn location(exchange: &Exchange) -> Option<String> {
+/// Where a redirect leads.
+pub async fn location(exchange: &Exchange) -> Option<String> {
     let (status, headers) = exchange.head(Duration::ZERO).await?;
     (300..400).contains(&status).then(|| header(&headers, "location").map(str::to_owned))?
 }
 
-/// Why there was no answer.
-async fn why(address: &Address, connection: &Connection, exchange: &Exchange, begun: Instant) -> OpenError {
+/// Why there was no answer to the first words on `connection`, which `exchange` carried.
+pub async fn why(address: &Address, connection: &Connection, exchange: &Exchange, begun: Instant) -> OpenError {
     let at = address.to_string();
     let (waited_for, after) = ("answer", begun.elapsed());
     match (address, exchange.status()) {

@@ -9,6 +9,7 @@ use wire::trace::{Closed, Content, mark};
 use wire::{Message, Party, Revision, Transport};
 
 use super::Limits;
+use super::authorizer::Authorizer;
 use super::inbox::Inbox;
 use crate::tap::{Tap, Written};
 
@@ -21,11 +22,19 @@ pub(crate) struct Channel {
     pub(crate) revision: Revision,
     pub(crate) limits: Limits,
     pub(crate) inbox: Inbox,
+    pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
     stopped: AtomicBool,
+    forgetful: AtomicBool,
 }
 
 impl Channel {
-    pub(crate) fn new(tap: &Tap, transport: Transport, revision: Revision, limits: &Limits) -> Arc<Self> {
+    pub(crate) fn new(
+        tap: &Tap,
+        transport: Transport,
+        revision: Revision,
+        limits: &Limits,
+        authorizer: Option<Arc<dyn Authorizer>>,
+    ) -> Arc<Self> {
         tap.limit(limits.trace_bytes);
         let inbox = Inbox::new(limits.trace_bytes);
         let number = tap.next_connection();
@@ -36,7 +45,9 @@ impl Channel {
             revision,
             limits: limits.clone(),
             inbox,
+            authorizer,
             stopped: AtomicBool::new(false),
+            forgetful: AtomicBool::new(false),
         })
     }
 
@@ -70,6 +81,17 @@ impl Channel {
     /// We listen no more: what does not come is not the peer's fault from now on.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
+    }
+
+    /// From now on keeps nothing that was taken, and writes nothing down.
+    pub(crate) fn forget(&self) {
+        self.forgetful.store(true, Ordering::Release);
+        self.tap.put_down();
+        self.inbox.forget_taken();
+    }
+
+    pub(crate) fn is_forgetful(&self) -> bool {
+        self.forgetful.load(Ordering::Acquire)
     }
 
     pub(crate) fn has_stopped(&self) -> bool {

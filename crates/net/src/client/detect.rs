@@ -130,8 +130,8 @@ pub async fn detect(
     Ok(Detected { transport: address.transport(), address, revisions, introductions, unknown, evidence })
 }
 
-/// The address a redirect leads to. Another origin is the user's to decide on.
-fn follow(address: &Address, to: &str, hop: usize) -> Result<Address, OpenError> {
+/// The address a redirect leads to, the `hop`th from 0. Another origin is the user's to decide on.
+pub fn follow(address: &Address, to: &str, hop: usize) -> Result<Address, OpenError> {
     let (Address::Http(http) | Address::Sse(http) | Address::WebSocket(http)) = address else {
         return Ok(address.clone());
     };

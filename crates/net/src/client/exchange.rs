@@ -7,7 +7,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use wire::framing::sse::Block;
+use wire::message::{self, Packet};
 use wire::trace::{Closed, Headers, header};
+use wire::{Kind, Message};
 
 use super::error::OpenError;
 
@@ -29,6 +31,9 @@ struct State {
     head: Option<(u16, Headers)>,
     body: Option<Vec<u8>>,
     events: Vec<Block>,
+    /// The last id and the last `retry` among all blocks, kept or not.
+    last_id: Option<String>,
+    retry: Option<Duration>,
     closed: Option<Closed>,
     /// What the HTTP library had to say about a failure.
     why: Option<String>,
@@ -44,7 +49,7 @@ impl Exchange {
     }
 
     /// What a transport without exchanges gives: number 0, over already.
-    pub(crate) fn none() -> Self {
+    pub fn none() -> Self {
         let exchange = Self::new(0, false);
         exchange.end(Closed::End);
         exchange
@@ -66,6 +71,11 @@ impl Exchange {
         self.state().head.as_ref().map(|(status, _)| *status)
     }
 
+    /// The headers of the response, if its head is there.
+    pub fn headers(&self) -> Headers {
+        self.state().head.as_ref().map(|(_, headers)| headers.clone()).unwrap_or_default()
+    }
+
     /// Whether the exchange is over, now or within `patience`.
     pub async fn finished(&self, patience: Duration) -> bool {
         self.until(patience, |state| state.closed.is_some()).await
@@ -84,6 +94,16 @@ impl Exchange {
     /// The blocks of the event stream so far.
     pub fn events(&self) -> Vec<Block> {
         self.state().events.clone()
+    }
+
+    /// The last id that an event of the stream had; what resumes it.
+    pub fn last_event_id(&self) -> Option<String> {
+        self.state().last_id.clone()
+    }
+
+    /// How long the server wants us away before we come back for the rest of the stream.
+    pub fn retry(&self) -> Option<Duration> {
+        self.state().retry
     }
 
     /// The first block that is `wanted`, now or within `patience`.
@@ -119,6 +139,14 @@ impl Exchange {
         state.seen = seen;
     }
 
+    /// An error without an id in the body, as a server sends it that could not or would not read the request.
+    pub fn nameless_error(&self) -> Option<Message> {
+        match message::parse(&self.body()?) {
+            Ok(Packet::Message(message)) if message.kind() == Kind::Error && message.id().is_none() => Some(message),
+            _ => None,
+        }
+    }
+
     /// An exchange that brought no answer, as an error: it timed out, or was cut, or what came is no HTTP.
     pub(crate) fn failure(&self, at: String, after: Duration, waited_for: &'static str) -> OpenError {
         let state = self.state();
@@ -147,8 +175,17 @@ impl Exchange {
         self.state().body = Some(body);
     }
 
-    pub(crate) fn add_event(&self, block: Block) {
-        self.state().events.push(block);
+    /// One more block, `kept` where somebody may want to look at it later.
+    pub(crate) fn add_event(&self, block: Block, kept: bool) {
+        let mut state = self.state();
+        if let Some(id) = block.id.clone().filter(|id| !id.is_empty()) {
+            state.last_id = Some(id);
+        }
+        state.retry = block.retry_ms().map(Duration::from_millis).or(state.retry);
+        if kept {
+            state.events.push(block);
+        }
+        drop(state);
         self.0.changed.notify_waiters();
     }
 

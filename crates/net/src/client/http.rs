@@ -122,6 +122,7 @@ impl Http {
                 state.negotiated.clone().filter(|version| !old && has_version_header(version))
             },
             tools: modern.then(|| state.tools.clone()),
+            authorizer: self.channel.authorizer.clone(),
         }
     }
 
@@ -377,7 +378,7 @@ impl Conversation {
         self.channel().write_since(at, Party::Server, number, Content::Sse(bytes.to_vec()), self.cause);
         let block = Block::parse(bytes);
         let data = block.data.clone().filter(|data| block.is_message() && !data.is_empty());
-        self.exchange.add_event(block);
+        self.exchange.add_event(block, !self.channel().is_forgetful());
         let room = data.is_none_or(|data| self.take_in(data.as_bytes()));
         if room && !self.channel().tap.is_full() { Ok(()) } else { Err("connection") }
     }

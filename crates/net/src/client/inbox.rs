@@ -33,10 +33,16 @@ struct State {
     first: usize,
     bytes: usize,
     ended: bool,
+    /// Whether what is taken is let go of.
+    forgets: bool,
 }
 
 /// What a message costs beside its text, as parsed as it may get.
 const MESSAGE_COST: usize = 512;
+
+fn cost(message: &Message) -> usize {
+    message.text().len() + MESSAGE_COST
+}
 
 impl Inbox {
     pub(crate) fn new(limit: usize) -> Self {
@@ -46,12 +52,21 @@ impl Inbox {
     /// Takes a message in. Whether there is room for more.
     pub(crate) fn put(&self, message: Message) -> bool {
         let mut state = self.state();
-        state.bytes += message.text().len() + MESSAGE_COST;
+        state.bytes += cost(&message);
         state.messages.push((message, false));
         let room = state.bytes < self.limit;
         drop(state);
         self.changed.notify_waiters();
         room
+    }
+
+    /// From now on what is taken is let go of, and makes room.
+    pub(crate) fn forget_taken(&self) {
+        let mut state = self.state();
+        state.forgets = true;
+        state.messages.retain(|(_, taken)| !taken);
+        state.first = 0;
+        state.bytes = state.messages.iter().map(|(message, _)| cost(message)).sum();
     }
 
     /// Nothing will come any more.
@@ -98,6 +113,11 @@ impl Inbox {
         let mut state = self.state();
         let first = state.first;
         let found = state.messages[first..].iter().position(|(message, taken)| !taken && wanted(message));
+        if let Some(offset) = found.filter(|_| state.forgets) {
+            let (message, _) = state.messages.remove(first + offset);
+            state.bytes = state.bytes.saturating_sub(cost(&message));
+            return (Some(message), state.ended);
+        }
         let message = found.map(|offset| {
             let (message, taken) = &mut state.messages[first + offset];
             *taken = true;

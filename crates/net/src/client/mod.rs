@@ -2,6 +2,7 @@
 //! must not know what either ought to be.
 
 mod attempt;
+mod authorizer;
 mod body;
 mod channel;
 mod detect;
@@ -29,7 +30,9 @@ use url::{Position, Url};
 use wire::trace::{Closed, mark};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
-pub use detect::{Detected, Introduction, detect};
+pub use attempt::{location, why};
+pub use authorizer::{Authorizer, Authorizing, Refusal};
+pub use detect::{Detected, Introduction, detect, follow};
 pub use error::{OpenError, SendError};
 pub use exchange::Exchange;
 pub use outgoing::Outgoing;
@@ -171,7 +174,18 @@ impl Drop for Inner {
 impl Connection {
     /// Starts the program, or connects. Nothing is said yet, but on HTTP+SSE the stream is opened and its endpoint known.
     pub async fn open(address: &Address, revision: Revision, tap: &Tap, limits: &Limits) -> Result<Self, OpenError> {
-        let channel = Channel::new(tap, address.transport(), revision, limits);
+        Self::open_as(address, revision, tap, limits, None).await
+    }
+
+    /// The same, with the credentials that someone has.
+    pub async fn open_as(
+        address: &Address,
+        revision: Revision,
+        tap: &Tap,
+        limits: &Limits,
+        authorizer: Option<Arc<dyn Authorizer>>,
+    ) -> Result<Self, OpenError> {
+        let channel = Channel::new(tap, address.transport(), revision, limits, authorizer);
         let carrier = match address {
             Address::Stdio(command) => Carrier::Stdio(Stdio::open(command, channel.clone())?),
             Address::Http(http) => Carrier::Http(Http::open(http, channel.clone()).await?),
@@ -292,9 +306,20 @@ impl Connection {
         }
     }
 
-    /// Everything received so far, taken or not.
+    /// The first message there is that satisfies `wanted`, without waiting for one.
+    pub fn take(&self, wanted: impl Fn(&Message) -> bool) -> Option<Message> {
+        self.0.channel.inbox.take(&wanted).0
+    }
+
+    /// Everything received so far, taken or not; after [`Self::forget`] only what is not taken.
     pub fn received(&self) -> Vec<Message> {
         self.0.channel.inbox.all()
+    }
+
+    /// From now on nothing is written down, and nothing kept that was taken: for a connection that may last for as long as
+    /// it likes.
+    pub fn forget(&self) {
+        self.0.channel.forget();
     }
 
     /// How many messages that is.
@@ -303,13 +328,25 @@ impl Connection {
     }
 
     /// Whether it can bring no more messages: the peer ended it, or we stopped listening.
-    pub(crate) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.0.channel.inbox.is_over()
     }
 
     /// Whether we stopped listening: more came than the limits let in, or our end is closed.
     pub fn is_flooded(&self) -> bool {
         self.0.channel.has_stopped()
+    }
+
+    /// The exchange over HTTP that carries the request `id`, which is not answered yet.
+    pub fn asked(&self, id: &RequestId) -> Option<Exchange> {
+        if let Carrier::Http(http) = &self.0.carrier { http.asked(id) } else { None }
+    }
+
+    /// Lets go of request `id`, whose answer is not waited for any more.
+    pub fn give_up(&self, id: &RequestId) {
+        if let Carrier::Http(http) = &self.0.carrier {
+            http.forget(id);
+        }
     }
 
     /// Listens for `span` without sending, between WINDOW_OPENED and WINDOW_CLOSED marks that hold `name`.

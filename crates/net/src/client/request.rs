@@ -2,6 +2,7 @@
 //! Values only.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::Request;
@@ -13,6 +14,7 @@ use wire::http::{PROTOCOL_VERSION, modern_headers};
 use wire::trace::Headers;
 
 use super::HttpAddress;
+use super::authorizer::Authorizer;
 use super::body::{Cuts, Pieces};
 use super::error::SendError;
 use super::http::HyperRequest;
@@ -31,6 +33,8 @@ pub(crate) struct Context {
     pub(crate) version: Option<String>,
     /// Present in the modern era only.
     pub(crate) tools: Option<ToolSchemas>,
+    /// Who has credentials.
+    pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
 }
 
 /// A request ready to be written.
@@ -51,6 +55,9 @@ impl Prepared {
         let target = outgoing.target.clone().or_else(posted).unwrap_or_else(own);
         let mut headers = basic(&method, outgoing, context);
         add_protocol(&mut headers, outgoing, message, context);
+        if let Some(authorizer) = &context.authorizer {
+            headers.extend(authorizer.headers(&method, &context.address.url));
+        }
         for (name, value) in &context.address.headers {
             set(&mut headers, name, value);
         }

@@ -1,0 +1,147 @@
+//! How a server is reached: what every verb that talks to one takes, and what it means.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use net::client::{Address, Command, HttpAddress};
+use wire::Transport;
+use wire::redact::Secrets;
+
+use crate::exit::{Exit, usage};
+
+/// Arguments of every verb that reaches a server. They may stand before and after the name of what to do there.
+#[derive(Args)]
+pub(crate) struct Reach {
+    /// A header for every HTTP request (again for more)
+    #[arg(long, global = true, value_name = "K: V", help_heading = "Reaching the server")]
+    pub(crate) header: Vec<String>,
+    /// The variable with the bearer token; our own server then demands it
+    #[arg(long, global = true, value_name = "VAR", help_heading = "Reaching the server")]
+    pub(crate) bearer_env: Option<String>,
+    /// A variable for the command's environment (again for more)
+    #[arg(long, global = true, value_name = "K=V", help_heading = "Reaching the server")]
+    pub(crate) env: Vec<String>,
+    /// The command's working directory
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Reaching the server")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Seconds for one answer [default: 10, client 60; first of a command 30]
+    #[arg(long, global = true, value_name = "S", value_parser = seconds, help_heading = "Reaching the server")]
+    pub(crate) timeout: Option<Duration>,
+    /// Certificates (PEM) to trust beside the system's
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Reaching the server")]
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+/// Whom the user named.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'t> {
+    pub(crate) url: Option<&'t str>,
+    pub(crate) command: &'t [String],
+    pub(crate) transport: Option<Transport>,
+}
+
+impl Reach {
+    /// The address that the user named, by a URL or a command, if any.
+    pub(crate) fn address(&self, target: Target<'_>) -> Result<Option<Address>, Exit> {
+        if let Some(url) = target.url {
+            return self.http_address(url, target.transport).map(Some);
+        }
+        let Some((program, arguments)) = target.command.split_first() else { return Ok(None) };
+        if let Some(transport) = target.transport.filter(|&transport| transport != Transport::Stdio) {
+            return Err(unreachable(program, transport));
+        }
+        let pair = |text: &String| match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+            _ => Err(usage(&format!("`--env {text}` is not K=V"), "--env NAME=value")),
+        };
+        Ok(Some(Address::Stdio(Command {
+            program: program.clone(),
+            args: arguments.to_vec(),
+            env: self.env.iter().map(pair).collect::<Result<_, _>>()?,
+            cwd: self.cwd.clone(),
+        })))
+    }
+
+    fn http_address(&self, text: &str, transport: Option<Transport>) -> Result<Address, Exit> {
+        let shown = wire::escape::line(text);
+        let url = url::Url::parse(text).ok().filter(|u| matches!(u.scheme(), "http" | "https" | "ws" | "wss"));
+        let Some(url) = url.filter(|u| u.has_host()) else {
+            let what = format!("`{shown}` is not an http(s):// or ws(s):// address");
+            return Err(usage(
+                &what,
+                "a command goes after `--`: proof check -- COMMAND; an address begins with http://",
+            ));
+        };
+        let socket = matches!(url.scheme(), "ws" | "wss");
+        let address = HttpAddress { url, headers: self.headers()?, ca: self.ca_file.clone() };
+        match (transport, socket) {
+            (Some(Transport::WebSocket) | None, true) => Ok(Address::WebSocket(address)),
+            (Some(Transport::HttpSse), false) => Ok(Address::Sse(address)),
+            (Some(Transport::StreamableHttp) | None, false) => Ok(Address::Http(address)),
+            (Some(transport), _) => Err(unreachable(text, transport)),
+        }
+    }
+
+    /// The headers for every HTTP request.
+    pub(crate) fn headers(&self) -> Result<Vec<(String, String)>, Exit> {
+        let mut headers = Vec::new();
+        for text in &self.header {
+            match text.split_once(':') {
+                Some((name, value)) if is_header(name.trim(), value.trim()) => {
+                    headers.push((name.trim().to_owned(), value.trim().to_owned()));
+                }
+                _ => return Err(usage("what --header names is not `Name: value`", "--header 'X-Api-Key: …'")),
+            }
+        }
+        if let Some(variable) = &self.bearer_env {
+            let Ok(token) = std::env::var(variable) else {
+                return Err(usage(&format!("the environment has no variable {variable}"), "export it, then run again"));
+            };
+            if !is_header("Authorization", &token) {
+                let what = format!("what {variable} holds cannot stand in a header");
+                return Err(usage(&what, "a token is one line of plain characters"));
+            }
+            headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
+        }
+        Ok(headers)
+    }
+
+    /// What the command line hands in for the server that must not come out again.
+    pub(crate) fn secrets(&self, target: Target<'_>) -> Secrets {
+        let mut secrets = Secrets::default();
+        for (name, value) in self.header.iter().filter_map(|header| header.split_once(':')) {
+            secrets.header(name.trim(), value);
+        }
+        if let Some(token) = self.bearer_env.as_ref().and_then(|variable| std::env::var(variable).ok()) {
+            secrets.add(&token);
+        }
+        for (name, value) in self.env.iter().filter_map(|pair| pair.split_once('=')) {
+            secrets.variable(name, value);
+        }
+        secrets.arguments(target.command.iter().map(String::as_str));
+        secrets.address(target.url.unwrap_or_default());
+        secrets
+    }
+}
+
+/// A span of time as typed.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    if !(0.05..=3600.0).contains(&seconds) {
+        return Err("between 0.05 and 3600 seconds".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// Whether HTTP can carry it: a token, and a value without control characters.
+fn is_header(name: &str, value: &str) -> bool {
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !name.is_empty() && name.chars().all(token) && !value.chars().any(|c| c.is_control() && c != '\t')
+}
+
+/// Says that a transport does not lead to a target.
+fn unreachable(target: &str, transport: Transport) -> Exit {
+    let what = format!("`{}` cannot be reached over {transport}", wire::escape::line(target));
+    usage(&what, "http:// goes with http and sse, ws:// with ws, a command with stdio")
+}

@@ -1,0 +1,114 @@
+//! `proof client --conformance`: what the official conformance suite wants to see of a client. The suite tells the scenario
+//! by variables of the environment and names its server last; almost everything is a tour of what that server offers.
+
+use std::sync::{Arc, OnceLock};
+
+use net::client::Address;
+use reference::client::{
+    Abilities, Answering, Client, ClientError, Consent, Options, Question, Respondent, Scripted, Wanted,
+};
+use serde_json::{Map, Value, json};
+
+use super::options;
+use crate::args::client::ClientArgs;
+use crate::exit::{Exit, tell_redacted, usage};
+
+/// The revision that is to be spoken.
+const VERSION: &str = "MCP_CONFORMANCE_PROTOCOL_VERSION";
+/// What the scenario tells the client.
+const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
+/// The tool that is to be called while another waits for an answer.
+const BESIDE: &str = "test_mrtr_unrelated";
+/// The tool that wants the schema of another back as it came.
+const ECHO: (&str, &str) = ("json_schema_echo", "json_schema_2020_12_tool");
+
+/// Plays one scenario.
+pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
+    let context = match context() {
+        Ok(context) => context,
+        Err(exit) => return exit,
+    };
+    let busy = Arc::new(Busy { user: willing(), client: OnceLock::new() });
+    let options = match options::options(args, address) {
+        Ok(options) => Options { respondent: busy.clone(), authorizer: None, ..options },
+        Err(exit) => return exit,
+    };
+    let revision = match std::env::var(VERSION).ok().map(|version| version.parse()).transpose() {
+        Ok(named) => named.or(options.revision),
+        Err(error) => return usage(&format!("{VERSION}: {error}"), "one of those"),
+    };
+    let client = match Client::connect(Options { revision, ..options }).await {
+        Ok(client) => client,
+        Err(error) => return failed(&error),
+    };
+    // Nobody else sets it.
+    let _ = busy.client.set(client.clone());
+    let toured = toured(&client, &context).await;
+    client.close().await;
+    toured.map_or_else(|error| failed(&error), |()| Exit::Clean)
+}
+
+fn failed(error: &ClientError) -> Exit {
+    tell_redacted(&format!("error: {error}"));
+    Exit::NoAnswer
+}
+
+fn context() -> Result<Value, Exit> {
+    let Ok(text) = std::env::var(CONTEXT) else { return Ok(Value::Null) };
+    serde_json::from_str(&text)
+        .map_err(|error| usage(&format!("{CONTEXT} is not JSON: {error}"), "what the suite sets"))
+}
+
+/// A user who agrees to everything, and a model that says something.
+fn willing() -> Scripted {
+    Scripted {
+        consent: Some(Consent::Accept),
+        says: Some("Something that a model might say.".to_owned()),
+        roots: Some(vec![json!({ "uri": "file:///", "name": "all" })]),
+        makes_up: true,
+        ..Scripted::default()
+    }
+}
+
+async fn toured(client: &Client, context: &Value) -> Result<(), ClientError> {
+    let calls = context.get("toolCalls").and_then(Value::as_array).into_iter().flatten();
+    let mut wanted: Vec<Wanted> = calls.filter_map(|call| wanted(call.get("name")?, call.get("arguments")?)).collect();
+    if client.greeting().may_have("tools")
+        && let Ok((tools, _)) = client.tools().await
+        && let Some(tool) = tools.iter().find(|tool| tool.name() == ECHO.1)
+    {
+        let arguments = json!({ "schema": tool.input() });
+        wanted.extend(self::wanted(&json!(ECHO.0), &arguments));
+    }
+    client.tour(&wanted).await
+}
+
+fn wanted(tool: &Value, arguments: &Value) -> Option<Wanted> {
+    Some(Wanted { tool: tool.as_str()?.to_owned(), arguments: arguments.as_object()?.clone() })
+}
+
+/// A user who does something else before answering.
+struct Busy {
+    user: Scripted,
+    client: OnceLock<Client>,
+}
+
+impl Respondent for Busy {
+    fn abilities(&self) -> Abilities {
+        self.user.abilities()
+    }
+
+    fn answer(&self, question: Question) -> Answering {
+        let (answer, client) = (self.user.answer(question), self.client.get().cloned());
+        Box::pin(async move {
+            if let Some(client) = client
+                && let Ok((tools, _)) = client.tools().await
+                && let Some(tool) = tools.iter().find(|tool| tool.name() == BESIDE)
+            {
+                // Whatever comes of it: that it was asked in between is what matters.
+                let _ = client.call(tool, Map::new()).await;
+            }
+            answer.await
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! `proof client`: one question to a server, and its answer.
+
+mod ask;
+mod conformance;
+mod options;
+mod pairs;
+mod show;
+mod told;
+mod watch;
+
+use reference::client::{Client, ClientError, Options};
+
+use crate::args::client::ClientArgs;
+use crate::exit::{self, Exit, tell, usage};
+use crate::signals::interrupted;
+use crate::verb::output;
+use told::Heard;
+
+/// What is to be printed, and how it ended.
+struct Said {
+    text: String,
+    exit: Exit,
+}
+
+impl Said {
+    const fn well(text: String) -> Self {
+        Self { text, exit: Exit::Clean }
+    }
+}
+
+/// Why there is nothing to print.
+enum Unsaid {
+    /// The server, or the way to it.
+    Client(Box<ClientError>),
+    /// It is told already.
+    Told(Exit),
+}
+
+impl From<ClientError> for Unsaid {
+    fn from(error: ClientError) -> Self {
+        Self::Client(Box::new(error))
+    }
+}
+
+impl From<Exit> for Unsaid {
+    fn from(exit: Exit) -> Self {
+        Self::Told(exit)
+    }
+}
+
+/// Asks, prints, and ends the conversation in order.
+pub(crate) fn run(args: &ClientArgs) -> Exit {
+    let target = args.named();
+    exit::conceal(args.reach.secrets(target));
+    match started(args) {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn started(args: &ClientArgs) -> Result<Exit, Exit> {
+    let address = args.reach.address(args.named())?.ok_or_else(|| {
+        usage("no server is named", "--url URL, or a command after `--`: proof client tools -- my-server")
+    })?;
+    let (observer, heard) = told::observer(args);
+    let suite = args.conformance.as_ref().map(|_| address.clone());
+    let options = Options { observer, ..options::options(args, address)? };
+    let has_child = !args.named().command.is_empty();
+    if has_child {
+        // Before the first child starts.
+        net::orphans::adopt();
+    }
+    // One thread: there is one question, and threads cost time to start.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        tell(format_args!("error: the runtime did not start: {error}"));
+        Exit::Bug
+    })?;
+    let exit = runtime.block_on(async {
+        match suite {
+            Some(address) => conformance::play(args, address).await,
+            None => conversed(args, options, heard).await,
+        }
+    });
+    if has_child {
+        // Whatever is still running is ours to end, on every way out.
+        net::process::kill_all();
+    }
+    runtime.shutdown_background();
+    Ok(exit)
+}
+
+async fn conversed(args: &ClientArgs, options: Options, heard: Heard) -> Exit {
+    let interrupted = interrupted();
+    tokio::pin!(interrupted);
+    let client = tokio::select! {
+        client = Client::connect(options) => client,
+        signal = &mut interrupted => return Exit::Interrupted(signal),
+    };
+    let client = match client {
+        Ok(client) => client,
+        Err(error) => return failed(&error),
+    };
+    let exit = tokio::select! {
+        said = asked(args, &client, heard) => said,
+        signal = &mut interrupted => {
+            client.cancel_all("interrupted by the user").await;
+            Exit::Interrupted(signal)
+        }
+    };
+    client.close().await;
+    exit
+}
+
+/// Asks and prints.
+async fn asked(args: &ClientArgs, client: &Client, heard: Heard) -> Exit {
+    let said = match options::as_wanted(args, client) {
+        Ok(()) => ask::ask(args, client, heard).await,
+        Err(exit) => Err(exit.into()),
+    };
+    match said {
+        Ok(Said { text, exit }) => match output::print(&text) {
+            Ok(()) => exit,
+            Err(exit) => exit,
+        },
+        Err(Unsaid::Told(exit)) => exit,
+        Err(Unsaid::Client(error)) => failed(&error),
+    }
+}
+
+/// Says why there is no answer.
+fn failed(error: &ClientError) -> Exit {
+    exit::tell_redacted(&format!("error: {error}"));
+    match error {
+        ClientError::Rpc { .. } | ClientError::Cancelled => Exit::Finding,
+        ClientError::Open(error) if matches!(**error, net::OpenError::BadAddress { .. }) => Exit::Usage,
+        ClientError::Unasked { .. } => Exit::Usage,
+        _ => Exit::NoAnswer,
+    }
+}

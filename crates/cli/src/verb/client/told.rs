@@ -1,0 +1,56 @@
+//! What a server says beside its answers, on stderr: progress, log messages, and what the client noticed.
+
+use reference::client::{Note, Observer};
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::sync::mpsc::{self, error::TrySendError};
+use wire::escape::snippet;
+
+use crate::args::client::ClientArgs;
+use crate::exit::{tell, tell_redacted};
+
+/// How much of one message is shown.
+const SHOWN: usize = 400;
+
+/// How many changes wait to be shown; more are lost, and that is told.
+const WAITING: usize = 4096;
+
+/// The changes that a server tells, for whoever watches.
+pub(super) type Heard = mpsc::Receiver<(String, Value)>;
+
+/// Tells what comes as it comes; changes are put by.
+pub(super) fn observer(args: &ClientArgs) -> (Observer, Heard) {
+    let wants_log = args.log.is_some();
+    let (changes, heard) = mpsc::channel(WAITING);
+    let observer: Observer = Arc::new(move |note| match note {
+        Note::Notice(what) => tell(format_args!("note: {what}")),
+        Note::Notification { method, params } => match method.as_str() {
+            "notifications/progress" => tell_redacted(&progress(&params)),
+            "notifications/message" if wants_log => tell_redacted(&log(&params)),
+            _ => {
+                if changes.try_send((method, params)).is_err_and(|error| matches!(error, TrySendError::Full(_))) {
+                    tell("note: more changes than can be shown; one is lost");
+                }
+            }
+        },
+    });
+    (observer, heard)
+}
+
+fn progress(params: &Value) -> String {
+    let number = |name: &str| params.get(name).filter(|value| value.is_number()).map(Value::to_string);
+    let done = number("progress").unwrap_or_else(|| "?".to_owned());
+    let of = number("total").map(|total| format!(" of {total}")).unwrap_or_default();
+    let message = params.get("message").and_then(Value::as_str).map(|m| format!(": {}", snippet(m, SHOWN)));
+    format!("progress: {done}{of}{}", message.unwrap_or_default())
+}
+
+fn log(params: &Value) -> String {
+    let text = |name: &str| params.get(name).and_then(Value::as_str).map(|text| snippet(text, 60));
+    let data = match &params["data"] {
+        Value::String(text) => snippet(text, SHOWN),
+        other => snippet(&other.to_string(), SHOWN),
+    };
+    let logger = text("logger").map(|logger| format!(" {logger}")).unwrap_or_default();
+    format!("{}{logger}: {data}", text("level").unwrap_or_else(|| "log".to_owned()))
+}

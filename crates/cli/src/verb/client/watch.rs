@@ -1,0 +1,122 @@
+//! What changes at a server, line by line as it is told, until enough was told or somebody ends it. Where the server or
+//! the way to it breaks off, it is come back for.
+
+use std::time::Duration;
+
+use reference::client::{Client, ClientError, Listening, Topics};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, sleep_until};
+use wire::escape::snippet;
+
+use super::told::Heard;
+use super::{Said, Unsaid, show};
+use crate::args::client::{ClientArgs, WatchArgs};
+use crate::exit::{Exit, tell};
+use crate::verb::output;
+
+/// How long it lasts where nobody says: for ever, as people count.
+const FOREVER: Duration = Duration::from_hours(24 * 365);
+/// How often in a row the server is come back for in vain.
+const RETURNS: u32 = 8;
+/// How long we wait before, doubled each time.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Watches.
+pub(super) async fn watch(
+    args: &ClientArgs,
+    client: &Client,
+    what: &WatchArgs,
+    mut heard: Heard,
+) -> Result<Said, Unsaid> {
+    let greeting = client.greeting();
+    let topics = Topics {
+        tools: greeting.may_have("tools"),
+        prompts: greeting.may_have("prompts"),
+        resources: greeting.may_have("resources"),
+        uris: what.uris.clone(),
+    };
+    let over = Instant::now() + what.span.unwrap_or(FOREVER);
+    let mut left = what.count.unwrap_or(usize::MAX);
+    let mut listening = begin(client, &topics).await?;
+    while left > 0 {
+        tokio::select! {
+            Some((method, params)) = heard.recv() => {
+                if let Some(line) = line(args, &method, &params) {
+                    output::print(&line)?;
+                    left -= 1;
+                }
+            }
+            ended = listening.ended() => {
+                tell(match ended {
+                    Ok(()) => "note: the server has ended the subscription".to_owned(),
+                    Err(error) => format!("note: the subscription broke off: {}", first_line(&error)),
+                });
+                listening = tokio::select! {
+                    again = begin_again(client, &topics) => again?,
+                    () = sleep_until(over) => break,
+                };
+            }
+            () = sleep_until(over) => break,
+        }
+    }
+    client.stop_listening(&listening).await;
+    Ok(Said { text: String::new(), exit: Exit::Clean })
+}
+
+async fn begin(client: &Client, topics: &Topics) -> Result<Listening, ClientError> {
+    let listening = client.listen(topics).await?;
+    let agreed = &listening.acknowledged;
+    let lists =
+        [("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged")];
+    let mut told: Vec<String> =
+        lists.iter().filter(|(_, name)| agreed[*name] == json!(true)).map(|(list, _)| (*list).to_owned()).collect();
+    let uris = agreed["resourceSubscriptions"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    told.extend(uris.map(|uri| snippet(uri, 200)));
+    for uri in topics.uris.iter().filter(|uri| !told.contains(&snippet(uri, 200))) {
+        tell(format_args!("note: the server will not tell of {}", snippet(uri, 200)));
+    }
+    if told.is_empty() {
+        return Err(ClientError::unasked(
+            "the server tells of no change",
+            "`proof client discover` shows what it declares",
+        ));
+    }
+    tell(format_args!("listening to {} (Ctrl-C ends it)", told.join(", ")));
+    Ok(listening)
+}
+
+async fn begin_again(client: &Client, topics: &Topics) -> Result<Listening, ClientError> {
+    let mut pause = PAUSE;
+    let mut outcome = Err(ClientError::Cancelled);
+    for _ in 0..RETURNS {
+        sleep(pause).await;
+        pause *= 2;
+        outcome = begin(client, topics).await;
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+fn first_line(error: &ClientError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+/// One change in one line; `None` where nothing has changed by it.
+fn line(args: &ClientArgs, method: &str, params: &Value) -> Option<String> {
+    if args.json {
+        let message = json!({ "method": method, "params": params });
+        return Some(show::raw(&message.to_string()));
+    }
+    Some(match method {
+        "notifications/tools/list_changed" => "the tools have changed\n".to_owned(),
+        "notifications/prompts/list_changed" => "the prompts have changed\n".to_owned(),
+        "notifications/resources/list_changed" => "the resources have changed\n".to_owned(),
+        "notifications/resources/updated" => {
+            format!("{} has changed\n", snippet(params["uri"].as_str().unwrap_or("a resource"), 400))
+        }
+        "notifications/subscriptions/acknowledged" | "notifications/cancelled" => return None,
+        other => format!("{}\n", snippet(other, 200)),
+    })
+}

@@ -1,0 +1,147 @@
+//! One request, put as often as it takes: with other credentials, in another session, at another version, with other
+//! headers; each time under a new id, and each only so often.
+
+use net::client::{Address, OpenError, Refusal};
+use serde_json::Value;
+use wire::{Era, Kind, Message, RequestId, Transport};
+
+use super::link::{Came, Note, Rejection};
+use super::open::{Session, UNSUPPORTED_VERSION, modern_meta, newest, versions};
+use super::{Client, ClientError, Params};
+
+/// The headers of a call do not say what its body says (2026-07-28).
+const HEADER_MISMATCH: i64 = -32020;
+/// How often a request may be put in all.
+const ATTEMPTS: usize = 6;
+/// How often credentials are got for one request.
+const AUTHORIZED: usize = 3;
+
+/// What was tried for one request.
+#[derive(Default)]
+struct Tried {
+    credentials: usize,
+    session: bool,
+    version: bool,
+    headers: bool,
+}
+
+impl Client {
+    /// Puts one request and gives its result: any, an unfinished one too.
+    pub(super) async fn once(&self, method: &str, params: &Params) -> Result<Message, ClientError> {
+        let mut tried = Tried::default();
+        for _ in 0..ATTEMPTS {
+            let session = self.live().await?;
+            let id = self.0.ids.next();
+            let text = request_text(id, method, &self.complete(&session, id, method, params));
+            let patience = self.0.options.limits.request;
+            match session.link.put(&RequestId::from(id), method, text, patience).await {
+                Came::Answer(answer) if answer.kind() == Kind::Result => return Ok(answer),
+                Came::Answer(answer) => self.mend(&session, method, &answer, &mut tried).await?,
+                Came::Refused(refused) => self.appease(&session, method, *refused, &mut tried).await?,
+                Came::TimedOut(after) => return Err(ClientError::Timeout { method: method.to_owned(), after }),
+                Came::Gone(error) => return Err(error.into()),
+                Came::Unauthorized(why) => return Err(ClientError::Unauthorized { why }),
+            }
+        }
+        Err(ClientError::invalid(method, "it is refused again and again"))
+    }
+
+    /// The parameters with what this era wants along with them.
+    pub(super) fn complete(&self, session: &Session, id: i64, method: &str, params: &Params) -> Params {
+        let options = &self.0.options;
+        let mut params = params.clone();
+        if options.progress && method == "tools/call" {
+            params = params.with_meta("progressToken", id);
+        }
+        if session.greeting.revision.era() == Era::Legacy {
+            return params;
+        }
+        if let Some(level) = &options.log_level {
+            params = params.with_meta("io.modelcontextprotocol/logLevel", level.as_str());
+        }
+        modern_meta(params, session.greeting.revision, options.respondent.abilities())
+    }
+
+    /// Changes what an error complains of, so that the request may be put again; or gives the error back.
+    async fn mend(
+        &self,
+        session: &std::sync::Arc<Session>,
+        method: &str,
+        answer: &Message,
+        tried: &mut Tried,
+    ) -> Result<(), ClientError> {
+        let error = rpc(method, answer);
+        let modern = session.greeting.revision.era() == Era::Modern;
+        match answer.error_code() {
+            Some(UNSUPPORTED_VERSION) if modern && !std::mem::replace(&mut tried.version, true) => {
+                let offered = versions(answer.error().and_then(|error| error.get("data")?.get("supported")));
+                if newest(&offered, Era::Modern).is_some() {
+                    return Ok(());
+                }
+                match newest(&offered, Era::Legacy) {
+                    Some(version) => self.reopen(session, Some(version)).await.map(drop),
+                    None => Err(OpenError::NoCommonRevision { at: session.link.at(), offered }.into()),
+                }
+            }
+            Some(HEADER_MISMATCH)
+                if modern && method == "tools/call" && !std::mem::replace(&mut tried.headers, true) =>
+            {
+                self.0.cache.forget("tools/list");
+                // What the tools are now, the connection learns from the list as it comes by.
+                Box::pin(self.tools()).await.map(drop).map_err(|_| error)
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Does what a refusal by HTTP asks for; or gives it back as an error.
+    async fn appease(
+        &self,
+        session: &std::sync::Arc<Session>,
+        method: &str,
+        refused: Rejection,
+        tried: &mut Tried,
+    ) -> Result<(), ClientError> {
+        let Rejection { status, headers, error, told, .. } = refused;
+        if let (401 | 403, Some(authorizer), Address::Http(http) | Address::Sse(http)) =
+            (status, &self.0.options.authorizer, &session.address)
+        {
+            let refusal = Refusal { url: http.url.clone(), status, headers, before: tried.credentials };
+            tried.credentials += 1;
+            if tried.credentials > AUTHORIZED {
+                return Err(ClientError::Unauthorized { why: "it refuses again and again".to_owned() });
+            }
+            self.0.cache.clear();
+            return authorizer.refused(&refusal).await.map_err(|why| ClientError::Unauthorized { why });
+        }
+        let in_session = session.link.connection().session_id().is_some();
+        if status == 404 && in_session && !std::mem::replace(&mut tried.session, true) {
+            session.link.note(Note::Notice("the server has ended the session; another one is begun".to_owned()));
+            return self.reopen(session, None).await.map(drop);
+        }
+        Err(error.map_or_else(|| told.into(), |error| rpc(method, &error)))
+    }
+
+    /// Whether tools are reached in a way in which their annotations count.
+    pub(super) fn mirrors_parameters(&self) -> bool {
+        self.transport() == Transport::StreamableHttp && self.revision().era() == Era::Modern
+    }
+}
+
+/// The text of a request.
+pub(super) fn request_text(id: i64, method: &str, params: &Params) -> String {
+    let method = Value::from(method);
+    let params = if params.is_empty() { String::new() } else { format!(",\"params\":{}", params.to_json()) };
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{method}{params}}}")
+}
+
+/// An error that the server answered with.
+pub(super) fn rpc(method: &str, answer: &Message) -> ClientError {
+    let error = answer.error().cloned().unwrap_or_default();
+    ClientError::Rpc {
+        method: method.to_owned(),
+        code: answer.error_code().unwrap_or_default(),
+        message: error["message"].as_str().unwrap_or_default().to_owned(),
+        data: error.get("data").cloned().map(Box::new),
+    }
+}

@@ -1,0 +1,66 @@
+//! What a modern server said and how long it may be believed (2026-07-28, server/utilities/caching). It lives as long as the
+//! process and holds for one authorization; what the server calls changed is forgotten at once.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use wire::Message;
+
+/// How many results are kept.
+const KEPT: usize = 256;
+/// The longest that anything is believed.
+const LONGEST: Duration = Duration::from_hours(1);
+
+/// Results by method and parameters.
+#[derive(Default)]
+pub(super) struct Cache(Mutex<HashMap<(String, String), (Message, Instant)>>);
+
+impl Cache {
+    /// What was said to this and may still be believed.
+    pub(super) fn fresh(&self, method: &str, params: &str) -> Option<Message> {
+        let (answer, until) = self.entries().get(&(method.to_owned(), params.to_owned()))?.clone();
+        (Instant::now() < until).then_some(answer)
+    }
+
+    /// Keeps an answer for as long as it says.
+    pub(super) fn keep(&self, method: &str, params: &str, answer: &Message) {
+        let said = answer.result().and_then(|result| result.get("ttlMs")).and_then(Value::as_u64);
+        let Some(span) = said.filter(|&ms| ms > 0).map(|ms| Duration::from_millis(ms).min(LONGEST)) else { return };
+        let mut entries = self.entries();
+        let now = Instant::now();
+        entries.retain(|_, (_, until)| now < *until);
+        if entries.len() < KEPT {
+            entries.insert((method.to_owned(), params.to_owned()), (answer.clone(), now + span));
+        }
+    }
+
+    /// Forgets all answers to a method.
+    pub(super) fn forget(&self, method: &str) {
+        self.entries().retain(|(kept, _), _| kept != method);
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&self) {
+        self.entries().clear();
+    }
+
+    /// Forgets what a notification says has changed.
+    pub(super) fn notified(&self, method: &str) {
+        match method {
+            "notifications/tools/list_changed" => self.forget("tools/list"),
+            "notifications/prompts/list_changed" => self.forget("prompts/list"),
+            "notifications/resources/list_changed" => {
+                self.forget("resources/list");
+                self.forget("resources/templates/list");
+            }
+            "notifications/resources/updated" => self.forget("resources/read"),
+            _ => {}
+        }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, HashMap<(String, String), (Message, Instant)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,326 @@
+//! One connection, and who waits for what on it. A request is put, its answer awaited within bounds, and given up as the
+//! transport wants that; what a server says beside answers goes through [`super::pump`].
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use net::client::{Address, Connection, Exchange, OpenError, Outgoing, SendError, location, why};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use wire::trace::Headers;
+use wire::{Era, Kind, Message, RequestId, Transport};
+
+use super::Options;
+use super::abilities::Respondent;
+
+/// Who hears what comes beside answers.
+pub type Observer = Arc<dyn Fn(Note) + Send + Sync>;
+
+/// What comes beside answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Note {
+    /// The server notifies.
+    Notification {
+        /// Of what.
+        method: String,
+        /// With what.
+        params: Value,
+    },
+    /// The client noticed something, and goes on all the same.
+    Notice(String),
+}
+
+/// How many times the patience for a sign of life a request may take in all.
+const LONGEST: u32 = 10;
+/// How long what is left of a refusal may take to come.
+const BODY: Duration = Duration::from_millis(500);
+/// How long the last words may take to come where the stream that was to bring them is over.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long we stay away from a broken stream whose server does not say.
+const AWAY: Duration = Duration::from_millis(100);
+/// How many times a stream is resumed for one answer.
+const RESUMED: usize = 100;
+
+/// The ids of requests: whole numbers, none of them twice.
+#[derive(Debug, Default)]
+pub(super) struct Ids(AtomicI64);
+
+impl Ids {
+    pub(super) fn next(&self) -> i64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// What came of a request.
+#[derive(Debug)]
+pub(super) enum Came {
+    /// Its answer.
+    Answer(Message),
+    /// HTTP refused it.
+    Refused(Box<Rejection>),
+    /// Nothing for too long; it is cancelled.
+    TimedOut(Duration),
+    /// The connection is of no more use.
+    Gone(OpenError),
+    /// There are no credentials that would do.
+    Unauthorized(String),
+}
+
+/// A status that is no success.
+#[derive(Debug)]
+pub(super) struct Rejection {
+    pub(super) status: u16,
+    pub(super) headers: Headers,
+    /// The JSON-RPC error in the body.
+    pub(super) error: Option<Message>,
+    /// Where a redirect leads.
+    pub(super) location: Option<String>,
+    /// The same for a person.
+    pub(super) told: OpenError,
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Pending {
+    method: String,
+    /// The last sign of life.
+    heard: Instant,
+}
+
+/// One connection. Clones are the same one.
+#[derive(Clone)]
+pub(super) struct Link(Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) connection: Connection,
+    address: Address,
+    pub(super) respondent: Arc<dyn Respondent>,
+    pub(super) observer: Observer,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    /// Once it is known.
+    pub(super) era: Option<Era>,
+    pending: HashMap<RequestId, Pending>,
+    /// What the server asked and waits for.
+    pub(super) answering: HashMap<RequestId, AbortHandle>,
+    /// The subscriptions, and what was acknowledged.
+    pub(super) subscriptions: HashMap<RequestId, watch::Sender<Option<Value>>>,
+}
+
+impl Link {
+    pub(super) fn new(connection: Connection, address: Address, options: &Options) -> Self {
+        let (respondent, observer) = (options.respondent.clone(), options.observer.clone());
+        Self(Arc::new(Inner { connection, address, respondent, observer, state: Mutex::default() }))
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.0.connection
+    }
+
+    pub(super) fn transport(&self) -> Transport {
+        self.0.connection.transport()
+    }
+
+    pub(super) fn settle(&self, era: Era) {
+        self.state().era = Some(era);
+    }
+
+    pub(super) fn is_modern(&self) -> bool {
+        self.state().era == Some(Era::Modern)
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn note(&self, note: Note) {
+        (self.0.observer)(note);
+    }
+
+    /// Whether somebody waits for the answer to `id`.
+    pub(super) fn awaits(&self, id: &RequestId) -> bool {
+        self.state().pending.contains_key(id)
+    }
+
+    /// A sign of life of the request that carries this progress token, which is its id.
+    pub(super) fn heard(&self, token: &Value) {
+        if let Some(id) = RequestId::from_value(token)
+            && let Some(pending) = self.state().pending.get_mut(&id)
+        {
+            pending.heard = Instant::now();
+        }
+    }
+
+    /// Sends a notification.
+    pub(super) async fn notify(&self, method: &str, params: Option<Value>) -> Result<(), SendError> {
+        let mut message = json!({ "jsonrpc": "2.0", "method": method });
+        if let Some(params) = params {
+            message["params"] = params;
+        }
+        self.0.connection.send(&message.to_string()).await.map(drop)
+    }
+
+    /// Puts a request and waits for what comes of it: as long as there are signs of life, and not for ever.
+    pub(super) async fn put(&self, id: &RequestId, method: &str, text: String, patience: Duration) -> Came {
+        let begun = Instant::now();
+        let _waiting = Waiting::new(self, id, method);
+        let connection = &self.0.connection;
+        let exchange = match connection.send_with(Outgoing::message(text)).await {
+            Ok(exchange) => exchange,
+            Err(SendError::Open(error)) => return Came::Gone(error),
+            Err(_) => Exchange::none(),
+        };
+        let longest = patience * LONGEST;
+        let answer = tokio::select! {
+            biased;
+            answer = connection.response(id, longest) => Some(answer),
+            () = self.overdue(id, patience) => None,
+            () = self.lost(&exchange, longest) => Some(connection.response(id, LAST_WORDS).await),
+        };
+        self.pass_on();
+        match answer {
+            Some(Some(answer)) => self.answered(answer, &exchange),
+            Some(None) if begun.elapsed() < longest => self.unanswered(&exchange, begun).await,
+            _ => {
+                self.cancel(id, method, "no answer in time").await;
+                Came::TimedOut(begun.elapsed())
+            }
+        }
+    }
+
+    /// What came before the answer is told before it.
+    fn pass_on(&self) {
+        let notified = |message: &Message| message.kind() == Kind::Notification;
+        while let Some(message) = self.0.connection.take(notified) {
+            self.hear(&message);
+        }
+    }
+
+    fn answered(&self, answer: Message, exchange: &Exchange) -> Came {
+        match exchange.status() {
+            Some(status @ (401 | 403)) if answer.kind() == Kind::Error => {
+                let told = OpenError::Http { at: self.at(), status, snippet: answer.text().to_owned() };
+                let (headers, error) = (exchange.headers(), Some(answer));
+                Came::Refused(Box::new(Rejection { status, headers, error, location: None, told }))
+            }
+            _ => Came::Answer(answer),
+        }
+    }
+
+    async fn unanswered(&self, exchange: &Exchange, begun: Instant) -> Came {
+        let status = exchange.status().filter(|status| !(200..300).contains(status));
+        let told = why(&self.0.address, &self.0.connection, exchange, begun.into()).await;
+        let Some(status) = status else { return Came::Gone(told) };
+        exchange.finished(BODY).await;
+        let (headers, error) = (exchange.headers(), exchange.nameless_error());
+        Came::Refused(Box::new(Rejection { status, headers, error, location: location(exchange).await, told }))
+    }
+
+    /// The address as a person knows it.
+    pub(super) fn at(&self) -> String {
+        self.0.address.to_string()
+    }
+
+    /// Resolves when nothing was heard of request `id` for too long.
+    async fn overdue(&self, id: &RequestId, patience: Duration) {
+        loop {
+            let Some(heard) = self.state().pending.get(id).map(|pending| pending.heard) else { return };
+            let left = patience.saturating_sub(heard.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+
+    /// Follows the stream of an answer from one GET to the next where the server closes it early (legacy era). Resolves
+    /// when that leads nowhere.
+    async fn lost(&self, exchange: &Exchange, patience: Duration) {
+        let resumable =
+            self.transport() == Transport::StreamableHttp && self.0.connection.revision().era() == Era::Legacy;
+        if !resumable || !exchange.finished(patience).await || !exchange.is_stream() {
+            let never: Infallible = std::future::pending().await;
+            match never {}
+        }
+        self.resume(exchange.clone(), patience, RESUMED).await;
+    }
+
+    /// Goes on with a stream that ended, at most `times`, as long as the server lets us.
+    pub(super) async fn resume(&self, mut current: Exchange, patience: Duration, times: usize) {
+        let mut last = None;
+        for _ in 0..times {
+            last = current.last_event_id().or(last);
+            let Some(last) = last.as_deref() else { return };
+            tokio::time::sleep(current.retry().unwrap_or(AWAY)).await;
+            let Ok(next) = self.0.connection.open_stream(Some(last)).await else { return };
+            if next.head(patience).await.is_none() || !next.is_stream() {
+                return;
+            }
+            current = next;
+            current.finished(patience).await;
+        }
+    }
+
+    /// Gives a request up, as the transport says it: by closing its stream, or by a notification.
+    async fn cancel(&self, id: &RequestId, method: &str, reason: &str) {
+        let exchange = self.0.connection.asked(id);
+        self.0.connection.give_up(id);
+        let by_closing = self.is_modern() && self.transport() == Transport::StreamableHttp;
+        if !by_closing && method != "initialize" {
+            let id: Value = serde_json::from_str(&id.to_json()).unwrap_or_default();
+            // Where it cannot be told, nobody is left who would want to know.
+            let _ = self.notify("notifications/cancelled", Some(json!({ "requestId": id, "reason": reason }))).await;
+        }
+        if let Some(exchange) = exchange {
+            exchange.abort();
+            exchange.finished(LAST_WORDS).await;
+        }
+    }
+
+    /// Gives one request up.
+    pub(super) async fn cancel_one(&self, id: &RequestId, reason: &str) {
+        let method = self.state().pending.remove(id).map(|pending| pending.method);
+        if let Some(method) = method {
+            self.cancel(id, &method, reason).await;
+        }
+    }
+
+    /// Gives every request up.
+    pub(super) async fn cancel_all(&self, reason: &str) {
+        let pending: Vec<_> = self.state().pending.drain().collect();
+        for (id, Pending { method, .. }) in pending {
+            self.cancel(&id, &method, reason).await;
+        }
+    }
+}
+
+/// Somebody waits; dropped, nobody does.
+struct Waiting<'l> {
+    link: &'l Link,
+    id: RequestId,
+}
+
+impl<'l> Waiting<'l> {
+    fn new(link: &'l Link, id: &RequestId, method: &str) -> Self {
+        let pending = Pending { method: method.to_owned(), heard: Instant::now() };
+        link.state().pending.insert(id.clone(), pending);
+        Self { link, id: id.clone() }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.link.state().pending.remove(&self.id);
+    }
+}

@@ -1,0 +1,183 @@
+//! Listening to what a server says by itself: a subscription (modern era), or a stream and one subscription for each
+//! resource (legacy era). What comes, the observer hears.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use wire::{Era, RequestId, Transport};
+
+use super::ask::request_text;
+use super::link::{Came, Link};
+use super::{Client, ClientError, Params};
+
+/// How long a stream may take to open, and one that is listened to may last, before it is opened again.
+const OPENING: Duration = Duration::from_secs(30);
+const LASTING: Duration = Duration::from_hours(24);
+/// How often a stream that the server closes is opened again, and how long we wait before.
+const REOPENED: usize = 1000;
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What to listen to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topics {
+    /// The lists: of tools, prompts, resources.
+    pub tools: bool,
+    /// See above.
+    pub prompts: bool,
+    /// See above.
+    pub resources: bool,
+    /// The resources whose contents are watched.
+    pub uris: Vec<String>,
+}
+
+/// What is being listened to.
+pub struct Listening {
+    /// What the server agreed to tell, as its acknowledgement has it; in the legacy era what it declares.
+    pub acknowledged: Value,
+    id: Option<RequestId>,
+    ended: watch::Receiver<Option<Result<(), ClientError>>>,
+}
+
+impl Listening {
+    /// Waits for its end: `Ok` where the server ended it in order.
+    pub async fn ended(&mut self) -> Result<(), ClientError> {
+        match self.ended.wait_for(Option::is_some).await {
+            Ok(end) => end.clone().unwrap_or(Ok(())),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl Client {
+    /// Listens. On `Ok` the server has said what it will tell.
+    pub async fn listen(&self, topics: &Topics) -> Result<Listening, ClientError> {
+        match self.revision().era() {
+            Era::Modern => self.subscribe(topics).await,
+            Era::Legacy => self.listen_as_legacy(topics).await,
+        }
+    }
+
+    /// Stops listening, as the transport wants it.
+    pub async fn stop_listening(&self, listening: &Listening) {
+        if let Some(id) = &listening.id {
+            self.session().link.cancel_one(id, "no longer interested").await;
+        }
+    }
+
+    async fn subscribe(&self, topics: &Topics) -> Result<Listening, ClientError> {
+        let session = self.live().await?;
+        let mut wanted = json!({});
+        for (name, flag) in [
+            ("toolsListChanged", topics.tools),
+            ("promptsListChanged", topics.prompts),
+            ("resourcesListChanged", topics.resources),
+        ] {
+            if flag {
+                wanted[name] = json!(true);
+            }
+        }
+        if !topics.uris.is_empty() {
+            wanted["resourceSubscriptions"] = json!(topics.uris);
+        }
+        let number = self.0.ids.next();
+        let id = RequestId::from(number);
+        let params = Params::new().with("notifications", wanted);
+        let text = request_text(number, "subscriptions/listen", &self.complete(&session, number, "", &params));
+        let (acknowledged, mut seen) = watch::channel(None);
+        session.link.state().subscriptions.insert(id.clone(), acknowledged);
+        let (tell, ended) = watch::channel(None);
+        let (link, key) = (session.link.clone(), id.clone());
+        tokio::spawn(async move {
+            let came = link.put(&key, "subscriptions/listen", text, LASTING).await;
+            link.state().subscriptions.remove(&key);
+            tell.send_replace(Some(end_of(came)));
+        });
+        let mut listening = Listening { acknowledged: Value::Null, id: Some(id), ended };
+        tokio::select! {
+            biased;
+            acknowledged = seen.wait_for(Option::is_some) => {
+                if let Ok(acknowledged) = acknowledged {
+                    listening.acknowledged = acknowledged.clone().unwrap_or_default();
+                    return Ok(listening);
+                }
+            }
+            () = tokio::time::sleep(self.0.options.limits.request) => {
+                self.stop_listening(&listening).await;
+                let after = self.0.options.limits.request;
+                return Err(ClientError::Timeout { method: "subscriptions/listen".to_owned(), after });
+            }
+        }
+        // Over before it began.
+        listening.ended().await?;
+        Err(ClientError::invalid("subscriptions/listen", "it ended without an acknowledgement"))
+    }
+
+    async fn listen_as_legacy(&self, topics: &Topics) -> Result<Listening, ClientError> {
+        let session = self.live().await?;
+        let declared = session.greeting.capabilities().cloned().unwrap_or_default();
+        for uri in &topics.uris {
+            if declared.pointer("/resources/subscribe") != Some(&json!(true)) {
+                let why = "the server does not declare that resources can be subscribed to";
+                return Err(ClientError::unasked(why, "watch its lists: leave the URI out"));
+            }
+            self.request("resources/subscribe", &Params::new().with("uri", uri.as_str())).await?;
+        }
+        let (tell, ended) = watch::channel(None);
+        let link = session.link.clone();
+        tokio::spawn(async move {
+            if link.transport() == Transport::StreamableHttp {
+                listen_on_stream(&link).await;
+            }
+            while !link.connection().is_over() {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            tell.send_replace(Some(Ok(())));
+        });
+        let lists = |name: &str| declared.pointer(&format!("/{name}/listChanged")) == Some(&json!(true));
+        let acknowledged = json!({
+            "toolsListChanged": topics.tools && lists("tools"),
+            "promptsListChanged": topics.prompts && lists("prompts"),
+            "resourcesListChanged": topics.resources && lists("resources"),
+            "resourceSubscriptions": topics.uris,
+        });
+        Ok(Listening { acknowledged, id: None, ended })
+    }
+}
+
+fn end_of(came: Came) -> Result<(), ClientError> {
+    match came {
+        Came::Answer(answer) if answer.result().is_some() => Ok(()),
+        Came::Answer(answer) => Err(super::ask::rpc("subscriptions/listen", &answer)),
+        Came::Refused(refused) => match refused.error {
+            Some(error) => Err(super::ask::rpc("subscriptions/listen", &error)),
+            None => Err(refused.told.into()),
+        },
+        Came::TimedOut(_) => Err(ClientError::Cancelled),
+        Came::Gone(error) => Err(error.into()),
+        Came::Unauthorized(why) => Err(ClientError::Unauthorized { why }),
+    }
+}
+
+/// Opens the stream on which a legacy server may ask and tell by itself, in the background.
+pub(super) fn open_stream(link: Link) -> AbortHandle {
+    tokio::spawn(async move { listen_on_stream(&link).await }).abort_handle()
+}
+
+/// Listens on that stream, and goes on with it where the server closes it. A server that has none says so, and that is
+/// all.
+async fn listen_on_stream(link: &Link) {
+    for _ in 0..REOPENED {
+        let Ok(stream) = link.connection().open_stream(None).await else { return };
+        if stream.head(OPENING).await.is_none() || !stream.is_stream() || stream.status() != Some(200) {
+            return;
+        }
+        stream.finished(LASTING).await;
+        link.resume(stream, LASTING, REOPENED).await;
+        if link.connection().is_over() {
+            return;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}

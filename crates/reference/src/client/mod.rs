@@ -1,0 +1,220 @@
+//! The reference MCP client: what a perfect peer does at the other end, in all five revisions and over every transport. It
+//! sends what it is asked to send and hands back what came; what a person sees of it is for others.
+//!
+//! One [`Client`] is one conversation with one server. It finds out the server's era ([`open`]), puts each request as that
+//! era wants it ([`ask`]), and answers what the server asks in between ([`respond`], [`rounds`]).
+
+mod abilities;
+mod ask;
+mod cache;
+mod calls;
+mod error;
+mod example;
+mod form;
+mod link;
+mod listen;
+mod open;
+mod pages;
+mod params;
+mod pump;
+mod respond;
+mod rounds;
+mod scripted;
+mod tools;
+mod tour;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use net::client::{Address, Authorizer, Limits};
+use serde_json::Value;
+use wire::{Era, Revision, Transport};
+
+pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent};
+pub use error::ClientError;
+pub use example::example;
+pub use form::{FormFault, Given, fill, fits, read, wants};
+pub use link::{Note, Observer};
+pub use listen::{Listening, Topics};
+pub use pages::Listed;
+pub use params::Params;
+pub use scripted::{Consent, Scripted, said};
+pub use tools::{ArgumentFault, Tool, argument_faults};
+pub use tour::Wanted;
+
+use cache::Cache;
+use link::Ids;
+use open::Session;
+
+/// What the client is like, and whom it talks to.
+#[derive(Clone)]
+pub struct Options {
+    /// Where the server is.
+    pub address: Address,
+    /// The revision to begin with; `None` where the era is to be found out.
+    pub revision: Option<Revision>,
+    /// How long and how much. [`Limits::request`] is how long a request may go without a sign of life.
+    pub limits: Limits,
+    /// Who answers what the server asks.
+    pub respondent: Arc<dyn Respondent>,
+    /// Who has credentials.
+    pub authorizer: Option<Arc<dyn Authorizer>>,
+    /// Who hears what comes beside answers.
+    pub observer: Observer,
+    /// The weakest log message wanted, where any are (`debug` to `emergency`).
+    pub log_level: Option<String>,
+    /// Whether progress of tool calls is wanted.
+    pub progress: bool,
+}
+
+impl Options {
+    /// A client that wants nothing special of the server at `address`.
+    pub fn new(address: Address) -> Self {
+        Self {
+            address,
+            revision: None,
+            limits: Limits { start: Duration::from_mins(1), shutdown: Duration::from_secs(1), ..Limits::default() },
+            respondent: Arc::new(Scripted::default()),
+            authorizer: None,
+            observer: Arc::new(|_| ()),
+            log_level: None,
+            progress: false,
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("address", &self.address)
+            .field("revision", &self.revision)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How the server introduced itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Greeting {
+    /// The revision that is spoken.
+    pub revision: Revision,
+    /// The result of `initialize` or `server/discover`, and its text as it came; `None` where a modern server would not
+    /// tell.
+    pub result: Option<(Value, String)>,
+}
+
+impl Greeting {
+    /// What the server declares; `None` where it did not say.
+    pub fn capabilities(&self) -> Option<&Value> {
+        self.result.as_ref()?.0.get("capabilities")
+    }
+
+    /// Whether the server declares the capability, or does not tell what it has.
+    pub fn may_have(&self, capability: &str) -> bool {
+        self.capabilities().is_none_or(|declared| declared.get(capability).is_some())
+    }
+
+    /// Name and version, as it says itself.
+    pub fn server_info(&self) -> Option<&Value> {
+        let result = &self.result.as_ref()?.0;
+        match self.revision.era() {
+            Era::Legacy => result.get("serverInfo"),
+            Era::Modern => result.get("_meta")?.get("io.modelcontextprotocol/serverInfo"),
+        }
+    }
+}
+
+/// A conversation with one server. Clones are the same conversation.
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+struct Shared {
+    options: Options,
+    ids: Ids,
+    cache: Arc<Cache>,
+    session: Mutex<Arc<Session>>,
+    /// Held by whoever opens a session anew.
+    opening: tokio::sync::Mutex<()>,
+}
+
+impl Client {
+    /// Reaches the server and finds out what it speaks.
+    pub async fn connect(mut options: Options) -> Result<Self, ClientError> {
+        let (ids, cache) = (Ids::default(), Arc::new(Cache::default()));
+        let (told, observer) = (cache.clone(), options.observer.clone());
+        options.observer = Arc::new(move |note| {
+            if let Note::Notification { method, .. } = &note {
+                told.notified(method);
+            }
+            observer(note);
+        });
+        let session = Arc::new(open::open(&options, &ids, options.revision).await?);
+        let client = Self(Arc::new(Shared {
+            ids,
+            cache,
+            session: Mutex::new(session),
+            opening: tokio::sync::Mutex::new(()),
+            options,
+        }));
+        client.set_log_level().await;
+        Ok(client)
+    }
+
+    /// How the server introduced itself.
+    pub fn greeting(&self) -> Greeting {
+        self.session().greeting.clone()
+    }
+
+    /// The revision that is spoken.
+    pub fn revision(&self) -> Revision {
+        self.session().greeting.revision
+    }
+
+    /// What carries the conversation.
+    pub fn transport(&self) -> Transport {
+        self.session().link.transport()
+    }
+
+    /// Where the server turned out to be.
+    pub fn address(&self) -> Address {
+        self.session().address.clone()
+    }
+
+    /// Gives up whatever is not answered yet, and tells the server.
+    pub async fn cancel_all(&self, reason: &str) {
+        self.session().link.cancel_all(reason).await;
+    }
+
+    /// Ends the conversation as its transport wants it: once, in order, within bounds.
+    pub async fn close(&self) {
+        self.session().close().await;
+    }
+
+    fn session(&self) -> Arc<Session> {
+        self.0.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A session that can carry a request: the present one, or a new one where that is over.
+    async fn live(&self) -> Result<Arc<Session>, ClientError> {
+        let session = self.session();
+        if session.is_over() { self.reopen(&session, None).await } else { Ok(session) }
+    }
+
+    /// Opens a session in place of `stale`, unless somebody else has done so. What it speaks stays the same, unless
+    /// `revision` names another.
+    async fn reopen(&self, stale: &Arc<Session>, revision: Option<Revision>) -> Result<Arc<Session>, ClientError> {
+        let _alone = self.0.opening.lock().await;
+        let present = self.session();
+        if !Arc::ptr_eq(&present, stale) {
+            return Ok(present);
+        }
+        stale.abandon().await;
+        self.0.cache.clear();
+        let revision = revision.unwrap_or(stale.greeting.revision);
+        let options = Options { address: stale.address.clone(), ..self.0.options.clone() };
+        let session = Arc::new(open::open(&options, &self.0.ids, Some(revision)).await?);
+        *self.0.session.lock().unwrap_or_else(PoisonError::into_inner) = session.clone();
+        self.set_log_level().await;
+        Ok(session)
+    }
+}

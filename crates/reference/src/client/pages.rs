@@ -1,0 +1,86 @@
+//! Lists, page by page (server/utilities/pagination): every page there is, however long each, and the cursor of each as it
+//! came.
+
+use serde_json::{Map, Value};
+use wire::{Era, Message};
+
+use super::params::raw_member;
+use super::{Client, ClientError, Params};
+
+/// How many pages a list may have.
+const PAGES: usize = 1000;
+/// The code that refuses a cursor.
+const INVALID_PARAMS: i64 = -32602;
+
+/// A whole list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listed {
+    /// The items of all pages.
+    pub items: Vec<Value>,
+    /// The first page's result, with the items of all and without a cursor.
+    pub result: Map<String, Value>,
+    /// How many pages there were.
+    pub pages: usize,
+}
+
+impl Client {
+    /// Every page of a list, whose items stand under `key`.
+    pub async fn list(&self, method: &str, key: &str) -> Result<Listed, ClientError> {
+        match self.pages(method, key).await {
+            // A cursor that has become invalid: what it belonged to is gone, and so are the pages before it.
+            Err((ClientError::Rpc { code: INVALID_PARAMS, .. }, 1..)) => {
+                self.0.cache.forget(method);
+                self.pages(method, key).await.map_err(|(error, _)| error)
+            }
+            listed => listed.map_err(|(error, _)| error),
+        }
+    }
+
+    /// The same, or an error and how many pages came before it.
+    async fn pages(&self, method: &str, key: &str) -> Result<Listed, (ClientError, usize)> {
+        let mut listed = Listed::default();
+        let mut cursor: Option<String> = None;
+        while listed.pages < PAGES {
+            let params = cursor.iter().fold(Params::new(), |params, cursor| params.with_raw("cursor", cursor));
+            let page = self.cached(method, &params).await.map_err(|error| (error, listed.pages))?;
+            let invalid = |why: &str| (ClientError::invalid(method, why), listed.pages);
+            let result = page.result().and_then(Value::as_object).cloned().unwrap_or_default();
+            let Some(Value::Array(items)) = result.get(key) else {
+                return Err(invalid(&format!("no list of `{key}`")));
+            };
+            listed.items.extend(items.iter().cloned());
+            let next = match result.get("nextCursor") {
+                None => None,
+                Some(Value::String(_)) => raw_member(&page, "nextCursor"),
+                Some(_) => return Err(invalid("its `nextCursor` is no text")),
+            };
+            if next.is_some() && next == cursor {
+                return Err(invalid("the cursor of the next page is that of this one"));
+            }
+            listed.pages += 1;
+            if listed.pages == 1 {
+                listed.result = result;
+            }
+            cursor = next;
+            if cursor.is_none() {
+                listed.result.remove("nextCursor");
+                listed.result.insert(key.to_owned(), Value::Array(listed.items.clone()));
+                return Ok(listed);
+            }
+        }
+        Err((ClientError::invalid(method, format!("more than {PAGES} pages")), 0))
+    }
+
+    /// A request whose result may be kept for a while, and is used again while it may.
+    pub(super) async fn cached(&self, method: &str, params: &Params) -> Result<Message, ClientError> {
+        let key = params.to_json();
+        if let Some(answer) = self.0.cache.fresh(method, &key) {
+            return Ok(answer);
+        }
+        let answer = self.request(method, params).await?;
+        if self.revision().era() == Era::Modern {
+            self.0.cache.keep(method, &key, &answer);
+        }
+        Ok(answer)
+    }
+}

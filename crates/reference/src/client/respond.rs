@@ -1,0 +1,94 @@
+//! From a method that a server asks its client to the question in it and back: what was not declared is refused, what is
+//! malformed is refused, and the rest is for the respondent.
+
+use serde_json::{Value, json};
+
+use super::abilities::{Abilities, Answer, Question, Refused, Respondent};
+
+/// Answers `method`, asked by a request (legacy era) or within a result (modern era).
+pub(super) async fn respond(respondent: &dyn Respondent, method: &str, params: &Value) -> Answer {
+    match method {
+        "ping" => Ok(json!({})),
+        _ => respondent.answer(question(respondent.abilities(), method, params)?).await,
+    }
+}
+
+fn question(abilities: Abilities, method: &str, params: &Value) -> Result<Question, Refused> {
+    match method {
+        "roots/list" if abilities.roots => Ok(Question::Roots),
+        "sampling/createMessage" if abilities.sampling => sampling(params),
+        "elicitation/create" if abilities.forms || abilities.urls => elicitation(abilities, params),
+        _ => Err(Refused::unknown_method()),
+    }
+}
+
+fn sampling(params: &Value) -> Result<Question, Refused> {
+    let messages = params.get("messages").and_then(Value::as_array);
+    let whole = |message: &Value| message.get("role").is_some_and(Value::is_string) && message.get("content").is_some();
+    if !messages.is_some_and(|messages| !messages.is_empty() && messages.iter().all(whole)) {
+        return Err(Refused::invalid_params("`messages` must hold messages with a role and content"));
+    }
+    if params.get("maxTokens").and_then(Value::as_u64).is_none() {
+        return Err(Refused::invalid_params("`maxTokens` must be a whole number"));
+    }
+    if params.get("tools").is_some() || params.get("toolChoice").is_some() {
+        return Err(Refused::invalid_params("tools in sampling were not declared"));
+    }
+    Ok(Question::Sampling(params.clone()))
+}
+
+fn elicitation(abilities: Abilities, params: &Value) -> Result<Question, Refused> {
+    let text = |name: &str| params.get(name).and_then(Value::as_str).map(str::to_owned);
+    let missing = |name: &str| Refused::invalid_params(format!("`{name}` is missing"));
+    let message = text("message").ok_or_else(|| missing("message"))?;
+    match params.get("mode").map(Value::as_str) {
+        None | Some(Some("form")) if abilities.forms => {
+            let schema = params.get("requestedSchema").filter(|schema| schema.is_object()).cloned();
+            Ok(Question::Form { message, schema: schema.ok_or_else(|| missing("requestedSchema"))? })
+        }
+        Some(Some("url")) if abilities.urls => {
+            Ok(Question::Url { message, url: text("url").ok_or_else(|| missing("url"))? })
+        }
+        _ => Err(Refused::invalid_params("this mode of elicitation was not declared")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(abilities: Abilities, method: &str, params: Value) -> Result<Question, i64> {
+        question(abilities, method, &params).map_err(|refused| refused.code)
+    }
+
+    #[test]
+    fn what_was_not_declared_is_refused() {
+        let none = Abilities::default();
+        assert_eq!(asked(none, "roots/list", json!({})), Err(-32601));
+        assert_eq!(asked(none, "elicitation/create", json!({ "message": "?" })), Err(-32601));
+        let forms = Abilities { forms: true, ..none };
+        let url = json!({ "mode": "url", "message": "?", "url": "https://a.example", "elicitationId": "1" });
+        assert_eq!(asked(forms, "elicitation/create", url), Err(-32602));
+        assert_eq!(asked(Abilities::ALL, "tools/list", json!({})), Err(-32601));
+    }
+
+    #[test]
+    fn a_mode_that_is_not_named_is_a_form() {
+        let schema = json!({ "type": "object", "properties": {} });
+        let params = json!({ "message": "?", "requestedSchema": schema });
+        let question = asked(Abilities::ALL, "elicitation/create", params);
+        assert_eq!(question, Ok(Question::Form { message: "?".to_owned(), schema }));
+    }
+
+    #[test]
+    fn messages_are_looked_at_before_a_model_sees_them() {
+        for params in [
+            json!({ "maxTokens": 9 }),
+            json!({ "messages": [], "maxTokens": 9 }),
+            json!({ "messages": [{ "role": "user" }], "maxTokens": 9 }),
+            json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": "a" } }] }),
+        ] {
+            assert_eq!(asked(Abilities::ALL, "sampling/createMessage", params), Err(-32602));
+        }
+    }
+}
