@@ -29,21 +29,30 @@ pub(crate) async fn discover(
     web: &Web,
     url: &Url,
     demand: &Demand,
-    revision: Revision,
+    revision: Option<Revision>,
     preferred: &[&str],
 ) -> Result<Found, OAuthError> {
-    if revision <= Revision::R2025_03_26 && demand.metadata.is_none() {
-        return Ok(Found { resource: None, scopes: None, issuer: origin(web, url, revision).await? });
+    let rules = revision.unwrap_or(Revision::NEWEST);
+    let by_origin = async || Ok(Found { resource: None, scopes: None, issuer: origin(web, url, rules).await? });
+    if rules <= Revision::R2025_03_26 && demand.metadata.is_none() {
+        return by_origin().await;
     }
-    let resource = resource(web, url, demand).await?;
+    let Some(resource) = resource(web, url, demand).await? else {
+        // It may be of before there was such metadata.
+        if revision.is_none() && demand.metadata.is_none() {
+            return by_origin().await;
+        }
+        let what = "the server demands a token and says nowhere who issues one";
+        return Err(OAuthError::at(what, url, "a token of your own: --bearer-env VAR"));
+    };
     let chosen = resource.servers.iter().find(|server| preferred.contains(&server.as_str()));
     let named = chosen.unwrap_or(&resource.servers[0]).clone();
-    let issuer = issuer(web, &named, revision).await?;
+    let issuer = issuer(web, &named, rules).await?;
     Ok(Found { resource: Some(resource.id), scopes: resource.scopes, issuer })
 }
 
 /// The document that the challenge names, else the one for the endpoint, else the one for the whole origin.
-async fn resource(web: &Web, url: &Url, demand: &Demand) -> Result<Resource, OAuthError> {
+async fn resource(web: &Web, url: &Url, demand: &Demand) -> Result<Option<Resource>, OAuthError> {
     let places = match &demand.metadata {
         Some(named) => vec![address(named, "the address of the server's metadata")?],
         None => resource_places(url),
@@ -58,10 +67,9 @@ async fn resource(web: &Web, url: &Url, demand: &Demand) -> Result<Resource, OAu
             let what = format!("the server's metadata is for another resource: {}", said(&read.id));
             return Err(OAuthError::at(what, place, "address the server as its metadata names it"));
         }
-        return Ok(read);
+        return Ok(Some(read));
     }
-    let what = "the server demands a token and says nowhere who issues one";
-    Err(OAuthError::at(what, url, "a token of your own: --bearer-env VAR"))
+    Ok(None)
 }
 
 /// Where a resource's metadata may be, in the order to look.

@@ -1,6 +1,7 @@
 //! Tokens bound to a key (RFC 9449): the key and the proofs that go with every request. The key lives as long as we do.
 
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
@@ -17,19 +18,20 @@ pub fn now() -> u64 {
 /// A key and the nonces that servers want to see signed by it.
 pub(crate) struct Prover {
     signer: Signer,
-    nonces: HashMap<String, String>,
+    nonces: Mutex<HashMap<String, String>>,
 }
 
 impl Prover {
     pub(crate) fn new() -> Self {
-        Self { signer: Signer::fresh(), nonces: HashMap::new() }
+        Self { signer: Signer::fresh(), nonces: Mutex::default() }
     }
 
     /// Keeps the nonce of whoever answers at `url`.
-    pub(crate) fn learn(&mut self, url: &Url, nonce: &str) {
+    pub(crate) fn learn(&self, url: &Url, nonce: &str) {
+        let mut nonces = self.nonces.lock().unwrap_or_else(PoisonError::into_inner);
         // A visitor of a few servers learns of a few nonces.
-        if self.nonces.len() < 64 {
-            self.nonces.insert(url.origin().ascii_serialization(), nonce.to_owned());
+        if nonces.len() < 64 {
+            nonces.insert(url.origin().ascii_serialization(), nonce.to_owned());
         }
     }
 
@@ -42,9 +44,11 @@ impl Prover {
         if let Some(token) = token {
             claims["ath"] = jose::sha256(token).into();
         }
-        if let Some(nonce) = self.nonces.get(&url.origin().ascii_serialization()) {
+        let nonces = self.nonces.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(nonce) = nonces.get(&url.origin().ascii_serialization()) {
             claims["nonce"] = nonce.as_str().into();
         }
+        drop(nonces);
         let key = self.signer.public().map(|key| json!({ "kty": key.kty, "crv": key.crv, "x": key.x, "y": key.y }));
         self.signer.sign(json!({ "typ": "dpop+jwt", "jwk": key }), &claims)
     }
@@ -57,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_proof_is_for_one_request_and_carries_its_own_key() {
-        let mut prover = Prover::new();
+        let prover = Prover::new();
         let url = Url::parse("https://a.example/mcp?x=1#y").expect("a URL");
         prover.learn(&url, "n");
         let (one, two) = (prover.proof("POST", &url, Some("t")), prover.proof("POST", &url, Some("t")));

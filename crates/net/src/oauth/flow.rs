@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use url::Url;
 use wire::Revision;
-use wire::trace::Headers;
 
 use super::agent::Landing;
 use super::authorize::{About, Request};
@@ -35,7 +35,7 @@ pub(crate) struct State {
     asked: HashMap<String, Vec<String>>,
     held: Option<Held>,
     generation: u64,
-    prover: Prover,
+    prover: Arc<Prover>,
     /// Who was told the client's id that the user gave.
     bound_to: Option<String>,
 }
@@ -48,14 +48,14 @@ struct Held {
 }
 
 impl State {
-    pub(crate) fn new(cache: Option<PathBuf>) -> Self {
+    pub(crate) fn new(cache: Option<PathBuf>, prover: Arc<Prover>) -> Self {
         Self {
             cache: cache.map(Cache::new),
             kept: HashMap::new(),
             asked: HashMap::new(),
             held: None,
             generation: 0,
-            prover: Prover::new(),
+            prover,
             bound_to: None,
         }
     }
@@ -77,21 +77,6 @@ impl State {
     pub(crate) fn grants(&self, demand: &Demand) -> bool {
         let (Some(held), Some(wanted)) = (&self.held, &demand.scopes) else { return false };
         held.token.grants(wanted)
-    }
-
-    pub(crate) fn learn_nonce(&mut self, url: &Url, nonce: &str) {
-        self.prover.learn(url, nonce);
-    }
-
-    /// The headers for a request by `method` to `url`.
-    pub(crate) fn headers(&self, method: &str, url: &Url) -> Headers {
-        let Some(token) = self.token() else { return Headers::new() };
-        let access = token.access.reveal();
-        if !token.bound {
-            return vec![("authorization".to_owned(), format!("Bearer {access}"))];
-        }
-        let proof = self.prover.proof(method, url, Some(access));
-        vec![("authorization".to_owned(), format!("DPoP {access}")), ("dpop".to_owned(), proof)]
     }
 
     /// Renews a token that is about to expire. Where that fails, the server will say so.
@@ -177,7 +162,7 @@ impl State {
         let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", refresh.reveal())];
         form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
         let visit = visit(web, &client, &found.issuer);
-        let new = visit.token(&form, old.bound.then_some(&mut self.prover)).await;
+        let new = visit.token(&form, old.bound.then_some(self.prover.as_ref())).await;
         let new = match new {
             Ok(new) => new,
             Err(error) => {
@@ -216,7 +201,7 @@ impl State {
         if wanted.is_empty() {
             return None;
         }
-        let offline = options.revision >= Revision::R2026_07_28
+        let offline = options.rules() >= Revision::R2026_07_28
             && options.grant == Grant::Code
             && options.scopes == Scopes::Asked
             && found.issuer.knows_scope(OFFLINE);
@@ -273,7 +258,7 @@ impl State {
         let mut form = form.to_vec();
         form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
         form.extend(scope.map(|scope| ("scope", scope)));
-        let token = visit(web, &client, &found.issuer).token(&form, bound.then_some(&mut self.prover)).await?;
+        let token = visit(web, &client, &found.issuer).token(&form, bound.then_some(self.prover.as_ref())).await?;
         Ok((client, token))
     }
 
@@ -286,7 +271,7 @@ impl State {
         bound: bool,
     ) -> Result<(Client, Token), OAuthError> {
         let issuer = &found.issuer;
-        pkce(options.revision, issuer)?;
+        pkce(options.rules(), found)?;
         let kept = self.kept.get(&issuer.id).and_then(|kept| kept.client.clone());
         let registered = kept.as_ref().and_then(|client| client.redirect.clone());
         let landing = Landing::open(&options.agent, registered.as_deref()).await?;
@@ -306,7 +291,7 @@ impl State {
             ("code_verifier", request.verifier.reveal()),
         ];
         form.extend(resource.map(|resource| ("resource", resource)));
-        let token = visit(web, &client, issuer).token(&form, bound.then_some(&mut self.prover)).await?;
+        let token = visit(web, &client, issuer).token(&form, bound.then_some(self.prover.as_ref())).await?;
         Ok((client, token))
     }
 
@@ -352,15 +337,15 @@ fn visit<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> Visit<'a> 
 }
 
 /// Whether the issuer is known to check that a code comes from who asked for it.
-fn pkce(revision: Revision, issuer: &Issuer) -> Result<(), OAuthError> {
-    let listed = issuer.challenge_methods.as_ref();
+fn pkce(rules: Revision, found: &Found) -> Result<(), OAuthError> {
     // Older revisions let a server leave it unsaid.
-    let fine = listed.map_or(revision <= Revision::R2025_06_18, |methods| methods.iter().any(|one| one == "S256"));
-    if fine {
+    let unsaid = rules <= Revision::R2025_06_18 || found.resource.is_none();
+    let listed = found.issuer.challenge_methods.as_ref();
+    if listed.map_or(unsaid, |methods| methods.iter().any(|one| one == "S256")) {
         return Ok(());
     }
     let what = "the authorization server does not say that it supports PKCE with S256";
-    Err(OAuthError::new(what, &issuer.id, "mend its metadata: code_challenge_methods_supported"))
+    Err(OAuthError::new(what, &found.issuer.id, "mend its metadata: code_challenge_methods_supported"))
 }
 
 /// The enterprise's word for the user, good at the server's issuer.

@@ -15,8 +15,9 @@ use crate::tap::Tap;
 /// How an [`Authorizer`](super::Authorizer) goes about it.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The revision spoken with the server. 2025-03-26 looks for tokens at the server's own origin.
-    pub revision: Revision,
+    /// The revision spoken with the server, where that is known. Until 2025-03-26 tokens are looked for at the server's own
+    /// origin; where it is not known, there too.
+    pub revision: Option<Revision>,
     /// The client as it was registered beforehand, if it was.
     pub client: Option<Client>,
     /// The address of the client's metadata document, which may stand for its id.
@@ -39,7 +40,7 @@ pub struct Options {
 
 impl Options {
     /// A client that nobody knows yet, which registers itself and follows redirects by hand.
-    pub const fn new(revision: Revision) -> Self {
+    pub const fn new(revision: Option<Revision>) -> Self {
         Self {
             revision,
             client: None,
@@ -52,6 +53,11 @@ impl Options {
             timeout: Duration::from_secs(10),
             tap: None,
         }
+    }
+
+    /// The revision whose rules are kept: the newest where it is not known.
+    pub(crate) fn rules(&self) -> Revision {
+        self.revision.unwrap_or(Revision::NEWEST)
     }
 }
 

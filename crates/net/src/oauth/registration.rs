@@ -9,7 +9,7 @@ use super::metadata::Issuer;
 use super::options::{Client, Grant, Options, Proof};
 use super::secret::Secret;
 use super::token::Method;
-use super::web::{Asked, Web};
+use super::web::{Asked, Web, is_loopback};
 
 /// The client as `issuer` knows it without being asked: `None` where it does not yet.
 pub(crate) fn known(options: &Options, issuer: &Issuer, kept: Option<&Client>) -> Result<Option<Client>, OAuthError> {
@@ -24,7 +24,7 @@ pub(crate) fn known(options: &Options, issuer: &Issuer, kept: Option<&Client>) -
         };
     }
     if let Some(document) = options.document.as_ref().filter(|_| issuer.client_documents) {
-        if document.scheme() != "https" || document.path() == "/" {
+        if !(document.scheme() == "https" || is_loopback(document)) || document.path() == "/" {
             let what = "the address of a client's document has https and a path";
             return Err(OAuthError::at(what, document, "such an address"));
         }
@@ -46,7 +46,7 @@ pub(crate) async fn register(
         return Err(OAuthError::new(what, &issuer.id, "a client's id of your own (--oauth-client-id)"));
     };
     let method = method(issuer);
-    let body = request(options.revision, method, redirect, scopes);
+    let body = request(options.rules(), method, redirect, scopes);
     let answered = web.send(Asked::post(endpoint, "application/json", body.to_string())).await?;
     let object = answered.object();
     let advice = "a client's id of your own (--oauth-client-id)";

@@ -102,16 +102,12 @@ impl Method {
 
 impl Visit<'_> {
     /// Asks for a token. `prover` binds it to a key; a nonce that is wanted is given, once.
-    pub(crate) async fn token(
-        &self,
-        form: &[(&str, &str)],
-        mut prover: Option<&mut Prover>,
-    ) -> Result<Token, OAuthError> {
+    pub(crate) async fn token(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<Token, OAuthError> {
         let mut again = prover.is_some();
         loop {
-            let answered = self.ask(form, prover.as_deref()).await?;
+            let answered = self.ask(form, prover).await?;
             let nonce = answered.header("dpop-nonce");
-            if let (Some(prover), Some(nonce)) = (prover.as_deref_mut(), nonce) {
+            if let (Some(prover), Some(nonce)) = (prover, nonce) {
                 prover.learn(self.endpoint, nonce);
             }
             let wants_nonce = answered.object().is_some_and(|object| object["error"] == "use_dpop_nonce");
@@ -133,6 +129,11 @@ impl Visit<'_> {
     }
 
     async fn ask(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<Answered, OAuthError> {
+        let asked = self.request(form, prover)?;
+        self.web.send(asked).await
+    }
+
+    fn request(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<Asked<'_>, OAuthError> {
         let mut body = form_urlencoded::Serializer::new(String::new());
         body.extend_pairs(form);
         let mut basic = None;
@@ -155,7 +156,7 @@ impl Visit<'_> {
         if let Some(prover) = prover {
             asked = asked.with("dpop", prover.proof("POST", self.endpoint, None));
         }
-        self.web.send(asked).await
+        Ok(asked)
     }
 
     fn assertion(&self, pem: &Secret, alg: &str) -> Result<String, OAuthError> {

@@ -2,6 +2,7 @@
 
 mod ask;
 mod conformance;
+mod credentials;
 mod options;
 mod pairs;
 mod show;

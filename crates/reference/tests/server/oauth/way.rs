@@ -22,7 +22,7 @@ fn url(server: &Client) -> Url {
 }
 
 fn authorizer(server: &Client, change: impl FnOnce(&mut Options)) -> Authorizer {
-    let mut options = Options::new(NEWEST);
+    let mut options = Options::new(Some(NEWEST));
     change(&mut options);
     Authorizer::new(url(server), options).unwrap()
 }
@@ -152,7 +152,7 @@ async fn the_issuer_with_a_path_is_found_too() {
 #[tokio::test]
 async fn the_servers_own_origin_issues_at_2025_03_26() {
     let server = development(600).await;
-    let older = authorizer(&server, |options| options.revision = Revision::R2025_03_26);
+    let older = authorizer(&server, |options| options.revision = Some(Revision::R2025_03_26));
     // Its challenge names newer metadata, which a client of then does not know.
     let mut operation = older.operation("POST");
     assert!(operation.headers().await.unwrap().is_empty());
