@@ -1,10 +1,12 @@
 //! `cargo xtask conformance`: installs the official conformance suite, runs what it wants of a server at each revision that
-//! it knows against our own server with the official catalogue, and then `proof check` against the same server.
+//! it knows against our own server with the official catalogue, and what it wants of a client against `proof client`; then
+//! `proof check` against the same server.
 //!
 //! This module is the order of events. It knows nothing of the suite's files ([`requirements`], [`results`]), of what
 //! is expected ([`expected`]), or of processes ([`suite`]).
 
 mod expected;
+mod leg;
 mod requirements;
 mod results;
 mod suite;
@@ -18,12 +20,13 @@ use anyhow::{Context, bail};
 use crate::Verdict;
 use crate::peers::{Home, build_proof, judge_official};
 use expected::Expectations;
+use leg::Leg;
 use suite::Served;
 
 const USAGE: &str = "usage: cargo xtask conformance [--install-only] [--proof PATH]
 
   --install-only   install the suite and stop
-  --proof PATH     serve with this binary instead of building `proof` first";
+  --proof PATH     serve and ask with this binary instead of building `proof` first";
 
 /// The revisions for which the suite has fixed what it requires.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
@@ -68,16 +71,20 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     };
     let mut served = Served::start(&home, &proof)?;
     let mut complaints = Vec::new();
-    for revision in REVISIONS {
-        match suite::run(&home, &served, revision) {
+    for (leg, revision) in Leg::ALL.into_iter().flat_map(|leg| REVISIONS.map(|revision| (leg, revision))) {
+        let run = match leg {
+            Leg::Server => suite::run(&home, &served, revision),
+            Leg::Client => suite::run_client(&home, &proof, revision),
+        };
+        match run {
             Ok(results) => {
                 println!("{}", results.row());
-                for one in results.deviations().filter(|one| expectations.explains(revision, one)) {
+                for one in results.deviations().filter(|one| expectations.explains(&results.revision, one)) {
                     println!("    as expected: {one}");
                 }
                 complaints.extend(expectations.compare(&results));
             }
-            Err(error) => complaints.push(format!("{revision}: the suite gave no results – {error:#}")),
+            Err(error) => complaints.push(format!("{}: the suite gave no results – {error:#}", leg.of(revision))),
         }
     }
     complaints.extend(judge_official(&home, &proof, served.url()));
@@ -123,7 +130,7 @@ fn tell(home: &Home, complaints: &[String]) -> bool {
         println!("- {complaint}");
     }
     println!(
-        "Mend the server; where the specification is on its side, say so in peers/conformance.json and docs/errata.md."
+        "Mend the server or the client; where the specification is on their side, say so in peers/conformance.json and docs/errata.md."
     );
     false
 }

@@ -9,6 +9,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::REVISIONS;
+use super::leg::Leg;
 use super::results::{Deviation, NOT_RUN, Results, VACUOUS};
 
 const STATUSES: [&str; 5] = ["FAILURE", "WARNING", "SKIPPED", VACUOUS, NOT_RUN];
@@ -16,7 +17,7 @@ const STATUSES: [&str; 5] = ["FAILURE", "WARNING", "SKIPPED", VACUOUS, NOT_RUN];
 /// What tells one deviation from another: scenario, check, status.
 type Key = (String, String, String);
 
-/// The whole file: by revision.
+/// The whole file: by leg and revision.
 #[derive(Debug)]
 pub(super) struct Expectations(BTreeMap<String, BTreeSet<Key>>);
 
@@ -31,7 +32,9 @@ impl Expectations {
     pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
         let document: BTreeMap<String, Vec<Value>> = serde_json::from_str(text).context("not revision → list")?;
         let named: Vec<&str> = document.keys().map(String::as_str).collect();
-        ensure!(named == REVISIONS, "it speaks of {named:?}, the suite is run at {REVISIONS:?}");
+        let run: Vec<String> =
+            Leg::ALL.into_iter().flat_map(|leg| REVISIONS.map(|revision| leg.of(revision))).collect();
+        ensure!(named == run, "it speaks of {named:?}, the suite is run at {run:?}");
         let mut all = BTreeMap::new();
         for (revision, entries) in &document {
             let mut keys = BTreeSet::new();

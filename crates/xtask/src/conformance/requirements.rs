@@ -1,11 +1,13 @@
-//! What the suite wants of a server at one revision, read from the list that comes with it: which scenarios count, and
+//! What the suite wants of a server, or of a client, at one revision, read from the list that comes with it: which scenarios count, and
 //! which are run only to be seen. Without the list, a scenario that was never run could not be missed.
 //!
 //! The list is YAML. We read the two shapes of entry that it consists of, and refuse whatever else we meet among them.
 
 use anyhow::{Context, bail, ensure};
 
-/// A scenario for servers.
+use super::leg::Leg;
+
+/// A scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Required {
     pub(super) name: String,
@@ -13,8 +15,8 @@ pub(super) struct Required {
     pub(super) scored: bool,
 }
 
-/// Reads the suite's list of one revision; gives the scenarios for servers in its order.
-pub(super) fn parse(text: &str) -> anyhow::Result<Vec<Required>> {
+/// Reads the suite's list of one revision; gives the scenarios of a leg in its order, but for those that nobody looks at.
+pub(super) fn parse(text: &str, leg: Leg) -> anyhow::Result<Vec<Required>> {
     let mut section = "";
     let mut required = Vec::new();
     // The scenario of `not_scored` whose leg is still to come.
@@ -29,27 +31,28 @@ pub(super) fn parse(text: &str) -> anyhow::Result<Vec<Required>> {
             continue;
         }
         match (section, line.trim()) {
-            ("server", entry) => {
+            (named, entry) if named == leg.as_str() => {
                 let name = entry.strip_prefix("- ").filter(|name| is_name(name)).with_context(here)?;
                 required.push(Required { name: name.to_owned(), scored: true });
             }
             ("not_scored", entry) => match entry.split_once(": ") {
                 Some(("- scenario", name)) => pending = Some(name.to_owned()),
-                Some(("leg", "server")) => {
+                Some(("leg", named)) if named == leg.as_str() => {
                     let name = pending.take().filter(|name| is_name(name)).with_context(here)?;
                     required.push(Required { name, scored: false });
                 }
-                Some(("leg", "client")) => pending = None,
+                Some(("leg", "client" | "server")) => pending = None,
                 Some(("leg", _)) => bail!("an unknown leg in {}", here()),
                 // Why it is not scored, in words that may go on for lines.
                 _ => {}
             },
-            // What is wanted of clients.
+            // What is wanted of others.
             _ => {}
         }
     }
     ensure!(pending.is_none(), "the scenario {pending:?} has no leg");
-    ensure!(required.iter().any(|one| one.scored), "no scenario for servers is in it");
+    ensure!(required.iter().any(|one| one.scored), "no scenario for a {} is in it", leg.as_str());
+    required.retain(|one: &Required| leg.looks_at(&one.name));
     Ok(required)
 }
 

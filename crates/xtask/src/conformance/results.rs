@@ -2,12 +2,13 @@
 //! scenario passes if something of its own was checked and nothing is wrong; green with nothing checked is not a pass.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
+use super::leg::Leg;
 use super::requirements::Required;
 
 /// The check that the suite adds to every scenario: the messages have the right shape. Of what the scenario is about it says
@@ -22,7 +23,7 @@ pub(super) const WHOLE: &str = "*";
 /// The end of a folder's name, such as `-2026-11-21T14-49-18-578Z`; digits stand for digits.
 const STAMP: &str = "-0000-00-00T00-00-00-000Z";
 
-/// One check that a server should have passed and did not, or not visibly.
+/// One check that one should have passed and did not, or not visibly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Deviation {
     pub(super) scenario: String,
@@ -49,18 +50,17 @@ pub(super) struct Results {
 impl Results {
     /// Reads what the suite wrote under `folder`. Folders of scenarios that nobody asked for are an error: they would be
     /// results that no one counts.
-    pub(super) fn read(folder: &Path, revision: &str, required: &[Required]) -> anyhow::Result<Self> {
+    pub(super) fn read(folder: &Path, leg: Leg, revision: &str, required: &[Required]) -> anyhow::Result<Self> {
         let mut texts = BTreeMap::new();
-        for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-            let path = entry?.path();
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let scenario = scenario(name).with_context(|| format!("not a scenario's folder: {}", path.display()))?;
+        for (name, path) in folders(folder)?.into_iter().filter(|(name, _)| leg.looks_at(name)) {
+            let scenario =
+                scenario(&name, leg).with_context(|| format!("not a scenario's folder: {}", path.display()))?;
             ensure!(required.iter().any(|one| one.name == scenario), "nobody asked for the scenario {scenario}");
             let file = path.join("checks.json");
             let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
             ensure!(texts.insert(scenario.to_owned(), text).is_none(), "{scenario} was run twice");
         }
-        Self::of(revision, required, &texts)
+        Self::of(&leg.of(revision), required, &texts)
     }
 
     /// The results of the scenarios' lists of checks, by the scenarios' names.
@@ -149,9 +149,25 @@ impl Deviation {
     }
 }
 
+/// The folders of scenarios and their names. Where a scenario's name has a slash, so has the folder's.
+fn folders(within: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(within).with_context(|| format!("cannot read {}", within.display()))? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        if path.join("checks.json").is_file() || !path.is_dir() || name.ends_with('Z') {
+            found.push((name, path));
+            continue;
+        }
+        found.extend(folders(&path)?.into_iter().map(|(inner, path)| (format!("{name}/{inner}"), path)));
+    }
+    Ok(found)
+}
+
 /// The scenario's name in that of its folder: `server-tools-list-2026-11-21T14-49-18-578Z`.
-pub(super) fn scenario(folder: &str) -> Option<&str> {
-    let (name, stamp) = folder.strip_prefix("server-")?.split_at_checked(folder.len().checked_sub(7 + STAMP.len())?)?;
+pub(super) fn scenario(folder: &str, leg: Leg) -> Option<&str> {
+    let folder = folder.strip_prefix(leg.prefix())?;
+    let (name, stamp) = folder.split_at_checked(folder.len().checked_sub(STAMP.len())?)?;
     let alike = |(is, wanted): (char, char)| if wanted == '0' { is.is_ascii_digit() } else { is == wanted };
     (!name.is_empty() && stamp.chars().zip(STAMP.chars()).all(alike)).then_some(name)
 }

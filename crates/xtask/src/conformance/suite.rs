@@ -1,4 +1,4 @@
-//! The two processes: our server, and the suite that talks to it. Both are on a leash, and neither may take for ever.
+//! The processes: our server, and the suite that talks to it or starts our client. Both are on a leash, and neither may take for ever.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 
+use super::leg::Leg;
 use super::requirements;
 use super::results::Results;
 use crate::peers::{Home, Leash, free_port, wait_until_listening};
@@ -51,21 +52,34 @@ impl Served {
 
 /// Runs all that the suite has for servers at a revision.
 pub(super) fn run(home: &Home, served: &Served, revision: &str) -> anyhow::Result<Results> {
+    played(home, Leg::Server, revision, &["--url", &served.url])
+}
+
+/// Runs all that the suite has for clients at a revision; it starts all of them at once.
+pub(super) fn run_client(home: &Home, proof: &Path, revision: &str) -> anyhow::Result<Results> {
+    let proof = proof.to_string_lossy();
+    ensure!(!proof.contains(' '), "the suite cuts commands at spaces, and {proof} has one");
+    played(home, Leg::Client, revision, &["--command", &format!("{proof} client --conformance")])
+}
+
+fn played(home: &Home, leg: Leg, revision: &str, whom: &[&str]) -> anyhow::Result<Results> {
     let list = home.suite_requirements(revision);
     let text = fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
-    let required = requirements::parse(&text).with_context(|| format!("in {}", list.display()))?;
-    let folder = home.reports().join("suite").join(revision);
+    let required = requirements::parse(&text, leg).with_context(|| format!("in {}", list.display()))?;
+    let name = leg.of(revision).replace(' ', "-");
+    let folder = home.reports().join("suite").join(&name);
     // Results of another day would pass for those of today.
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {}", folder.display()))?;
     }
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let log = home.logs().join(format!("suite-{revision}.log"));
+    let log = home.logs().join(format!("suite-{name}.log"));
     let output = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-    let words = ["server", "--url", &served.url, "--requirements", revision, "--output-dir", &folder.to_string_lossy()]
-        .map(str::to_owned);
+    let results = folder.to_string_lossy();
+    let words = [&[leg.as_str()], whom, &["--requirements", revision, "--output-dir", &results]].concat();
     let program = home.suite_command().map(|path| path.to_string_lossy().into_owned());
-    let mut leash = Leash::start(&[&program[..], &words[..]].concat(), &[] as &[(&str, &str)], &output)?;
+    let command: Vec<String> = program.into_iter().chain(words.into_iter().map(str::to_owned)).collect();
+    let mut leash = Leash::start(&command, &[] as &[(&str, &str)], &output)?;
     let status =
         end_within(&mut leash, LIMIT).with_context(|| format!("the suite's output lies in {}", log.display()))?;
     // 1 says that a scenario failed; which one, its results say.
@@ -74,7 +88,7 @@ pub(super) fn run(home: &Home, served: &Served, revision: &str) -> anyhow::Resul
         "the suite ended with {status}; its output lies in {}",
         log.display()
     );
-    Results::read(&folder, revision, &required)
+    Results::read(&folder, leg, revision, &required)
 }
 
 fn end_within(leash: &mut Leash, limit: Duration) -> anyhow::Result<ExitStatus> {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Options;
 use super::expected::Expectations;
+use super::leg::Leg;
 use super::requirements::{Required, parse};
 use super::results::{NOT_RUN, Results, VACUOUS, scenario};
 
@@ -105,8 +106,8 @@ fn results_that_are_not_understood_are_an_error() {
 
 #[test]
 fn folders_are_named_for_their_scenarios() {
-    assert_eq!(scenario("server-tools-list-2026-11-21T14-49-18-578Z"), Some("tools-list"));
-    assert_eq!(scenario("server-server-stateless-2026-01-02T03-04-05-678Z"), Some("server-stateless"));
+    assert_eq!(scenario("server-tools-list-2026-11-21T14-49-18-578Z", Leg::Server), Some("tools-list"));
+    assert_eq!(scenario("server-server-stateless-2026-01-02T03-04-05-678Z", Leg::Server), Some("server-stateless"));
     for odd in [
         "",
         "server-",
@@ -117,7 +118,7 @@ fn folders_are_named_for_their_scenarios() {
         "server-tools-list-2026-11-21T14:49:18:578Z",
         "server-ää-2026-11-21T14-49-18-57äZ",
     ] {
-        assert_eq!(scenario(odd), None, "{odd}");
+        assert_eq!(scenario(odd, Leg::Server), None, "{odd}");
     }
 }
 
@@ -137,13 +138,13 @@ fn a_run_is_read_from_its_folders_and_nothing_uncounted_is_left() {
     };
     write("server-ping-2026-11-21T14-49-18-578Z");
     let wanted = required(&[("ping", true), ("tools-list", false)]);
-    let results = Results::read(&folder, R, &wanted).expect("a run");
+    let results = Results::read(&folder, Leg::Server, R, &wanted).expect("a run");
     assert_eq!((results.passed(true), results.passed(false)), ((1, 1), (0, 1)));
     write("server-ping-2026-11-21T14-49-19-578Z");
-    let twice = Results::read(&folder, R, &wanted).expect_err("twice").to_string();
+    let twice = Results::read(&folder, Leg::Server, R, &wanted).expect_err("twice").to_string();
     assert!(twice.contains("ping was run twice"), "{twice}");
     write("server-other-2026-11-21T14-49-18-578Z");
-    assert!(Results::read(&folder, R, &wanted[..0]).is_err());
+    assert!(Results::read(&folder, Leg::Server, R, &wanted[..0]).is_err());
     fs::remove_dir_all(&folder).expect("it can go");
 }
 
@@ -156,9 +157,13 @@ server:
 
 client:
   - auth/basic
+  - tools_call
 
 not_scored:
   - scenario: auth/odd
+    leg: client
+    reason: extension
+  - scenario: preserved
     leg: client
     reason: extension
   - scenario: polling
@@ -170,8 +175,28 @@ not_scored:
 
 #[test]
 fn the_list_names_what_is_wanted_of_servers() {
-    let list = parse(LIST).expect("a list");
+    let list = parse(LIST, Leg::Server).expect("a list");
     assert_eq!(list, required(&[("ping", true), ("sep-1-tools-list", true), ("polling", false)]));
+}
+
+#[test]
+fn the_list_names_what_is_wanted_of_clients_but_for_authorization() {
+    let list = parse(LIST, Leg::Client).expect("a list");
+    assert_eq!(list, required(&[("tools_call", true), ("preserved", false)]));
+}
+
+#[test]
+fn folders_of_clients_have_no_prefix_and_may_have_folders() {
+    let folder = folder("client");
+    for name in ["tools_call-2026-11-21T14-49-18-578Z", "auth/odd-2026-11-21T14-49-18-578Z"] {
+        let of_it = folder.join(name);
+        fs::create_dir_all(&of_it).expect("a folder");
+        fs::write(of_it.join("checks.json"), json!([check("a", "SUCCESS")]).to_string()).expect("a file");
+    }
+    assert_eq!(scenario("auth/odd-2026-11-21T14-49-18-578Z", Leg::Client), Some("auth/odd"));
+    let results = Results::read(&folder, Leg::Client, R, &required(&[("tools_call", true)])).expect("a run");
+    assert_eq!((&*results.revision, results.passed(true)), ("client 2026-07-28", (1, 1)));
+    fs::remove_dir_all(&folder).expect("it can go");
 }
 
 #[test]
@@ -184,14 +209,17 @@ fn a_list_of_another_shape_is_refused() {
         ("- scenario: polling", "- name: polling"),
         ("server:", "server: all"),
     ];
-    assert!(parse("").is_err());
+    assert!(parse("", Leg::Server).is_err());
     for (was, is) in odd {
-        assert!(parse(&LIST.replacen(was, is, 1)).is_err(), "{is}");
+        assert!(parse(&LIST.replacen(was, is, 1), Leg::Server).is_err(), "{is}");
     }
 }
 
 fn expectations(entries: Value) -> anyhow::Result<Expectations> {
-    Expectations::parse(&json!({ "2025-11-25": [], "2026-07-28": entries }).to_string())
+    Expectations::parse(
+        &json!({ "2025-11-25": [], "2026-07-28": entries, "client 2025-11-25": [], "client 2026-07-28": [] })
+            .to_string(),
+    )
 }
 
 fn entry() -> Value {
