@@ -1,8 +1,10 @@
 //! The command line as it is typed. What it means is [`check::CheckArgs::meaning`] and the like.
 
+pub(crate) mod auth;
 pub(crate) mod check;
 pub(crate) mod client;
 pub(crate) mod faults;
+pub(crate) mod oauth;
 pub(crate) mod reach;
 pub(crate) mod reports;
 
@@ -100,6 +102,8 @@ pub(crate) struct ServeArgs {
     /// Demand the bearer token that this environment variable holds
     #[arg(long, value_name = "VAR", requires = "http")]
     pub(crate) bearer_env: Option<String>,
+    #[command(flatten)]
+    pub(crate) auth: auth::AuthArgs,
     /// End a session after so long without a request or an open stream
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, requires = "http",
           value_parser = clap::value_parser!(u32).range(1..))]

@@ -8,4 +8,5 @@ mod output;
 pub(crate) mod rules;
 pub(crate) mod saved;
 pub(crate) mod serve;
+mod sign_in;
 mod traces;

@@ -91,6 +91,12 @@ impl State {
         }
     }
 
+    /// Whether a server that demands no token says who issues one all the same.
+    pub(crate) async fn may_be_had(&self, web: &Web, options: &Options, url: &Url) -> bool {
+        let later = options.revision.unwrap_or(Revision::NEWEST).max(Revision::R2025_06_18);
+        discover(web, url, &Demand::default(), Some(later), &[]).await.is_ok()
+    }
+
     /// Gets a token that answers `demand`.
     pub(crate) async fn authorize(
         &mut self,

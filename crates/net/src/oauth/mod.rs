@@ -16,6 +16,7 @@ mod options;
 mod registration;
 mod seam;
 mod secret;
+mod sign_in;
 mod token;
 mod web;
 

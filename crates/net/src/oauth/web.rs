@@ -46,13 +46,15 @@ pub(crate) struct Asked<'a> {
     pub(crate) party: Party,
     pub(crate) headers: Headers,
     pub(crate) body: Option<String>,
+    /// Whether a success is enough by its head: an event stream never ends.
+    pub(crate) head_alone: bool,
 }
 
 impl<'a> Asked<'a> {
     /// A GET for JSON.
     pub(crate) fn get(url: &'a Url, party: Party) -> Self {
         let headers = vec![("accept".to_owned(), "application/json".to_owned())];
-        Self { method: "GET", url, party, headers, body: None }
+        Self { method: "GET", url, party, headers, body: None, head_alone: false }
     }
 
     /// A POST of `body` to an authorization server.
@@ -62,7 +64,7 @@ impl<'a> Asked<'a> {
             ("content-type".to_owned(), kind.to_owned()),
             ("content-length".to_owned(), body.len().to_string()),
         ];
-        Self { method: "POST", url, party: Party::AuthorizationServer, headers, body: Some(body) }
+        Self { method: "POST", url, party: Party::AuthorizationServer, headers, body: Some(body), head_alone: false }
     }
 
     pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
@@ -163,6 +165,11 @@ impl Web {
         let response = sender.send_request(request).await.map_err(|_| broken("the answer broke off".to_owned()))?;
         let (head, body) = response.into_parts();
         let (status, headers) = (head.status.as_u16(), listed(&head.headers));
+        if asked.head_alone && status != 401 && status != 403 {
+            let answered = Answered { status, headers, body: Vec::new() };
+            pen.answered(&answered, cause);
+            return Ok(answered);
+        }
         let collected = Limited::new(body, LONGEST).collect().await;
         let body = collected.map_err(|_| broken("the answer broke off, or is longer than 1 MiB".to_owned()))?;
         let answered = Answered { status, headers, body: body.to_bytes().to_vec() };
