@@ -37,7 +37,7 @@ pub(crate) struct OAuthArgs {
         help_heading = "Getting a token"
     )]
     pub(crate) oauth_client_document: Option<Url>,
-    /// The port of this machine that a browser is sent back to [default: a free one]
+    /// The local port that a browser is sent back to [default: a free one]
     #[arg(long, global = true, value_name = "PORT", requires = "oauth", help_heading = "Getting a token")]
     pub(crate) oauth_port: Option<u16>,
     /// A file that keeps tokens for the next time; only you can read it
