@@ -61,6 +61,12 @@ pub(crate) fn tell(line: impl fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
+/// Puts a question on stderr; the answer is typed behind it.
+pub(crate) fn prompt(question: &str) {
+    let mut stderr = std::io::stderr();
+    let _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
+}
+
 /// Says what a peer may have had a hand in: what looks like a secret is none of ours, and is left out too. Advice (`try:`)
 /// is our own.
 pub(crate) fn tell_redacted(text: &str) {

@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Badge(args)) => verb::saved::badge(&args),
         Ok(args::Verb::Serve(args)) => verb::serve::run(&args),
         Ok(args::Verb::Client(args)) => verb::client::run(&args),
+        Ok(args::Verb::Completion(args)) => verb::completion::run(args.shell),
         Err(code) => code,
     };
     exit::guarded(verb).into()

@@ -18,7 +18,10 @@ mod linux {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
-    use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid};
+    use rustix::io::Errno;
+    use rustix::process::{
+        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, set_child_subreaper, waitid, waitpid,
+    };
 
     /// How often we look for more: each that is killed may leave us its own children.
     const ROUNDS: usize = 100;
@@ -29,7 +32,7 @@ mod linux {
     /// From now on, what our children leave behind is ours. To be called before the first child is started: where there
     /// are children already, a shell that became us started them, and neither they nor theirs are ours to end.
     pub fn adopt() {
-        if children().is_empty() && set_child_subreaper(Some(getpid())).is_ok() {
+        if !has_children() && set_child_subreaper(Some(getpid())).is_ok() {
             ADOPTED.store(true, Ordering::Release);
         }
     }
@@ -37,7 +40,7 @@ mod linux {
     /// Kills all children and what they leave behind: the last thing to do.
     pub(crate) fn end() {
         for _ in 0..ROUNDS {
-            let children = if ADOPTED.load(Ordering::Acquire) { children() } else { Vec::new() };
+            let children = if ADOPTED.load(Ordering::Acquire) && has_children() { children() } else { Vec::new() };
             if children.is_empty() {
                 return;
             }
@@ -48,6 +51,12 @@ mod linux {
             }
             std::thread::sleep(PAUSE);
         }
+    }
+
+    /// Whether there is any child, ended or not. Finding out which would take a look at every process of the machine.
+    fn has_children() -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::All, look), Err(Errno::CHILD))
     }
 
     fn children() -> Vec<Pid> {

@@ -1,8 +1,9 @@
 //! `cargo xtask bench check`: how long a whole `proof check` on the reference server takes, and what it costs beside the
-//! official suite. `cargo xtask bench serve`: what a request costs `proof serve`. Prints medians; judges nothing: a benchmark
+//! official suite. `cargo xtask bench serve`: what a request costs `proof serve`. `cargo xtask bench client`: how long a call by `proof client` takes. Prints medians; judges nothing: a benchmark
 //! is no test.
 
 mod check;
+mod client;
 mod figures;
 mod serve;
 
@@ -17,8 +18,10 @@ use super::{Verdict, root};
 pub fn run(args: &[String]) -> Verdict {
     match args {
         [what] if what == "check" => check::run(&release()?),
+        [what] if what == "client" => client::run(&release()?),
+        [what, proof] if what == "client" => client::run(proof.as_ref()),
         [what, options @ ..] if what == "serve" => serve::run(options),
-        _ => anyhow::bail!("usage: cargo xtask bench check | cargo xtask bench serve [--rounds N]"),
+        _ => anyhow::bail!("usage: cargo xtask bench check | serve [--rounds N] | client [PROOF]"),
     }
 }
 

@@ -30,7 +30,7 @@ Examples:
   proof rules --only 'tools.*'              which rules there are
 
 Exit codes: 0 clean, 1 finding, 2 usage, 3 no MCP answer, 4 our own bug")]
-struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -40,7 +40,7 @@ struct Cli {
 pub(crate) enum Verb {
     /// Judge a server
     Check(Box<check::CheckArgs>),
-    /// Say what a rule demands, where, how it is judged and how to mend it
+    /// Say what a rule demands, where, how it is judged and what mends it
     Explain(ExplainArgs),
     /// List the rules
     Rules(reports::RulesArgs),
@@ -52,6 +52,8 @@ pub(crate) enum Verb {
     Serve(ServeArgs),
     /// Talk to a server: list, call, read, watch
     Client(Box<client::ClientArgs>),
+    /// Print a script that lets a shell complete this command line
+    Completion(CompletionArgs),
 }
 
 /// Arguments of `explain`.
@@ -60,6 +62,14 @@ pub(crate) struct ExplainArgs {
     /// A rule's id, as reports name it; globs list what they match
     #[arg(value_name = "RULE")]
     pub(crate) rule: String,
+}
+
+/// Arguments of `completion`.
+#[derive(Args)]
+pub(crate) struct CompletionArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
 }
 
 /// Arguments of `serve`.

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod client;
+pub(crate) mod completion;
 pub(crate) mod explain;
 mod known;
 mod output;

@@ -269,7 +269,8 @@ impl Stdio {
     async fn settle(&self) {
         self.exited(DRAIN * 2).await;
         self.group.emptied(FOLLOW).await;
-        let left = self.group.members().unwrap_or_else(|| usize::from(!self.group.is_empty()));
+        // Only where somebody is left is it worth a look at every process of the machine.
+        let left = if self.group.is_empty() { 0 } else { self.group.members().unwrap_or(1) };
         self.channel.mark(mark::SURVIVORS, left);
         if left > 0 {
             self.signal(Signal::Kill);

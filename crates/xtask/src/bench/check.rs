@@ -91,11 +91,11 @@ fn cpu_of_children() -> anyhow::Result<Duration> {
     Ok(Duration::from_millis(ticks * 10))
 }
 
-fn ms(span: Duration) -> f64 {
+pub(super) fn ms(span: Duration) -> f64 {
     span.as_secs_f64() * 1000.0
 }
 
-fn timed(program: &Path, args: &[&str], codes: &[i32]) -> anyhow::Result<Duration> {
+pub(super) fn timed(program: &Path, args: &[&str], codes: &[i32]) -> anyhow::Result<Duration> {
     let begun = Instant::now();
     let status = Command::new(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
     let status = status.with_context(|| format!("running {}", program.display()))?;
@@ -103,7 +103,7 @@ fn timed(program: &Path, args: &[&str], codes: &[i32]) -> anyhow::Result<Duratio
     Ok(begun.elapsed())
 }
 
-fn median(runs: usize, mut once: impl FnMut() -> anyhow::Result<Duration>) -> anyhow::Result<Duration> {
+pub(super) fn median(runs: usize, mut once: impl FnMut() -> anyhow::Result<Duration>) -> anyhow::Result<Duration> {
     let mut spans = (0..runs).map(|_| once()).collect::<anyhow::Result<Vec<_>>>()?;
     spans.sort();
     Ok(spans[spans.len() / 2])

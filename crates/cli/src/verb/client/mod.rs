@@ -3,9 +3,11 @@
 mod ask;
 mod conformance;
 mod credentials;
+mod dialogue;
 mod options;
 mod pairs;
 mod show;
+mod terminal;
 mod told;
 mod watch;
 

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use net::client::{Address, Authorizer, Limits};
 use net::oauth::Scopes;
-use reference::client::{Client, Consent, Given, Options, Scripted};
+use reference::client::{Client, Consent, Given, Options, Respondent, Scripted};
 use serde_json::{Value, json};
 use wire::Revision;
 
 use super::pairs;
+use super::terminal::Terminal;
 use crate::args::client::ClientArgs;
 use crate::exit::{Exit, usage};
 
@@ -46,7 +47,7 @@ pub(super) fn options(args: &ClientArgs, address: Address) -> Result<Options, Ex
         revision,
         authorizer: authorizer.map(|one| Arc::new(one) as Arc<dyn Authorizer>),
         limits,
-        respondent: Arc::new(scripted(args)?),
+        respondent: respondent(args)?,
         log_level: args.log.clone(),
         progress: args.progress || (std::io::stderr().is_terminal() && !args.json),
         ..Options::new(address)
@@ -69,6 +70,14 @@ pub(super) fn as_wanted(args: &ClientArgs, client: &Client) -> Result<(), Exit> 
         }
         _ => Ok(()),
     }
+}
+
+/// Who answers what the server asks: a person, where there is one.
+fn respondent(args: &ClientArgs) -> Result<Arc<dyn Respondent>, Exit> {
+    Ok(match Terminal::find(scripted(args)?) {
+        Ok(terminal) => Arc::new(terminal),
+        Err(scripted) => Arc::new(scripted),
+    })
 }
 
 /// What is answered without asking anybody.

@@ -18,6 +18,9 @@ const DESCRIPTION: usize = 1000;
 /// How much of a name is shown.
 const NAME: usize = 200;
 
+/// How many lines of instructions are shown.
+const LINES: usize = 200;
+
 /// How results are shown.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'l> {
@@ -76,7 +79,9 @@ pub(super) fn server(client: &Client, told: &str) -> String {
     );
     if let Some(instructions) = text(&result, "instructions") {
         out.push('\n');
-        out += &lines(instructions);
+        for line in instructions.lines().take(LINES) {
+            wrap(&mut out, 0, &escape::line(line));
+        }
     }
     out
 }

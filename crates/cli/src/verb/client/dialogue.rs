@@ -1,0 +1,187 @@
+//! What a server asks, put to a person line by line, and what the person types made into an answer. What the server says is
+//! made harmless; no address in it is opened. Where lines come from and go to is for others.
+
+use reference::client::{Answer, Given, Question, Refused, fill, read, said, wants};
+use serde_json::{Value, json};
+use wire::escape::snippet;
+
+/// How much of one text is shown.
+const SHOWN: usize = 2000;
+/// How often a field is asked for that does not fit.
+const TRIES: usize = 5;
+
+/// A person.
+pub(super) trait Person {
+    /// Shows a line.
+    fn show(&mut self, line: &str);
+
+    /// Asks for a line; `None` where the person ends the input.
+    fn ask(&mut self, prompt: &str) -> Option<String>;
+}
+
+/// Puts a question to a person. Roots are not for people to type.
+pub(super) fn put(person: &mut dyn Person, question: &Question) -> Answer {
+    match question {
+        Question::Roots => Err(Refused::by_user()),
+        Question::Sampling(params) => sampled(person, params),
+        Question::Form { message, schema } => Ok(filled(person, message, schema)),
+        Question::Url { message, url } => {
+            person.show(&format!("the server asks: {}", snippet(message, SHOWN)));
+            person.show("it wants you to visit this address; nothing has opened it:");
+            person.show(&format!("  {}", snippet(url, SHOWN)));
+            Ok(json!({ "action": consent(person, "agree? [y/n] ") }))
+        }
+    }
+}
+
+/// `accept`, `decline` or, where the input ends, `cancel`.
+fn consent(person: &mut dyn Person, prompt: &str) -> &'static str {
+    for _ in 0..TRIES {
+        match person.ask(prompt).as_deref().map(str::trim) {
+            None => return "cancel",
+            Some("y" | "yes" | "Y") => return "accept",
+            Some("n" | "no" | "N") => return "decline",
+            Some(_) => {}
+        }
+    }
+    "cancel"
+}
+
+fn filled(person: &mut dyn Person, message: &str, schema: &Value) -> Value {
+    person.show(&format!("the server asks: {}", snippet(message, SHOWN)));
+    match consent(person, "fill in its form? [y/n] ") {
+        "accept" => {}
+        action => return json!({ "action": action }),
+    }
+    let mut given = Vec::new();
+    for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        match typed(person, name, field, schema) {
+            Typed::Value(value) => given.push((name.clone(), Given::Json(value))),
+            Typed::LeftOut => {}
+            Typed::Gone => return json!({ "action": "cancel" }),
+        }
+    }
+    match fill(schema, &given) {
+        Ok(content) => json!({ "action": "accept", "content": content }),
+        Err(fault) => {
+            person.show(&format!("{}; the question is cancelled", snippet(&fault.0, SHOWN)));
+            json!({ "action": "cancel" })
+        }
+    }
+}
+
+/// What a person makes of one field.
+enum Typed {
+    Value(Value),
+    LeftOut,
+    /// The input ended, or there was no end of what does not fit.
+    Gone,
+}
+
+/// Asks for one field.
+fn typed(person: &mut dyn Person, name: &str, field: &Value, schema: &Value) -> Typed {
+    let title = field.get("title").and_then(Value::as_str).unwrap_or(name);
+    if let Some(about) = field.get("description").and_then(Value::as_str) {
+        person.show(&format!("  {}", snippet(about, SHOWN)));
+    }
+    let default = field.get("default").map(|default| format!(", else {default}")).unwrap_or_default();
+    let prompt = snippet(&format!("  {title} ({}{default}): ", wants(field, schema)), SHOWN);
+    let required = schema["required"].as_array().is_some_and(|names| names.iter().any(|other| other == name));
+    for _ in 0..TRIES {
+        let Some(line) = person.ask(&format!("{prompt} ")) else { return Typed::Gone };
+        if line.is_empty() && (field.get("default").is_some() || !required) {
+            return Typed::LeftOut;
+        }
+        match read(&line, field, schema) {
+            Ok(value) => return Typed::Value(value),
+            Err(why) => person.show(&format!("  {why}")),
+        }
+    }
+    Typed::Gone
+}
+
+fn sampled(person: &mut dyn Person, params: &Value) -> Answer {
+    person.show("the server asks your model:");
+    if let Some(system) = params.get("systemPrompt").and_then(Value::as_str) {
+        person.show(&format!("  (system) {}", snippet(system, SHOWN)));
+    }
+    for message in params["messages"].as_array().into_iter().flatten() {
+        let role = message["role"].as_str().unwrap_or("somebody");
+        let content = message["content"]["text"].as_str().map_or_else(|| message["content"].to_string(), str::to_owned);
+        person.show(&snippet(&format!("  ({role}) {content}"), SHOWN));
+    }
+    match person.ask("what does the model say? (nothing refuses) ") {
+        Some(text) if !text.is_empty() => Ok(said(&text, params["maxTokens"].as_u64().unwrap_or(u64::MAX))),
+        _ => Err(Refused::by_user()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Typing(Vec<&'static str>, String);
+
+    impl Person for Typing {
+        fn show(&mut self, line: &str) {
+            self.1.push_str(&[line, "\n"].concat());
+        }
+
+        fn ask(&mut self, prompt: &str) -> Option<String> {
+            self.1.push_str(&[prompt, "\n"].concat());
+            if self.0.is_empty() { None } else { Some(self.0.remove(0).to_owned()) }
+        }
+    }
+
+    fn asked(typed: &[&'static str], question: &Question) -> (Answer, String) {
+        let mut person = Typing(typed.to_vec(), String::new());
+        let answer = put(&mut person, question);
+        (answer, person.1)
+    }
+
+    fn form() -> Question {
+        let schema = json!({ "type": "object", "required": ["age"], "properties": {
+            "age": { "type": "integer", "minimum": 1 }, "name": { "type": "string", "default": "Ada" },
+            "colour": { "enum": ["red", "blue"] } } });
+        Question::Form { message: "Who\u{1b}[2J are you?".to_owned(), schema }
+    }
+
+    #[test]
+    fn a_form_is_filled_in_field_by_field() {
+        let (answer, shown) = asked(&["y", "old", "7", "", "blue"], &form());
+        let content = json!({ "age": 7, "name": "Ada", "colour": "blue" });
+        assert_eq!(answer, Ok(json!({ "action": "accept", "content": content })));
+        assert!(shown.contains("`old` is not integer from 1"), "{shown}");
+        assert!(!shown.contains('\u{1b}'), "{shown:?}");
+    }
+
+    #[test]
+    fn a_person_may_decline_and_may_leave() {
+        assert_eq!(asked(&["n"], &form()).0, Ok(json!({ "action": "decline" })));
+        assert_eq!(asked(&[], &form()).0, Ok(json!({ "action": "cancel" })));
+        assert_eq!(asked(&["y", "7"], &form()).0, Ok(json!({ "action": "cancel" })));
+        assert_eq!(asked(&["y", "0", "", ""], &form()).0, Ok(json!({ "action": "cancel" })), "0 is less than 1");
+    }
+
+    #[test]
+    fn an_address_is_shown_whole_and_agreed_to() {
+        let question = Question::Url { message: "Pay".to_owned(), url: "https://pay.example/\u{202e}x".to_owned() };
+        let (answer, shown) = asked(&["y"], &question);
+        assert_eq!(answer, Ok(json!({ "action": "accept" })));
+        assert!(shown.contains("https://pay.example/\\u{202e}x"), "{shown}");
+    }
+
+    #[test]
+    fn a_person_speaks_for_the_model_or_refuses() {
+        let params =
+            json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": "Hi" } }], "maxTokens": 1 });
+        let question = Question::Sampling(params);
+        let (answer, shown) = asked(&["Hello"], &question);
+        assert_eq!(
+            answer.map(|a| (a["content"]["text"].clone(), a["stopReason"].clone())),
+            Ok((json!("Hell"), json!("maxTokens")))
+        );
+        assert!(shown.contains("(user) Hi"), "{shown}");
+        assert_eq!(asked(&[""], &question).0, Err(Refused::by_user()));
+    }
+}

@@ -1,0 +1,12 @@
+//! `proof client` as a process: against the reference server over everything that it speaks, and against servers that do
+//! less, or other, than they ought to.
+
+mod answers;
+mod completion;
+mod harness;
+mod misuse;
+mod odd;
+mod shown;
+mod speed;
+mod suite;
+mod ways;

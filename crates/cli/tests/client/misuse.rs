@@ -1,0 +1,58 @@
+//! Wrong command lines and wrong arguments, told before anything is sent.
+
+use crate::harness::{Serving, client, legacy, on};
+
+#[test]
+fn a_missing_argument_is_named_with_what_the_schema_wants() {
+    let serving = Serving::start();
+    let url = serving.mcp();
+    let call = |arguments: &[&str]| client(&[&["call"], arguments, &["--url", &url]].concat());
+    call(&["sum", "a=1"]).ends_with(2).says(&["`b` is missing: number"]);
+    call(&["sum", "a=one", "b=2"]).ends_with(2).says(&["`a`: `one` is not number"]);
+    call(&["sum", "a:={}", "b=2"]).ends_with(2).says(&["`a`", "number"]);
+    call(&["slow", "steps=1000"]).ends_with(2).says(&["`steps`", "100"]);
+    call(&["get_weather", "location=a", "units=kelvin"]).ends_with(2).says(&["`units`", "celsius"]);
+    call(&["sum", "a=1", "b"]).ends_with(2).says(&["`b` is not NAME=VALUE"]);
+    call(&["sum", "a=1", "b:=x"]).ends_with(2).says(&["what follows `b:=` is not JSON"]);
+    call(&["sum", "--args", "[1]"]).ends_with(2).says(&["--args"]);
+    call(&["ecko", "message=hi"]).ends_with(2).says(&["no tool `ecko`", "`echo`"]);
+    call(&["sum", "--args", r#"{"a":1}"#, "b=2"]).ends_with(0);
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_sent_where_that_is_wanted() {
+    let serving = Serving::start();
+    let ran = client(&["call", "sum", "a=1", "--unchecked", "--url", &serving.mcp()]).ends_with(1);
+    assert!(ran.stdout.contains("Invalid arguments"), "{ran:?}");
+}
+
+#[test]
+fn nothing_is_sent_to_a_tool_whose_schema_cannot_be_read() {
+    let tools = r#"*tools/list*) answer '{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1:1/x"}}}}]}' ;;
+        *tools/call*) answer '{"content":[]}' ;;"#;
+    on(&["call", "t", "a=1"], &legacy(tools)).ends_with(2).says(&["the input schema cannot be read"]);
+}
+
+#[test]
+fn what_the_server_does_not_declare_is_not_asked() {
+    on(&["prompts"], &legacy("*prompts*) exit 9 ;;")).ends_with(2).says(&["does not declare `prompts`"]);
+    on(&["watch", "a:b"], &legacy("")).ends_with(2).says(&["subscribed"]);
+}
+
+#[test]
+fn a_command_line_that_names_no_server_says_how_to() {
+    client(&["tools"]).ends_with(2).says(&["no server is named", "--url"]);
+    client(&["tools", "--url", "nowhere"]).ends_with(2).says(&["http(s)://"]);
+    client(&["tools", "--revision", "2020-01-01", "--url", "http://127.0.0.1:1"]).ends_with(2).says(&["2020-01-01"]);
+    let ran = client(&["raw", "notifications/x", "--", "sh", "-c", "exit"]);
+    assert!(ran.code == Some(2) || ran.code == Some(3), "{ran:?}");
+}
+
+#[test]
+fn an_address_that_does_not_answer_is_told_apart() {
+    let begun = std::time::Instant::now();
+    client(&["tools", "--url", "http://127.0.0.1:1/mcp"]).ends_with(3).says(&["at http://127.0.0.1:1/mcp"]);
+    client(&["tools", "--", "no-such-program-here"]).ends_with(3).says(&["was not found"]);
+    client(&["tools", "--", "sh", "-c", "echo oops >&2; exit 3"]).ends_with(3).says(&["code 3", "oops"]);
+    assert!(begun.elapsed().as_secs() < 10);
+}
