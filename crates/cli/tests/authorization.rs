@@ -42,7 +42,7 @@ impl Serving {
     }
 
     fn development() -> Self {
-        Self::start(&["--auth", "dev", "--auth-client-env", "CLIENT_OF_THIS_TEST"])
+        Self::start(&["--auth", "dev", "--auth-client-env", "CLIENT_OF_THIS_TEST", "--sse", "--ws"])
     }
 }
 
@@ -94,6 +94,12 @@ fn a_client_gets_a_token_and_more_where_more_is_needed() {
         arguments.extend(["call", "touch_resource"]);
         let (code, out, err) = ran(&arguments);
         assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Touched proof://counter\n", ""), "{revision}");
+    }
+    let socket = server.url.replace("http://", "ws://").replace("/mcp", "/ws");
+    let events = server.url.replace("/mcp", "/sse");
+    for address in [&["--url", socket.as_str()][..], &["--transport", "sse", "--url", &events]] {
+        let (code, out, err) = ran(&[&["client", "--oauth", "call", "touch_resource"][..], address].concat());
+        assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Touched proof://counter\n", ""), "{address:?}");
     }
     assert!(std::fs::read_to_string(&cache).unwrap().contains(TOKEN));
     let (code, _, err) = ran(&["client", "--url", &server.url, "tools"]);

@@ -49,7 +49,7 @@ pub(crate) enum Verb {
     /// Draw a badge (SVG) from a JSON report
     Badge(reports::BadgeArgs),
     /// Run the reference server
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Talk to a server: list, call, read, watch
     Client(Box<client::ClientArgs>),
     /// Print a script that lets a shell complete this command line

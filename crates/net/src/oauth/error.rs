@@ -31,6 +31,11 @@ impl OAuthError {
     pub fn what(&self) -> &str {
         &self.what
     }
+
+    /// What happened and where, in one line, for who has advice of its own.
+    pub(crate) fn line(&self) -> String {
+        format!("{}; at {}", self.what, snippet(&self.at, 200))
+    }
 }
 
 impl fmt::Display for OAuthError {

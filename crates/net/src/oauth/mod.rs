@@ -30,6 +30,7 @@ use wire::trace::{Headers, header};
 pub use demand::Demand;
 pub use dpop::now;
 pub use error::OAuthError;
+pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
 pub use options::{Agent, Browser, Client, Enterprise, Grant, Options, Proof, Scopes};
 pub use secret::{Secret, random};
 pub use web::{fetch, is_loopback};

@@ -21,7 +21,7 @@ impl crate::client::Authorizer for Authorizer {
             match self.0.mend(url, (*status, headers), seen, counts).await {
                 Ok(Mended::Nothing) => Err(format!("HTTP {status}, which no token would change")),
                 Ok(Mended::Nonce | Mended::Token) => Ok(()),
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(error.line()),
             }
         })
     }

@@ -35,8 +35,9 @@ pub(super) fn options(args: &ClientArgs, address: Address) -> Result<Options, Ex
     };
     let revision = revision(args)?;
     let endpoint = match &address {
-        Address::Http(http) | Address::Sse(http) => Some(http.url.clone()),
-        Address::Stdio(_) | Address::WebSocket(_) => None,
+        Address::Http(http) => Some(http.url.clone()),
+        // These open with one request: a token is got before. A command has its credentials in its environment.
+        Address::Sse(_) | Address::WebSocket(_) | Address::Stdio(_) => None,
     };
     let ca = args.reach.ca_file.clone();
     let authorizer = match endpoint {

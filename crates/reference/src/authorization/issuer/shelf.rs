@@ -1,16 +1,22 @@
 //! What is remembered for a while: at most so many, each for so long. What is oldest goes first.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 
 use net::oauth::now;
 
-/// Things by name.
-#[derive(Debug)]
+/// Things by name. Shows none of them: names are codes and tokens.
 pub(super) struct Shelf<T> {
     things: HashMap<String, (u64, T)>,
     order: VecDeque<String>,
     most: usize,
     lasts: u64,
+}
+
+impl<T> fmt::Debug for Shelf<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Shelf({})", self.things.len())
+    }
 }
 
 impl<T: Clone> Shelf<T> {
