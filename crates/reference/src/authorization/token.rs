@@ -75,7 +75,8 @@ pub(super) fn grant(token: &str, keys: &JwkSet, wanted: &Wanted) -> Result<Grant
         return Err(Flaw::Form);
     }
     judge(claims, wanted)?;
-    let subject = text(claims, "sub").or_else(|| text(claims, "client_id")).unwrap_or_default().to_owned();
+    let subject = text(claims, "sub").or_else(|| text(claims, "client_id")).unwrap_or_default();
+    let subject = format!("{} {subject}", text(claims, "iss").unwrap_or_default());
     Ok(Grant { subject, scopes: scopes(claims) })
 }
 
@@ -145,7 +146,7 @@ mod tests {
     #[test]
     fn a_token_for_us_lets_in() {
         let granted = judged(json!({ "typ": "at+jwt" }), |_| ()).expect("let in");
-        assert_eq!(granted, Grant { subject: "me".to_owned(), scopes: vec!["a".to_owned(), "b".to_owned()] });
+        assert_eq!(granted, Grant { subject: format!("{ISSUER} me"), scopes: vec!["a".to_owned(), "b".to_owned()] });
         assert!(judged(json!({}), |claims| claims["aud"] = json!(["x", SERVER])).is_ok());
         let listed = judged(json!({ "typ": "JWT" }), |claims| claims["scope"] = json!(["c"])).expect("let in");
         assert_eq!(listed.scopes, ["c"]);

@@ -16,9 +16,14 @@ use wire::message::{Malformed, Packet, parse};
 use super::body::Body;
 use super::entry::{Response, read, status};
 use super::{Options, Shared};
+use crate::oauth::jose::sha256;
 
 /// The longest body at one of the guard's own paths.
 const LONGEST: usize = 64 << 10;
+
+/// The header that says behind the guard whose token it was: a fingerprint of [`Grant::subject`]. What a client sends under
+/// that name never gets there.
+pub const SUBJECT: &str = "proof-subject";
 
 /// What a guard gives later.
 pub type Later<'g, T> = Pin<Box<dyn Future<Output = T> + Send + 'g>>;
@@ -90,7 +95,7 @@ pub struct Served {
 /// Who was let in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grant {
-    /// Whom the token is about.
+    /// Whom the token is about, and who says so: what one may see, another may not.
     pub subject: String,
     /// What it is good for.
     pub scopes: Vec<String>,
@@ -134,11 +139,15 @@ pub(super) async fn admit(
     for_good: bool,
 ) -> Result<(), Box<Response>> {
     let Some(guard) = &shared.options.guard else { return Ok(()) };
+    request.headers_mut().remove(SUBJECT);
     let (uri, headers) = (request.uri(), request.headers());
     if shared.options.manners.as_ref().is_some_and(|manners| manners.admits(uri, headers)) {
         return Ok(());
     }
     let grant = guard.admit(Head { uri, headers, for_good }).await.map_err(|denied| Box::new(refusal(&denied)))?;
+    if let Ok(subject) = HeaderValue::from_str(&sha256(&grant.subject)) {
+        request.headers_mut().insert(SUBJECT, subject);
+    }
     request.extensions_mut().insert(Arc::new(grant));
     Ok(())
 }

@@ -29,7 +29,7 @@ use tokio::task::JoinHandle;
 use tokio_io_timeout::TimeoutStream;
 
 pub use self::bearer::Bearer;
-pub use self::guard::{Asked, Denied, Grant, Guard, Head, Later, Served};
+pub use self::guard::{Asked, Denied, Grant, Guard, Head, Later, SUBJECT, Served};
 use self::old_sse::Talks;
 use self::sessions::Sessions;
 use super::link::Closing;

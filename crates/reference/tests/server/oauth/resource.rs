@@ -7,7 +7,7 @@ use reference::authorization::{Keys, Source, Tokens};
 use serde_json::{Value, json};
 
 use super::{development, guarded};
-use crate::wire_http::Client;
+use crate::wire_http::{Client, modern_headers, modern_request};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const ISSUER: &str = "https://as.example";
@@ -78,6 +78,45 @@ async fn a_token_is_looked_for_in_one_header_only() {
     for method in ["GET", "DELETE"] {
         assert_eq!(server.open(method, &[], "").await.head.status, 401, "{method}");
     }
+}
+
+/// A request of a client that knows tasks.
+async fn about_tasks(server: &Client, token: &str, method: &str, params: Value) -> Value {
+    let mut request = modern_request(method, params);
+    request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+        json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    let headers = modern_headers(&request);
+    let mut headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    headers.push(("Authorization", token));
+    server.post(&headers, &request.to_string()).await.json()
+}
+
+#[tokio::test]
+async fn what_one_subject_has_another_does_not_see() {
+    let (server, signer, _directory) = with_keys(Some("urn:this-server")).await;
+    let bearer = |subject: &str| {
+        let claims =
+            json!({ "iss": ISSUER, "aud": "urn:this-server", "exp": now() + 60, "scope": "mcp", "sub": subject });
+        format!("Bearer {}", signer.sign(json!({}), &claims))
+    };
+    let (one, two) = (bearer("one"), bearer("two"));
+    let params =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string();
+    let begun = server.post(&[("Authorization", &one), ("Proof-Subject", "two")], &initialize).await;
+    let session = begun.header("mcp-session-id").unwrap();
+    for (token, status) in [(&one, 200), (&two, 404), (&bearer("one"), 200)] {
+        let reply = server.post(&[("Authorization", token), ("Mcp-Session-Id", session)], PING).await;
+        assert_eq!(reply.status, status, "{}", reply.text);
+    }
+    let forged = [("Authorization", two.as_str()), ("Mcp-Session-Id", session), ("Proof-Subject", "one")];
+    assert_eq!(server.post(&forged, PING).await.status, 404);
+    let arguments = json!({ "name": "errand", "arguments": {} });
+    let made = about_tasks(&server, &one, "tools/call", arguments).await;
+    let id = made["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
+    let wanted = json!({ "taskId": id });
+    assert!(about_tasks(&server, &one, "tasks/get", wanted.clone()).await["result"].is_object());
+    assert!(about_tasks(&server, &two, "tasks/get", wanted).await["error"].is_object());
 }
 
 #[tokio::test]
