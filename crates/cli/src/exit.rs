@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use std::sync::OnceLock;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use wire::redact::{Redactor, Secrets};
 
@@ -44,17 +44,23 @@ impl From<Exit> for ExitCode {
 }
 
 /// What must not be said. Nobody keeps its key.
-static CONCEALED: OnceLock<Redactor> = OnceLock::new();
+static CONCEALED: RwLock<Option<Arc<Redactor>>> = RwLock::new(None);
+
+fn concealed() -> Option<Arc<Redactor>> {
+    CONCEALED.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
 
 /// From now on nothing that is told has these secrets in it.
 pub(crate) fn conceal(secrets: Secrets) {
-    let _ = CONCEALED.set(workbench::check::redactor(&secrets));
+    let redactor = Arc::new(workbench::check::redactor(&secrets));
+    *CONCEALED.write().unwrap_or_else(PoisonError::into_inner) = Some(redactor);
 }
 
 /// Says a line on stderr. Whether anybody listens there is not our business.
 pub(crate) fn tell(line: impl fmt::Display) {
     let line = line.to_string();
-    let line = CONCEALED.get().map_or(Cow::Borrowed(line.as_str()), |redactor| redactor.redact_known(&line));
+    let redactor = concealed();
+    let line = redactor.as_ref().map_or(Cow::Borrowed(line.as_str()), |redactor| redactor.redact_known(&line));
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
@@ -67,7 +73,8 @@ pub(crate) fn prompt(question: &str) {
 /// Says what a peer may have had a hand in: what looks like a secret is none of ours, and is left out too. Advice (`try:`)
 /// is our own.
 pub(crate) fn tell_redacted(text: &str) {
-    let redact = |line: &str| match CONCEALED.get() {
+    let redactor = concealed();
+    let redact = |line: &str| match &redactor {
         Some(redactor) if !line.starts_with("  try: ") => redactor.redact_text(line).into_owned(),
         _ => line.to_owned(),
     };

@@ -87,6 +87,8 @@ pub(crate) fn metadata(server: &Server, call: &Call) -> Handled {
     let revision = call.context.revision;
     let mut metadata = json!(implementation(server, revision));
     metadata["capabilities"] = capabilities(server, revision);
-    metadata["authRequired"] = json!(server.state().options.http.bearer.is_some());
+    let http = &server.state().options.http;
+    let guarded = http.bearer.is_some() || http.guard.is_some();
+    metadata["authRequired"] = json!(guarded);
     Ok(metadata)
 }

@@ -4,6 +4,7 @@
 
 mod answer;
 mod asking;
+pub mod authorization;
 pub mod catalogue;
 pub mod client;
 mod completion;

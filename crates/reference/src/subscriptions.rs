@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use net::service::{Answer, Call, Reply};
+use net::service::{Answer, Call, Context, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wire::RequestId;
@@ -79,7 +79,8 @@ impl Filter {
     }
 
     /// What of it we can honour: some lists, and what does not exist, never change.
-    fn honoured(mut self, server: &Server) -> Self {
+    fn honoured(mut self, server: &Server, context: &Context) -> Self {
+        let owner = tasks::owner(server, context);
         self.tools_list_changed &= server.changes(Kind::Tool);
         self.prompts_list_changed &= server.changes(Kind::Prompt);
         self.resources_list_changed &= server.changes(Kind::Resource);
@@ -88,7 +89,7 @@ impl Filter {
         }
         self.resource_subscriptions = self.resource_subscriptions.filter(|uris| !uris.is_empty());
         if let Some(ids) = &mut self.task_ids {
-            ids.retain(|id| server.state().tasks.anyones(id).is_some());
+            ids.retain(|id| server.state().tasks.find(&owner, id).is_some());
         }
         self.task_ids = self.task_ids.filter(|ids| !ids.is_empty());
         self
@@ -129,11 +130,12 @@ pub(crate) fn listen(server: &Server, call: Call) -> Reply {
         Ok(params) if params.notifications.task_ids.is_some() && !tasks::declared(&call) => {
             return answer::error(&id, &tasks::undeclared()).into();
         }
-        Ok(params) => params.notifications.honoured(server),
+        Ok(params) => params.notifications.honoured(server, &call.context),
         Err(error) => return answer::error(&id, &error).into(),
     };
     let subscription = subscription(&id);
-    let followed: Vec<_> = filter.task_ids().filter_map(|id| server.state().tasks.anyones(id)).collect();
+    let owner = tasks::owner(server, &call.context);
+    let followed: Vec<_> = filter.task_ids().filter_map(|id| server.state().tasks.find(&owner, id)).collect();
     let acknowledged = json!({ "_meta": subscription, "notifications": filter });
     let key = server.state().hub.listen(id.clone(), filter, call.link.clone(), |link| {
         let _ = link.notify("notifications/subscriptions/acknowledged", acknowledged);

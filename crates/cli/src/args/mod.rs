@@ -1,9 +1,11 @@
 //! The command line as it is typed. What it means is [`check::CheckArgs::meaning`] and the like.
 
+pub(crate) mod auth;
 pub(crate) mod check;
 pub(crate) mod check_client;
 pub(crate) mod client;
 pub(crate) mod faults;
+pub(crate) mod oauth;
 pub(crate) mod output;
 pub(crate) mod reach;
 pub(crate) mod reports;
@@ -53,7 +55,7 @@ pub(crate) enum Verb {
     /// Draw a badge (SVG) from a JSON report
     Badge(reports::BadgeArgs),
     /// Run the reference server
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Talk to a server: list, call, read, watch
     Client(Box<client::ClientArgs>),
     /// Print a script that lets a shell complete this command line
@@ -119,6 +121,8 @@ pub(crate) struct ServeArgs {
     /// Demand the bearer token that this environment variable holds
     #[arg(long, value_name = "VAR", requires = "http")]
     pub(crate) bearer_env: Option<String>,
+    #[command(flatten)]
+    pub(crate) auth: auth::AuthArgs,
     /// End a session after so long without a request or an open stream
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, requires = "http",
           value_parser = clap::value_parser!(u32).range(1..))]

@@ -8,6 +8,7 @@ use net::client::{Address, Command, HttpAddress};
 use wire::Transport;
 use wire::redact::Secrets;
 
+use super::oauth::OAuthArgs;
 use crate::exit::{Exit, usage};
 
 /// Arguments of every verb that reaches a server. They may stand before and after the name of what to do there.
@@ -31,6 +32,8 @@ pub(crate) struct Reach {
     /// Certificates (PEM) to trust beside the system's
     #[arg(long, global = true, value_name = "FILE", help_heading = "Reaching the server")]
     pub(crate) ca_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) oauth: OAuthArgs,
 }
 
 /// Whom the user named.
@@ -111,6 +114,9 @@ impl Reach {
         }
         if let Some(token) = self.bearer_env.as_ref().and_then(|variable| std::env::var(variable).ok()) {
             secrets.add(&token);
+        }
+        if let Some(password) = self.oauth.password() {
+            secrets.add(&password);
         }
         for (name, value) in self.env.iter().filter_map(|pair| pair.split_once('=')) {
             secrets.variable(name, value);

@@ -1,7 +1,10 @@
 //! `proof check`.
 
+use std::sync::Arc;
+
 use net::client::{Address, Command, HttpAddress, OpenError};
 use net::server::http::{self, Beside, Server};
+use reference::authorization::{Development, Gate, Tokens};
 use wire::Transport;
 use workbench::check::{CheckError, Checked, Keep, check, recorded};
 
@@ -10,6 +13,7 @@ use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
 use crate::verb::conclude::{Page, conclude, prepared};
+use crate::verb::sign_in::sign_in;
 use crate::verb::traces::Traces;
 
 /// Judges a server, a recording, or (without a target) the reference server over every transport.
@@ -62,7 +66,11 @@ fn judged(args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
 async fn live(args: &CheckArgs, address: Option<Address>, keep: Keep) -> Result<Checked, Exit> {
     let ticker = Ticker::start("reaching the server");
     let checked = match address {
-        Some(address) => check(args.meaning(vec![address], keep)?, ticker.watch()).await,
+        Some(address) => {
+            let mut options = args.meaning(vec![address], keep)?;
+            sign_in(args, &mut options).await?;
+            check(options, ticker.watch()).await
+        }
         None => judge_ourselves(args, &ticker, keep).await?,
     };
     ticker.stop();
@@ -89,7 +97,9 @@ async fn judge_ourselves(args: &CheckArgs, ticker: &Ticker, keep: Keep) -> Resul
         targets.push(address);
         servers.push(server);
     }
-    let checked = check(args.meaning(targets, keep)?, ticker.watch()).await;
+    let mut options = args.meaning(targets, keep)?;
+    sign_in(args, &mut options).await?;
+    let checked = check(options, ticker.watch()).await;
     drop(servers);
     Ok(checked)
 }
@@ -103,12 +113,16 @@ fn own_stdio() -> Result<Address, Exit> {
     Ok(Address::Stdio(Command { program: program.to_string_lossy().into_owned(), args, env: Vec::new(), cwd: None }))
 }
 
-/// The reference server over one transport. Where a token is given, it demands that one.
+/// The reference server over one transport. Where a token is given, it demands that one; where one is to be got, its own.
 async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Server), Exit> {
     let beside = Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
     let bearer = args.reach.bearer_env.as_deref().map(super::serve::bearer).transpose()?;
-    let http = http::Options { beside, bearer, ..http::Options::default() };
-    let options = reference::Options { http, ..reference::Options::default() };
+    let usual = reference::Options::default();
+    let path = http::Options::default().path;
+    let gate = || Gate::new(Tokens::Ours(Development::default()), &path, beside, Arc::clone(&usual.catalogue));
+    let guard = args.reach.oauth.oauth.map(|_| Arc::new(gate()) as Arc<dyn http::Guard>);
+    let http = http::Options { beside, bearer, guard, ..http::Options::default() };
+    let options = reference::Options { http, ..usual };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.map_err(|error| {
         tell(format_args!("error: the reference server did not start: {error}"));
         Exit::Bug

@@ -11,4 +11,5 @@ mod output;
 pub(crate) mod rules;
 pub(crate) mod saved;
 pub(crate) mod serve;
+mod sign_in;
 mod traces;

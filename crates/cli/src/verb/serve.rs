@@ -6,10 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use net::server::http::{self, Bearer, Beside};
+use net::server::http::{self, Bearer, Beside, Guard as _};
+use reference::authorization::{Gate, Tokens};
 use reference::catalogue::Catalogue;
 use reference::{Folder, Options, Server};
 
+use crate::args::auth::Auth;
 use crate::args::{Catalog, ServeArgs};
 use crate::exit::{Exit, tell, usage};
 use crate::format::text::{count, wrap};
@@ -39,9 +41,13 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
     exit
 }
 
-async fn serve(args: &ServeArgs, options: Options) -> Exit {
+async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
     // Before anybody is told that we serve: whoever ends us at once ends us cleanly too.
     let interrupted = interrupted();
+    options.http.guard = match guard(args, &options).await {
+        Ok(guard) => guard,
+        Err(exit) => return exit,
+    };
     let server = Server::new(options);
     let listening = match args.http {
         None => None,
@@ -82,6 +88,21 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
             Options { catalogue: Arc::new(load(path)?), resources_per_page: usual.items_per_page, ..usual }
         }
     })
+}
+
+/// Who lets requests in, where tokens are demanded.
+async fn guard(args: &ServeArgs, options: &Options) -> Result<Option<Arc<dyn http::Guard>>, Exit> {
+    let Some(tokens) = args.auth.tokens().await? else { return Ok(None) };
+    let ours = matches!(tokens, Tokens::Ours(_));
+    if let Some(address) = args.http.filter(|at| ours && !at.ip().is_loopback() && !args.auth.auth_anywhere) {
+        let what = format!("--auth dev hands tokens to everybody, and {address} is not on this machine alone");
+        return Err(usage(&what, "127.0.0.1; or --auth-anywhere, if you are sure"));
+    }
+    let gate = Gate::new(tokens, &args.path, options.http.beside, Arc::clone(&options.catalogue));
+    if gate.owns(&args.path) {
+        return Err(usage(&format!("{} is a page of the authorization server", args.path), "another --path"));
+    }
+    Ok(Some(Arc::new(gate)))
 }
 
 /// The token in a variable.
@@ -144,6 +165,14 @@ fn announce(args: &ServeArgs, address: SocketAddr) {
     tell(format_args!("serving http://{address}{} (Streamable HTTP; Ctrl-C ends it)", args.path));
     if args.bearer_env.is_some() {
         tell("demanding a bearer token of every request");
+    }
+    match &args.auth.auth {
+        Some(Auth::Development) => {
+            tell("demanding a token, and handing one to WHOEVER ASKS: for development only, never in production");
+            tell(format_args!("issuing as http://{address} and http://{address}/tenant"));
+        }
+        Some(Auth::Keys(_)) => tell("demanding a token of the issuer with every request"),
+        None => {}
     }
     if args.sse {
         tell(format_args!("serving http://{address}{} (HTTP+SSE, 2024-11-05)", http::SSE_PATH));

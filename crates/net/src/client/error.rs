@@ -248,7 +248,7 @@ fn status_line(status: u16, snippet: &str) -> String {
 
 const fn advice(status: u16) -> &'static str {
     match status {
-        401 | 403 => "give a token with --bearer-env or a header with --header",
+        401 | 403 => "give a token with --bearer-env or a header with --header, or get one with --oauth",
         404 | 405 => "check the path: MCP endpoints often end in /mcp or /sse",
         500.. => "look into the server's log",
         _ => "check the address",

@@ -100,7 +100,7 @@ impl ClientError {
             Self::Unauthorized { why } => (
                 format!("the server wants other credentials: {}", shown(why)),
                 String::new(),
-                "give a token with --bearer-env or a header with --header".to_owned(),
+                "give a token with --bearer-env, or get one with --oauth".to_owned(),
             ),
             Self::Cancelled => ("cancelled".to_owned(), String::new(), String::new()),
         }

@@ -15,6 +15,7 @@ mod task;
 use std::sync::Arc;
 use std::time::Duration;
 
+use net::server::http::SUBJECT;
 use net::service::{Call, Context, RpcError, code};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -152,13 +153,19 @@ struct Named {
 fn named(server: &Server, call: &Call) -> Result<Arc<Task>, RpcError> {
     params::meta(call)?;
     let Named { id } = params::read(call)?;
-    server.state().tasks.find(&owner(&call.context), &id).ok_or_else(|| {
+    server.state().tasks.find(&owner(server, &call.context), &id).ok_or_else(|| {
         let id: String = id.escape_debug().take(80).collect();
         RpcError::invalid_params(format!("Unknown task: {id} – it may have expired"))
     })
 }
 
 /// Who a client is.
-fn owner(context: &Context) -> store::Owner {
-    context.session.as_ref().map_or(store::Owner::Anyone, |session| store::Owner::Session(Arc::downgrade(session)))
+pub(crate) fn owner(server: &Server, context: &Context) -> store::Owner {
+    if let Some(session) = &context.session {
+        return store::Owner::Session(Arc::downgrade(session));
+    }
+    // Without a guard anybody could write it there.
+    let guarded = server.state().options.http.guard.is_some();
+    let subject = context.headers.as_ref().filter(|_| guarded).and_then(|headers| headers.get(SUBJECT)?.to_str().ok());
+    subject.map_or(store::Owner::Anyone, |subject| store::Owner::Subject(subject.to_owned()))
 }

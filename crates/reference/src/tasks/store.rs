@@ -17,6 +17,8 @@ pub(crate) enum Owner {
     Session(Weak<Session>),
     /// Whoever knows its id (2026-07-28).
     Anyone,
+    /// Whoever has a token about the same subject (2026-07-28, where tokens are demanded).
+    Subject(String),
 }
 
 impl PartialEq for Owner {
@@ -24,6 +26,7 @@ impl PartialEq for Owner {
         match (self, other) {
             (Self::Session(one), Self::Session(other)) => one.ptr_eq(other),
             (Self::Anyone, Self::Anyone) => true,
+            (Self::Subject(one), Self::Subject(other)) => one == other,
             _ => false,
         }
     }
@@ -74,13 +77,8 @@ impl Store {
     }
 
     /// The task of this id, where it is this owner's.
-    pub(super) fn find(&self, owner: &Owner, id: &str) -> Option<Arc<Task>> {
+    pub(crate) fn find(&self, owner: &Owner, id: &str) -> Option<Arc<Task>> {
         self.kept().by_id.get(id).filter(|task| task.owner() == owner).cloned()
-    }
-
-    /// Whether there is a task of this id that anyone may use.
-    pub(crate) fn anyones(&self, id: &str) -> Option<Arc<Task>> {
-        self.find(&Owner::Anyone, id)
     }
 
     /// This owner's tasks that were made after the one of that number, oldest first.

@@ -14,6 +14,7 @@ mod legacy;
 mod malformed;
 mod models;
 mod modern;
+mod oauth;
 mod official;
 mod old_sse;
 mod schema;

@@ -68,9 +68,13 @@ fn reason(setting: &Setting, metadata: Option<&str>) -> String {
         None => "it does not say who issues one".to_owned(),
     };
     if setting.is_authorized() {
-        return format!("the server refuses the token that was given; {place}; try another with --bearer-env VAR");
+        return format!(
+            "the server refuses the token that was given; {place}; try another with --bearer-env VAR, or get one with --oauth"
+        );
     }
-    format!("the server demands a bearer token, and none was given; {place}; hand it over with --bearer-env VAR")
+    format!(
+        "the server demands a bearer token, and none was given; {place}; hand it over with --bearer-env VAR, or get one with --oauth"
+    )
 }
 
 /// Whether any answer asks for a bearer token, or for one bound to a key.

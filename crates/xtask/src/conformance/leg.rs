@@ -7,9 +7,6 @@ pub(super) enum Leg {
     Client,
 }
 
-/// Scenarios of clients that are not looked at: `proof client` gets no credentials by itself yet.
-const LEFT_OUT: &str = "auth/";
-
 impl Leg {
     pub(super) const ALL: [Self; 2] = [Self::Server, Self::Client];
 
@@ -35,10 +32,5 @@ impl Leg {
             Self::Server => "server-",
             Self::Client => "",
         }
-    }
-
-    /// Whether a scenario's results count here.
-    pub(super) fn looks_at(self, scenario: &str) -> bool {
-        self == Self::Server || !scenario.starts_with(LEFT_OUT)
     }
 }

@@ -180,9 +180,12 @@ fn the_list_names_what_is_wanted_of_servers() {
 }
 
 #[test]
-fn the_list_names_what_is_wanted_of_clients_but_for_authorization() {
+fn the_list_names_what_is_wanted_of_clients() {
     let list = parse(LIST, Leg::Client).expect("a list");
-    assert_eq!(list, required(&[("tools_call", true), ("preserved", false)]));
+    assert_eq!(
+        list,
+        required(&[("auth/basic", true), ("tools_call", true), ("auth/odd", false), ("preserved", false)])
+    );
 }
 
 #[test]
@@ -194,8 +197,9 @@ fn folders_of_clients_have_no_prefix_and_may_have_folders() {
         fs::write(of_it.join("checks.json"), json!([check("a", "SUCCESS")]).to_string()).expect("a file");
     }
     assert_eq!(scenario("auth/odd-2026-11-21T14-49-18-578Z", Leg::Client), Some("auth/odd"));
-    let results = Results::read(&folder, Leg::Client, R, &required(&[("tools_call", true)])).expect("a run");
-    assert_eq!((&*results.revision, results.passed(true)), ("client 2026-07-28", (1, 1)));
+    let results =
+        Results::read(&folder, Leg::Client, R, &required(&[("tools_call", true), ("auth/odd", true)])).expect("a run");
+    assert_eq!((&*results.revision, results.passed(true)), ("client 2026-07-28", (2, 2)));
     fs::remove_dir_all(&folder).expect("it can go");
 }
 

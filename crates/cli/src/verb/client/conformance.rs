@@ -3,13 +3,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use net::client::Address;
+use net::client::{Address, Authorizer};
 use reference::client::{
     Abilities, Answering, Client, ClientError, Consent, Options, Question, Respondent, Scripted, Wanted,
 };
 use serde_json::{Map, Value, json};
 
-use super::options;
+use super::{credentials, options};
 use crate::args::client::ClientArgs;
 use crate::exit::{Exit, tell_redacted, usage};
 
@@ -17,6 +17,8 @@ use crate::exit::{Exit, tell_redacted, usage};
 const VERSION: &str = "MCP_CONFORMANCE_PROTOCOL_VERSION";
 /// What the scenario tells the client.
 const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
+/// Which scenario it is.
+const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
 /// The tool that is to be called while another waits for an answer.
 const BESIDE: &str = "test_mrtr_unrelated";
 /// The tool that wants the schema of another back as it came.
@@ -29,15 +31,25 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
         Err(exit) => return exit,
     };
     let busy = Arc::new(Busy { user: willing(), client: OnceLock::new() });
+    let endpoint = match &address {
+        Address::Http(http) => Some(http.url.clone()),
+        _ => None,
+    };
     let options = match options::options(args, address) {
-        Ok(options) => Options { respondent: busy.clone(), authorizer: None, ..options },
+        Ok(options) => Options { respondent: busy.clone(), ..options },
         Err(exit) => return exit,
     };
     let revision = match std::env::var(VERSION).ok().map(|version| version.parse()).transpose() {
         Ok(named) => named.or(options.revision),
         Err(error) => return usage(&format!("{VERSION}: {error}"), "one of those"),
     };
-    let client = match Client::connect(Options { revision, ..options }).await {
+    let scenario = std::env::var(SCENARIO).unwrap_or_default();
+    let authorizer = endpoint.map(|url| credentials::authorizer(&url, revision, &scenario, &context)).transpose();
+    let authorizer = match authorizer {
+        Ok(authorizer) => authorizer.map(|one| Arc::new(one) as Arc<dyn Authorizer>),
+        Err(why) => return usage(&why, "what the suite sets"),
+    };
+    let client = match Client::connect(Options { revision, authorizer, ..options }).await {
         Ok(client) => client,
         Err(error) => return failed(&error),
     };

@@ -2,6 +2,7 @@
 
 mod ask;
 mod conformance;
+mod credentials;
 mod dialogue;
 mod options;
 mod pairs;
@@ -10,12 +11,13 @@ mod terminal;
 mod told;
 mod watch;
 
+use net::client::Address;
 use reference::client::{Client, ClientError, Options};
 
 use crate::args::client::ClientArgs;
 use crate::exit::{self, Exit, tell, usage};
 use crate::signals::interrupted;
-use crate::verb::output;
+use crate::verb::{output, sign_in};
 use told::Heard;
 
 /// What is to be printed, and how it ended.
@@ -90,9 +92,18 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     Ok(exit)
 }
 
-async fn conversed(args: &ClientArgs, options: Options, heard: Heard) -> Exit {
+async fn conversed(args: &ClientArgs, mut options: Options, heard: Heard) -> Exit {
     let interrupted = interrupted();
     tokio::pin!(interrupted);
+    if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
+        let signed = tokio::select! {
+            signed = sign_in::at(&args.reach, &mut options.address, options.revision) => signed,
+            signal = &mut interrupted => return Exit::Interrupted(signal),
+        };
+        if let Err(exit) = signed {
+            return exit;
+        }
+    }
     let client = tokio::select! {
         client = Client::connect(options) => client,
         signal = &mut interrupted => return Exit::Interrupted(signal),

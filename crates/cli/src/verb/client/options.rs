@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use net::client::{Address, Limits};
+use net::client::{Address, Authorizer, Limits};
+use net::oauth::Scopes;
 use reference::client::{Client, Consent, Given, Options, Respondent, Scripted};
 use serde_json::{Value, json};
 use wire::Revision;
@@ -32,8 +33,20 @@ pub(super) fn options(args: &ClientArgs, address: Address) -> Result<Options, Ex
         shutdown: SHUTDOWN,
         ..Limits::default()
     };
+    let revision = revision(args)?;
+    let endpoint = match &address {
+        Address::Http(http) => Some(http.url.clone()),
+        // These open with one request: a token is got before. A command has its credentials in its environment.
+        Address::Sse(_) | Address::WebSocket(_) | Address::Stdio(_) => None,
+    };
+    let ca = args.reach.ca_file.clone();
+    let authorizer = match endpoint {
+        Some(url) => args.reach.oauth.authorizer(&url, revision, Scopes::Asked, ca)?,
+        None => None,
+    };
     Ok(Options {
-        revision: revision(args)?,
+        revision,
+        authorizer: authorizer.map(|one| Arc::new(one) as Arc<dyn Authorizer>),
         limits,
         respondent: respondent(args)?,
         log_level: args.log.clone(),

@@ -15,7 +15,9 @@ use wire::{Era, Kind, Message, RequestId};
 use super::accept::{accepts, is_json, is_trusted};
 use super::body::Body;
 use super::inlet::Inlet;
-use super::{MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, legacy, modern, old_sse, upgrade};
+use super::{
+    MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, guard, legacy, modern, old_sse, upgrade,
+};
 use crate::server::gate::Gate;
 use crate::server::manners::{Alteration, Manners, Outgoing};
 use crate::server::tapped::{Scribe, Seat, Taps};
@@ -37,6 +39,8 @@ enum Endpoint {
     Socket,
     /// Where clients read how to be authorized.
     Metadata,
+    /// Where the guard itself answers.
+    Guard,
 }
 
 impl Endpoint {
@@ -47,6 +51,7 @@ impl Endpoint {
             MESSAGES_PATH if options.beside.sse => Some(Self::Messages),
             WEBSOCKET_PATH if options.beside.websocket => Some(Self::Socket),
             path if bearer::is_metadata(path, options) => Some(Self::Metadata),
+            path if guard::owns(path, options) => Some(Self::Guard),
             _ => None,
         }
     }
@@ -83,7 +88,7 @@ fn seat(head: &Parts, options: &Options) -> Seat {
         (Some(Endpoint::Sse), &Method::GET) => Seat::Stream,
         (Some(Endpoint::Sse | Endpoint::Messages), _) => Seat::Messages,
         (Some(Endpoint::Socket), _) => Seat::Socket,
-        (Some(Endpoint::Mcp | Endpoint::Metadata) | None, _) => Seat::Http,
+        (Some(Endpoint::Mcp | Endpoint::Metadata | Endpoint::Guard) | None, _) => Seat::Http,
     }
 }
 
@@ -111,7 +116,7 @@ async fn misbehave(manners: &dyn Manners, shared: &Arc<Shared>, peer: &Peer, req
     Response::from_parts(head, body)
 }
 
-async fn answer(shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>) -> Response {
+async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Request<Inlet>) -> Response {
     let Some(endpoint) = Endpoint::of(request.uri().path(), &shared.options) else {
         return status(StatusCode::NOT_FOUND);
     };
@@ -119,11 +124,16 @@ async fn answer(shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>) -> R
         let error = RpcError::invalid_request("Forbidden: `Host` or `Origin` is not one this server trusts");
         return refuse(StatusCode::FORBIDDEN, None, &error);
     }
-    if let Endpoint::Metadata = endpoint {
-        return bearer::metadata(shared, request.method(), request.headers());
+    match endpoint {
+        Endpoint::Metadata => return bearer::metadata(shared, request.method(), request.headers()),
+        Endpoint::Guard => return guard::serve(shared, request).await,
+        _ => {}
     }
     if let Some(refusal) = bearer::refusal(shared, request.uri(), request.headers()) {
         return refusal;
+    }
+    if let Err(refusal) = guard::admit(shared, &mut request, matches!(endpoint, Endpoint::Socket)).await {
+        return *refusal;
     }
     if matches!((endpoint, request.method()), (Endpoint::Socket, &Method::GET)) {
         return upgrade::upgrade(shared, peer, request);
@@ -137,7 +147,7 @@ async fn answer(shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>) -> R
         (Endpoint::Messages, &Method::POST) => old_sse::post(shared, &parts, body).await,
         (Endpoint::Mcp, _) => not_allowed("GET, POST, DELETE"),
         (Endpoint::Messages, _) => not_allowed("POST"),
-        (Endpoint::Sse | Endpoint::Socket | Endpoint::Metadata, _) => not_allowed("GET"),
+        (Endpoint::Sse | Endpoint::Socket | Endpoint::Metadata | Endpoint::Guard, _) => not_allowed("GET"),
     }
 }
 
@@ -165,7 +175,16 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: Inlet) -> Response {
         Ok(text) => text,
         Err(response) => return response,
     };
-    match parse_owned(text) {
+    let packet = parse_owned(text);
+    let denial = match &packet {
+        Ok(Packet::Message(message)) => guard::denial(shared, &parts, message),
+        Ok(Packet::Batch(batch)) => guard::batch_denial(shared, &parts, batch),
+        Err(_) => None,
+    };
+    if let Some(denial) = denial {
+        return denial;
+    }
+    match packet {
         Ok(Packet::Message(message)) => match &shared.options.manners {
             None => receive(shared, parts.headers, message).await,
             Some(manners) => {

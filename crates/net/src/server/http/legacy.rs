@@ -12,12 +12,12 @@ use wire::message::Malformed;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
-use super::Shared;
 use super::accept::accepts;
 use super::body::{Body, Events};
 use super::entry::{Response, events, json, refuse, status};
 use super::events::{EventId, EventStream};
 use super::sessions::HttpSession;
+use super::{SUBJECT, Shared};
 use crate::server::batch::Batch;
 use crate::server::conversation::request_id;
 use crate::server::link::Link;
@@ -69,9 +69,10 @@ async fn initialize(shared: &Arc<Shared>, headers: HeaderMap, message: Message) 
     }
     let full = RpcError::internal("This server has as many sessions as it can take; try again later");
     let id = message.id().cloned();
-    let Some(session) = shared.sessions.begin().filter(|_| !shared.sessions.is_full()) else {
+    let Some(mut session) = shared.sessions.begin().filter(|_| !shared.sessions.is_full()) else {
         return refuse(StatusCode::SERVICE_UNAVAILABLE, id.as_ref(), &full);
     };
+    session.subject = headers.get(SUBJECT).filter(|_| shared.options.guard.is_some()).cloned();
     let stream = session.streams.open();
     let answer = match call(shared, &session, &stream, Some(headers), message) {
         Reply::Now(answer) => answer,
@@ -256,7 +257,11 @@ fn find(shared: &Shared, headers: &HeaderMap, id: Option<&RequestId>) -> Result<
         Box::new(refuse(StatusCode::BAD_REQUEST, id, &error))
     };
     let name = headers.get(SESSION_ID).ok_or_else(missing)?;
-    let session = name.to_str().ok().and_then(|name| shared.sessions.find(name)).ok_or_else(|| {
+    let session = name.to_str().ok().and_then(|name| shared.sessions.find(name));
+    // To anybody else it is as if there were none.
+    let own =
+        |session: &Arc<HttpSession>| shared.options.guard.is_none() || session.subject.as_ref() == headers.get(SUBJECT);
+    let session = session.filter(own).ok_or_else(|| {
         Box::new(refuse(StatusCode::NOT_FOUND, id, &RpcError::invalid_request("No such session: it may have ended")))
     })?;
     let needs_version = session.session.revision().is_some_and(|revision| revision.at_least(R2025_06_18));

@@ -6,6 +6,7 @@ mod bearer;
 mod body;
 mod entry;
 mod events;
+mod guard;
 mod inlet;
 mod legacy;
 mod modern;
@@ -30,6 +31,7 @@ use tokio_io_timeout::TimeoutStream;
 
 pub use self::bearer::Bearer;
 pub(crate) use self::body::Body;
+pub use self::guard::{Asked, Denied, Grant, Guard, Head, Later, SUBJECT, Served};
 use self::old_sse::Talks;
 use self::sessions::Sessions;
 use super::link::Closing;
@@ -66,6 +68,8 @@ pub struct Options {
     pub strict: bool,
     /// The token that every request must carry, if any.
     pub bearer: Option<Bearer>,
+    /// Who lets requests in, if anybody does beside that.
+    pub guard: Option<Arc<dyn Guard>>,
     /// Misbehaviour on purpose.
     pub manners: Option<Arc<dyn Manners>>,
     /// Where everything that crosses is written down.
@@ -121,6 +125,7 @@ impl Default for Options {
             hosts: Vec::new(),
             strict: false,
             bearer: None,
+            guard: None,
             manners: None,
             taps: None,
             limits: Limits::default(),

@@ -18,7 +18,7 @@ use super::body::{Body, Relay, Silence};
 use super::entry::{Response, events, not_json, read, refuse, status};
 use super::inlet::Inlet;
 use super::sessions::{key, unguessable};
-use super::{Limits, MESSAGES_PATH, Peer, Shared};
+use super::{Limits, MESSAGES_PATH, Peer, Shared, guard};
 use crate::server::conversation::{Bounds, Conversation, Outgoing};
 use crate::server::tapped::Named;
 use crate::service::RpcError;
@@ -177,6 +177,9 @@ pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: Inlet) -> Re
         Ok(text) => text,
         Err(response) => return response,
     };
+    if let Some(denial) = guard::text_denial(shared, parts, &text) {
+        return denial;
+    }
     // Looked up again: it may have ended while the body came.
     let Some(talk) = find() else { return ended() };
     talk.posted.notify_one();

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hyper::header::HeaderValue;
+
 use super::Limits;
 use super::events::EventStream;
 use crate::server::Flights;
@@ -116,6 +118,8 @@ pub(super) struct HttpSession {
     pub(super) session: Arc<Session>,
     pub(super) streams: Arc<Streams>,
     pub(super) flights: Flights,
+    /// Whose token it was that began it, where there is a guard.
+    pub(super) subject: Option<HeaderValue>,
     touched: AtomicU64,
 }
 
@@ -158,7 +162,13 @@ impl Sessions {
         let streams =
             Arc::new(Streams { next: AtomicU32::new(1), limits: Arc::clone(&self.limits), table: Mutex::default() });
         let session = Arc::new(Session::new(Some(id), Arc::clone(&streams) as Arc<dyn Outlet>));
-        Some(HttpSession { session, streams, flights: Flights::default(), touched: AtomicU64::new(self.now()) })
+        Some(HttpSession {
+            session,
+            streams,
+            flights: Flights::default(),
+            subject: None,
+            touched: AtomicU64::new(self.now()),
+        })
     }
 
     pub(super) fn add(&self, session: HttpSession) {

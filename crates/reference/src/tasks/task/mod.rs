@@ -116,7 +116,7 @@ impl Task {
                 }
             }
             Owner::Session(_) => {}
-            Owner::Anyone => server.state().hub.announce_task(&self.id, self.detailed_view(state)),
+            Owner::Anyone | Owner::Subject(_) => server.state().hub.announce_task(&self.id, self.detailed_view(state)),
         }
         self.changed.send_replace(());
     }

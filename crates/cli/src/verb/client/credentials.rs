@@ -1,0 +1,41 @@
+//! What the official suite hands a client to be authorized with: each scenario tells it in words of its own.
+
+use net::oauth::{Authorizer, Client, Enterprise, Grant, Options, Proof, Secret};
+use serde_json::Value;
+use url::Url;
+use wire::Revision;
+
+/// The address that the suite takes for a client's document.
+const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
+
+/// Who gets tokens for the server at `url`, with what the scenario `name` tells in `context`. What is wrong otherwise.
+pub(super) fn authorizer(
+    url: &Url,
+    revision: Option<Revision>,
+    name: &str,
+    context: &Value,
+) -> Result<Authorizer, String> {
+    let text = |member: &str| context.get(member).and_then(Value::as_str);
+    let secret = |member: &str| text(member).map(Secret::new);
+    let mut options = Options::new(revision);
+    options.document = Url::parse(DOCUMENT).ok();
+    if let Some(id) = text("client_id") {
+        let proof = match (secret("client_secret"), secret("private_key_pem")) {
+            (Some(password), _) => Proof::Secret(password),
+            (None, Some(pem)) => Proof::Key { pem, alg: text("signing_algorithm").unwrap_or("ES256").to_owned() },
+            (None, None) => Proof::None,
+        };
+        let issuer = text("issuer").map(str::to_owned);
+        options.client = Some(Client { issuer, ..Client::new(id, proof) });
+    }
+    if let Some(assertion) = secret("valid_jwt") {
+        options.grant = Grant::Assertion(assertion);
+    } else if let (Some(id_token), Some(endpoint)) = (secret("idp_id_token"), text("idp_token_endpoint")) {
+        let token_endpoint = Url::parse(endpoint).map_err(|_| "`idp_token_endpoint` is no URL".to_owned())?;
+        let client = Client::new(text("idp_client_id").unwrap_or_default(), Proof::None);
+        options.grant = Grant::Enterprise(Box::new(Enterprise { token_endpoint, client, id_token }));
+    } else if name.starts_with("auth/client-credentials") {
+        options.grant = Grant::ClientCredentials;
+    }
+    Authorizer::new(url.clone(), options).map_err(|error| error.to_string())
+}

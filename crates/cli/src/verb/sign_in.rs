@@ -1,0 +1,63 @@
+//! Tokens that are got before anything is said, from whoever the server names, and sent with everything: for `check`, and
+//! for transports that open with one request.
+
+use net::client::Address;
+use net::oauth::{Scopes, Secret};
+use url::Url;
+use wire::{Revision, Transport};
+use workbench::check::Options;
+
+use crate::args::check::CheckArgs;
+use crate::args::reach::Reach;
+use crate::exit::{self, Exit, tell};
+
+/// Signs in at every target that wants it.
+pub(crate) async fn sign_in(args: &CheckArgs, options: &mut Options) -> Result<(), Exit> {
+    let revision = match options.revisions[..] {
+        [only] => Some(only),
+        _ => None,
+    };
+    for target in &mut options.targets {
+        if let Some(token) = at(&args.reach, target, revision).await? {
+            options.secrets.add(token.reveal());
+        }
+    }
+    exit::conceal(options.secrets.clone());
+    Ok(())
+}
+
+/// Signs in at one address, where that is wanted: the token, which goes with everything from now on.
+pub(crate) async fn at(
+    reach: &Reach,
+    target: &mut Address,
+    revision: Option<Revision>,
+) -> Result<Option<Secret>, Exit> {
+    let Some(url) = resource(target) else { return Ok(None) };
+    // Who cannot ask for more later asks for all; what may be done with it is for other options to say.
+    let authorizer = reach.oauth.authorizer(&url, revision, Scopes::All, reach.ca_file.clone())?;
+    let Some(authorizer) = authorizer else { return Ok(None) };
+    let signed = authorizer.sign_in(target.transport() == Transport::HttpSse).await;
+    let headers = signed.map_err(|error| {
+        exit::tell_redacted(&format!("error: {error}"));
+        Exit::NoAnswer
+    })?;
+    let Some(headers) = headers else {
+        tell("the server demands no token, and says nowhere who issues one; going on without");
+        return Ok(None);
+    };
+    if let Address::Http(http) | Address::Sse(http) | Address::WebSocket(http) = target {
+        http.headers.extend(headers);
+    }
+    Ok(authorizer.token().await)
+}
+
+/// What a token must be for. A WebSocket's handshake is a request over HTTP.
+fn resource(target: &Address) -> Option<Url> {
+    let (Address::Http(http) | Address::Sse(http) | Address::WebSocket(http)) = target else { return None };
+    let scheme = match http.url.scheme() {
+        "ws" => "http",
+        "wss" => "https",
+        _ => return Some(http.url.clone()),
+    };
+    Url::parse(&format!("{scheme}{}", &http.url[url::Position::AfterScheme..])).ok()
+}

@@ -1,0 +1,179 @@
+//! Tokens on the command line: a server that demands them, a check and a client that get them, and what is wrong usage.
+#![expect(clippy::unwrap_used, reason = "a test may give up loudly")]
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+/// How every access token of ours begins: its header, encoded.
+const TOKEN: &str = "eyJ0eXAiOiJhdCtqd3Qi";
+
+fn proof(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
+    command
+        .args(arguments)
+        .env("CLIENT_OF_THIS_TEST", "machine:s3cret-of-this-test")
+        .env("PASSWORD", "s3cret-of-this-test");
+    command
+}
+
+fn ran(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = proof(arguments).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (status.code(), text(&stdout), text(&stderr))
+}
+
+struct Serving {
+    child: Child,
+    url: String,
+    said: Vec<String>,
+}
+
+impl Serving {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = proof(&["serve", "--http", "127.0.0.1:0"]);
+        let mut child = command.args(arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let said: Vec<String> = lines.by_ref().take(3).map(Result::unwrap).collect();
+        let url = said[0].split(' ').nth(1).unwrap().to_owned();
+        // What it says later must find somebody.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, url, said }
+    }
+
+    fn development() -> Self {
+        Self::start(&["--auth", "dev", "--auth-client-env", "CLIENT_OF_THIS_TEST", "--sse", "--ws"])
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether a token stands in any file of a directory.
+fn tells(directory: &Path) -> bool {
+    let mut files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    files.any(|path| std::fs::read_to_string(path).unwrap().contains(TOKEN))
+}
+
+#[test]
+fn a_check_gets_a_token_and_tells_nobody() {
+    let server = Serving::development();
+    assert!(server.said[1].contains("for development only"), "{:?}", server.said);
+    let directory = tempfile::tempdir().unwrap();
+    let traces = directory.path().join("traces");
+    let only = ["--only", "authorization.*,http.authenticated", "--revision", "2026-07-28", "--timeout", "2"];
+    let mut arguments = vec!["check", "--oauth", &server.url, "--save-trace", traces.to_str().unwrap()];
+    arguments.extend(only);
+    let (code, out, err) = ran(&arguments);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    assert!(out.contains("Clean: nothing broken."), "{out}");
+    assert!(!out.contains(TOKEN) && !tells(&traces));
+    let mut own_name = vec!["check", "--oauth=client", "--oauth-client-id", "machine", &server.url];
+    own_name.extend(["--oauth-client-secret-env", "PASSWORD"]);
+    own_name.extend(only);
+    let (code, out, err) = ran(&own_name);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    let (code, out, _) = ran(&["check", &server.url]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("--oauth"), "{out}");
+}
+
+#[test]
+fn a_client_gets_a_token_and_more_where_more_is_needed() {
+    let server = Serving::development();
+    let directory = tempfile::tempdir().unwrap();
+    let cache = directory.path().join("tokens.json");
+    let with = ["--oauth", "--oauth-cache", cache.to_str().unwrap(), "--url", &server.url];
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let mut arguments = vec!["client", "--revision", revision];
+        arguments.extend(with);
+        arguments.extend(["call", "touch_resource"]);
+        let (code, out, err) = ran(&arguments);
+        assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Touched proof://counter\n", ""), "{revision}");
+    }
+    let socket = server.url.replace("http://", "ws://").replace("/mcp", "/ws");
+    let events = server.url.replace("/mcp", "/sse");
+    for address in [&["--url", socket.as_str()][..], &["--transport", "sse", "--url", &events]] {
+        let (code, out, err) = ran(&[&["client", "--oauth", "call", "touch_resource"][..], address].concat());
+        assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Touched proof://counter\n", ""), "{address:?}");
+    }
+    assert!(std::fs::read_to_string(&cache).unwrap().contains(TOKEN));
+    let (code, _, err) = ran(&["client", "--url", &server.url, "tools"]);
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("401") && err.contains("--oauth"), "{err}");
+}
+
+#[test]
+fn who_is_not_let_in_is_told_why_and_no_secret_with_it() {
+    let server = Serving::development();
+    let (code, out, err) = ran(&[
+        "check",
+        "--oauth=client",
+        "--oauth-client-id",
+        "stranger",
+        "--oauth-client-secret-env",
+        "PASSWORD",
+        &server.url,
+    ]);
+    assert_eq!((code, out.as_str()), (Some(3), ""));
+    assert!(err.contains("invalid_client") && err.contains("/token") && !err.contains("s3cret"), "{err}");
+    let open = Serving::start(&["--ws", "--sse"]);
+    let (code, out, err) = ran(&[
+        "check",
+        "--oauth",
+        &open.url,
+        "--only",
+        "authorization.*",
+        "--timeout",
+        "1",
+        "--revision",
+        "2026-07-28",
+    ]);
+    assert!(err.contains("demands no token"), "{code:?} {out} {err}");
+}
+
+#[test]
+fn wrong_usage_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let nothing = directory.path().join("nothing.json");
+    std::fs::write(&nothing, "{}").unwrap();
+    let keys = format!("jwks:{}", nothing.display());
+    let http = ["serve", "--http", "127.0.0.1:0"];
+    for (arguments, named) in [
+        (&["--auth", "other"][..], "jwks"),
+        (&["--auth", "jwks:"], "jwks"),
+        (&["--auth", &keys], "--auth-issuer"),
+        (&["--auth", &keys, "--auth-issuer", "https://as.example"], "no set of keys"),
+        (&["--auth", "jwks:/no/such/file", "--auth-issuer", "https://as.example"], "/no/such/file"),
+        (&["--auth", "jwks:http://as.example/keys", "--auth-issuer", "https://as.example"], "https"),
+        (&["--auth", &keys, "--auth-issuer", "https://as.example", "--auth-scope", "a b"], "--auth-scope"),
+        (&["--auth", "dev", "--auth-issuer", "https://as.example"], "--auth-issuer"),
+        (&["--auth", "dev", "--auth-client-env", "NO_SUCH_VARIABLE_HERE"], "NO_SUCH_VARIABLE_HERE"),
+        (&["--auth", "dev", "--auth-client-env", "PASSWORD"], "ID:PASSWORD"),
+        (&["--auth", "dev", "--bearer-env", "PASSWORD"], "--bearer-env"),
+        (&["--auth", "dev", "--path", "/token"], "--path"),
+        (&["--auth-issuer", "https://as.example"], "--auth"),
+    ] {
+        let (code, _, err) = ran(&[&http[..], arguments].concat());
+        assert_eq!(code, Some(2), "{arguments:?}: {err}");
+        assert!(err.contains(named), "{arguments:?}: {err}");
+    }
+    let (code, _, err) = ran(&["serve", "--http", "0.0.0.0:0", "--auth", "dev"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("--auth-anywhere"), "{err}");
+    for (arguments, named) in [
+        (&["--oauth", "http://as.example/mcp"][..], "https"),
+        (&["--oauth=client", "https://127.0.0.1:1/mcp"], "--oauth-client-id"),
+        (&["--oauth-client-id", "x", "https://127.0.0.1:1/mcp"], "--oauth"),
+        (&["--oauth", "--bearer-env", "PASSWORD", "https://127.0.0.1:1/mcp"], "--bearer-env"),
+        (&["--oauth=other", "https://127.0.0.1:1/mcp"], "headless"),
+    ] {
+        let (code, _, err) = ran(&[&["check"][..], arguments].concat());
+        assert_eq!(code, Some(2), "{arguments:?}: {err}");
+        assert!(err.contains(named), "{arguments:?}: {err}");
+    }
+}

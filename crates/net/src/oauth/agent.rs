@@ -1,0 +1,136 @@
+//! Who visits the authorization endpoint: nobody but us, following redirects by hand, or a person with a browser who is
+//! sent back to a port on loopback.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, timeout, timeout_at};
+use url::Url;
+use wire::Party;
+
+use super::authorize::Request;
+use super::error::OAuthError;
+use super::options::{Agent, Browser};
+use super::web::{Asked, Web};
+
+/// The path that the browser is sent back to.
+const PATH: &str = "/callback";
+/// Where nobody listens, because nobody goes there: the redirect is read and not followed.
+const NOWHERE: &str = "http://127.0.0.1/callback";
+/// How many redirects are followed.
+const HOPS: usize = 10;
+/// How long one visitor may take to say what it wants, and how long what it says may be.
+const VISIT: Duration = Duration::from_secs(5);
+const HEAD: usize = 16 << 10;
+
+/// Where an answer will land.
+pub(crate) enum Landing<'a> {
+    /// Read off a redirect.
+    Headless,
+    /// At a port of ours.
+    Listening(&'a Browser, TcpListener),
+}
+
+impl<'a> Landing<'a> {
+    /// Makes ready. `registered` is the address of an earlier run, whose port is taken again where that is possible.
+    pub(crate) async fn open(agent: &'a Agent, registered: Option<&str>) -> Result<Self, OAuthError> {
+        let Agent::Browser(browser) = agent else { return Ok(Self::Headless) };
+        let earlier = registered.and_then(|text| Url::parse(text).ok()?.port());
+        let mut bound = TcpListener::bind((Ipv4Addr::LOCALHOST, browser.port.or(earlier).unwrap_or(0))).await;
+        if bound.is_err() && browser.port.is_none() {
+            bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+        }
+        bound
+            .map(|listener| Self::Listening(browser, listener))
+            .map_err(|error| OAuthError::new(format!("no port to come back to: {error}"), "127.0.0.1", "another port"))
+    }
+
+    /// The redirect address.
+    pub(crate) fn redirect(&self) -> String {
+        match self {
+            Self::Headless => NOWHERE.to_owned(),
+            Self::Listening(_, listener) => {
+                let port = listener.local_addr().map(|address| address.port()).unwrap_or_default();
+                format!("http://127.0.0.1:{port}{PATH}")
+            }
+        }
+    }
+
+    /// Has the request visited; where it landed, with the answer in the query.
+    pub(crate) async fn visit(self, web: &Web, request: &Request) -> Result<Url, OAuthError> {
+        match self {
+            Self::Headless => follow(web, request).await,
+            Self::Listening(browser, listener) => {
+                web.admit(&request.url)?;
+                (browser.tell)(&request.url);
+                listen(browser, &listener, request).await
+            }
+        }
+    }
+}
+
+/// Follows redirects until one leads back to us.
+async fn follow(web: &Web, request: &Request) -> Result<Url, OAuthError> {
+    let mut at = request.url.clone();
+    for _ in 0..HOPS {
+        let answered = web.send(Asked::get(&at, Party::AuthorizationServer)).await?;
+        let location = answered.header("location").filter(|_| (300..400).contains(&answered.status));
+        let Some(next) = location.and_then(|location| at.join(location).ok()) else {
+            let what = format!("the authorization server answers with HTTP {}, not with a redirect", answered.status);
+            return Err(OAuthError::at(what, &at, "does it want a person? Then with a browser (--oauth=browser)"));
+        };
+        if request.lands_at(&next) {
+            return Ok(next);
+        }
+        at = next;
+    }
+    Err(OAuthError::at("redirects without an end", &request.url, "with a browser (--oauth=browser)"))
+}
+
+/// Waits for the browser to come back. Who comes without our state is none of it and is sent away.
+async fn listen(browser: &Browser, listener: &TcpListener, request: &Request) -> Result<Url, OAuthError> {
+    let end = Instant::now() + browser.patience;
+    loop {
+        let late = || OAuthError::at("nobody came back from the browser in time", &request.url, "visit it sooner");
+        let Ok(accepted) = timeout_at(end, listener.accept()).await else { return Err(late()) };
+        let Ok((mut stream, _)) = accepted else { continue };
+        let Ok(Some(landing)) = timeout(VISIT, target(&mut stream, request)).await else { continue };
+        let ours = request.is_answered_by(&landing);
+        let _ = timeout(VISIT, reply(&mut stream, ours)).await;
+        if ours {
+            return Ok(landing);
+        }
+    }
+}
+
+/// What the visitor asks for, as an address of ours.
+async fn target(stream: &mut TcpStream, request: &Request) -> Option<Url> {
+    let mut head = Vec::new();
+    while !head.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
+        let mut piece = [0; 1024];
+        let came = stream.read(&mut piece).await.ok().filter(|came| *came > 0)?;
+        head.extend_from_slice(&piece[..came]);
+        if head.len() > HEAD {
+            return None;
+        }
+    }
+    let line = String::from_utf8_lossy(&head);
+    let target = line.lines().next()?.strip_prefix("GET ")?.split(' ').next()?.to_owned();
+    Url::parse(&request.redirect).ok()?.join(target.strip_prefix('/').map(|_| target.as_str())?).ok()
+}
+
+async fn reply(stream: &mut TcpStream, ours: bool) -> std::io::Result<()> {
+    let (status, text) = if ours {
+        ("200 OK", "Thank you. You may close this page and go back to the terminal.\n")
+    } else {
+        ("404 Not Found", "There is nothing here.\n")
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        text.len()
+    );
+    stream.write_all(format!("{head}{text}").as_bytes()).await?;
+    stream.shutdown().await
+}

@@ -1,0 +1,183 @@
+//! The authorization request and what comes back (OAuth 2.1, RFC 7636, RFC 8707, RFC 9207). No I/O: who visits the address
+//! is [`agent`](super::agent)'s business.
+
+use std::collections::BTreeMap;
+
+use url::Url;
+
+use super::error::{OAuthError, said};
+use super::jose;
+use super::metadata::Issuer;
+use super::secret::{Secret, random};
+
+/// A request under way, and what its answer is held against.
+pub(crate) struct Request {
+    /// Where the user agrees.
+    pub(crate) url: Url,
+    /// Where the answer goes.
+    pub(crate) redirect: String,
+    /// What proves at the token endpoint that the request was ours.
+    pub(crate) verifier: Secret,
+    state: String,
+    issuer: String,
+    says_iss: bool,
+}
+
+/// What a request is about.
+pub(crate) struct About<'a> {
+    pub(crate) issuer: &'a Issuer,
+    pub(crate) client: &'a str,
+    pub(crate) redirect: String,
+    pub(crate) resource: Option<&'a str>,
+    pub(crate) scopes: Option<&'a [String]>,
+}
+
+impl Request {
+    pub(crate) fn new(about: About<'_>) -> Result<Self, OAuthError> {
+        let About { issuer, client, redirect, resource, scopes } = about;
+        let lacks = || OAuthError::new("the issuer has no authorization endpoint", &issuer.id, "another grant");
+        let mut url = issuer.authorization_endpoint.clone().ok_or_else(lacks)?;
+        url.set_fragment(None);
+        let (verifier, state) = (random(), random());
+        let challenge = jose::sha256(&verifier);
+        let mut query = url.query_pairs_mut();
+        query.append_pair("response_type", "code").append_pair("client_id", client);
+        query.append_pair("redirect_uri", &redirect).append_pair("state", &state);
+        query.append_pair("code_challenge", &challenge).append_pair("code_challenge_method", "S256");
+        if let Some(resource) = resource {
+            query.append_pair("resource", resource);
+        }
+        if let Some(scopes) = scopes {
+            query.append_pair("scope", &scopes.join(" "));
+        }
+        drop(query);
+        let verifier = Secret::new(verifier);
+        Ok(Self { url, redirect, verifier, state, issuer: issuer.id.clone(), says_iss: issuer.says_iss })
+    }
+
+    /// Whether `url` is where the answer goes, whatever its query.
+    pub(crate) fn lands_at(&self, url: &Url) -> bool {
+        let Ok(own) = Url::parse(&self.redirect) else { return false };
+        own.origin() == url.origin() && own.path() == url.path() && url.username().is_empty()
+    }
+
+    /// Whether an answer is to this request at all.
+    pub(crate) fn is_answered_by(&self, landing: &Url) -> bool {
+        self.lands_at(landing) && answer(landing).is_ok_and(|answer| answer.get("state") == Some(&self.state))
+    }
+
+    /// The code in an answer. State and issuer are looked at first: nothing else in an answer that is not for us, or not from
+    /// where we asked, is to be believed or shown.
+    pub(crate) fn code(&self, landing: &Url) -> Result<Secret, OAuthError> {
+        let refused =
+            |what: String| OAuthError::at(what, &self.url, "do not trust this authorization server; ask who runs it");
+        if !self.lands_at(landing) {
+            return Err(refused("the answer went to another address".to_owned()));
+        }
+        let answer = answer(landing).map_err(|twice| refused(format!("the answer holds `{twice}` twice")))?;
+        if answer.get("state") != Some(&self.state) {
+            return Err(refused("the answer has not the `state` of the question".to_owned()));
+        }
+        match answer.get("iss") {
+            Some(iss) if *iss == self.issuer => {}
+            Some(iss) => {
+                let what = format!("the answer is from another issuer: {}, not {}", said(iss), said(&self.issuer));
+                return Err(refused(what));
+            }
+            None if self.says_iss => return Err(refused("the answer does not say who gives it (`iss`)".to_owned())),
+            None => {}
+        }
+        if let Some(error) = answer.get("error") {
+            let more = answer.get("error_description").map(|text| format!(": {text}")).unwrap_or_default();
+            let what = format!("the authorization server declines: {}", said(&format!("{error}{more}")));
+            return Err(OAuthError::at(what, &self.url, "another account, scope or client"));
+        }
+        let code = answer.get("code").ok_or_else(|| refused("the answer holds no code".to_owned()))?;
+        Ok(Secret::new(code.clone()))
+    }
+}
+
+/// The parameters of an answer; where one stands twice, its name.
+fn answer(landing: &Url) -> Result<BTreeMap<String, String>, String> {
+    let mut found = BTreeMap::new();
+    for (name, value) in landing.query_pairs() {
+        if found.insert(name.to_string(), value.into_owned()).is_some() {
+            return Err(said(&name));
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(says_iss: bool) -> Request {
+        let document = json!({
+            "issuer": "https://as.example",
+            "authorization_endpoint": "https://as.example/authorize?tenant=1",
+            "token_endpoint": "https://as.example/token",
+            "authorization_response_iss_parameter_supported": says_iss,
+        });
+        let issuer = Issuer::read(&document).expect("enough");
+        let scopes = ["a".to_owned(), "b".to_owned()];
+        Request::new(About {
+            issuer: &issuer,
+            client: "me",
+            redirect: "http://127.0.0.1:1/callback".to_owned(),
+            resource: Some("https://rs.example"),
+            scopes: Some(&scopes),
+        })
+        .expect("a request")
+    }
+
+    fn land(request: &Request, query: &str) -> Url {
+        let text = format!("http://127.0.0.1:1/callback?{}", query.replace("STATE", &request.state));
+        Url::parse(&text).expect("a URL")
+    }
+
+    #[test]
+    fn a_request_says_all_that_it_must() {
+        let request = request(false);
+        let asked: BTreeMap<_, _> = request.url.query_pairs().into_owned().collect();
+        assert_eq!(asked["resource"], "https://rs.example");
+        assert_eq!(asked["scope"], "a b");
+        assert_eq!(asked["tenant"], "1");
+        assert_eq!(asked["code_challenge_method"], "S256");
+        assert_eq!(asked["code_challenge"], jose::sha256(request.verifier.reveal()));
+        assert!(request.verifier.reveal().len() >= 43 && asked["state"].len() >= 43);
+    }
+
+    #[test]
+    fn an_answer_is_believed_only_from_where_we_asked() {
+        for (says_iss, query, good) in [
+            (false, "code=c&state=STATE", true),
+            (true, "code=c&state=STATE&iss=https%3A%2F%2Fas.example", true),
+            (false, "code=c&state=STATE&iss=https%3A%2F%2Fas.example", true),
+            (true, "code=c&state=STATE", false),
+            (true, "code=c&state=STATE&iss=https%3A%2F%2Fas.example%2F", false),
+            (true, "code=c&state=STATE&iss=https%3A%2F%2FAS.example", false),
+            (false, "code=c&state=STATE&iss=https%3A%2F%2Fevil.example", false),
+            (false, "code=c&state=other", false),
+            (false, "code=c", false),
+            (false, "code=c&code=d&state=STATE", false),
+            (false, "state=STATE", false),
+            (false, "error=access_denied&state=STATE", false),
+        ] {
+            let request = request(says_iss);
+            assert_eq!(request.code(&land(&request, query)).is_ok(), good, "{says_iss} {query}");
+        }
+    }
+
+    #[test]
+    fn a_stranger_is_not_quoted() {
+        let request = request(true);
+        let error =
+            request.code(&land(&request, "error=x&error_description=visit+evil&state=STATE&iss=https://evil.example"));
+        assert!(!error.expect_err("refused").to_string().contains("visit"));
+        let landing = Url::parse("http://localhost:1/callback?code=c").expect("a URL");
+        assert!(!request.lands_at(&landing));
+    }
+}

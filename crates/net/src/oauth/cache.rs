@@ -1,0 +1,151 @@
+//! What is kept from one run to the next: registrations and tokens, by issuer. One JSON file that its owner alone can read.
+//! The system's keyring would be the better place, but on Linux it is a service that continuous integration does not have,
+//! behind libraries larger than all of this.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::OAuthError;
+use super::options::Client;
+use super::secret::random;
+use super::token::Token;
+
+/// The longest file that is read.
+const LONGEST: u64 = 4 << 20;
+
+/// What is kept of one issuer.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    /// How it knows us.
+    pub(crate) client: Option<Client>,
+    /// Its tokens, by the resource that they are for.
+    pub(crate) tokens: BTreeMap<String, Token>,
+}
+
+/// The file.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache(PathBuf);
+
+impl Cache {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// What is kept of `issuer`; nothing where there is no file yet.
+    pub(crate) fn load(&self, issuer: &str) -> Result<Kept, OAuthError> {
+        Ok(self.read()?.remove(issuer).unwrap_or_default())
+    }
+
+    /// Keeps `kept` of `issuer`. Tokens that are bound to a key that will be gone are left out.
+    pub(crate) fn store(&self, issuer: &str, kept: &Kept) -> Result<(), OAuthError> {
+        let mut all = self.read()?;
+        let mut kept = kept.clone();
+        kept.tokens.retain(|_, token| !token.bound);
+        all.insert(issuer.to_owned(), kept);
+        let text = serde_json::to_vec_pretty(&all).map_err(|error| self.broken(&error.to_string()))?;
+        write(&self.0, &text).map_err(|error| self.broken(&format!("it cannot be written: {error}")))
+    }
+
+    fn read(&self) -> Result<BTreeMap<String, Kept>, OAuthError> {
+        let file = match File::open(&self.0) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(self.broken(&format!("it cannot be read: {error}"))),
+        };
+        if is_open_to_others(&file) {
+            return Err(self.broken("others can read it"));
+        }
+        let mut text = Vec::new();
+        file.take(LONGEST).read_to_end(&mut text).map_err(|error| self.broken(&error.to_string()))?;
+        serde_json::from_slice(&text).map_err(|_| self.broken("it holds something else"))
+    }
+
+    fn broken(&self, why: &str) -> OAuthError {
+        let at = self.0.display().to_string();
+        OAuthError::new(format!("the file of tokens cannot be used: {why}"), at, "remove it, or name another")
+    }
+}
+
+/// Writes a file beside and moves it into place: nobody ever sees half of it, and no link is followed.
+fn write(path: &Path, text: &[u8]) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}", &random()[..8]));
+    let beside = PathBuf::from(name);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    for_owner_alone(&mut options);
+    let written = options.open(&beside).and_then(|mut file| {
+        file.write_all(text)?;
+        file.sync_all()
+    });
+    let moved = written.and_then(|()| fs::rename(&beside, path));
+    if moved.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    moved
+}
+
+#[cfg(unix)]
+fn for_owner_alone(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    options.mode(0o600);
+}
+
+/// Elsewhere a user's directories are closed to others already.
+#[cfg(not(unix))]
+fn for_owner_alone(_: &mut OpenOptions) {}
+
+#[cfg(unix)]
+fn is_open_to_others(file: &File) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open_to_others(_: &File) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::secret::Secret;
+    use super::*;
+
+    fn token(bound: bool) -> Token {
+        Token { access: Secret::new("t"), bound, refresh: None, scopes: None, expires: None }
+    }
+
+    #[test]
+    fn what_is_kept_of_one_issuer_is_not_told_of_another() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let cache = Cache::new(directory.path().join("deep/oauth.json"));
+        let tokens = BTreeMap::from([("a".to_owned(), token(false)), ("b".to_owned(), token(true))]);
+        cache.store("https://one.example", &Kept { client: None, tokens }).expect("written");
+        cache.store("https://two.example", &Kept::default()).expect("written");
+        assert_eq!(cache.load("https://one.example").expect("read").tokens.keys().collect::<Vec<_>>(), ["a"]);
+        assert!(cache.load("https://two.example").expect("read").tokens.is_empty());
+        assert!(cache.load("https://one.example/").expect("read").tokens.is_empty());
+        let files = fs::read_dir(directory.path().join("deep")).expect("a directory").count();
+        assert_eq!(files, 1, "nothing is left beside it");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_read_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("oauth.json");
+        let cache = Cache::new(path.clone());
+        cache.store("https://one.example", &Kept::default()).expect("written");
+        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("changed");
+        assert!(cache.load("https://one.example").is_err());
+    }
+}

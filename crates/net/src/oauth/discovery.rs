@@ -1,0 +1,185 @@
+//! Finding who issues tokens for a server: from the refusal to the resource's metadata, from there to the issuer's. The
+//! order of places is the specification's; what is found is checked against where it was looked for.
+
+use url::Url;
+use wire::{Party, Revision};
+
+use super::demand::Demand;
+use super::error::{OAuthError, said};
+use super::metadata::{Issuer, Resource};
+use super::web::{Asked, Web};
+
+const RESOURCE: &str = "oauth-protected-resource";
+const OAUTH: &str = "oauth-authorization-server";
+const OPENID: &str = "openid-configuration";
+
+/// What was found out.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// What tokens are for, exactly as published; before 2025-06-18 nobody asks.
+    pub(crate) resource: Option<String>,
+    /// The scopes that the resource's metadata lists.
+    pub(crate) scopes: Option<Vec<String>>,
+    /// Who issues them.
+    pub(crate) issuer: Issuer,
+}
+
+/// Finds the issuer for the server at `url`. Where several are named, one of `preferred` wins, else the first.
+pub(crate) async fn discover(
+    web: &Web,
+    url: &Url,
+    demand: &Demand,
+    revision: Option<Revision>,
+    preferred: &[&str],
+) -> Result<Found, OAuthError> {
+    let rules = revision.unwrap_or(Revision::NEWEST);
+    let by_origin = async || Ok(Found { resource: None, scopes: None, issuer: origin(web, url, rules).await? });
+    if rules <= Revision::R2025_03_26 && demand.metadata.is_none() {
+        return by_origin().await;
+    }
+    let Some(resource) = resource(web, url, demand).await? else {
+        // It may be of before there was such metadata.
+        if revision.is_none() && demand.metadata.is_none() {
+            return by_origin().await;
+        }
+        let what = "the server demands a token and says nowhere who issues one";
+        return Err(OAuthError::at(what, url, "a token of your own: --bearer-env VAR"));
+    };
+    let chosen = resource.servers.iter().find(|server| preferred.contains(&server.as_str()));
+    let named = chosen.unwrap_or(&resource.servers[0]).clone();
+    let issuer = issuer(web, &named, rules).await?;
+    Ok(Found { resource: Some(resource.id), scopes: resource.scopes, issuer })
+}
+
+/// The document that the challenge names, else the one for the endpoint, else the one for the whole origin.
+async fn resource(web: &Web, url: &Url, demand: &Demand) -> Result<Option<Resource>, OAuthError> {
+    let places = match &demand.metadata {
+        Some(named) => vec![address(named, "the address of the server's metadata")?],
+        None => resource_places(url),
+    };
+    for place in &places {
+        let answered = web.send(Asked::get(place, party(url, place))).await?;
+        let Some(document) = answered.object().filter(|_| answered.status == 200) else { continue };
+        let advice = "mend the server's metadata";
+        let read = Resource::read(&document)
+            .map_err(|why| OAuthError::at(format!("the server's metadata cannot be used: {why}"), place, advice))?;
+        if !read.covers(url) {
+            let what = format!("the server's metadata is for another resource: {}", said(&read.id));
+            return Err(OAuthError::at(what, place, "address the server as its metadata names it"));
+        }
+        return Ok(Some(read));
+    }
+    Ok(None)
+}
+
+/// Where a resource's metadata may be, in the order to look.
+fn resource_places(url: &Url) -> Vec<Url> {
+    let mut places = vec![well_known(url, RESOURCE, url.path())];
+    let root = well_known(url, RESOURCE, "");
+    if places[0] != root {
+        places.push(root);
+    }
+    places
+}
+
+/// The metadata of the issuer that is called `named`.
+async fn issuer(web: &Web, named: &str, revision: Revision) -> Result<Issuer, OAuthError> {
+    let base = address(named, "the issuer's name")?;
+    if base.query().is_some() || base.fragment().is_some() {
+        return Err(OAuthError::at("an issuer's name holds no query", &base, "mend the server's metadata"));
+    }
+    for place in issuer_places(&base) {
+        if let Some(issuer) = document(web, &place, named, revision).await? {
+            return Ok(issuer);
+        }
+    }
+    let what = "the authorization server publishes no metadata";
+    Err(OAuthError::at(what, &base, "see whether it is up; a token of your own: --bearer-env VAR"))
+}
+
+/// Where an issuer's metadata may be, in the order to look.
+fn issuer_places(base: &Url) -> Vec<Url> {
+    let path = base.path().trim_end_matches('/');
+    if path.is_empty() {
+        return vec![well_known(base, OAUTH, ""), well_known(base, OPENID, "")];
+    }
+    let mut appended = base.clone();
+    appended.set_path(&format!("{path}/.well-known/{OPENID}"));
+    vec![well_known(base, OAUTH, path), well_known(base, OPENID, path), appended]
+}
+
+/// At 2025-03-26 the server's own origin issues tokens, at fixed paths unless it says otherwise.
+async fn origin(web: &Web, url: &Url, revision: Revision) -> Result<Issuer, OAuthError> {
+    let origin = url.origin().ascii_serialization();
+    let place = well_known(url, OAUTH, "");
+    if let Some(issuer) = document(web, &place, &origin, revision).await? {
+        return Ok(issuer);
+    }
+    Issuer::by_default(&origin)
+        .ok_or_else(|| OAuthError::at("there is no authorization server", url, "--bearer-env VAR"))
+}
+
+/// The document at `place`, if one is there. It must be that of `named`, letter by letter: whoever speaks for somebody else
+/// is after the tokens of somebody else.
+async fn document(web: &Web, place: &Url, named: &str, revision: Revision) -> Result<Option<Issuer>, OAuthError> {
+    let asked = Asked::get(place, Party::AuthorizationServer).with("mcp-protocol-version", revision.as_str());
+    let answered = web.send(asked).await?;
+    let Some(document) = answered.object().filter(|_| answered.status == 200) else { return Ok(None) };
+    let advice = "mend the authorization server's metadata";
+    let read = Issuer::read(&document).map_err(|why| {
+        OAuthError::at(format!("the authorization server's metadata cannot be used: {why}"), place, advice)
+    })?;
+    if read.id != named {
+        let what = format!("the metadata is that of another issuer: {}, not {}", said(&read.id), said(named));
+        return Err(OAuthError::at(what, place, advice));
+    }
+    Ok(Some(read))
+}
+
+fn address(text: &str, what: &str) -> Result<Url, OAuthError> {
+    Url::parse(text).map_err(|_| OAuthError::new(format!("{what} is no URL"), said(text), "mend the server's metadata"))
+}
+
+fn well_known(base: &Url, suffix: &str, path: &str) -> Url {
+    let mut place = base.clone();
+    place.set_path(&format!("/.well-known/{suffix}{}", path.trim_end_matches('/')));
+    place.set_query(None);
+    place.set_fragment(None);
+    place
+}
+
+/// Who answers at `place`: the server itself where the origin is its own.
+fn party(url: &Url, place: &Url) -> Party {
+    if url.origin() == place.origin() { Party::Server } else { Party::Other }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(of: impl Fn(&Url) -> Vec<Url>, url: &str) -> Vec<String> {
+        of(&Url::parse(url).expect("a URL")).into_iter().map(String::from).collect()
+    }
+
+    #[test]
+    fn places_are_looked_at_in_order() {
+        let known = "https://a.example/.well-known";
+        assert_eq!(
+            places(resource_places, "https://a.example/deep/mcp?x#y"),
+            [format!("{known}/oauth-protected-resource/deep/mcp"), format!("{known}/oauth-protected-resource")]
+        );
+        assert_eq!(places(resource_places, "https://a.example"), [format!("{known}/oauth-protected-resource")]);
+        assert_eq!(
+            places(issuer_places, "https://a.example/"),
+            [format!("{known}/oauth-authorization-server"), format!("{known}/openid-configuration")]
+        );
+        assert_eq!(
+            places(issuer_places, "https://a.example/tenant"),
+            [
+                format!("{known}/oauth-authorization-server/tenant"),
+                format!("{known}/openid-configuration/tenant"),
+                "https://a.example/tenant/.well-known/openid-configuration".to_owned()
+            ]
+        );
+    }
+}

@@ -1,0 +1,373 @@
+//! What an authorizer remembers, and the way to a token: find the issuer, be known to it, show the grant. One way at a time.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use url::Url;
+use wire::Revision;
+
+use super::agent::Landing;
+use super::authorize::{About, Request};
+use super::cache::{Cache, Kept};
+use super::demand::Demand;
+use super::discovery::{Found, discover};
+use super::dpop::Prover;
+use super::error::OAuthError;
+use super::metadata::Issuer;
+use super::options::{Client, Enterprise, Grant, Options, Scopes};
+use super::registration::{known, register};
+use super::secret::Secret;
+use super::token::{Method, Token, Visit};
+use super::web::Web;
+
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
+const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
+const OFFLINE: &str = "offline_access";
+
+/// What is known so far.
+pub(crate) struct State {
+    cache: Option<Cache>,
+    kept: HashMap<String, Kept>,
+    /// The scopes that were asked for, by issuer: what is granted later must not be less.
+    asked: HashMap<String, Vec<String>>,
+    held: Option<Held>,
+    generation: u64,
+    prover: Arc<Prover>,
+    /// Who was told the client's id that the user gave.
+    bound_to: Option<String>,
+}
+
+/// The token in use, and where the next one comes from.
+struct Held {
+    found: Found,
+    client: Client,
+    token: Token,
+}
+
+impl State {
+    pub(crate) fn new(cache: Option<PathBuf>, prover: Arc<Prover>) -> Self {
+        Self {
+            cache: cache.map(Cache::new),
+            kept: HashMap::new(),
+            asked: HashMap::new(),
+            held: None,
+            generation: 0,
+            prover,
+            bound_to: None,
+        }
+    }
+
+    pub(crate) fn token(&self) -> Option<&Token> {
+        self.held.as_ref().map(|held| &held.token)
+    }
+
+    /// Counts the tokens that were in use.
+    pub(crate) const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub(crate) fn is_bound(&self) -> bool {
+        self.token().is_some_and(|token| token.bound)
+    }
+
+    /// Whether the token in use has what is demanded, as far as anybody said.
+    pub(crate) fn grants(&self, demand: &Demand) -> bool {
+        let (Some(held), Some(wanted)) = (&self.held, &demand.scopes) else { return false };
+        held.token.grants(wanted)
+    }
+
+    /// Renews a token that is about to expire. Where that fails, the server will say so.
+    pub(crate) async fn keep_fresh(&mut self, web: &Web) {
+        let Some(held) = self.held.take_if(|held| held.token.is_expired() && held.token.refresh.is_some()) else {
+            return;
+        };
+        let (found, client, token) = (held.found.clone(), held.client.clone(), held.token.clone());
+        match self.refresh(web, held).await {
+            Ok(()) => {}
+            Err(_) => self.held = Some(Held { found, client, token: Token { refresh: None, ..token } }),
+        }
+    }
+
+    /// Whether a server that demands no token says who issues one all the same.
+    pub(crate) async fn may_be_had(&self, web: &Web, options: &Options, url: &Url) -> bool {
+        let later = options.revision.unwrap_or(Revision::NEWEST).max(Revision::R2025_06_18);
+        discover(web, url, &Demand::default(), Some(later), &[]).await.is_ok()
+    }
+
+    /// Gets a token that answers `demand`.
+    pub(crate) async fn authorize(
+        &mut self,
+        web: &Web,
+        options: &Options,
+        url: &Url,
+        demand: &Demand,
+    ) -> Result<(), OAuthError> {
+        let preferred = options.client.as_ref().and_then(|client| client.issuer.as_deref());
+        let found = discover(web, url, demand, options.revision, preferred.as_slice()).await?;
+        self.open_cache(&found.issuer.id)?;
+        // A token that was refused is not used again; its issuer may give another for it.
+        let old = self.held.take().filter(|held| held.found.issuer.id == found.issuer.id);
+        let (old, good) = if demand.more_scope { (None, old) } else { (old, None) };
+        if !demand.more_scope {
+            if old.is_none() && self.take_kept(&found, options, demand) {
+                return Ok(());
+            }
+            if self.renewed(web, options, &found, old).await {
+                return Ok(());
+            }
+        }
+        let scopes = self.scopes(options, &found, demand);
+        let (client, token) = match self.obtain(web, options, &found, scopes.as_deref(), demand.bound).await {
+            Ok(obtained) => obtained,
+            Err(error) => {
+                // One that only has too little scope is still good for the rest.
+                self.held = good;
+                return Err(error);
+            }
+        };
+        if let Some(scopes) = scopes {
+            self.asked.insert(found.issuer.id.clone(), scopes);
+        }
+        self.hold(Held { found, client, token })
+    }
+
+    /// A token of an earlier run, if it will do.
+    fn take_kept(&mut self, found: &Found, options: &Options, demand: &Demand) -> bool {
+        let Some(kept) = self.kept.get_mut(&found.issuer.id) else { return false };
+        let wanted = demand.scopes.clone().unwrap_or_default();
+        let key = found.resource.clone().unwrap_or_default();
+        let fits = |token: &&mut Token| !token.is_expired() && token.grants(&wanted);
+        let Some(token) = kept.tokens.get_mut(&key).filter(fits) else { return false };
+        let token = token.clone();
+        let Ok(Some(client)) = known(options, &found.issuer, kept.client.as_ref()) else { return false };
+        self.asked.insert(found.issuer.id.clone(), token.scopes.clone().unwrap_or_default());
+        self.held = Some(Held { found: found.clone(), client, token });
+        self.generation += 1;
+        true
+    }
+
+    /// Whether a refresh token, in use or of an earlier run, brought a new one.
+    async fn renewed(&mut self, web: &Web, options: &Options, found: &Found, old: Option<Held>) -> bool {
+        let kept = || {
+            let kept = self.kept.get(&found.issuer.id)?;
+            let token = kept.tokens.get(found.resource.as_deref().unwrap_or_default())?.clone();
+            let client = known(options, &found.issuer, kept.client.as_ref()).ok()??;
+            Some(Held { found: found.clone(), client, token })
+        };
+        let Some(held) = old.or_else(kept).filter(|held| held.token.refresh.is_some()) else { return false };
+        self.refresh(web, held).await.is_ok()
+    }
+
+    async fn refresh(&mut self, web: &Web, held: Held) -> Result<(), OAuthError> {
+        let Held { found, client, token: old } = held;
+        let lacks = || OAuthError::new("there is no refresh token", &found.issuer.id, "authorize anew");
+        let refresh = old.refresh.clone().ok_or_else(lacks)?;
+        let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", refresh.reveal())];
+        form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
+        let visit = visit(web, &client, &found.issuer);
+        let new = visit.token(&form, old.bound.then_some(self.prover.as_ref())).await;
+        let new = match new {
+            Ok(new) => new,
+            Err(error) => {
+                self.forget(&found);
+                return Err(error);
+            }
+        };
+        // What is not said anew stays as it was.
+        let token = Token { refresh: new.refresh.or(Some(refresh)), scopes: new.scopes.or(old.scopes), ..new };
+        self.hold(Held { found, client, token })
+    }
+
+    /// A refresh token that was declined is not tried again.
+    fn forget(&mut self, found: &Found) {
+        let key = found.resource.as_deref().unwrap_or_default();
+        if let Some(kept) = self.kept.get_mut(&found.issuer.id) {
+            kept.tokens.remove(key);
+        }
+    }
+
+    /// Which scopes to ask for; `None` leaves that to the issuer.
+    fn scopes(&self, options: &Options, found: &Found, demand: &Demand) -> Option<Vec<String>> {
+        let asked = self.asked.get(&found.issuer.id).cloned().unwrap_or_default();
+        let mut wanted = asked;
+        let mut add = |scopes: &[String]| {
+            for scope in scopes {
+                if !wanted.contains(scope) {
+                    wanted.push(scope.clone());
+                }
+            }
+        };
+        add(demand.scopes.as_deref().unwrap_or_default());
+        if (demand.scopes.is_none() && !demand.more_scope) || options.scopes == Scopes::All {
+            add(found.scopes.as_deref().unwrap_or_default());
+        }
+        if wanted.is_empty() {
+            return None;
+        }
+        let offline = options.rules() >= Revision::R2026_07_28
+            && options.grant == Grant::Code
+            && options.scopes == Scopes::Asked
+            && found.issuer.knows_scope(OFFLINE);
+        if offline && !wanted.iter().any(|scope| scope == OFFLINE) {
+            wanted.push(OFFLINE.to_owned());
+        }
+        Some(wanted)
+    }
+
+    /// Shows the grant.
+    async fn obtain(
+        &mut self,
+        web: &Web,
+        options: &Options,
+        found: &Found,
+        scopes: Option<&[String]>,
+        bound: bool,
+    ) -> Result<(Client, Token), OAuthError> {
+        self.bind_client(options, &found.issuer)?;
+        let scope = scopes.map(|scopes| scopes.join(" "));
+        let (client, token) = match &options.grant {
+            Grant::Code => self.by_code(web, options, found, scopes, bound).await?,
+            Grant::ClientCredentials => {
+                let form = [("grant_type", "client_credentials")];
+                self.by_form(web, options, found, &form, scope.as_deref(), bound).await?
+            }
+            Grant::Assertion(assertion) => {
+                let form = [("grant_type", JWT_BEARER), ("assertion", assertion.reveal())];
+                self.by_form(web, options, found, &form, scope.as_deref(), bound).await?
+            }
+            Grant::Enterprise(enterprise) => {
+                let assertion = exchanged(web, enterprise, found, scope.as_deref()).await?;
+                let form = [("grant_type", JWT_BEARER), ("assertion", assertion.reveal())];
+                self.by_form(web, options, found, &form, scope.as_deref(), bound).await?
+            }
+        };
+        // What is not said is what was asked for.
+        let scopes = token.scopes.clone().or_else(|| scopes.map(<[String]>::to_vec));
+        Ok((client, Token { scopes, ..token }))
+    }
+
+    async fn by_form(
+        &mut self,
+        web: &Web,
+        options: &Options,
+        found: &Found,
+        form: &[(&str, &str)],
+        scope: Option<&str>,
+        bound: bool,
+    ) -> Result<(Client, Token), OAuthError> {
+        let lacks =
+            || OAuthError::new("this grant wants a client that is known", &found.issuer.id, "--oauth-client-id");
+        let client = known(options, &found.issuer, None)?.ok_or_else(lacks)?;
+        let mut form = form.to_vec();
+        form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
+        form.extend(scope.map(|scope| ("scope", scope)));
+        let token = visit(web, &client, &found.issuer).token(&form, bound.then_some(self.prover.as_ref())).await?;
+        Ok((client, token))
+    }
+
+    async fn by_code(
+        &mut self,
+        web: &Web,
+        options: &Options,
+        found: &Found,
+        scopes: Option<&[String]>,
+        bound: bool,
+    ) -> Result<(Client, Token), OAuthError> {
+        let issuer = &found.issuer;
+        pkce(options.rules(), found)?;
+        let kept = self.kept.get(&issuer.id).and_then(|kept| kept.client.clone());
+        let registered = kept.as_ref().and_then(|client| client.redirect.clone());
+        let landing = Landing::open(&options.agent, registered.as_deref()).await?;
+        let redirect = landing.redirect();
+        let kept = kept.filter(|client| client.redirect.as_ref() == Some(&redirect));
+        let client = match known(options, issuer, kept.as_ref())? {
+            Some(client) => client,
+            None => register(web, options, issuer, &redirect, scopes).await?,
+        };
+        let (id, resource) = (client.id.as_str(), found.resource.as_deref());
+        let request = Request::new(About { issuer, client: id, redirect, resource, scopes })?;
+        let code = request.code(&landing.visit(web, &request).await?)?;
+        let mut form = vec![
+            ("grant_type", "authorization_code"),
+            ("code", code.reveal()),
+            ("redirect_uri", &request.redirect),
+            ("code_verifier", request.verifier.reveal()),
+        ];
+        form.extend(resource.map(|resource| ("resource", resource)));
+        let token = visit(web, &client, issuer).token(&form, bound.then_some(self.prover.as_ref())).await?;
+        Ok((client, token))
+    }
+
+    /// A client's id that the user gave is for the first issuer that it is shown to, and no other.
+    fn bind_client(&mut self, options: &Options, issuer: &Issuer) -> Result<(), OAuthError> {
+        let Some(_) = options.client.as_ref().filter(|client| client.issuer.is_none()) else { return Ok(()) };
+        let bound = self.bound_to.get_or_insert_with(|| issuer.id.clone());
+        if *bound == issuer.id {
+            return Ok(());
+        }
+        let what = "the server names another authorization server now, which does not know this client";
+        Err(OAuthError::new(what, &issuer.id, "a client of that one"))
+    }
+
+    fn open_cache(&mut self, issuer: &str) -> Result<(), OAuthError> {
+        let Some(cache) = self.cache.as_ref().filter(|_| !self.kept.contains_key(issuer)) else { return Ok(()) };
+        let kept = cache.load(issuer)?;
+        self.kept.insert(issuer.to_owned(), kept);
+        Ok(())
+    }
+
+    /// From now on this is the token in use.
+    fn hold(&mut self, held: Held) -> Result<(), OAuthError> {
+        let issuer = held.found.issuer.id.clone();
+        let kept = self.kept.entry(issuer.clone()).or_default();
+        // What the user gave or a document stands for need not be kept.
+        if held.client.redirect.is_some() {
+            kept.client = Some(held.client.clone());
+        }
+        kept.tokens.insert(held.found.resource.clone().unwrap_or_default(), held.token.clone());
+        self.held = Some(held);
+        self.generation += 1;
+        match &self.cache {
+            Some(cache) => cache.store(&issuer, &self.kept[&issuer]),
+            None => Ok(()),
+        }
+    }
+}
+
+fn visit<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> Visit<'a> {
+    let method = Method::of(client, issuer);
+    Visit { web, endpoint: &issuer.token_endpoint, client, method, audience: &issuer.id }
+}
+
+/// Whether the issuer is known to check that a code comes from who asked for it.
+fn pkce(rules: Revision, found: &Found) -> Result<(), OAuthError> {
+    // Older revisions let a server leave it unsaid.
+    let unsaid = rules <= Revision::R2025_06_18 || found.resource.is_none();
+    let listed = found.issuer.challenge_methods.as_ref();
+    if listed.map_or(unsaid, |methods| methods.iter().any(|one| one == "S256")) {
+        return Ok(());
+    }
+    let what = "the authorization server does not say that it supports PKCE with S256";
+    Err(OAuthError::new(what, &found.issuer.id, "mend its metadata: code_challenge_methods_supported"))
+}
+
+/// The enterprise's word for the user, good at the server's issuer.
+async fn exchanged(web: &Web, with: &Enterprise, found: &Found, scope: Option<&str>) -> Result<Secret, OAuthError> {
+    let mut form = vec![
+        ("grant_type", EXCHANGE),
+        ("requested_token_type", ID_JAG),
+        ("audience", found.issuer.id.as_str()),
+        ("subject_token", with.id_token.reveal()),
+        ("subject_token_type", ID_TOKEN),
+    ];
+    form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
+    form.extend(scope.map(|scope| ("scope", scope)));
+    let provider = Issuer::by_default(with.token_endpoint.as_str());
+    let method = provider.map_or(Method::None, |provider| Method::of(&with.client, &provider));
+    let audience = with.token_endpoint.as_str();
+    let visit = Visit { web, endpoint: &with.token_endpoint, client: &with.client, method, audience };
+    visit.exchange(&form, ID_JAG).await
+}

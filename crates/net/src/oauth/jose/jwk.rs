@@ -1,0 +1,127 @@
+//! Public keys as JSON (RFC 7517, 7518). Read strictly: a key of which we do not know everything is none.
+
+use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{decode, sha256};
+
+/// How many keys of a set are looked at.
+const MOST_KEYS: usize = 64;
+
+/// A public key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Jwk {
+    /// `EC`, `RSA` or `OKP`.
+    pub kty: String,
+    /// The curve of an `EC` or `OKP` key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub crv: Option<String>,
+    /// A coordinate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
+    /// The other coordinate of an `EC` key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub y: Option<String>,
+    /// The modulus of an `RSA` key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n: Option<String>,
+    /// The exponent of an `RSA` key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub e: Option<String>,
+    /// Its name within a set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kid: Option<String>,
+    /// The only algorithm that it serves, where it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alg: Option<String>,
+    /// `sig`, where it says so; `enc` serves nothing here.
+    #[serde(rename = "use", skip_serializing_if = "Option::is_none")]
+    pub use_: Option<String>,
+}
+
+impl Jwk {
+    /// One key. `None` for what is no public key, or has a private part with it.
+    pub fn read(value: &Value) -> Option<Self> {
+        let private = ["d", "p", "q", "k"].iter().any(|member| value.get(member).is_some());
+        if private { None } else { serde_json::from_value(value.clone()).ok() }
+    }
+
+    /// Whether it may verify signatures of `alg`.
+    pub fn suits(&self, alg: &str) -> bool {
+        let kind = match alg {
+            "ES256" => self.is_on("EC", "P-256"),
+            "ES384" => self.is_on("EC", "P-384"),
+            "EdDSA" | "Ed25519" => self.is_on("OKP", "Ed25519"),
+            "RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" => self.kty == "RSA",
+            _ => false,
+        };
+        kind && self.alg.as_deref().is_none_or(|only| only == alg) && self.use_.as_deref().is_none_or(|u| u == "sig")
+    }
+
+    fn is_on(&self, kty: &str, curve: &str) -> bool {
+        self.kty == kty && self.crv.as_deref() == Some(curve)
+    }
+
+    /// Whether `signature` over `message` is this key's, by `alg`.
+    pub fn verifies(&self, alg: &str, message: &[u8], signature: &[u8]) -> bool {
+        self.suits(alg) && self.check(alg, message, signature).is_some()
+    }
+
+    fn check(&self, alg: &str, message: &[u8], signature: &[u8]) -> Option<()> {
+        let point = || {
+            let (x, y) = (decode(self.x.as_deref()?)?, decode(self.y.as_deref()?)?);
+            Some([&[4], &x[..], &y[..]].concat())
+        };
+        let verify = |algorithm: &'static dyn signature::VerificationAlgorithm, key: Vec<u8>| {
+            UnparsedPublicKey::new(algorithm, key).verify(message, signature).ok()
+        };
+        let rsa = match alg {
+            "ES256" => return verify(&signature::ECDSA_P256_SHA256_FIXED, point()?),
+            "ES384" => return verify(&signature::ECDSA_P384_SHA384_FIXED, point()?),
+            "EdDSA" | "Ed25519" => return verify(&signature::ED25519, decode(self.x.as_deref()?)?),
+            "RS256" => &signature::RSA_PKCS1_2048_8192_SHA256,
+            "RS384" => &signature::RSA_PKCS1_2048_8192_SHA384,
+            "RS512" => &signature::RSA_PKCS1_2048_8192_SHA512,
+            "PS256" => &signature::RSA_PSS_2048_8192_SHA256,
+            "PS384" => &signature::RSA_PSS_2048_8192_SHA384,
+            "PS512" => &signature::RSA_PSS_2048_8192_SHA512,
+            _ => return None,
+        };
+        let key = RsaPublicKeyComponents { n: decode(self.n.as_deref()?)?, e: decode(self.e.as_deref()?)? };
+        key.verify(rsa, message, signature).ok()
+    }
+
+    /// The key's fingerprint (RFC 7638); `None` for a kind that we do not know.
+    pub fn thumbprint(&self) -> Option<String> {
+        // The members in the order of their names, as the thumbprint wants them. None of them holds a quotation mark.
+        let plain = |member: &Option<String>| member.clone().filter(|text| !text.contains(['"', '\\']));
+        let text = match self.kty.as_str() {
+            "EC" => format!(
+                r#"{{"crv":"{}","kty":"EC","x":"{}","y":"{}"}}"#,
+                plain(&self.crv)?,
+                plain(&self.x)?,
+                plain(&self.y)?
+            ),
+            "OKP" => format!(r#"{{"crv":"{}","kty":"OKP","x":"{}"}}"#, plain(&self.crv)?, plain(&self.x)?),
+            "RSA" => format!(r#"{{"e":"{}","kty":"RSA","n":"{}"}}"#, plain(&self.e)?, plain(&self.n)?),
+            _ => return None,
+        };
+        Some(sha256(&text))
+    }
+}
+
+/// The keys of an issuer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JwkSet {
+    /// Those that we understand.
+    pub keys: Vec<Jwk>,
+}
+
+impl JwkSet {
+    /// Reads a set. Keys that we do not understand are left out; `None` for what is no set.
+    pub fn read(value: &Value) -> Option<Self> {
+        let keys = value.get("keys")?.as_array()?;
+        Some(Self { keys: keys.iter().take(MOST_KEYS).filter_map(Jwk::read).collect() })
+    }
+}

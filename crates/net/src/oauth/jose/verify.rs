@@ -1,0 +1,97 @@
+//! A compact signed token, read and held against keys. Whether its claims are right is for others.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::decode;
+use super::jwk::{Jwk, JwkSet};
+
+/// The longest token that is read.
+const LONGEST: usize = 16 << 10;
+
+/// A token that was taken apart. Nothing in it is to be believed before [`Jws::verified`].
+#[derive(Clone, Debug)]
+pub struct Jws<'t> {
+    /// The protected header.
+    pub header: Value,
+    claims: Value,
+    signed: &'t [u8],
+    signature: Vec<u8>,
+}
+
+/// What is wrong with a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// It is no compact signed token.
+    Form,
+    /// It demands what we do not know (`crit`), or its algorithm is none that we take.
+    Header,
+    /// No key of the set may have signed it.
+    Key,
+    /// The signature is wrong.
+    Signature,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Form => "it is no signed JSON Web Token",
+            Self::Header => "its header demands what is not supported",
+            Self::Key => "no known key may have signed it",
+            Self::Signature => "its signature is wrong",
+        })
+    }
+}
+
+impl<'t> Jws<'t> {
+    /// Takes a token apart.
+    pub fn read(token: &'t str) -> Result<Self, Flaw> {
+        if token.len() > LONGEST {
+            return Err(Flaw::Form);
+        }
+        let (signed, signature) = token.rsplit_once('.').ok_or(Flaw::Form)?;
+        let (header, claims) = signed.split_once('.').ok_or(Flaw::Form)?;
+        let header = object(header).ok_or(Flaw::Form)?;
+        let claims = object(claims).ok_or(Flaw::Form)?;
+        let signature = decode(signature).ok_or(Flaw::Form)?;
+        Ok(Self { header, claims, signed: signed.as_bytes(), signature })
+    }
+
+    /// A member of the header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.header.get(name)?.as_str()
+    }
+
+    /// The claims, where a key of the set signed them.
+    pub fn verified(&self, keys: &JwkSet) -> Result<&Value, Flaw> {
+        let alg = self.algorithm()?;
+        let named = self.header("kid");
+        let fits = |key: &&Jwk| {
+            let right = named.is_none_or(|kid| key.kid.as_deref().is_none_or(|own| own == kid));
+            right && key.suits(alg)
+        };
+        let mut fitting = keys.keys.iter().filter(fits).peekable();
+        if fitting.peek().is_none() {
+            return Err(Flaw::Key);
+        }
+        let signed = fitting.any(|key| key.verifies(alg, self.signed, &self.signature));
+        if signed { Ok(&self.claims) } else { Err(Flaw::Signature) }
+    }
+
+    /// The claims, where `key` signed them.
+    pub fn verified_by(&self, key: &Jwk) -> Result<&Value, Flaw> {
+        let alg = self.algorithm()?;
+        if key.verifies(alg, self.signed, &self.signature) { Ok(&self.claims) } else { Err(Flaw::Signature) }
+    }
+
+    fn algorithm(&self) -> Result<&str, Flaw> {
+        // What is critical we do not know: no extension is supported.
+        if self.header.get("crit").is_some() { Err(Flaw::Header) } else { self.header("alg").ok_or(Flaw::Header) }
+    }
+}
+
+fn object(part: &str) -> Option<Value> {
+    let value: Value = serde_json::from_slice(&decode(part)?).ok()?;
+    value.is_object().then_some(value)
+}

@@ -1,0 +1,194 @@
+//! The client end of authorization: from the refusal of a request to the header that will be let in. An [`Authorizer`] is
+//! for one server and keeps what it learns; an [`Operation`] is one request with its few attempts. Nothing here knows what
+//! is asked of the server, or judges it.
+
+mod agent;
+mod authorize;
+mod cache;
+mod demand;
+mod discovery;
+mod dpop;
+mod error;
+mod flow;
+pub mod jose;
+mod metadata;
+mod options;
+mod registration;
+mod seam;
+mod secret;
+mod sign_in;
+mod token;
+mod web;
+
+use std::fmt;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
+
+use tokio::sync::Mutex;
+use url::Url;
+use wire::trace::{Headers, header};
+
+pub use demand::Demand;
+pub use dpop::now;
+pub use error::OAuthError;
+pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
+pub use options::{Agent, Browser, Client, Enterprise, Grant, Options, Proof, Scopes};
+pub use secret::{Secret, random};
+pub use web::{fetch, is_loopback};
+
+use dpop::Prover;
+use flow::State;
+use token::Token;
+use web::Web;
+
+/// How many times one operation may be authorized before it is given up.
+const ATTEMPTS: usize = 3;
+/// How many nonces one operation may be told.
+const NONCES: usize = 2;
+
+/// Gets tokens for one server. Clones share what they learned.
+#[derive(Clone)]
+pub struct Authorizer(Arc<Inner>);
+
+struct Inner {
+    resource: Url,
+    options: Options,
+    web: Web,
+    prover: Arc<Prover>,
+    /// The token in use, for who cannot wait, and how many there were.
+    shown: Lock<(u64, Option<Token>)>,
+    state: Mutex<State>,
+}
+
+impl fmt::Debug for Authorizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Authorizer").field(&self.0.resource.as_str()).finish()
+    }
+}
+
+/// What came of an answer that was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mended {
+    /// It is no refusal that a token mends.
+    Nothing,
+    /// All that was missing was a nonce.
+    Nonce,
+    /// There is another token.
+    Token,
+}
+
+impl Authorizer {
+    /// One for the MCP server at `resource`. Nothing is asked yet. The server must have https, or be on this machine.
+    pub fn new(resource: Url, options: Options) -> Result<Self, OAuthError> {
+        let (ca, limit, tap) = (options.ca.clone(), options.timeout, options.tap.clone());
+        let web = Web { ca, limit, tap, local: is_loopback(&resource) };
+        web.admit(&resource)?;
+        let prover = Arc::new(Prover::new());
+        let state = Mutex::new(State::new(options.cache.clone(), prover.clone()));
+        Ok(Self(Arc::new(Inner { resource, options, web, prover, shown: Lock::default(), state })))
+    }
+
+    /// One request by `method`, or several that stand for it: each answer that refuses it goes to [`Operation::refused`].
+    pub fn operation(&self, method: impl Into<String>) -> Operation {
+        Operation { authorizer: self.clone(), method: method.into(), seen: 0, attempts: 0, nonces: 0 }
+    }
+
+    /// The access token in use, for who must know which text is secret.
+    pub async fn token(&self) -> Option<Secret> {
+        self.0.state.lock().await.token().map(|token| token.access.clone())
+    }
+}
+
+impl Inner {
+    /// The headers that go along with a request by `method` to `url` now; none to another origin.
+    fn headers(&self, method: &str, url: &Url) -> Headers {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(token) = shown.1.as_ref().filter(|_| url.origin() == self.resource.origin()) else {
+            return Headers::new();
+        };
+        let access = token.access.reveal();
+        if !token.bound {
+            return vec![("authorization".to_owned(), format!("Bearer {access}"))];
+        }
+        let proof = self.prover.proof(method, url, Some(access));
+        vec![("authorization".to_owned(), format!("DPoP {access}")), ("dpop".to_owned(), proof)]
+    }
+
+    /// How many tokens there were.
+    fn generation(&self) -> u64 {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    fn show(&self, state: &State) {
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = (state.generation(), state.token().cloned());
+    }
+
+    /// Does what an answer of the server at `url` asks for, if anything. `seen` is the number of the token that the request
+    /// went with, `attempts` how often it was authorized already, `nonces` how often it was told one.
+    async fn mend(
+        &self,
+        url: &Url,
+        (status, headers): (u16, &Headers),
+        seen: u64,
+        (attempts, nonces): (usize, usize),
+    ) -> Result<Mended, OAuthError> {
+        let mut state = self.state.lock().await;
+        if let Some(nonce) = header(headers, "dpop-nonce") {
+            self.prover.learn(url, nonce);
+        }
+        let Some(demand) = Demand::read(status, headers) else { return Ok(Mended::Nothing) };
+        if demand.nonce.is_some() && nonces < NONCES && state.is_bound() {
+            return Ok(Mended::Nonce);
+        }
+        let most = if matches!(self.options.grant, Grant::Assertion(_)) { 1 } else { ATTEMPTS };
+        let vain = attempts > 0 && demand.more_scope && state.grants(&demand);
+        if attempts >= most || vain {
+            let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
+            let what = format!("the server refuses what it asked for: authorized {times}, and still HTTP {status}");
+            return Err(OAuthError::at(what, url, "look into the server's log"));
+        }
+        // Somebody else was refused too, and was sooner.
+        if state.generation() > seen {
+            return Ok(Mended::Token);
+        }
+        let authorized = state.authorize(&self.web, &self.options, url, &demand).await;
+        self.show(&state);
+        authorized.map(|()| Mended::Token)
+    }
+}
+
+/// One request and the attempts that it took.
+pub struct Operation {
+    authorizer: Authorizer,
+    method: String,
+    /// The number of the token that went along last.
+    seen: u64,
+    attempts: usize,
+    nonces: usize,
+}
+
+impl Operation {
+    /// The headers that go along with the request now: none before a token is there. To be asked anew for every attempt.
+    pub async fn headers(&mut self) -> Result<Headers, OAuthError> {
+        let inner = self.authorizer.0.as_ref();
+        let mut state = inner.state.lock().await;
+        state.keep_fresh(&inner.web).await;
+        inner.show(&state);
+        self.seen = state.generation();
+        drop(state);
+        Ok(inner.headers(&self.method, &inner.resource))
+    }
+
+    /// Takes a response in that may be a refusal. `true`: try again, with new [`headers`](Self::headers). `false`: it is no
+    /// refusal that a token mends. An error: it cannot be mended, or was tried often enough.
+    pub async fn refused(&mut self, status: u16, headers: &Headers) -> Result<bool, OAuthError> {
+        let inner = self.authorizer.0.as_ref();
+        let counts = (self.attempts, self.nonces);
+        let mended = inner.mend(&inner.resource, (status, headers), self.seen, counts).await?;
+        match mended {
+            Mended::Nothing => {}
+            Mended::Nonce => self.nonces += 1,
+            Mended::Token => self.attempts += 1,
+        }
+        Ok(mended != Mended::Nothing)
+    }
+}

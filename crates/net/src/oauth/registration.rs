@@ -1,0 +1,96 @@
+//! Who we are to an issuer: registered beforehand, known by the address of a document, or registered on the spot
+//! (RFC 7591). What one issuer knows us by is never told to another.
+
+use serde_json::{Value, json};
+use wire::Revision;
+
+use super::error::{OAuthError, said};
+use super::metadata::Issuer;
+use super::options::{Client, Grant, Options, Proof};
+use super::secret::Secret;
+use super::token::Method;
+use super::web::{Asked, Web, is_loopback};
+
+/// The client as `issuer` knows it without being asked: `None` where it does not yet.
+pub(crate) fn known(options: &Options, issuer: &Issuer, kept: Option<&Client>) -> Result<Option<Client>, OAuthError> {
+    if let Some(client) = &options.client {
+        return match &client.issuer {
+            Some(only) if *only != issuer.id => Err(OAuthError::new(
+                format!("the client is registered with {}, not with this issuer", said(only)),
+                &issuer.id,
+                "a client of that issuer",
+            )),
+            _ => Ok(Some(client.clone())),
+        };
+    }
+    if let Some(document) = options.document.as_ref().filter(|_| issuer.client_documents) {
+        if !(document.scheme() == "https" || is_loopback(document)) || document.path() == "/" {
+            let what = "the address of a client's document has https and a path";
+            return Err(OAuthError::at(what, document, "such an address"));
+        }
+        return Ok(Some(Client::new(document.as_str(), Proof::None)));
+    }
+    Ok(kept.cloned())
+}
+
+/// Registers us.
+pub(crate) async fn register(
+    web: &Web,
+    options: &Options,
+    issuer: &Issuer,
+    redirect: &str,
+    scopes: Option<&[String]>,
+) -> Result<Client, OAuthError> {
+    let Some(endpoint) = issuer.registration_endpoint.as_ref().filter(|_| options.grant == Grant::Code) else {
+        let what = "the issuer does not know us, and we cannot register there";
+        return Err(OAuthError::new(what, &issuer.id, "a client's id of your own (--oauth-client-id)"));
+    };
+    let method = method(issuer);
+    let body = request(options.rules(), method, redirect, scopes);
+    let answered = web.send(Asked::post(endpoint, "application/json", body.to_string())).await?;
+    let object = answered.object();
+    let advice = "a client's id of your own (--oauth-client-id)";
+    if !(200..300).contains(&answered.status) {
+        let error = object.as_ref().and_then(|object| object["error"].as_str()).unwrap_or("no reason given");
+        let what = format!("the issuer does not register us: HTTP {}, {}", answered.status, said(error));
+        return Err(OAuthError::at(what, endpoint, advice));
+    }
+    let id = object.as_ref().and_then(|object| object["client_id"].as_str()).filter(|id| !id.is_empty());
+    let (Some(object), Some(id)) = (&object, id) else {
+        return Err(OAuthError::at("the registration brings no client_id", endpoint, advice));
+    };
+    let text = |member: &str| object[member].as_str().filter(|text| !text.is_empty());
+    let proof = text("client_secret").map_or(Proof::None, |secret| Proof::Secret(Secret::new(secret)));
+    Ok(Client {
+        id: id.to_owned(),
+        proof,
+        issuer: Some(issuer.id.clone()),
+        method: text("token_endpoint_auth_method").map(str::to_owned),
+        redirect: Some(redirect.to_owned()),
+    })
+}
+
+/// What a program on somebody's machine can best do of what the issuer takes: it can keep no secret from its user.
+fn method(issuer: &Issuer) -> Method {
+    let listed = issuer.client_authentication.as_deref();
+    let takes = |method: &Method| listed.is_none_or(|listed| listed.iter().any(|one| one == method.as_str()));
+    [Method::None, Method::Basic, Method::Post].into_iter().find(takes).unwrap_or(Method::None)
+}
+
+fn request(revision: Revision, method: Method, redirect: &str, scopes: Option<&[String]>) -> Value {
+    let mut body = json!({
+        "client_name": "proofhouse",
+        "redirect_uris": [redirect],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method.as_str(),
+    });
+    // Older revisions do not speak of it; OpenID providers want it of whoever comes back to loopback.
+    if revision >= Revision::R2025_11_25 {
+        body["application_type"] = "native".into();
+    }
+    if let Some(scopes) = scopes {
+        body["scope"] = scopes.join(" ").into();
+    }
+    body
+}

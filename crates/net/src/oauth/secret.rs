@@ -1,0 +1,39 @@
+//! What must not be shown: passwords, tokens, keys.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A text that shows nothing of itself in logs and errors.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Takes the text in.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, for the one place where it has to stand.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// 256 bits of the system's randomness, as letters that stand anywhere: PKCE verifiers, states, ids of assertions.
+///
+/// # Panics
+/// Where the system gives no random numbers: nothing here would be safe without.
+pub fn random() -> String {
+    use base64::Engine as _;
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).expect("the system gives random numbers");
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
+}

@@ -1,0 +1,280 @@
+//! The token endpoint: what is shown there, how the client says who it is, and what comes back (RFC 6749, 7523, 8693, 8707,
+//! 9449).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use url::{Url, form_urlencoded};
+
+use super::dpop::{Prover, now};
+use super::error::{OAuthError, said};
+use super::jose::Signer;
+use super::metadata::Issuer;
+use super::options::{Client, Proof};
+use super::secret::{Secret, random};
+use super::web::{Answered, Asked, Web};
+
+/// The longest token that is kept.
+const LONGEST: usize = 64 << 10;
+/// How long a client's assertion is good.
+const ASSERTED: u64 = 60;
+/// How early a token counts as expired, in seconds.
+const EARLY: u64 = 10;
+
+const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A token that was handed out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Token {
+    pub(crate) access: Secret,
+    /// Whether it is bound to our key.
+    pub(crate) bound: bool,
+    pub(crate) refresh: Option<Secret>,
+    /// What it is good for, as far as that was said.
+    pub(crate) scopes: Option<Vec<String>>,
+    /// When it expires, in seconds since 1970.
+    pub(crate) expires: Option<u64>,
+}
+
+impl Token {
+    pub(crate) fn is_expired(&self) -> bool {
+        self.expires.is_some_and(|expires| expires <= now() + EARLY)
+    }
+
+    /// Whether it is surely good for all of these.
+    pub(crate) fn grants(&self, scopes: &[String]) -> bool {
+        scopes.iter().all(|scope| self.scopes.as_ref().is_some_and(|own| own.contains(scope)))
+    }
+}
+
+/// One visit to a token endpoint.
+pub(crate) struct Visit<'a> {
+    pub(crate) web: &'a Web,
+    pub(crate) endpoint: &'a Url,
+    pub(crate) client: &'a Client,
+    /// How the client shows who it is.
+    pub(crate) method: Method,
+    /// Who is asked, as an assertion's audience.
+    pub(crate) audience: &'a str,
+}
+
+/// How a client shows who it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    /// By its id alone.
+    None,
+    /// By its password in a header.
+    Basic,
+    /// By its password in the body.
+    Post,
+    /// By a token that it signed.
+    Key,
+}
+
+impl Method {
+    /// The name in metadata.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Basic => "client_secret_basic",
+            Self::Post => "client_secret_post",
+            Self::Key => "private_key_jwt",
+        }
+    }
+
+    /// The method for `client`: that of its registration, else the best that the issuer takes.
+    pub(crate) fn of(client: &Client, issuer: &Issuer) -> Self {
+        let registered = client.method.as_deref();
+        let offers = |method: Self| match (registered, &issuer.client_authentication) {
+            (Some(registered), _) => registered == method.as_str(),
+            // What an issuer takes that says nothing (RFC 8414, 2).
+            (None, None) => method == Self::Basic,
+            (None, Some(listed)) => listed.iter().any(|listed| listed == method.as_str()),
+        };
+        let fitting: &[Self] = match client.proof {
+            Proof::None => return Self::None,
+            Proof::Key { .. } => return Self::Key,
+            Proof::Secret(_) => &[Self::Basic, Self::Post, Self::None],
+        };
+        fitting.iter().copied().find(|method| offers(*method)).unwrap_or(Self::Basic)
+    }
+}
+
+impl Visit<'_> {
+    /// Asks for a token. `prover` binds it to a key; a nonce that is wanted is given, once.
+    pub(crate) async fn token(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<Token, OAuthError> {
+        let mut again = prover.is_some();
+        loop {
+            let answered = self.ask(form, prover).await?;
+            let nonce = answered.header("dpop-nonce");
+            if let (Some(prover), Some(nonce)) = (prover, nonce) {
+                prover.learn(self.endpoint, nonce);
+            }
+            let wants_nonce = answered.object().is_some_and(|object| object["error"] == "use_dpop_nonce");
+            if wants_nonce && nonce.is_some() && std::mem::take(&mut again) {
+                continue;
+            }
+            return self.read(&answered);
+        }
+    }
+
+    /// Exchanges one token for another (RFC 8693); the other is no access token.
+    pub(crate) async fn exchange(&self, form: &[(&str, &str)], kind: &str) -> Result<Secret, OAuthError> {
+        let answered = self.ask(form, None).await?;
+        let object = self.object(&answered)?;
+        if object["issued_token_type"] != kind {
+            return Err(self.broken("it hands out a token of another kind"));
+        }
+        self.text(&object, "access_token")?.ok_or_else(|| self.broken("its answer holds no token"))
+    }
+
+    async fn ask(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<Answered, OAuthError> {
+        let asked = self.request(form, prover)?;
+        self.web.send(asked).await
+    }
+
+    fn request(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<Asked<'_>, OAuthError> {
+        let mut body = form_urlencoded::Serializer::new(String::new());
+        body.extend_pairs(form);
+        let mut basic = None;
+        match (self.method, &self.client.proof) {
+            (Method::Basic, Proof::Secret(secret)) => basic = Some(basic_header(&self.client.id, secret)),
+            (Method::Post, Proof::Secret(secret)) => {
+                body.append_pair("client_id", &self.client.id).append_pair("client_secret", secret.reveal());
+            }
+            (Method::Key, Proof::Key { pem, alg }) => {
+                let assertion = self.assertion(pem, alg)?;
+                body.append_pair("client_id", &self.client.id).append_pair("client_assertion_type", ASSERTION);
+                body.append_pair("client_assertion", &assertion);
+            }
+            _ => _ = body.append_pair("client_id", &self.client.id),
+        }
+        let mut asked = Asked::post(self.endpoint, FORM, body.finish());
+        if let Some(basic) = basic {
+            asked = asked.with("authorization", basic);
+        }
+        if let Some(prover) = prover {
+            asked = asked.with("dpop", prover.proof("POST", self.endpoint, None));
+        }
+        Ok(asked)
+    }
+
+    fn assertion(&self, pem: &Secret, alg: &str) -> Result<String, OAuthError> {
+        let signer = Signer::from_pem(pem.reveal(), alg)
+            .map_err(|why| OAuthError::new(why.to_string(), &self.client.id, "the key that the client registered"))?;
+        let (id, now) = (&self.client.id, now());
+        let claims = json!({
+            "iss": id, "sub": id, "aud": self.audience, "jti": random(), "iat": now, "exp": now + ASSERTED,
+        });
+        Ok(signer.sign(json!({ "typ": "JWT" }), &claims))
+    }
+
+    fn read(&self, answered: &Answered) -> Result<Token, OAuthError> {
+        let object = self.object(answered)?;
+        let access = self.text(&object, "access_token")?.ok_or_else(|| self.broken("its answer holds no token"))?;
+        let kind = object["token_type"].as_str().unwrap_or_default();
+        let bound = kind.eq_ignore_ascii_case("dpop");
+        if !bound && !kind.eq_ignore_ascii_case("bearer") {
+            return Err(self.broken("it hands out tokens of a type that we cannot use"));
+        }
+        let lasts = object["expires_in"].as_u64().or_else(|| object["expires_in"].as_str()?.parse().ok());
+        let scopes = object["scope"].as_str();
+        Ok(Token {
+            access,
+            bound,
+            refresh: self.text(&object, "refresh_token")?,
+            scopes: scopes.map(|scopes| scopes.split_ascii_whitespace().map(str::to_owned).collect()),
+            expires: lasts.map(|lasts| now().saturating_add(lasts)),
+        })
+    }
+
+    /// The answer, where it is a success.
+    fn object(&self, answered: &Answered) -> Result<Value, OAuthError> {
+        let object = answered.object();
+        if (200..300).contains(&answered.status) {
+            return object.ok_or_else(|| self.broken("its answer is no JSON object"));
+        }
+        let Some(error) = object.as_ref().and_then(|object| object["error"].as_str()) else {
+            return Err(self.broken(&format!("it answers with HTTP {}", answered.status)));
+        };
+        let more = object.as_ref().and_then(|object| object["error_description"].as_str());
+        let text = more.map_or_else(|| error.to_owned(), |more| format!("{error}: {more}"));
+        let what = format!("the token endpoint declines: {}", said(&text));
+        Err(OAuthError::at(what, self.endpoint, "another client, account or scope"))
+    }
+
+    /// A member that stands in headers later.
+    fn text(&self, object: &Value, member: &str) -> Result<Option<Secret>, OAuthError> {
+        let Some(text) = object[member].as_str() else { return Ok(None) };
+        let fits = !text.is_empty() && text.len() <= LONGEST && text.bytes().all(|b| b.is_ascii_graphic());
+        if fits { Ok(Some(Secret::new(text))) } else { Err(self.broken("it hands out what is no token")) }
+    }
+
+    fn broken(&self, what: &str) -> OAuthError {
+        OAuthError::at(format!("the token endpoint cannot be used: {what}"), self.endpoint, "ask who runs it")
+    }
+}
+
+/// Id and password, encoded as a form's are first (RFC 6749, 2.3.1).
+fn basic_header(id: &str, secret: &Secret) -> String {
+    use base64::Engine as _;
+    let form = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = format!("{}:{}", form(id), form(secret.reveal()));
+    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn issuer(methods: Option<&[&str]>) -> Issuer {
+        let mut document = json!({ "issuer": "https://as.example", "token_endpoint": "https://as.example/token" });
+        if let Some(methods) = methods {
+            document["token_endpoint_auth_methods_supported"] = json!(methods);
+        }
+        Issuer::read(&document).expect("enough")
+    }
+
+    #[test]
+    fn a_client_shows_who_it_is_as_the_issuer_takes_it() {
+        let secret = Client::new("me", Proof::Secret(Secret::new("s3cret")));
+        let registered = Client { method: Some("client_secret_post".to_owned()), ..secret.clone() };
+        for (client, methods, expected) in [
+            (&secret, None, Method::Basic),
+            (&secret, Some(&["client_secret_post"][..]), Method::Post),
+            (&secret, Some(&["client_secret_post", "client_secret_basic"][..]), Method::Basic),
+            (&secret, Some(&["none"][..]), Method::None),
+            (&registered, Some(&["client_secret_basic"][..]), Method::Post),
+            (&Client::new("me", Proof::None), Some(&["client_secret_basic"][..]), Method::None),
+        ] {
+            assert_eq!(Method::of(client, &issuer(methods)), expected, "{methods:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_is_not_kept() {
+        let web = Web { ca: None, limit: std::time::Duration::from_secs(1), tap: None, local: true };
+        let (endpoint, client) =
+            (Url::parse("https://as.example/token").expect("a URL"), Client::new("me", Proof::None));
+        let visit = Visit { web: &web, endpoint: &endpoint, client: &client, method: Method::None, audience: "" };
+        let read = |status: u16, body: &str| {
+            visit.read(&Answered { status, headers: Vec::new(), body: body.as_bytes().to_vec() })
+        };
+        let good =
+            read(200, r#"{"access_token":"t","token_type":"bearer","expires_in":60,"scope":"a b"}"#).expect("a token");
+        assert!(!good.is_expired() && good.grants(&["a".to_owned()]) && !good.grants(&["c".to_owned()]));
+        for body in [
+            "",
+            "[]",
+            "{}",
+            r#"{"access_token":"t"}"#,
+            r#"{"access_token":"t","token_type":"mac"}"#,
+            r#"{"access_token":"a\r\nb","token_type":"Bearer"}"#,
+            r#"{"access_token":"","token_type":"Bearer"}"#,
+        ] {
+            assert!(read(200, body).is_err(), "{body}");
+        }
+        let error = read(400, r#"{"error":"invalid_grant","error_description":"no\u001b[31m"}"#).expect_err("declined");
+        assert!(error.to_string().contains("invalid_grant") && !error.to_string().contains('\u{1b}'));
+    }
+}

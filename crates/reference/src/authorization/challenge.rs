@@ -1,0 +1,36 @@
+//! What a refusal says (RFC 6750, RFC 9728).
+
+use std::fmt::Write as _;
+
+use super::metadata::WELL_KNOWN;
+use super::token::Flaw;
+
+/// Why a request was refused.
+pub(super) enum Refusal {
+    /// It carries no token.
+    Missing,
+    /// It carries one that will not do.
+    Invalid(Flaw),
+}
+
+impl Refusal {
+    /// The error and a word for people; none where nothing was tried.
+    pub(super) const fn error(&self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Missing => None,
+            Self::Invalid(flaw) => Some(("invalid_token", flaw.as_str())),
+        }
+    }
+}
+
+/// The challenge for the endpoint at `path` of the server called `host`.
+pub(super) fn text(host: &str, path: &str, scopes: &[&str], error: Option<(&str, &str)>) -> String {
+    let mut text = format!("Bearer resource_metadata=\"http://{host}{WELL_KNOWN}{}\"", path.trim_end_matches('/'));
+    if !scopes.is_empty() {
+        let _ = write!(text, ", scope=\"{}\"", scopes.join(" "));
+    }
+    if let Some((error, why)) = error {
+        let _ = write!(text, ", error=\"{error}\", error_description=\"{why}\"");
+    }
+    text
+}

@@ -1,0 +1,178 @@
+//! The clients that an issuer knows, and those that say at an address who they are.
+
+use std::time::Duration;
+
+use net::oauth::{Secret, fetch, is_loopback};
+use serde_json::Value;
+use subtle::ConstantTimeEq as _;
+use url::Url;
+
+use super::Issuer;
+
+/// How long a client's document may take to come.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How many redirect addresses one client may have.
+const MOST: usize = 16;
+
+/// A client.
+#[derive(Clone, Debug)]
+pub(super) struct Registered {
+    /// For people.
+    pub(super) name: String,
+    /// Where answers may go.
+    pub(super) redirects: Vec<String>,
+    /// How it shows who it is.
+    pub(super) authentication: Authentication,
+    /// Whether it may come back without the user.
+    pub(super) refreshes: bool,
+    /// Whether it may act in its own name.
+    pub(super) own_name: bool,
+}
+
+/// How a client shows who it is.
+#[derive(Clone, Debug)]
+pub(super) enum Authentication {
+    /// It does not: a public client.
+    None,
+    /// By a password.
+    Secret(Secret),
+}
+
+impl Registered {
+    /// Whether who says that it is this client is. How long that takes tells nothing about how much was right.
+    pub(super) fn is_proved_by(&self, password: Option<&str>) -> bool {
+        match (&self.authentication, password) {
+            (Authentication::None, None) => true,
+            (Authentication::Secret(secret), Some(given)) => {
+                bool::from(secret.reveal().as_bytes().ct_eq(given.as_bytes()))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether answers may go to `redirect`: to an address that was registered, letter by letter, but for the port on
+    /// loopback, which no program can choose beforehand (RFC 8252, 7.3).
+    pub(super) fn lands_at(&self, redirect: &str) -> bool {
+        self.redirects
+            .iter()
+            .any(|own| own == redirect || without_port(own).is_some_and(|own| Some(own) == without_port(redirect)))
+    }
+}
+
+/// An address on loopback with no port; `None` for any other.
+fn without_port(text: &str) -> Option<Url> {
+    let mut url = Url::parse(text).ok().filter(|url| url.scheme() == "http" && is_loopback(url))?;
+    url.set_port(None).ok()?;
+    Some(url)
+}
+
+/// The redirect addresses that a client wants; why they may not be used otherwise.
+pub(super) fn redirects(document: &Value) -> Result<Vec<String>, &'static str> {
+    let listed = document["redirect_uris"].as_array().ok_or("`redirect_uris` is missing")?;
+    let texts: Option<Vec<String>> = listed.iter().map(|uri| uri.as_str().map(str::to_owned)).collect();
+    let texts =
+        texts.filter(|texts| (1..=MOST).contains(&texts.len())).ok_or("`redirect_uris` are 1 to 16 addresses")?;
+    let fit = |text: &String| {
+        Url::parse(text).is_ok_and(|url| {
+            let safe = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
+            safe && url.fragment().is_none() && url.username().is_empty() && url.password().is_none()
+        })
+    };
+    if texts.iter().all(fit) { Ok(texts) } else { Err("a redirect address has https, or is on loopback") }
+}
+
+/// By which a client of one issuer is kept: the other does not know it.
+pub(super) fn key(tenant: &str, id: &str) -> String {
+    format!("{tenant} {id}")
+}
+
+impl Issuer {
+    /// The client of that id; where the id is an address, the client that is described there.
+    pub(super) async fn client(&self, tenant: &str, id: &str) -> Option<Registered> {
+        if let Some(known) = self.known(tenant, id) {
+            return Some(known);
+        }
+        let client = described(id).await?;
+        self.state().clients.put(key(tenant, id), client.clone());
+        Some(client)
+    }
+
+    /// The client of that id, without asking anybody.
+    pub(super) fn known(&self, tenant: &str, id: &str) -> Option<Registered> {
+        self.state().clients.find(&key(tenant, id))
+    }
+}
+
+/// What a client says about itself at the address that is its id. The document must name that address itself.
+async fn described(id: &str) -> Option<Registered> {
+    let url = Url::parse(id).ok().filter(|url| url.as_str() == id && url.path() != "/" && url.fragment().is_none())?;
+    let document = fetch(&url, true, PATIENCE).await.ok()?;
+    let public = document.get("token_endpoint_auth_method").is_none_or(|method| method == "none");
+    if document["client_id"] != id || document.get("client_secret").is_some() || !public {
+        return None;
+    }
+    let name = document["client_name"].as_str()?.to_owned();
+    let refreshes = document["grant_types"].as_array().is_some_and(|all| all.iter().any(|one| one == "refresh_token"));
+    let redirects = redirects(&document).ok()?;
+    Some(Registered { name, redirects, authentication: Authentication::None, refreshes, own_name: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn answers_go_only_where_they_were_registered_to_go() {
+        let client = Registered {
+            name: String::new(),
+            redirects: vec!["https://app.example/cb".to_owned(), "http://127.0.0.1/cb".to_owned()],
+            authentication: Authentication::None,
+            refreshes: false,
+            own_name: false,
+        };
+        for good in ["https://app.example/cb", "http://127.0.0.1/cb", "http://127.0.0.1:1234/cb"] {
+            assert!(client.lands_at(good), "{good}");
+        }
+        for bad in
+            ["https://app.example/cb/", "https://app.example:8443/cb", "http://localhost/cb", "http://127.0.0.1/other"]
+                .into_iter()
+                .chain(["http://127.0.0.1@evil.example/cb", "http://127.0.0.1/cb?x=1", "", "https://evil.example/cb"])
+        {
+            assert!(!client.lands_at(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_safe_addresses_can_be_registered() {
+        for (uris, good) in [
+            (json!(["http://localhost:1/cb", "https://app.example/"]), true),
+            (json!([]), false),
+            (json!("https://app.example/"), false),
+            (json!(["http://app.example/"]), false),
+            (json!(["javascript:alert(1)"]), false),
+            (json!(["https://app.example/#x"]), false),
+            (json!(["https://me:pw@app.example/"]), false),
+            (json!([1]), false),
+        ] {
+            assert_eq!(redirects(&json!({ "redirect_uris": uris })).is_ok(), good, "{uris}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_wanted_of_whom_it_was_given() {
+        let client = |authentication| Registered {
+            name: String::new(),
+            redirects: Vec::new(),
+            authentication,
+            refreshes: false,
+            own_name: false,
+        };
+        let secret = client(Authentication::Secret(Secret::new("s3cret")));
+        assert!(secret.is_proved_by(Some("s3cret")));
+        assert!(!secret.is_proved_by(Some("s3cre")) && !secret.is_proved_by(None));
+        let public = client(Authentication::None);
+        assert!(public.is_proved_by(None) && !public.is_proved_by(Some("")));
+    }
+}

@@ -1,0 +1,219 @@
+//! The authorization server for development: everything a client may meet, and nobody is asked for a password. It forgets
+//! all when it ends. It is two issuers, one at the root and one with a path, for clients must find either.
+
+mod authorize;
+mod client;
+mod consent;
+mod form;
+mod metadata;
+mod register;
+mod shelf;
+mod token;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use net::oauth::jose::{JwkSet, Signer};
+use net::oauth::{Secret, now, random};
+use net::server::http::{Asked, Served};
+use net::server::manners::{Method, StatusCode};
+use serde_json::json;
+
+use self::client::{Authentication, Registered};
+use self::shelf::Shelf;
+use super::{CALL, Development, READ, reply};
+
+/// The paths of the issuers.
+const TENANTS: [&str; 2] = ["", "/tenant"];
+/// What a client asks for who wants to come back without the user.
+const OFFLINE: &str = "offline_access";
+/// All that may be asked for.
+const SCOPES: [&str; 3] = [READ, CALL, OFFLINE];
+/// Who agrees to everything.
+const USER: &str = "developer";
+
+/// Two issuers with one memory and one key.
+#[derive(Debug)]
+pub(super) struct Issuer {
+    signer: Signer,
+    keys: JwkSet,
+    development: Development,
+    state: Mutex<State>,
+}
+
+/// What an issuer remembers. Everything is bounded; what is oldest is forgotten first.
+#[derive(Debug)]
+struct State {
+    clients: Shelf<Registered>,
+    codes: Shelf<Code>,
+    refreshes: Shelf<Grant>,
+    /// Refresh tokens that were used, and whose they were: who uses one again is a thief, or was robbed.
+    spent: Shelf<String>,
+    /// Authorization requests that a person is looking at.
+    pending: Shelf<String>,
+}
+
+/// What a user agreed to.
+#[derive(Clone, Debug)]
+struct Grant {
+    tenant: &'static str,
+    client: String,
+    subject: String,
+    scopes: Vec<String>,
+    resource: String,
+    /// Which refresh tokens come from the same consent.
+    family: String,
+}
+
+/// An authorization code.
+#[derive(Clone, Debug)]
+struct Code {
+    grant: Grant,
+    redirect: String,
+    challenge: String,
+}
+
+/// One of the issuers' own pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Page {
+    Metadata,
+    Keys,
+    Authorize,
+    Token,
+    Register,
+}
+
+impl Issuer {
+    pub(super) fn new(development: Development) -> Self {
+        let signer = Signer::fresh();
+        let key = signer.public().map(|mut key| {
+            key.kid = key.thumbprint();
+            key
+        });
+        let state = State {
+            clients: Shelf::new(1024, 24 * 3600),
+            codes: Shelf::new(1024, 60),
+            refreshes: Shelf::new(4096, 24 * 3600),
+            spent: Shelf::new(4096, 24 * 3600),
+            pending: Shelf::new(256, 600),
+        };
+        let issuer =
+            Self { keys: JwkSet { keys: key.into_iter().collect() }, signer, development, state: Mutex::new(state) };
+        issuer.know_beforehand();
+        issuer
+    }
+
+    fn know_beforehand(&self) {
+        let Some((id, secret)) = &self.development.client else { return };
+        for tenant in TENANTS {
+            let client = Registered {
+                name: id.clone(),
+                redirects: Vec::new(),
+                authentication: Authentication::Secret(secret.clone()),
+                refreshes: false,
+                own_name: true,
+            };
+            self.state().clients.put(client::key(tenant, id), client);
+        }
+    }
+
+    /// The issuers' names, where the server is called `host`.
+    pub(super) fn names(host: &str) -> Vec<String> {
+        TENANTS.iter().map(|tenant| name(host, tenant)).collect()
+    }
+
+    pub(super) const fn keys(&self) -> &JwkSet {
+        &self.keys
+    }
+
+    /// Whether a page of an issuer is at `path`.
+    pub(super) fn owns(path: &str) -> bool {
+        page(path).is_some()
+    }
+
+    /// Answers at a page of an issuer. Tokens are for one of `audiences`, and for the first where nobody says.
+    pub(super) async fn serve(&self, asked: &Asked, audiences: &[String]) -> Served {
+        let Some((tenant, page)) = page(asked.uri.path()) else { return reply::empty(StatusCode::NOT_FOUND) };
+        match (page, &asked.method) {
+            (Page::Metadata, &Method::GET) => {
+                reply::json(StatusCode::OK, &metadata::document(&format!("http://{}", asked.host()), tenant))
+            }
+            (Page::Keys, &Method::GET) => reply::json(StatusCode::OK, &json!({ "keys": self.keys.keys })),
+            (Page::Authorize, &Method::GET) => self.authorize(tenant, asked, audiences).await,
+            (Page::Authorize, &Method::POST) => self.consented(tenant, asked, audiences).await,
+            (Page::Token, &Method::POST) => self.token(tenant, asked, audiences),
+            (Page::Register, &Method::POST) => self.register(tenant, asked),
+            (Page::Metadata | Page::Keys, _) => reply::not_allowed("GET"),
+            (Page::Authorize, _) => reply::not_allowed("GET, POST"),
+            (Page::Token | Page::Register, _) => reply::not_allowed("POST"),
+        }
+    }
+
+    /// An access token for what was agreed to.
+    fn access(&self, host: &str, grant: &Grant) -> Secret {
+        let (kid, now) = (self.keys.keys.first().and_then(|key| key.kid.as_deref()), now());
+        let scope = grant.scopes.iter().filter(|scope| *scope != OFFLINE).cloned().collect::<Vec<_>>().join(" ");
+        let claims = json!({
+            "iss": name(host, grant.tenant),
+            "sub": grant.subject,
+            "aud": grant.resource,
+            "client_id": grant.client,
+            "scope": scope,
+            "iat": now,
+            "exp": now + self.development.lasts,
+            "jti": random(),
+        });
+        Secret::new(self.signer.sign(json!({ "typ": "at+jwt", "kid": kid }), &claims))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn name(host: &str, tenant: &str) -> String {
+    format!("http://{host}{tenant}")
+}
+
+/// The issuer and its page at `path`.
+fn page(path: &str) -> Option<(&'static str, Page)> {
+    TENANTS.into_iter().find_map(|tenant| {
+        let inserted = ["oauth-authorization-server", "openid-configuration"]
+            .into_iter()
+            .any(|suffix| path == format!("/.well-known/{suffix}{tenant}"));
+        if inserted {
+            return Some((tenant, Page::Metadata));
+        }
+        let page = match path.strip_prefix(tenant)? {
+            "/.well-known/openid-configuration" => Page::Metadata,
+            "/jwks" => Page::Keys,
+            "/authorize" => Page::Authorize,
+            "/token" => Page::Token,
+            "/register" => Page::Register,
+            _ => return None,
+        };
+        Some((tenant, page))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_issuers_are_where_clients_look() {
+        for (path, expected) in [
+            ("/.well-known/oauth-authorization-server", Some(("", Page::Metadata))),
+            ("/.well-known/openid-configuration", Some(("", Page::Metadata))),
+            ("/.well-known/oauth-authorization-server/tenant", Some(("/tenant", Page::Metadata))),
+            ("/.well-known/openid-configuration/tenant", Some(("/tenant", Page::Metadata))),
+            ("/tenant/.well-known/openid-configuration", Some(("/tenant", Page::Metadata))),
+            ("/token", Some(("", Page::Token))),
+            ("/tenant/token", Some(("/tenant", Page::Token))),
+            ("/tenants/token", None),
+            ("/mcp", None),
+            ("/", None),
+        ] {
+            assert_eq!(page(path), expected, "{path}");
+        }
+    }
+}

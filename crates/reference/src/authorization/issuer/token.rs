@@ -1,0 +1,151 @@
+//! The token endpoint (OAuth 2.1, 3.2 and 4). A code is good once; a refresh token is, too, and whoever shows one again
+//! ends all that came of it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use net::oauth::{jose, random};
+use net::server::http::{Asked, Served};
+use net::server::manners::{HeaderValue, StatusCode};
+use serde_json::json;
+use subtle::ConstantTimeEq as _;
+
+use super::authorize::{scopes, target};
+use super::client::{Authentication, Registered};
+use super::form::{Form, decoded};
+use super::{Grant, Issuer, OFFLINE};
+use crate::authorization::{CALL, READ, reply};
+
+/// An error and a word for people.
+type Fault = (&'static str, &'static str);
+
+impl Issuer {
+    /// Answers a token request.
+    pub(super) fn token(&self, tenant: &'static str, asked: &Asked, audiences: &[String]) -> Served {
+        let form = asked.headers.get("content-type").and_then(|kind| kind.to_str().ok());
+        let form = form.filter(|kind| wire::http::has_media_type(kind, "application/x-www-form-urlencoded"));
+        let Some(form) = form.and_then(|_| Form::read(&asked.body)) else {
+            return reply::error(StatusCode::BAD_REQUEST, "invalid_request", "a form is wanted, each parameter once");
+        };
+        let Some((id, client)) = self.authenticated(tenant, asked, &form) else {
+            return unknown_client();
+        };
+        let granted = match form.text("grant_type") {
+            Some("authorization_code") => self.by_code(tenant, &id, &form, audiences),
+            Some("refresh_token") => self.by_refresh(tenant, &id, &form),
+            Some("client_credentials") => by_client(tenant, &id, &client, &form, audiences),
+            Some(_) => Err(("unsupported_grant_type", "this grant is not supported")),
+            None => Err(("invalid_request", "no grant_type is named")),
+        };
+        match granted {
+            Ok(grant) => self.hand_out(asked.host(), grant, &client),
+            Err((error, why)) => reply::error(StatusCode::BAD_REQUEST, error, why),
+        }
+    }
+
+    /// Who asks, where that is proved in just one way.
+    fn authenticated(&self, tenant: &str, asked: &Asked, form: &Form) -> Option<(String, Registered)> {
+        let named = form.text("client_id").map(str::to_owned);
+        let (id, password) = match asked.headers.get("authorization") {
+            Some(header) => {
+                let (id, password) = basic(header)?;
+                let alone = form.text("client_secret").is_none() && named.is_none_or(|named| named == id);
+                (id, Some(password).filter(|_| alone)?)
+            }
+            None => return self.named(tenant, named?, form.text("client_secret")),
+        };
+        self.named(tenant, id, Some(&password))
+    }
+
+    fn named(&self, tenant: &str, id: String, password: Option<&str>) -> Option<(String, Registered)> {
+        let client = self.known(tenant, &id).filter(|client| client.is_proved_by(password))?;
+        Some((id, client))
+    }
+
+    fn by_code(&self, tenant: &str, id: &str, form: &Form, audiences: &[String]) -> Result<Grant, Fault> {
+        let bad = ("invalid_grant", "the code is not good, not for you, or not with this verifier");
+        let code = form.text("code").ok_or(("invalid_request", "no code is there"))?;
+        let code = self.state().codes.take(code).ok_or(bad)?;
+        let verifier = form.text("code_verifier").ok_or(bad)?;
+        let proved = bool::from(jose::sha256(verifier).as_bytes().ct_eq(code.challenge.as_bytes()));
+        let same =
+            code.grant.client == id && code.grant.tenant == tenant && form.text("redirect_uri") == Some(&code.redirect);
+        if !proved || !same {
+            return Err(bad);
+        }
+        if form.text("resource").is_some() && target(form.text("resource"), audiences)? != code.grant.resource {
+            return Err(("invalid_target", "the code is for another resource"));
+        }
+        Ok(code.grant)
+    }
+
+    fn by_refresh(&self, tenant: &str, id: &str, form: &Form) -> Result<Grant, Fault> {
+        let bad = ("invalid_grant", "the refresh token is not good, or not for you");
+        let token = form.text("refresh_token").ok_or(("invalid_request", "no refresh_token is there"))?;
+        let mut state = self.state();
+        if let Some(family) = state.spent.find(token) {
+            state.refreshes.drop_where(|grant| grant.family == family);
+            return Err(bad);
+        }
+        let grant =
+            state.refreshes.find(token).filter(|grant| grant.client == id && grant.tenant == tenant).ok_or(bad)?;
+        if form.text("resource").is_some_and(|resource| resource != grant.resource) {
+            return Err(("invalid_target", "the refresh token is for another resource"));
+        }
+        let kept: Vec<&str> = grant.scopes.iter().map(String::as_str).collect();
+        let narrowed = form.text("scope").map(|asked| scopes(Some(asked), &kept)).transpose()?;
+        state.refreshes.take(token);
+        state.spent.put(token.to_owned(), grant.family.clone());
+        drop(state);
+        let scopes = narrowed.unwrap_or_else(|| grant.scopes.clone());
+        Ok(Grant { scopes, ..grant })
+    }
+
+    fn hand_out(&self, host: &str, grant: Grant, client: &Registered) -> Served {
+        let mut answer = json!({
+            "access_token": self.access(host, &grant).reveal(),
+            "token_type": "Bearer",
+            "expires_in": self.development.lasts,
+            "scope": grant.scopes.join(" "),
+        });
+        let comes_back = client.refreshes || grant.scopes.iter().any(|scope| scope == OFFLINE);
+        if comes_back && !client.own_name {
+            let token = random();
+            answer["refresh_token"] = token.as_str().into();
+            self.state().refreshes.put(token, grant);
+        }
+        reply::json(StatusCode::OK, &answer)
+    }
+}
+
+/// A client in its own name.
+fn by_client(
+    tenant: &'static str,
+    id: &str,
+    client: &Registered,
+    form: &Form,
+    audiences: &[String],
+) -> Result<Grant, Fault> {
+    let proved = matches!(client.authentication, Authentication::Secret(_));
+    if !client.own_name || !proved {
+        return Err(("unauthorized_client", "this client may not act in its own name"));
+    }
+    let scopes = scopes(form.text("scope"), &[READ, CALL])?;
+    let resource = target(form.text("resource"), audiences)?;
+    Ok(Grant { tenant, client: id.to_owned(), subject: id.to_owned(), scopes, resource, family: random() })
+}
+
+fn unknown_client() -> Served {
+    let mut refused =
+        reply::error(StatusCode::UNAUTHORIZED, "invalid_client", "this client is not known, or not proved");
+    refused.headers.insert("www-authenticate", HeaderValue::from_static("Basic realm=\"token\""));
+    refused
+}
+
+/// Id and password in a header (RFC 6749, 2.3.1).
+fn basic(header: &HeaderValue) -> Option<(String, String)> {
+    let (scheme, text) = header.to_str().ok()?.split_once(' ')?;
+    let text = BASE64.decode(text.trim()).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"))?;
+    let text = String::from_utf8(text).ok()?;
+    let (id, password) = text.split_once(':')?;
+    Some((decoded(id), decoded(password)))
+}

@@ -1,0 +1,48 @@
+//! What the server says about itself as a resource (RFC 9728), at every place where clients look.
+
+use net::server::http::{Asked, Served};
+use net::server::manners::{Method, StatusCode};
+use serde_json::json;
+
+use super::{CALL, Gate, READ, Taken, reply};
+
+/// Where the metadata is, before an endpoint's path.
+pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// The endpoint whose metadata is at `path`. At the root it is that of the first.
+pub(super) fn is_for<'p>(path: &str, paths: &'p [String]) -> Option<&'p str> {
+    let below = path.strip_prefix(WELL_KNOWN)?;
+    if below.is_empty() {
+        return paths.first().map(String::as_str);
+    }
+    paths.iter().map(String::as_str).find(|path| path.trim_end_matches('/') == below)
+}
+
+impl Gate {
+    /// The metadata of the endpoint at `path`, named as the client named it.
+    pub(super) fn metadata(&self, asked: &Asked, path: &str) -> Served {
+        if asked.method != Method::GET {
+            return reply::not_allowed("GET");
+        }
+        let host = asked.host();
+        let own = || format!("http://{host}{}", path.trim_end_matches('/'));
+        let mut document = json!({
+            "resource": own(),
+            "authorization_servers": self.issuers(host),
+            "bearer_methods_supported": ["header"],
+            "resource_name": "proofhouse reference server",
+        });
+        match &self.tokens {
+            Taken::Ours(_) => document["scopes_supported"] = json!([READ, CALL]),
+            Taken::From { scopes, audience, .. } => {
+                if !scopes.is_empty() {
+                    document["scopes_supported"] = json!(scopes);
+                }
+                if let Some(audience) = audience {
+                    document["resource"] = json!(audience);
+                }
+            }
+        }
+        reply::json(StatusCode::OK, &document)
+    }
+}

@@ -1,0 +1,197 @@
+//! The server as a resource that tokens open: which it takes, what it says to who has none, and, for development, an
+//! authorization server in the same process that hands them out. Knows requests and tokens, and of messages only which
+//! scope they need.
+
+mod challenge;
+mod issuer;
+mod keys;
+mod metadata;
+mod reply;
+mod token;
+
+use std::sync::Arc;
+
+use net::oauth::Secret;
+use net::server::http::{Asked, Beside, Denied, Grant, Guard, Head, Later, SSE_PATH, Served, WEBSOCKET_PATH};
+use net::server::manners::StatusCode;
+use wire::Message;
+
+pub use self::keys::{Keys, Source};
+
+use self::challenge::Refusal;
+use self::issuer::Issuer;
+use self::token::Wanted;
+use crate::catalogue::Catalogue;
+
+/// What it takes to read.
+pub const READ: &str = "mcp:read";
+/// What it takes to call a tool that does not say that it only reads. Who may do that may read too.
+pub const CALL: &str = "mcp:call";
+
+/// Who issues the tokens.
+#[derive(Debug)]
+pub enum Tokens {
+    /// Somebody whose keys are known.
+    From {
+        /// Its keys.
+        keys: Keys,
+        /// Its name, exactly as tokens have it in `iss`.
+        issuer: String,
+        /// What tokens must be for; the server's own address where `None`.
+        audience: Option<String>,
+        /// The scopes that every token must have.
+        scopes: Vec<String>,
+    },
+    /// We do, for development.
+    Ours(Development),
+}
+
+/// How the authorization server for development is set up.
+#[derive(Clone, Debug)]
+pub struct Development {
+    /// How long an access token is good, in seconds.
+    pub lasts: u64,
+    /// A client that is known beforehand and may act in its own name: id and password.
+    pub client: Option<(String, Secret)>,
+}
+
+impl Default for Development {
+    fn default() -> Self {
+        Self { lasts: 600, client: None }
+    }
+}
+
+/// Lets in who has a token.
+#[derive(Debug)]
+pub struct Gate {
+    tokens: Taken,
+    /// The paths of the endpoints that are served, the Streamable HTTP one first.
+    paths: Vec<String>,
+    catalogue: Arc<Catalogue>,
+}
+
+/// The tokens that are taken.
+#[derive(Debug)]
+enum Taken {
+    From { keys: Keys, issuer: String, audience: Option<String>, scopes: Vec<String> },
+    Ours(Box<Issuer>),
+}
+
+impl Gate {
+    /// One before the endpoint at `path` and those `beside` it, for what `catalogue` offers.
+    pub fn new(tokens: Tokens, path: &str, beside: Beside, catalogue: Arc<Catalogue>) -> Self {
+        let others = [(beside.sse, SSE_PATH), (beside.websocket, WEBSOCKET_PATH)];
+        let others = others.into_iter().filter(|(served, _)| *served).map(|(_, path)| path.to_owned());
+        let paths = std::iter::once(path.to_owned()).chain(others).collect();
+        let tokens = match tokens {
+            Tokens::From { keys, issuer, audience, scopes } => Taken::From { keys, issuer, audience, scopes },
+            Tokens::Ours(development) => Taken::Ours(Box::new(Issuer::new(development))),
+        };
+        Self { tokens, paths, catalogue }
+    }
+
+    /// What tokens must be for, where the server is called `host`.
+    fn audiences(&self, host: &str) -> Vec<String> {
+        match &self.tokens {
+            Taken::From { audience: Some(audience), .. } => vec![audience.clone()],
+            _ => self.paths.iter().map(|path| format!("http://{host}{}", path.trim_end_matches('/'))).collect(),
+        }
+    }
+
+    /// The issuers whose tokens are taken, where the server is called `host`.
+    fn issuers(&self, host: &str) -> Vec<String> {
+        match &self.tokens {
+            Taken::From { issuer, .. } => vec![issuer.clone()],
+            Taken::Ours(_) => Issuer::names(host),
+        }
+    }
+
+    /// What every request needs.
+    fn least(&self) -> Vec<&str> {
+        match &self.tokens {
+            Taken::From { scopes, .. } => scopes.iter().map(String::as_str).collect(),
+            Taken::Ours(_) => vec![READ],
+        }
+    }
+
+    /// What `message` needs.
+    fn needed(&self, message: &Message) -> Vec<&str> {
+        let calls = || message.method() == Some("tools/call") && self.changes(message);
+        match &self.tokens {
+            Taken::Ours(_) if calls() => vec![CALL],
+            _ => self.least(),
+        }
+    }
+
+    /// Whether a call is of a tool that does not say that it only reads.
+    fn changes(&self, message: &Message) -> bool {
+        let name = message.params().and_then(|params| params.get("name")?.as_str());
+        let tool = self.catalogue.tools.iter().find(|tool| Some(tool.name.as_ref()) == name);
+        tool.is_some_and(|tool| tool.hints.is_none_or(|hints| !hints.read_only))
+    }
+
+    async fn check(&self, head: Head<'_>) -> Result<Grant, Refusal> {
+        let token = token::carried(head.headers)?;
+        let wanted = Wanted { issuers: self.issuers(head.host()), audiences: self.audiences(head.host()) };
+        match &self.tokens {
+            Taken::Ours(issuer) => token::grant(token, issuer.keys(), &wanted).map_err(Refusal::Invalid),
+            Taken::From { keys, .. } => {
+                let found = token::grant(token, &keys.current(), &wanted);
+                // Keys change; whoever signs with a new one is looked up anew, though not all the time.
+                match found {
+                    Err(token::Flaw::Key) if keys.renew().await => token::grant(token, &keys.current(), &wanted),
+                    found => found,
+                }
+                .map_err(Refusal::Invalid)
+            }
+        }
+    }
+
+    fn hold(&self, grant: &Grant, head: Head<'_>, needed: &[&str]) -> Result<(), Denied> {
+        let has = |scope: &&str| grant.scopes.iter().any(|own| own == scope || (own == CALL && *scope == READ));
+        if needed.iter().all(has) {
+            return Ok(());
+        }
+        Err(self.denied(head, StatusCode::FORBIDDEN, needed, Some(("insufficient_scope", "more scope is needed"))))
+    }
+
+    fn denied(&self, head: Head<'_>, status: StatusCode, scopes: &[&str], error: Option<(&str, &str)>) -> Denied {
+        let path = self.paths.iter().find(|path| *path == head.uri.path()).unwrap_or(&self.paths[0]);
+        Denied { status, challenge: challenge::text(head.host(), path, scopes, error) }
+    }
+}
+
+impl Guard for Gate {
+    fn owns(&self, path: &str) -> bool {
+        metadata::is_for(path, &self.paths).is_some() || matches!(self.tokens, Taken::Ours(_)) && Issuer::owns(path)
+    }
+
+    fn serve(&self, asked: Asked) -> Later<'_, Served> {
+        Box::pin(async move {
+            if let Some(path) = metadata::is_for(asked.uri.path(), &self.paths) {
+                return self.metadata(&asked, path);
+            }
+            match &self.tokens {
+                Taken::Ours(issuer) => issuer.serve(&asked, &self.audiences(asked.host())).await,
+                Taken::From { .. } => reply::empty(StatusCode::NOT_FOUND),
+            }
+        })
+    }
+
+    fn admit<'g>(&'g self, head: Head<'g>) -> Later<'g, Result<Grant, Denied>> {
+        Box::pin(async move {
+            let least = self.least();
+            let grant = self
+                .check(head)
+                .await
+                .map_err(|refusal| self.denied(head, StatusCode::UNAUTHORIZED, &least, refusal.error()))?;
+            let for_good = matches!(self.tokens, Taken::Ours(_)) && head.for_good;
+            self.hold(&grant, head, if for_good { &[CALL] } else { &least })?;
+            Ok(grant)
+        })
+    }
+
+    fn permits(&self, grant: &Grant, head: Head<'_>, message: &Message) -> Result<(), Denied> {
+        self.hold(grant, head, &self.needed(message))
+    }
+}

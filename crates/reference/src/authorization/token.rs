@@ -1,0 +1,177 @@
+//! Which tokens open the server: signed by the issuer, for us, in time. A claim that is not of its type counts as missing,
+//! and what must be there and is missing lets nobody in.
+
+use net::oauth::jose::{self, JwkSet, Jws};
+use net::oauth::now;
+use net::server::http::Grant;
+use net::server::manners::HeaderMap;
+use serde_json::Value;
+
+use super::challenge::Refusal;
+
+/// How far clocks may be apart, in seconds.
+const APART: u64 = 5;
+
+/// What a token must say.
+pub(super) struct Wanted {
+    /// One of these issued it.
+    pub(super) issuers: Vec<String>,
+    /// It is for one of these.
+    pub(super) audiences: Vec<String>,
+}
+
+/// Why a token will not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flaw {
+    Form,
+    Key,
+    Signature,
+    Issuer,
+    Audience,
+    Time,
+    Bound,
+}
+
+impl Flaw {
+    /// In words that tell an attacker nothing that is not in the token.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Form => "this is no access token",
+            Self::Key | Self::Signature => "nobody that is trusted signed the token",
+            Self::Issuer => "the token is from another issuer",
+            Self::Audience => "the token is for another server",
+            Self::Time => "the token has expired, or is not valid yet",
+            Self::Bound => "the token is bound to a key, which is not supported",
+        }
+    }
+}
+
+/// The token that a request carries in its header: the only place that is looked at.
+pub(super) fn carried(headers: &HeaderMap) -> Result<&str, Refusal> {
+    let mut values = headers.get_all("authorization").iter();
+    let (value, more) = (values.next(), values.next().is_some());
+    let Some(value) = value else { return Err(Refusal::Missing) };
+    let text = value.to_str().ok().filter(|_| !more).ok_or(Refusal::Invalid(Flaw::Form))?;
+    match text.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(token),
+        _ => Err(Refusal::Invalid(Flaw::Form)),
+    }
+}
+
+/// What a token grants.
+pub(super) fn grant(token: &str, keys: &JwkSet, wanted: &Wanted) -> Result<Grant, Flaw> {
+    let read = Jws::read(token).map_err(|_| Flaw::Form)?;
+    let claims = read.verified(keys).map_err(|flaw| match flaw {
+        jose::Flaw::Key => Flaw::Key,
+        jose::Flaw::Signature => Flaw::Signature,
+        jose::Flaw::Form | jose::Flaw::Header => Flaw::Form,
+    })?;
+    // An identity token is for the client, and a proof for one request.
+    let typed = read.header("typ").is_none_or(|typ| {
+        let typ = typ.to_ascii_lowercase();
+        matches!(typ.strip_prefix("application/").unwrap_or(&typ), "at+jwt" | "jwt")
+    });
+    if !typed {
+        return Err(Flaw::Form);
+    }
+    judge(claims, wanted)?;
+    let subject = text(claims, "sub").or_else(|| text(claims, "client_id")).unwrap_or_default();
+    let subject = format!("{} {subject}", text(claims, "iss").unwrap_or_default());
+    Ok(Grant { subject, scopes: scopes(claims) })
+}
+
+fn judge(claims: &Value, wanted: &Wanted) -> Result<(), Flaw> {
+    let issued = text(claims, "iss").is_some_and(|iss| wanted.issuers.iter().any(|issuer| issuer == iss));
+    if !issued {
+        return Err(Flaw::Issuer);
+    }
+    let for_us = |audience: &str| wanted.audiences.iter().any(|own| own == audience);
+    let meant = match claims.get("aud") {
+        Some(Value::String(one)) => for_us(one),
+        Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).any(for_us),
+        _ => false,
+    };
+    if !meant {
+        return Err(Flaw::Audience);
+    }
+    let now = now();
+    let lives = number(claims, "exp").is_some_and(|exp| exp + APART as f64 > now as f64);
+    let began = claims.get("nbf").is_none_or(|nbf| nbf.as_f64().is_some_and(|nbf| nbf <= (now + APART) as f64));
+    if !lives || !began {
+        return Err(Flaw::Time);
+    }
+    // Whoever stole it has no key; taken as a plain token it would open everything to them.
+    if claims.get("cnf").is_some() { Err(Flaw::Bound) } else { Ok(()) }
+}
+
+/// `scope`, or the list that some issuers have in its place.
+fn scopes(claims: &Value) -> Vec<String> {
+    let words = |text: &str| text.split_ascii_whitespace().map(str::to_owned).collect();
+    match (claims.get("scope"), claims.get("scp")) {
+        (Some(Value::String(text)), _) | (None, Some(Value::String(text))) => words(text),
+        (Some(Value::Array(list)), _) | (None, Some(Value::Array(list))) => {
+            list.iter().filter_map(|scope| scope.as_str().map(str::to_owned)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn text<'c>(claims: &'c Value, name: &str) -> Option<&'c str> {
+    claims.get(name)?.as_str()
+}
+
+fn number(claims: &Value, name: &str) -> Option<f64> {
+    claims.get(name)?.as_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use net::oauth::jose::Signer;
+    use serde_json::json;
+
+    use super::*;
+
+    const ISSUER: &str = "https://as.example";
+    const SERVER: &str = "http://127.0.0.1:1/mcp";
+
+    fn judged(header: Value, change: impl Fn(&mut Value)) -> Result<Grant, Flaw> {
+        let signer = Signer::fresh();
+        let mut claims = json!({ "iss": ISSUER, "aud": SERVER, "exp": now() + 60, "sub": "me", "scope": "a b" });
+        change(&mut claims);
+        let keys = JwkSet { keys: signer.public().into_iter().collect() };
+        let wanted = Wanted { issuers: vec![ISSUER.to_owned()], audiences: vec![SERVER.to_owned()] };
+        grant(&signer.sign(header, &claims), &keys, &wanted)
+    }
+
+    #[test]
+    fn a_token_for_us_lets_in() {
+        let granted = judged(json!({ "typ": "at+jwt" }), |_| ()).expect("let in");
+        assert_eq!(granted, Grant { subject: format!("{ISSUER} me"), scopes: vec!["a".to_owned(), "b".to_owned()] });
+        assert!(judged(json!({}), |claims| claims["aud"] = json!(["x", SERVER])).is_ok());
+        let listed = judged(json!({ "typ": "JWT" }), |claims| claims["scope"] = json!(["c"])).expect("let in");
+        assert_eq!(listed.scopes, ["c"]);
+    }
+
+    #[test]
+    fn any_other_does_not() {
+        let with = |name: &'static str, value: Value| judged(json!({}), move |claims| claims[name] = value.clone());
+        for (name, value, flaw) in [
+            ("iss", json!("https://as.example/"), Flaw::Issuer),
+            ("iss", json!([ISSUER]), Flaw::Issuer),
+            ("aud", json!("http://127.0.0.1:1"), Flaw::Audience),
+            ("aud", json!("http://127.0.0.1:1/mcp/"), Flaw::Audience),
+            ("aud", Value::Null, Flaw::Audience),
+            ("exp", json!(now() - 60), Flaw::Time),
+            ("exp", json!((now() + 60).to_string()), Flaw::Time),
+            ("exp", Value::Null, Flaw::Time),
+            ("nbf", json!(now() + 60), Flaw::Time),
+            ("nbf", json!("soon"), Flaw::Time),
+            ("cnf", json!({ "jkt": "x" }), Flaw::Bound),
+        ] {
+            assert_eq!(with(name, value.clone()), Err(flaw), "{name} {value}");
+        }
+        for typ in ["dpop+jwt", "id+jwt", "oauth-id-jag+jwt"] {
+            assert_eq!(judged(json!({ "typ": typ }), |_| ()), Err(Flaw::Form), "{typ}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! A server that tokens open, its own authorization server, and the client end that finds its way from one to the other.
+
+mod issuer;
+mod resource;
+mod way;
+
+use std::sync::Arc;
+
+use net::oauth::Secret;
+use net::server::http::{self, Beside};
+use reference::Options;
+use reference::authorization::{Development, Gate, Tokens};
+
+use crate::wire_http::{Client, Reply};
+
+/// A client that is known beforehand.
+const OURS: (&str, &str) = ("machine", "a s3cret:with=signs&more");
+
+fn guarded(tokens: Tokens, beside: Beside) -> Options {
+    let usual = Options::default();
+    let gate = Gate::new(tokens, "/mcp", beside, Arc::clone(&usual.catalogue));
+    let http = http::Options { guard: Some(Arc::new(gate)), beside, ..http::Options::default() };
+    Options { http, ..usual }
+}
+
+/// A server with an authorization server for development, whose tokens last so many seconds.
+async fn development(lasts: u64) -> Client {
+    let client = Some((OURS.0.to_owned(), Secret::new(OURS.1)));
+    let tokens = Tokens::Ours(Development { lasts, client });
+    Client::serving(guarded(tokens, Beside { sse: true, websocket: true })).await
+}
+
+impl Client {
+    /// A request to any path, with a body of `kind`.
+    async fn plain(&self, method: &str, path: &str, kind: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let mut all = vec![("Host", self.host.as_str()), ("Content-Type", kind)];
+        all.extend(headers);
+        self.bare(method, path, &all, body).await.whole().await
+    }
+}
