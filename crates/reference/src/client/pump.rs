@@ -107,7 +107,7 @@ impl Link {
             };
             link.state().answering.remove(&key);
             // Where the answer cannot go out, nobody is left who asked.
-            let _ = link.connection().send(&text.to_string()).await;
+            let _ = link.say(text.to_string()).await;
         });
         if !busy && !work.is_finished() {
             self.state().answering.insert(id, work.abort_handle());

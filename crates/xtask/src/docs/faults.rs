@@ -37,5 +37,10 @@ fn rows() -> (String, usize) {
         let _ = writeln!(out, "| `{}` | `{}` | {} | {} |", fault.name, fault.rule, fault.about, fault.place());
         number += 1;
     }
+    out.push_str("\n## Faults of the client\n\n| fault | breaks | what it does | where |\n|---|---|---|---|\n");
+    for fault in reference::client::faults::all() {
+        let _ = writeln!(out, "| `{}` | `{}` | {} | {} |", fault.name, fault.rule, fault.about, fault.place());
+        number += 1;
+    }
     (out, number)
 }

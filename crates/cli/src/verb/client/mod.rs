@@ -15,7 +15,7 @@ use reference::client::{Client, ClientError, Options};
 use crate::args::client::ClientArgs;
 use crate::exit::{self, Exit, tell, usage};
 use crate::signals::interrupted;
-use crate::verb::output;
+use crate::verb::{output, serve};
 use told::Heard;
 
 /// What is to be printed, and how it ended.
@@ -52,6 +52,11 @@ impl From<Exit> for Unsaid {
 
 /// Asks, prints, and ends the conversation in order.
 pub(crate) fn run(args: &ClientArgs) -> Exit {
+    if args.faults.list {
+        return serve::list_faults(
+            reference::client::faults::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place())),
+        );
+    }
     let target = args.named();
     exit::conceal(args.reach.secrets(target));
     match started(args) {
