@@ -10,4 +10,5 @@ mod odd;
 mod shown;
 mod speed;
 mod suite;
+mod watch;
 mod ways;
