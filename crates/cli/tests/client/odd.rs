@@ -112,6 +112,45 @@ fn no_child_outlives_an_interrupted_client() {
 }
 
 #[test]
+fn a_server_is_told_that_its_call_was_interrupted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (called, told) = (folder.path().join("called"), folder.path().join("told"));
+    let cases = calls(&format!(
+        "*tools/call*) touch {} ;;\n*notifications/cancelled*) printf '%s' \"$line\" > {} ;;",
+        called.display(),
+        told.display()
+    ));
+    for (server, id) in [(legacy(&cases), "4"), (modern(&cases), "3")] {
+        let _ = (std::fs::remove_file(&called), std::fs::remove_file(&told));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_proof"))
+            .args(["client", "call", "t"])
+            .args(server)
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        let begun = Instant::now();
+        while !called.exists() && begun.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+        assert_eq!(child.wait().expect("it ends").code(), Some(130));
+        let told = std::fs::read_to_string(&told).expect("it was told");
+        assert!(told.contains(&format!("\"requestId\":{id}")), "{told}");
+    }
+}
+
+#[test]
+fn a_tool_that_only_runs_as_a_task_is_not_called_plainly() {
+    let greeting = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"a","version":"1"}}"#;
+    let tool = r#"{"name":"t","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}"#;
+    let cases = format!(
+        "*'\"initialize\"'*) answer '{greeting}' ;;\n*tools/list*) answer '{{\"tools\":[{tool}]}}' ;;\n*tools/call*) exit 9 ;;"
+    );
+    on(&["call", "t"], &script(&cases)).ends_with(2).says(&["only runs as a task"]);
+}
+
+#[test]
 fn a_flood_and_a_crash_end_it() {
     let flood = legacy(r#"*tools/list*) yes '{"jsonrpc":"2.0","method":"notifications/message","params":{}}' ;;"#);
     let ran = on(&["tools", "--timeout", "1"], &flood).ends_with(3);

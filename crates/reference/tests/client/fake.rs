@@ -54,7 +54,8 @@ impl Answer {
 
     /// A stream of messages, which then is over.
     pub(crate) fn events(messages: &[Value]) -> Self {
-        let body = messages.iter().map(|message| format!("data: {message}\n\n")).collect();
+        let body =
+            messages.iter().flat_map(|message| ["data: ".to_owned(), message.to_string(), "\n\n".to_owned()]).collect();
         Self { body, ..Self::status(200) }.header("content-type", "text/event-stream")
     }
 
@@ -106,7 +107,7 @@ fn serve(stream: TcpStream, kept: &Mutex<Vec<Asked>>, answer: &dyn Fn(&Asked) ->
     let Some(asked) = read(&stream) else { return };
     kept.lock().unwrap_or_else(PoisonError::into_inner).push(asked.clone());
     let Answer { status, headers, body } = answer(&asked);
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let headers: String = headers.iter().flat_map(|(name, value)| [name.as_str(), ": ", value, "\r\n"]).collect();
     let head = format!("HTTP/1.1 {status} x\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n", body.len());
     // A client that went away is not this server's business.
     let _ = (&stream).write_all([head, body].concat().as_bytes());

@@ -182,16 +182,16 @@ async fn a_redirect_is_followed_within_the_origin_alone() {
 
 #[tokio::test]
 async fn what_a_server_agrees_to_tell_is_looked_at() {
-    let fake = Fake::start(|asked: &Asked| match asked.method() {
-        "server/discover" => asked.result(&discovered()),
-        _ => {
-            let meta = json!({ "io.modelcontextprotocol/subscriptionId": asked.body["id"] });
-            let agreed = json!({ "toolsListChanged": true });
-            let acknowledged = json!({ "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
-                                       "params": { "_meta": meta, "notifications": agreed } });
-            let over = json!({ "jsonrpc": "2.0", "id": asked.body["id"], "result": { "resultType": "complete" } });
-            Answer::events(&[acknowledged, over])
+    let fake = Fake::start(|asked: &Asked| {
+        if asked.method() == "server/discover" {
+            return asked.result(&discovered());
         }
+        let meta = json!({ "io.modelcontextprotocol/subscriptionId": asked.body["id"] });
+        let agreed = json!({ "toolsListChanged": true });
+        let acknowledged = json!({ "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+                                   "params": { "_meta": meta, "notifications": agreed } });
+        let over = json!({ "jsonrpc": "2.0", "id": asked.body["id"], "result": { "resultType": "complete" } });
+        Answer::events(&[acknowledged, over])
     });
     let client = Client::connect(options(&fake)).await.expect("it is greeted");
     let topics = Topics { tools: true, prompts: true, ..Topics::default() };

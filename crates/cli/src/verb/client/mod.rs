@@ -106,8 +106,11 @@ async fn conversed(args: &ClientArgs, options: Options, heard: Heard) -> Exit {
         Ok(client) => client,
         Err(error) => return failed(&error),
     };
+    // Kept until the server is told: what is dropped is forgotten.
+    let asked = asked(args, &client, heard);
+    tokio::pin!(asked);
     let exit = tokio::select! {
-        said = asked(args, &client, heard) => said,
+        said = &mut asked => said,
         signal = &mut interrupted => {
             client.cancel_all("interrupted by the user").await;
             Exit::Interrupted(signal)
