@@ -84,7 +84,7 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     let exit = runtime.block_on(async {
         match suite {
             Some(address) => conformance::play(args, address).await,
-            None => conversed(args, options, heard).await,
+            None => Box::pin(conversed(args, options, heard)).await,
         }
     });
     if has_child {
