@@ -268,9 +268,9 @@ fn a_request_is_given_up_in_silence_as_it_is_told_to() {
         "*server/discover*) answer '{greeting}' ;;\n*notifications/cancelled*) echo told >> {} ;;\n*tools/list*) ;;",
         log.display()
     ));
-    on(&["tools", "--timeout", "0.3", "--fault", "cancels-in-silence"], &server).ends_with(3);
+    on(&["tools", "--timeout", "1.5", "--fault", "cancels-in-silence"], &server).ends_with(3);
     assert!(!log.exists());
-    on(&["tools", "--timeout", "0.3"], &server).ends_with(3);
+    on(&["tools", "--timeout", "1.5"], &server).ends_with(3);
     assert!(log.exists());
 }
 

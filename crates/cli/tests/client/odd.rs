@@ -65,8 +65,8 @@ fn a_server_that_falls_silent_is_given_up_and_told() {
     let cases =
         calls(&format!("*tools/call*) ;;\n*notifications/cancelled*) printf '%s' \"$line\" > {} ;;", told.display()));
     for server in [legacy(&cases), modern(&cases)] {
-        let ran = on(&["call", "t", "--timeout", "0.4"], &server).ends_with(3).says(&["no answer for 0."]);
-        assert!(ran.took < Duration::from_secs(4), "{ran:?}");
+        let ran = on(&["call", "t", "--timeout", "1.5"], &server).ends_with(3).says(&["no answer for 1."]);
+        assert!(ran.took < Duration::from_secs(8), "{ran:?}");
         let told = std::fs::read_to_string(&told).expect("it was told");
         assert!(told.contains(r#""requestId":"#), "{told}");
     }
@@ -138,6 +138,15 @@ fn a_server_is_told_that_its_call_was_interrupted() {
         let told = std::fs::read_to_string(&told).expect("it was told");
         assert!(told.contains(&format!("\"requestId\":{id}")), "{told}");
     }
+}
+
+#[test]
+fn a_complaint_that_names_no_request_is_told() {
+    let cases = calls(
+        r#"*tools/call*) echo '{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}'; answer '{"content":[]}' ;;"#,
+    );
+    let ran = on(&["call", "t"], &modern(&cases)).ends_with(0);
+    assert_eq!(ran.stderr, "note: the server complains of a message: Parse error\n");
 }
 
 #[test]

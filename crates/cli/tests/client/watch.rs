@@ -62,9 +62,9 @@ fn a_server_that_ends_is_started_and_listened_to_again() {
 #[test]
 fn what_is_told_for_another_subscription_is_not_ours() {
     let stranger = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":4711}}}"#;
-    let ran = on(&["watch", "--for", "0.5"], &telling(&format!("echo '{stranger}'"))).ends_with(0);
+    let ran = on(&["watch", "--for", "2"], &telling(&format!("echo '{stranger}'"))).ends_with(0);
     assert_eq!(ran.stdout, "");
-    let ran = on(&["watch", "--for", "0.5"], &telling("echo \"$changed\"")).ends_with(0);
+    let ran = on(&["watch", "--for", "2"], &telling("echo \"$changed\"")).ends_with(0);
     assert_eq!(ran.stdout, "the tools have changed\n", "{ran:?}");
 }
 
