@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use wire::Transport;
 
+use super::faults::ClientFaultArgs;
 use super::reach::{Reach, Target};
 
 /// Arguments of `client`.
@@ -42,6 +43,8 @@ pub(crate) struct ClientArgs {
     /// Do what the official conformance suite wants to see of a client
     #[arg(long, value_name = "URL", conflicts_with_all = ["url", "command"], help_heading = "What to do")]
     pub(crate) conformance: Option<String>,
+    #[command(flatten)]
+    pub(crate) faults: ClientFaultArgs,
 
     /// What to say to forms and addresses: FIELD=VALUE, FIELD:=JSON, accept,
     /// decline or cancel (again for more)

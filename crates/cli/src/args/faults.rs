@@ -1,6 +1,7 @@
-//! `--fault` and `--list-faults`: deliberate violations of the reference server.
+//! `--fault` and `--list-faults`: deliberate violations of the reference server, and of the reference client.
 
 use clap::Args;
+use reference::client::faults as client;
 use reference::faults::{self, Fault};
 
 use super::ALIKE;
@@ -21,16 +22,44 @@ pub(crate) struct FaultArgs {
 impl FaultArgs {
     /// The faults that are named.
     pub(crate) fn meaning(&self) -> Result<Vec<&'static Fault>, Exit> {
+        let unknown = |name| unknown(name, "serve", faults::all().map(|fault| fault.name));
         self.names.iter().map(|name| faults::find(name).ok_or_else(|| unknown(name))).collect()
     }
 }
 
+/// What is to be wrong with the reference client.
+#[derive(Args)]
+#[group(skip)]
+pub(crate) struct ClientFaultArgs {
+    /// Break a rule on purpose; --list-faults tells the names
+    #[arg(
+        long = "fault",
+        global = true,
+        value_name = "NAME[,NAME]",
+        value_delimiter = ',',
+        help_heading = "What to do"
+    )]
+    names: Vec<String>,
+    /// List the faults there are, and the rule each of them breaks
+    #[arg(long = "list-faults", help_heading = "What to do")]
+    pub(crate) list: bool,
+}
+
+impl ClientFaultArgs {
+    /// The faults that are named.
+    pub(crate) fn meaning(&self) -> Result<Vec<&'static client::Fault>, Exit> {
+        let unknown = |name| unknown(name, "client", client::all().map(|fault| fault.name));
+        self.names.iter().map(|name| client::find(name).ok_or_else(|| unknown(name))).collect()
+    }
+}
+
 /// Says that there is no such fault, and which may have been meant.
-fn unknown(name: &str) -> Exit {
+fn unknown<'f>(name: &str, verb: &str, there: impl Iterator<Item = &'f str>) -> Exit {
     let what = format!("no fault is called `{}`", wire::escape::line(name));
-    let alike = faults::all().map(|fault| (strsim::jaro_winkler(fault.name, name), fault.name));
+    let list = format!("`proof {verb} --list-faults` lists every fault");
+    let alike = there.map(|other| (strsim::jaro_winkler(other, name), other));
     match alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > ALIKE) {
-        Some((_, meant)) => usage(&what, &format!("`{meant}`; `proof serve --list-faults` lists every fault")),
-        None => usage(&what, "`proof serve --list-faults` lists every fault"),
+        Some((_, meant)) => usage(&what, &format!("`{meant}`; {list}")),
+        None => usage(&what, &list),
     }
 }

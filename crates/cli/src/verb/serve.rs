@@ -21,7 +21,7 @@ use crate::verb::output;
 /// Serves until stdin ends, where that is a way in, or a signal comes.
 pub(crate) fn run(args: &ServeArgs) -> Exit {
     if args.faults.list {
-        return list_faults();
+        return list_faults(reference::faults::all().map(|f| (f.name, f.rule, f.about, f.place())));
     }
     let options = match options(args) {
         Ok(options) => options,
@@ -186,12 +186,12 @@ fn announce(args: &ServeArgs, address: SocketAddr) {
 }
 
 /// Prints every fault: its name, the rule it breaks, what it does and where.
-fn list_faults() -> Exit {
+pub(super) fn list_faults(faults: impl Iterator<Item = (&'static str, &'static str, &'static str, String)>) -> Exit {
     let mut out = String::new();
     let mut number = 0;
-    for fault in reference::faults::all() {
-        let _ = writeln!(out, "{}  {}", fault.name, fault.rule);
-        wrap(&mut out, 6, &format!("{} ({})", fault.about, fault.place()));
+    for (name, rule, about, place) in faults {
+        let _ = writeln!(out, "{name}  {rule}");
+        wrap(&mut out, 6, &format!("{about} ({place})"));
         number += 1;
     }
     let _ = writeln!(out, "\n{}. `proof explain RULE` tells what is broken.", count(number, "fault"));

@@ -73,6 +73,6 @@ fn what_nobody_can_answer_is_not_declared() {
 fn a_ping_is_answered_while_a_call_runs() {
     let pings = r#"*tools/list*) answer '{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}' ;;
         *tools/call*) call=$id; echo '{"jsonrpc":"2.0","id":77,"method":"ping"}' ;;
-        *'"id":77'*) id=$call; answer '{"content":[{"type":"text","text":"pinged"}]}' ;;"#;
-    on(&["call", "t"], &legacy(pings)).prints("pinged\n");
+        *'"id":77,"result":{}'*) id=$call; answer '{"content":[{"type":"text","text":"pinged"}]}' ;;"#;
+    on(&["call", "t", "--timeout", "3"], &legacy(pings)).prints("pinged\n");
 }

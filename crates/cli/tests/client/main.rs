@@ -3,10 +3,12 @@
 
 mod answers;
 mod completion;
+mod faults;
 mod harness;
 mod misuse;
 mod odd;
 mod shown;
 mod speed;
 mod suite;
+mod watch;
 mod ways;

@@ -65,8 +65,8 @@ fn a_server_that_falls_silent_is_given_up_and_told() {
     let cases =
         calls(&format!("*tools/call*) ;;\n*notifications/cancelled*) printf '%s' \"$line\" > {} ;;", told.display()));
     for server in [legacy(&cases), modern(&cases)] {
-        let ran = on(&["call", "t", "--timeout", "0.4"], &server).ends_with(3).says(&["no answer for 0."]);
-        assert!(ran.took < Duration::from_secs(4), "{ran:?}");
+        let ran = on(&["call", "t", "--timeout", "1.5"], &server).ends_with(3).says(&["no answer for 1."]);
+        assert!(ran.took < Duration::from_secs(8), "{ran:?}");
         let told = std::fs::read_to_string(&told).expect("it was told");
         assert!(told.contains(r#""requestId":"#), "{told}");
     }
@@ -109,6 +109,54 @@ fn no_child_outlives_an_interrupted_client() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(!running(), "left behind");
+}
+
+#[test]
+fn a_server_is_told_that_its_call_was_interrupted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (called, told) = (folder.path().join("called"), folder.path().join("told"));
+    let cases = calls(&format!(
+        "*tools/call*) touch {} ;;\n*notifications/cancelled*) printf '%s' \"$line\" > {} ;;",
+        called.display(),
+        told.display()
+    ));
+    for (server, id) in [(legacy(&cases), "4"), (modern(&cases), "3")] {
+        let _ = (std::fs::remove_file(&called), std::fs::remove_file(&told));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_proof"))
+            .args(["client", "call", "t"])
+            .args(server)
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        let begun = Instant::now();
+        while !called.exists() && begun.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+        assert_eq!(child.wait().expect("it ends").code(), Some(130));
+        let told = std::fs::read_to_string(&told).expect("it was told");
+        assert!(told.contains(&format!("\"requestId\":{id}")), "{told}");
+    }
+}
+
+#[test]
+fn a_complaint_that_names_no_request_is_told() {
+    let cases = calls(
+        r#"*tools/call*) echo '{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}'; answer '{"content":[]}' ;;"#,
+    );
+    let ran = on(&["call", "t"], &modern(&cases)).ends_with(0);
+    assert_eq!(ran.stderr, "note: the server complains of a message: Parse error\n");
+}
+
+#[test]
+fn a_tool_that_only_runs_as_a_task_is_not_called_plainly() {
+    let greeting = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"a","version":"1"}}"#;
+    let tool = r#"{"name":"t","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}"#;
+    let cases = format!(
+        "*'\"initialize\"'*) answer '{greeting}' ;;\n*tools/list*) answer '{{\"tools\":[{tool}]}}' ;;\n*tools/call*) exit 9 ;;"
+    );
+    on(&["call", "t"], &script(&cases)).ends_with(2).says(&["only runs as a task"]);
 }
 
 #[test]

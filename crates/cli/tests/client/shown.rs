@@ -94,7 +94,7 @@ fn a_tool_that_fails_ends_with_1_and_its_reason() {
 
 #[test]
 fn nothing_that_a_server_says_reaches_the_terminal_as_it_is() {
-    let evil = r"\\u001b]0;evil\\u0007\\u202ereversed\\u0085";
+    let evil = r"\u001b]0;evil\u0007\u202ereversed\u0085";
     let tools = format!(
         r#"*tools/list*) answer '{{"tools":[{{"name":"t","description":"{evil}","inputSchema":{{"type":"object","properties":{{"{evil}":{{"description":"{evil}"}}}}}}}}]}}' ;;
         *tools/call*) answer '{{"content":[{{"type":"text","text":"{evil}"}},{{"type":"{evil}"}},{{"type":"image","mimeType":"{evil}","data":"AAAA"}}],"structuredContent":{{"a":"{evil}"}}}}' ;;"#
@@ -105,7 +105,7 @@ fn nothing_that_a_server_says_reaches_the_terminal_as_it_is() {
         assert!(ran.stdout.contains("evil") && !ran.stdout.contains('\u{202e}'), "{ran:?}");
     }
     let refusal = format!(
-        r#"*tools/list*) printf '{{"jsonrpc":"2.0","id":%s,"error":{{"code":-1,"message":"{evil}"}}}}\n' "$id" ;;"#
+        r#"*tools/list*) printf '{{"jsonrpc":"2.0","id":%s,"error":{{"code":-1,"message":"%s"}}}}\n' "$id" '{evil}' ;;"#
     );
     let ran = on(&["tools"], &legacy(&refusal)).ends_with(1);
     assert!(!ran.stderr.contains('\u{202e}'), "{ran:?}");

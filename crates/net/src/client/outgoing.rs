@@ -34,6 +34,8 @@ pub(crate) enum Edit {
     Set(String, String),
     Add(String, String),
     Remove(String),
+    /// Every header whose name begins so.
+    RemoveAll(String),
 }
 
 impl Outgoing {
@@ -79,6 +81,13 @@ impl Outgoing {
     #[must_use]
     pub fn without(mut self, name: impl Into<String>) -> Self {
         self.edits.push(Edit::Remove(name.into()));
+        self
+    }
+
+    /// No header whose name begins with `prefix`.
+    #[must_use]
+    pub fn without_all(mut self, prefix: impl Into<String>) -> Self {
+        self.edits.push(Edit::RemoveAll(prefix.into()));
         self
     }
 

@@ -66,6 +66,9 @@ impl Prepared {
                 Edit::Set(name, value) => set(&mut headers, name, value),
                 Edit::Add(name, value) => headers.push((name.clone(), value.clone())),
                 Edit::Remove(name) => headers.retain(|(n, _)| !n.eq_ignore_ascii_case(name)),
+                Edit::RemoveAll(prefix) => {
+                    headers.retain(|(n, _)| !n.get(..prefix.len()).is_some_and(|n| n.eq_ignore_ascii_case(prefix)));
+                }
             }
         }
         // The HTTP library writes names in lower case.

@@ -57,6 +57,12 @@ impl Client {
                 "its author can mend the schema; over stdio it can be called",
             ));
         }
+        if tool.needs_a_task() && self.has_tasks() {
+            return Err(ClientError::unasked(
+                format!("the tool `{}` only runs as a task, which this client does not do", tool.name()),
+                "another client",
+            ));
+        }
         if let Some(name) = tool.unsafe_argument(&arguments).filter(|_| mirrors) {
             return Err(ClientError::unasked(
                 format!("`{name}` is mirrored into a header, and too large an integer for one"),
@@ -135,6 +141,13 @@ impl Client {
         let text = super::ask::request_text(id, "logging/setLevel", &params);
         // Without log messages all goes on as well.
         let _ = session.link.put(&id.into(), "logging/setLevel", text, self.0.options.limits.request).await;
+    }
+
+    /// Whether the server runs tools as tasks (2025-11-25).
+    fn has_tasks(&self) -> bool {
+        let greeting = self.greeting();
+        let declared = greeting.capabilities().and_then(|declared| declared.pointer("/tasks/requests/tools/call"));
+        greeting.revision == wire::revision::R2025_11_25 && declared.is_some()
     }
 
     /// An error where the server does not declare what is about to be asked. The oldest revision has no name for

@@ -16,6 +16,7 @@ use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::Options;
 use super::abilities::Respondent;
+use super::manners::{Manners, Place};
 
 /// Who hears what comes beside answers.
 pub type Observer = Arc<dyn Fn(Note) + Send + Sync>;
@@ -100,6 +101,7 @@ pub(super) struct Inner {
     address: Address,
     pub(super) respondent: Arc<dyn Respondent>,
     pub(super) observer: Observer,
+    manners: Arc<dyn Manners>,
     state: Mutex<State>,
 }
 
@@ -115,9 +117,9 @@ pub(super) struct State {
 }
 
 impl Link {
-    pub(super) fn new(connection: Connection, address: Address, options: &Options) -> Self {
+    pub(super) fn new(connection: Connection, address: Address, options: &Options, manners: Arc<dyn Manners>) -> Self {
         let (respondent, observer) = (options.respondent.clone(), options.observer.clone());
-        Self(Arc::new(Inner { connection, address, respondent, observer, state: Mutex::default() }))
+        Self(Arc::new(Inner { connection, address, respondent, observer, manners, state: Mutex::default() }))
     }
 
     pub(super) fn inner(&self) -> &Inner {
@@ -168,7 +170,55 @@ impl Link {
         if let Some(params) = params {
             message["params"] = params;
         }
-        self.0.connection.send(&message.to_string()).await.map(drop)
+        self.say(message.to_string()).await
+    }
+
+    /// Sends what wants no answer. Over HTTP its head is waited for, lest it be overtaken by what is sent next.
+    pub(super) async fn say(&self, text: String) -> Result<(), SendError> {
+        let said = self.0.manners.says(self.place(), text);
+        for outgoing in said.before.into_iter().chain(said.itself).chain(said.after) {
+            let exchange = self.0.connection.send_with(outgoing).await?;
+            exchange.head(self.0.connection.limits().request).await;
+        }
+        Ok(())
+    }
+
+    /// Sends a request, and what goes with it; gives the exchange that carries it.
+    async fn ask(&self, text: String) -> Result<Exchange, SendError> {
+        let said = self.0.manners.says(self.place(), text);
+        for outgoing in said.before {
+            self.0.connection.send_with(outgoing).await?;
+        }
+        let mut exchange = Exchange::none();
+        if let Some(outgoing) = said.itself {
+            exchange = self.0.connection.send_with(outgoing).await?;
+        }
+        for outgoing in said.after {
+            self.0.connection.send_with(outgoing).await?;
+        }
+        Ok(exchange)
+    }
+
+    fn place(&self) -> Place {
+        Place { era: self.state().era, transport: self.transport() }
+    }
+
+    /// Opens a stream by GET, or goes on with one.
+    pub(super) async fn open_stream(&self, last_event_id: Option<&str>) -> Result<Exchange, SendError> {
+        let mut outgoing = Outgoing::bare("GET");
+        if let Some(id) = last_event_id {
+            outgoing = outgoing.header("last-event-id", id);
+        }
+        self.0.connection.send_with(self.0.manners.opens(outgoing)).await
+    }
+
+    /// Ends the connection as its transport wants it.
+    pub(super) async fn end(&self) {
+        if self.0.manners.ends_in_order() {
+            self.0.connection.close().await;
+        } else {
+            self.0.connection.kill().await;
+        }
     }
 
     /// Puts a request and waits for what comes of it: as long as there are signs of life, and not for ever.
@@ -176,7 +226,7 @@ impl Link {
         let begun = Instant::now();
         let _waiting = Waiting::new(self, id, method);
         let connection = &self.0.connection;
-        let exchange = match connection.send_with(Outgoing::message(text)).await {
+        let exchange = match self.ask(text).await {
             Ok(exchange) => exchange,
             Err(SendError::Open(error)) => return Came::Gone(error),
             Err(_) => Exchange::none(),
@@ -214,7 +264,7 @@ impl Link {
                 let (headers, error) = (exchange.headers(), Some(answer));
                 Came::Refused(Box::new(Rejection { status, headers, error, location: None, told }))
             }
-            _ => Came::Answer(answer),
+            _ => Came::Answer(self.0.manners.hears(self.place(), answer)),
         }
     }
 
@@ -262,8 +312,9 @@ impl Link {
         for _ in 0..times {
             last = current.last_event_id().or(last);
             let Some(last) = last.as_deref() else { return };
-            tokio::time::sleep(current.retry().unwrap_or(AWAY)).await;
-            let Ok(next) = self.0.connection.open_stream(Some(last)).await else { return };
+            let Some(away) = self.0.manners.stays_away(current.retry().unwrap_or(AWAY)) else { return };
+            tokio::time::sleep(away).await;
+            let Ok(next) = self.open_stream(Some(last)).await else { return };
             if next.head(patience).await.is_none() || !next.is_stream() {
                 return;
             }

@@ -169,7 +169,7 @@ pub(super) fn open_stream(link: Link) -> AbortHandle {
 /// all.
 async fn listen_on_stream(link: &Link) {
     for _ in 0..REOPENED {
-        let Ok(stream) = link.connection().open_stream(None).await else { return };
+        let Ok(stream) = link.open_stream(None).await else { return };
         if stream.head(OPENING).await.is_none() || !stream.is_stream() || stream.status() != Some(200) {
             return;
         }

@@ -10,9 +10,11 @@ mod cache;
 mod calls;
 mod error;
 mod example;
+pub mod faults;
 mod form;
 mod link;
 mod listen;
+mod manners;
 mod open;
 mod pages;
 mod params;
@@ -44,7 +46,9 @@ pub use tools::{ArgumentFault, Tool, argument_faults};
 pub use tour::Wanted;
 
 use cache::Cache;
+use faults::Faulty;
 use link::Ids;
+use manners::{Manners, Perfect};
 use open::Session;
 
 /// What the client is like, and whom it talks to.
@@ -66,6 +70,8 @@ pub struct Options {
     pub log_level: Option<String>,
     /// Whether progress of tool calls is wanted.
     pub progress: bool,
+    /// What is wrong with it, on purpose.
+    pub faults: Vec<&'static faults::Fault>,
 }
 
 impl Options {
@@ -80,6 +86,7 @@ impl Options {
             observer: Arc::new(|_| ()),
             log_level: None,
             progress: false,
+            faults: Vec::new(),
         }
     }
 }
@@ -130,6 +137,7 @@ pub struct Client(Arc<Shared>);
 
 struct Shared {
     options: Options,
+    manners: Arc<dyn Manners>,
     ids: Ids,
     cache: Arc<Cache>,
     session: Mutex<Arc<Session>>,
@@ -148,9 +156,13 @@ impl Client {
             }
             observer(note);
         });
-        let session = Arc::new(open::open(&options, &ids, options.revision).await?);
+        let faults = options.faults.clone();
+        let manners: Arc<dyn Manners> =
+            if faults.is_empty() { Arc::new(Perfect) } else { Arc::new(Faulty::new(faults)) };
+        let session = Arc::new(open::open(&options, &manners, &ids, options.revision).await?);
         let client = Self(Arc::new(Shared {
             ids,
+            manners,
             cache,
             session: Mutex::new(session),
             opening: tokio::sync::Mutex::new(()),
@@ -212,7 +224,7 @@ impl Client {
         self.0.cache.clear();
         let revision = revision.unwrap_or(stale.greeting.revision);
         let options = Options { address: stale.address.clone(), ..self.0.options.clone() };
-        let session = Arc::new(open::open(&options, &self.0.ids, Some(revision)).await?);
+        let session = Arc::new(open::open(&options, &self.0.manners, &self.0.ids, Some(revision)).await?);
         *self.0.session.lock().unwrap_or_else(PoisonError::into_inner) = session.clone();
         self.set_log_level().await;
         Ok(session)

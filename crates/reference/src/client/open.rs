@@ -2,6 +2,7 @@
 //! to (2026-07-28 basic/versioning#backward-compatibility-with-initialization-based-versions and the sections of the
 //! transports that it names; 2025-11-25 basic/lifecycle#version-negotiation).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use net::Tap;
@@ -14,6 +15,7 @@ use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 use super::abilities::Abilities;
 use super::ask::request_text;
 use super::link::{Came, Ids, Link, Rejection};
+use super::manners::Manners;
 use super::{ClientError, Greeting, Options, Params, pump};
 
 /// How long a server on a channel of its own may be silent before it is greeted as a legacy one, too.
@@ -43,7 +45,7 @@ impl Session {
     /// Ends it in order.
     pub(super) async fn close(&self) {
         self.stop();
-        self.link.connection().close().await;
+        self.link.end().await;
     }
 
     /// Ends it where the server has ended it already, or will not be missed.
@@ -85,11 +87,16 @@ impl From<OpenError> for Turn {
 }
 
 /// Opens a conversation. `revision` names what to begin with.
-pub(super) async fn open(options: &Options, ids: &Ids, revision: Option<Revision>) -> Result<Session, ClientError> {
+pub(super) async fn open(
+    options: &Options,
+    manners: &Arc<dyn Manners>,
+    ids: &Ids,
+    revision: Option<Revision>,
+) -> Result<Session, ClientError> {
     let mut address = options.address.clone();
     let mut hop = 0;
     loop {
-        match found(options, ids, &address, revision).await {
+        match found(Way { options, manners, ids, address: &address }, revision).await {
             Err(Turn::Elsewhere(to)) => address = follow(&address, &to, hop)?,
             Err(Turn::Failed(error) | Turn::Other(error)) => return Err(error),
             Err(Turn::Version(version)) => {
@@ -105,8 +112,8 @@ pub(super) async fn open(options: &Options, ids: &Ids, revision: Option<Revision
     }
 }
 
-async fn found(options: &Options, ids: &Ids, address: &Address, revision: Option<Revision>) -> Result<Session, Turn> {
-    let way = Way { options, ids, address };
+async fn found(way: Way<'_>, revision: Option<Revision>) -> Result<Session, Turn> {
+    let address = way.address;
     match revision {
         _ if address.transport() == Transport::HttpSse => way.initialize(Revision::R2024_11_05).await,
         Some(Revision::R2024_11_05) => match address {
@@ -124,6 +131,7 @@ async fn found(options: &Options, ids: &Ids, address: &Address, revision: Option
 #[derive(Clone, Copy)]
 struct Way<'w> {
     options: &'w Options,
+    manners: &'w Arc<dyn Manners>,
     ids: &'w Ids,
     address: &'w Address,
 }
@@ -151,7 +159,7 @@ impl Way<'_> {
         let tap = Tap::new(Header::server(self.address.transport(), revision, "client"));
         let authorizer = self.options.authorizer.clone();
         let connection = Connection::open_as(self.address, revision, &tap, &self.options.limits, authorizer).await?;
-        let link = Link::new(connection, self.address.clone(), self.options);
+        let link = Link::new(connection, self.address.clone(), self.options, self.manners.clone());
         let pump = pump::start(link.clone());
         Ok((link, pump))
     }
@@ -334,7 +342,7 @@ impl Way<'_> {
         let offered = versions(result.get("protocolVersion"));
         let Some(revision) = newest(&offered, Era::Legacy) else {
             pump.abort();
-            link.connection().close().await;
+            link.end().await;
             return Err(OpenError::NoCommonRevision { at: self.address.to_string(), offered }.into());
         };
         if let Err(error) = link.notify("notifications/initialized", None).await {

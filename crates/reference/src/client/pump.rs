@@ -25,7 +25,7 @@ pub(super) fn start(link: Link) -> AbortHandle {
     let task = tokio::spawn(async move {
         let unawaited = {
             let link = link.clone();
-            move |message: &Message| !message.kind().is_response() || message.id().is_some_and(|id| !link.awaits(id))
+            move |message: &Message| !message.kind().is_response() || message.id().is_none_or(|id| !link.awaits(id))
         };
         let hour = Duration::from_hours(1);
         loop {
@@ -45,8 +45,16 @@ impl Link {
         match message.kind() {
             Kind::Request => self.asked(message),
             Kind::Notification => self.notified(message),
+            Kind::Error if message.id().is_none() => self.complained(message),
+            // Nobody waits for it any more.
             Kind::Result | Kind::Error => {}
         }
+    }
+
+    /// A server that could not read what it was sent says so, and not of what.
+    fn complained(&self, message: &Message) {
+        let what = message.error().and_then(|error| error.get("message")?.as_str()).unwrap_or_default();
+        self.note(Note::Notice(format!("the server complains of a message: {}", wire::escape::snippet(what, 200))));
     }
 
     fn notified(&self, message: &Message) {
@@ -107,7 +115,7 @@ impl Link {
             };
             link.state().answering.remove(&key);
             // Where the answer cannot go out, nobody is left who asked.
-            let _ = link.connection().send(&text.to_string()).await;
+            let _ = link.say(text.to_string()).await;
         });
         if !busy && !work.is_finished() {
             self.state().answering.insert(id, work.abort_handle());

@@ -34,6 +34,11 @@ impl Tool {
         &self.described["inputSchema"]
     }
 
+    /// Whether it must be called as a task where the server has any (2025-11-25).
+    pub fn needs_a_task(&self) -> bool {
+        self.described.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
+    }
+
     /// What is wrong with the annotations of its parameters: over HTTP, at 2026-07-28, such a tool must not be used.
     pub fn annotation_fault(&self) -> Option<String> {
         let (pointer, fault) = annotations(self.input()).faults.into_iter().next()?;

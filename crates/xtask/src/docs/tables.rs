@@ -40,6 +40,10 @@ fn faults() -> String {
     for fault in reference::faults::all() {
         let _ = writeln!(out, "| `{}` | `{}` | {} | {} |", fault.name, fault.rule, fault.about, fault.place());
     }
+    out.push_str("\n## Faults of the client\n\n| fault | breaks | what it does | where |\n|---|---|---|---|\n");
+    for fault in reference::client::faults::all() {
+        let _ = writeln!(out, "| `{}` | `{}` | {} | {} |", fault.name, fault.rule, fault.about, fault.place());
+    }
     out
 }
 

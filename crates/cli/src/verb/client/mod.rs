@@ -17,7 +17,7 @@ use reference::client::{Client, ClientError, Options};
 use crate::args::client::ClientArgs;
 use crate::exit::{self, Exit, tell, usage};
 use crate::signals::interrupted;
-use crate::verb::{output, sign_in};
+use crate::verb::{output, serve, sign_in};
 use told::Heard;
 
 /// What is to be printed, and how it ended.
@@ -54,6 +54,11 @@ impl From<Exit> for Unsaid {
 
 /// Asks, prints, and ends the conversation in order.
 pub(crate) fn run(args: &ClientArgs) -> Exit {
+    if args.faults.list {
+        return serve::list_faults(
+            reference::client::faults::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place())),
+        );
+    }
     let target = args.named();
     exit::conceal(args.reach.secrets(target));
     match started(args) {
@@ -81,7 +86,7 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     let exit = runtime.block_on(async {
         match suite {
             Some(address) => conformance::play(args, address).await,
-            None => conversed(args, options, heard).await,
+            None => Box::pin(conversed(args, options, heard)).await,
         }
     });
     if has_child {
@@ -112,8 +117,11 @@ async fn conversed(args: &ClientArgs, mut options: Options, heard: Heard) -> Exi
         Ok(client) => client,
         Err(error) => return failed(&error),
     };
+    // Kept until the server is told: what is dropped is forgotten.
+    let asked = asked(args, &client, heard);
+    tokio::pin!(asked);
     let exit = tokio::select! {
-        said = asked(args, &client, heard) => said,
+        said = &mut asked => said,
         signal = &mut interrupted => {
             client.cancel_all("interrupted by the user").await;
             Exit::Interrupted(signal)

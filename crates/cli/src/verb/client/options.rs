@@ -50,6 +50,7 @@ pub(super) fn options(args: &ClientArgs, address: Address) -> Result<Options, Ex
         limits,
         respondent: respondent(args)?,
         log_level: args.log.clone(),
+        faults: args.faults.meaning()?,
         progress: args.progress || (std::io::stderr().is_terminal() && !args.json),
         ..Options::new(address)
     })

@@ -1,0 +1,73 @@
+//! Greetings and ends (basic/lifecycle).
+
+use serde_json::{Value, json};
+
+use super::{Fault, Kind, fault, is};
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "initialized-missing",
+        "lifecycle.client-initialized-sent",
+        "never says that it is initialized",
+        Kind::Instead(|message| is(message, "notifications/initialized").then(Vec::new)),
+    )
+    .legacy(),
+    fault(
+        "asks-before-greeting",
+        "lifecycle.client-greets-first",
+        "asks for the tools before it greets",
+        Kind::Instead(|message| is(message, "initialize").then(|| vec![tools_list(), message.to_string()])),
+    )
+    .legacy(),
+    fault(
+        "asks-while-greeting",
+        "lifecycle.client-waits-for-greeting",
+        "asks for the tools before its greeting is answered",
+        Kind::Instead(|message| is(message, "initialize").then(|| vec![message.to_string(), tools_list()])),
+    )
+    .legacy(),
+    fault(
+        "greets-in-an-old-version",
+        "lifecycle.client-version-latest",
+        "asks for the oldest version that it speaks",
+        Kind::Says(|message| greeting(message, "protocolVersion", json!("2024-11-05"))),
+    )
+    .legacy(),
+    fault(
+        "greets-in-no-version",
+        "lifecycle.client-version-supported",
+        "asks for a version that does not exist",
+        Kind::Says(|message| greeting(message, "protocolVersion", json!("2023-02-29"))),
+    )
+    .legacy(),
+    fault(
+        "cancels-in-silence",
+        "cancellation.client-notifies",
+        "gives requests up without a word",
+        Kind::Instead(|message| is(message, "notifications/cancelled").then(Vec::new)),
+    )
+    .modern()
+    .stdio(),
+    fault(
+        "kills-its-server",
+        "stdio.shutdown-in-order",
+        "kills its server instead of closing its input",
+        Kind::Vanishes,
+    )
+    .stdio(),
+    fault("leaves-its-session", "http.session-ended-by-delete", "goes without ending its session", Kind::Vanishes)
+        .legacy()
+        .http(),
+];
+
+fn tools_list() -> String {
+    json!({ "jsonrpc": "2.0", "id": 900_001, "method": "tools/list" }).to_string()
+}
+
+fn greeting(message: &mut Value, name: &str, value: Value) -> bool {
+    let found = is(message, "initialize");
+    if found {
+        message["params"][name] = value;
+    }
+    found
+}

@@ -1,0 +1,189 @@
+//! Messages that are none, or not as they ought to be (basic).
+
+use serde_json::{Value, json};
+use wire::revision::R2025_06_18;
+
+use super::{Fault, Kind, fault, is};
+
+/// An id that the client itself never comes to.
+const ODD: i64 = 900_001;
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault("no-json", "jsonrpc.json", "says something that is not JSON", Kind::Beside(|| one("{\"jsonrpc\":\"2.0\","))),
+    fault("bare-number", "jsonrpc.object", "sends a number where a message goes", Kind::Beside(|| one("42"))),
+    fault(
+        "version-member-missing",
+        "jsonrpc.version-member",
+        "sends a request without `jsonrpc`",
+        Kind::Beside(|| vec![json!({ "id": ODD, "method": "tools/list" }).to_string()]),
+    ),
+    fault(
+        "two-kinds",
+        "jsonrpc.one-kind",
+        "sends a request that is a result as well",
+        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "tools/list", "result": {} }).to_string()]),
+    ),
+    fault(
+        "batches",
+        "jsonrpc.one-message",
+        "sends two messages as a batch",
+        Kind::Beside(|| {
+            let ask = |id| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
+            vec![json!([ask(ODD), ask(ODD + 1)]).to_string()]
+        }),
+    )
+    .since(R2025_06_18),
+    fault(
+        "id-null",
+        "jsonrpc.request-id-not-null",
+        "sends a request whose id is null",
+        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": null, "method": "tools/list" }).to_string()]),
+    ),
+    fault(
+        "id-fraction",
+        "jsonrpc.request-id-type",
+        "sends a request whose id is a fraction",
+        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": 1.5, "method": "tools/list" }).to_string()]),
+    ),
+    fault(
+        "id-of-before",
+        "jsonrpc.request-ids-unique",
+        "asks for the tools under the id of its first request",
+        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string()]),
+    )
+    .legacy(),
+    fault(
+        "notification-with-id",
+        "jsonrpc.notification-no-id",
+        "sends a notification with an id",
+        Kind::Beside(|| {
+            vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "notifications/roots/list_changed" }).to_string()]
+        }),
+    )
+    .legacy(),
+    fault(
+        "arguments-as-text",
+        "shape.requests",
+        "sends the arguments of a call as a text",
+        Kind::Says(|message| {
+            let found = is(message, "tools/call");
+            if found {
+                message["params"]["arguments"] = json!(message["params"]["arguments"].to_string());
+            }
+            found
+        }),
+    ),
+    fault(
+        "meta-name-odd",
+        "meta.key-names",
+        "puts a key into `_meta` whose name ends with a hyphen",
+        Kind::Says(|message| meta(message, "com.example/odd-", json!(1))),
+    )
+    .since(R2025_06_18),
+    fault(
+        "meta-prefix-odd",
+        "meta.prefix-labels",
+        "puts a key into `_meta` whose prefix begins with a digit",
+        Kind::Says(|message| meta(message, "1com.example/odd", json!(1))),
+    )
+    .since(R2025_06_18),
+    fault(
+        "meta-required-missing",
+        "meta.required-sent",
+        "leaves its capabilities out of the `_meta` of calls",
+        Kind::Says(|message| is(message, "tools/call") && unmeta(message, "clientCapabilities")),
+    )
+    .modern(),
+    fault(
+        "client-info-missing",
+        "meta.client-info-sent",
+        "leaves out of `_meta` who it is",
+        Kind::Says(|message| unmeta(message, "clientInfo")),
+    )
+    .modern(),
+    fault(
+        "traceparent-odd",
+        "meta.traceparent",
+        "sends a `traceparent` that is none",
+        Kind::Says(|message| meta(message, "traceparent", json!("00-1-2-3"))),
+    )
+    .modern(),
+    fault(
+        "token-fraction",
+        "progress.client-tokens-plain",
+        "asks for progress under a token that is a fraction",
+        Kind::Says(|message| is(message, "tools/call") && meta(message, "progressToken", json!(0.5))),
+    ),
+    fault(
+        "log-on-stdin",
+        "stdio.only-messages-on-stdin",
+        "writes a line of log to the server's stdin",
+        Kind::Beside(|| one("proof-client: hello")),
+    )
+    .stdio(),
+    fault(
+        "newlines-inside",
+        "stdio.stdin-no-embedded-newlines",
+        "writes a message over several lines",
+        Kind::Beside(|| {
+            let ask = json!({ "jsonrpc": "2.0", "id": ODD, "method": "tools/list" });
+            vec![serde_json::to_string_pretty(&ask).unwrap_or_default()]
+        }),
+    )
+    .stdio(),
+    fault(
+        "cancels-the-unasked",
+        "cancellation.own-requests-only",
+        "cancels a request that it never made",
+        Kind::Beside(|| vec![cancelled(ODD)]),
+    ),
+    fault(
+        "cancels-initialize",
+        "cancellation.initialize-not-cancelled",
+        "cancels its greeting",
+        Kind::Instead(|message| {
+            let id = message["id"].as_i64().filter(|_| is(message, "initialize"))?;
+            Some(vec![message.to_string(), cancelled(id)])
+        }),
+    )
+    .legacy(),
+    fault(
+        "ping-flood",
+        "ping.sparing",
+        "pings the server a hundred times at once",
+        Kind::Beside(|| {
+            (0..100).map(|n| json!({ "jsonrpc": "2.0", "id": ODD + n, "method": "ping" }).to_string()).collect()
+        }),
+    )
+    .legacy(),
+    fault(
+        "answers-unasked",
+        "jsonrpc.no-client-responses",
+        "sends a result, though nobody asked",
+        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "result": {} }).to_string()]),
+    )
+    .modern(),
+];
+
+fn one(text: &str) -> Vec<String> {
+    vec![text.to_owned()]
+}
+
+fn cancelled(id: i64) -> String {
+    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }).to_string()
+}
+
+/// Sets a member of a request's `_meta`.
+fn meta(message: &mut Value, name: &str, value: Value) -> bool {
+    let is_request = message.get("method").is_some() && message.get("id").is_some();
+    if is_request && !is(message, "initialize") {
+        message["params"]["_meta"][name] = value;
+    }
+    is_request
+}
+
+/// Takes a reserved member out of it.
+fn unmeta(message: &mut Value, name: &str) -> bool {
+    let name = format!("io.modelcontextprotocol/{name}");
+    message.pointer_mut("/params/_meta").is_some_and(|meta| super::drop_member(meta, &name))
+}

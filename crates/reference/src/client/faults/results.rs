@@ -1,0 +1,74 @@
+//! Results that are taken for something else than they are, and lists that are not read as they ought to be.
+
+use serde_json::{Value, json};
+
+use super::{Fault, Kind, drop_member, fault};
+
+pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "takes-any-type",
+        "result.client-unknown-type-refused",
+        "takes a result of whatever type for a complete one",
+        Kind::Hears(|result| {
+            let kind = result.get("resultType").filter(|kind| **kind != "input_required" && **kind != "complete");
+            let unknown = kind.is_some();
+            if unknown {
+                result["resultType"] = json!("complete");
+            }
+            unknown
+        }),
+    )
+    .modern(),
+    fault(
+        "wants-a-type",
+        "result.client-absent-type-complete",
+        "refuses a result without a type",
+        Kind::Hears(|result| {
+            let absent = result.is_object() && result.get("resultType").is_none();
+            if absent {
+                result["resultType"] = json!("absent");
+            }
+            absent
+        }),
+    )
+    .modern(),
+    fault(
+        "reads-one-page",
+        "pagination.pages-followed",
+        "reads the first page of a list alone",
+        Kind::Hears(|result| drop_member(result, "nextCursor")),
+    ),
+    fault(
+        "empty-cursor-ends",
+        "pagination.empty-cursor-followed",
+        "takes an empty cursor for the end of the list",
+        Kind::Hears(|result| result["nextCursor"] == "" && drop_member(result, "nextCursor")),
+    )
+    .modern(),
+    fault(
+        "short-page-ends",
+        "pagination.page-size-not-assumed",
+        "takes a page without items for the last",
+        Kind::Hears(|result| {
+            let lists = ["tools", "resources", "resourceTemplates", "prompts"];
+            let empty = lists.iter().any(|list| result[*list].as_array().is_some_and(Vec::is_empty));
+            empty && drop_member(result, "nextCursor")
+        }),
+    ),
+    fault(
+        "cursor-altered",
+        "pagination.cursors-opaque",
+        "trims the cursors that it was given",
+        Kind::Says(|message| {
+            let Some(Value::String(cursor)) = message.pointer_mut("/params/cursor") else { return false };
+            cursor.pop().is_some()
+        }),
+    ),
+    fault(
+        "keeps-nothing",
+        "caching.fresh-kept",
+        "asks again for what it could have kept",
+        Kind::Hears(|result| drop_member(result, "ttlMs")),
+    )
+    .modern(),
+];
