@@ -36,13 +36,12 @@ fn verdict(rule: &rules::Rule, subject: Party, revision: Revision, declared: Opt
 }
 
 fn with(path: &str) -> Value {
-    let (above, name) = match path.strip_prefix("extensions.") {
-        Some(id) => (vec!["extensions"], id),
-        None => {
-            let mut steps: Vec<&str> = path.split('.').collect();
-            let name = steps.pop().expect("a path has a step");
-            (steps, name)
-        }
+    let (above, name) = if let Some(id) = path.strip_prefix("extensions.") {
+        (vec!["extensions"], id)
+    } else {
+        let mut steps: Vec<&str> = path.split('.').collect();
+        let name = steps.pop().expect("a path has a step");
+        (steps, name)
     };
     above.into_iter().rev().fold(json!({ name: {} }), |inner, step| json!({ step: inner }))
 }

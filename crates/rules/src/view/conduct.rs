@@ -2,7 +2,7 @@
 //! whenever it likes, and most leave as soon as they are done: that it said nothing more shows nothing.
 
 use wire::trace::{Content, Frame, Mark, mark};
-use wire::{Kind, Party};
+use wire::{Kind, Party, Transport};
 
 use super::View;
 use crate::verdict::Located;
@@ -87,8 +87,10 @@ impl View<'_> {
     /// Where the client's end of a connection was closed, or its process ended, after `event`: what it had to say it has
     /// said. Not where the observer ended it, and not what ends an exchange alone.
     pub fn left_after(&self, event: usize, connection: u32) -> Option<usize> {
+        // Over HTTP sockets come and go while a client goes on.
+        let lasting = !matches!(self.transport(), Transport::StreamableHttp | Transport::HttpSse);
         let own = |(at, frame): (usize, &Frame)| {
-            let here = frame.exchange == 0 && frame.connection == connection;
+            let here = lasting && frame.exchange == 0 && frame.connection == connection;
             let over = match &frame.content {
                 Content::Closed(_) => here,
                 Content::Exit { .. } => true,
