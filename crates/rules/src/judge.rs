@@ -38,12 +38,7 @@ pub fn judge(rule: &Rule, view: &View<'_>) -> Verdict {
 /// Why a rule does not bind in this trace, or cannot be seen to.
 fn beside_the_point(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
     let not = |why: String| Some(Verdict::NotApplicable(why));
-    let bound = match rule.role {
-        Role::Server => view.subject() == Party::Server,
-        Role::Client => view.subject() == Party::Client,
-        Role::Both => true,
-    };
-    if !bound {
+    if !rule.binds(view.subject()) {
         return not(format!("binds the {}", view.subject().peer().as_str()));
     }
     if rule.sentence_at(view.revision()).is_none() {

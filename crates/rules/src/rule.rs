@@ -2,7 +2,7 @@
 //!
 //! A rule only reads a [`View`] of a trace. It does no I/O, keeps no state and makes no traffic.
 
-use wire::{Revision, Transport};
+use wire::{Party, Revision, Transport};
 
 use crate::verdict::Verdict;
 use crate::view::View;
@@ -291,6 +291,15 @@ impl Rule {
     /// Whether it can apply over `transport`.
     pub fn runs_on(&self, transport: Transport) -> bool {
         self.transports.is_empty() || self.transports.contains(&transport)
+    }
+
+    /// Whether it binds a party: only then can a trace of which that party is the subject say anything of it.
+    pub fn binds(&self, party: Party) -> bool {
+        match self.role {
+            Role::Server => party == Party::Server,
+            Role::Client => party == Party::Client,
+            Role::Both => matches!(party, Party::Server | Party::Client),
+        }
     }
 
     /// Whether the verdict may depend on what the judged party declared.

@@ -1,11 +1,17 @@
 //! What became of a client after something that it was told: whether it went on, left, or broke down. A client may leave
 //! whenever it likes, and most leave as soon as they are done: that it said nothing more shows nothing.
 
-use wire::trace::{Content, mark};
-use wire::{Kind, Party};
+use wire::trace::{Content, Frame, Mark, mark};
+use wire::{Kind, Party, Transport};
 
 use super::View;
 use crate::verdict::Located;
+
+/// The mark by which an observer tells that the client's command ended by itself, with `code` and `signal`.
+const ENDED: &str = "command-ended";
+
+/// The mark by which it tells that the command did not, and that it was killed.
+const GIVEN_UP: &str = "command-given-up";
 
 /// How a client's process ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,15 +34,17 @@ impl View<'_> {
         own.get(own.partition_point(|&e| e <= event)).copied()
     }
 
-    /// Where the observer began to end the client: what the client does from there on is not its own doing.
+    /// Where the observer ended the client because its time was up: what it had not done by then it might yet have done.
     pub fn put_down(&self) -> Option<usize> {
-        self.marks(mark::SIGNAL).map(|(event, _)| event).next()
+        self.marks(GIVEN_UP).map(|(event, _)| event).next()
     }
 
     /// How and where the client's process ended by itself. By a signal that others send (TERM, INT, …) it was ended.
     fn end(&self) -> Option<(usize, End)> {
-        let exit = self.frames().find_map(|(event, frame)| match frame.content {
-            Content::Exit { code, signal } if frame.from == Party::Client => Some((event, code, signal)),
+        let number = |mark: &Mark, name: &str| mark.value.get(name)?.as_i64().and_then(|n| i32::try_from(n).ok());
+        let exit = self.frames().find_map(|(event, frame)| match &frame.content {
+            Content::Exit { code, signal } if frame.from == Party::Client => Some((event, *code, *signal)),
+            Content::Mark(mark) if mark.name == ENDED => Some((event, number(mark, "code"), number(mark, "signal"))),
             _ => None,
         });
         let (event, code, signal) = exit.filter(|(event, ..)| self.put_down().is_none_or(|by| by > *event))?;
@@ -79,10 +87,14 @@ impl View<'_> {
     /// Where the client's end of a connection was closed, or its process ended, after `event`: what it had to say it has
     /// said. Not where the observer ended it, and not what ends an exchange alone.
     pub fn left_after(&self, event: usize, connection: u32) -> Option<usize> {
-        let own = |(at, frame): (usize, &wire::trace::Frame)| {
-            let over = match frame.content {
-                Content::Closed(_) => frame.exchange == 0 && frame.connection == connection,
+        // Over HTTP sockets come and go while a client goes on.
+        let lasting = !matches!(self.transport(), Transport::StreamableHttp | Transport::HttpSse);
+        let own = |(at, frame): (usize, &Frame)| {
+            let here = lasting && frame.exchange == 0 && frame.connection == connection;
+            let over = match &frame.content {
+                Content::Closed(_) => here,
                 Content::Exit { .. } => true,
+                Content::Mark(mark) => mark.name == ENDED || (here && mark.name == mark::STDIN_CLOSED),
                 _ => false,
             };
             (over && frame.from == Party::Client).then_some(at)

@@ -38,7 +38,9 @@ impl Judged {
     ) -> Self {
         let events = trace.events();
         let view = View::new(trace, &events, revision);
-        let selected = rules::book().filter(|rule| rule.is_judged() && by.takes(rule, revision));
+        // What binds the other party can only be beside the point.
+        let bound = rules::book().filter(|rule| rule.is_judged() && rule.binds(trace.header.subject));
+        let selected = bound.filter(|rule| by.takes(rule, revision));
         let verdicts: Vec<_> = selected.map(|rule| (rule, brief(judge(rule, &view)))).collect();
         let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
         let quoted = quoted.filter_map(|at| Some((at, trace.frames.get(at)?.clone()))).collect();

@@ -1,9 +1,11 @@
 //! The page `basic/lifecycle`, sections "Operation", "Shutdown" and "Timeouts": what they demand of clients alone.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use wire::method::{self, End};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
-use wire::trace::{Closed, Content};
+use wire::trace::{Closed, Content, mark};
 use wire::{Party, Revision};
 
 use super::clients::{greetings, offered, own};
@@ -108,29 +110,28 @@ fn negotiated_only(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
 }
 
-/// Judges how the client ended each process of the server's, as seen from within that.
+/// Judges how the client ended each process of the server's, as seen from within that: whether its input was closed before
+/// any signal came.
 pub(crate) fn shutdown_in_order(view: &View<'_>) -> Verdict {
     if let Some(by) = view.put_down() {
         return Verdict::NotSeen(format!("the client was ended from outside in event {by}"));
     }
     // A client that breaks down closes its end too.
     let broke_down = view.departure().is_some_and(|(_, well)| !well);
-    let ends = view.frames().filter_map(|(event, frame)| match frame.content {
-        Content::Exit { signal, .. } if frame.from == Party::Server => Some((event, frame.connection, signal)),
-        _ => None,
-    });
-    let judged = ends.filter_map(|(event, connection, signal)| {
-        let told = view.closings().find(|(at, frame, how)| {
-            *at < event && frame.connection == connection && frame.from == Party::Client && **how == Closed::End
-        });
-        match (signal, told) {
-            (Some(signal), None) => {
-                let why = format!("signal {signal} ended the server, whose input was never closed");
-                Some((event, Err(Breach::at(event, "", why))))
+    let mut told: BTreeMap<u32, (usize, Kept)> = BTreeMap::new();
+    for (event, frame) in view.frames().filter(|(_, frame)| frame.exchange == 0) {
+        let kept = match &frame.content {
+            Content::Mark(mark) if mark.name == mark::STDIN_CLOSED => Ok(()),
+            Content::Closed(Closed::End) if frame.from == Party::Client => Ok(()),
+            Content::Mark(mark) if mark.name == mark::SIGNAL => Err(format!("{} came", mark.value)),
+            Content::Exit { signal: Some(signal), .. } if frame.from == Party::Server => {
+                Err(format!("signal {signal} came"))
             }
-            (_, Some((at, ..))) => (!broke_down).then_some((at, Ok(()))),
-            (None, None) => None,
-        }
-    });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no server was seen to be ended by the client")
+            _ => continue,
+        };
+        let breach = |what: String| Breach::at(event, "", format!("{what} before the server's input was closed"));
+        told.entry(frame.connection).or_insert_with(|| (event, kept.map_err(breach)));
+    }
+    let judged = told.into_values().filter(|(_, kept)| kept.is_err() || !broke_down);
+    Verdict::of(judged.collect::<Vec<_>>(), "no server was seen to be ended by the client")
 }
