@@ -30,9 +30,12 @@ const SERVERS: usize = 48;
 const CHILDREN: usize = 8;
 
 /// Rules that the faultless server cannot keep visibly, since it never does what they are about.
-const UNSEEN_WITHOUT: [(&str, &str); 5] = [
+const UNSEEN_WITHOUT: [(&str, &str); 8] = [
     ("authorization.insufficient-scope-403", "its one token may do everything"),
     ("cancellation.tasks-apart", "the reference server runs none of its requests as a task"),
+    ("progress.tokens-plain", "the reference server asks for progress on none of its requests"),
+    ("progress.tokens-unique", "the reference server asks for progress on none of its requests"),
+    ("resources.traversal-refused", "the reference server serves no directory here"),
     ("meta.traceparent", "the reference server traces nothing"),
     ("meta.tracestate", "the reference server traces nothing"),
     ("meta.baggage", "the reference server traces nothing"),

@@ -24,7 +24,7 @@ impl Crossing {
     }
 
     fn kinds(&self) -> impl Iterator<Item = &'static Kind> {
-        self.faults.iter().map(|fault| &fault.kind)
+        self.faults.iter().flat_map(|fault| fault.kinds())
     }
 
     fn stdio(&self) -> impl Iterator<Item = stdio::Habit> {
@@ -58,7 +58,7 @@ fn showing(faults: &[&'static Fault], asked: &Parts) -> Vec<&'static Fault> {
 
 /// One text on its way out.
 fn say(faults: &[&'static Fault], text: Vec<u8>) -> Vec<u8> {
-    faults.iter().fold(text, |text, fault| match fault.kind {
+    faults.iter().flat_map(|fault| fault.kinds()).fold(text, |text, kind| match kind {
         Kind::Says(edit) => match serde_json::from_slice::<Value>(&text) {
             Ok(mut value) => {
                 edit(&mut value);
@@ -89,10 +89,12 @@ impl Manners for Crossing {
 
     fn head(&self, head: &mut Parts) {
         for fault in showing(&self.faults, head) {
-            match &fault.kind {
-                Kind::Http(http) => (http.head)(head),
-                Kind::Sessions(habit) => self.ledger.come(*habit, head),
-                _ => {}
+            for kind in fault.kinds() {
+                match kind {
+                    Kind::Http(http) => (http.head)(head),
+                    Kind::Sessions(habit) => self.ledger.come(*habit, head),
+                    _ => {}
+                }
             }
         }
     }
@@ -107,8 +109,8 @@ impl Manners for Crossing {
 
     fn response(&self, asked: &Parts, response: &mut Outgoing<'_>) {
         let faults = showing(&self.faults, asked);
-        for fault in &faults {
-            match &fault.kind {
+        for kind in faults.iter().flat_map(|fault| fault.kinds()) {
+            match kind {
                 Kind::Http(http) => (http.response)(asked, response),
                 Kind::Sessions(habit) => self.ledger.go(*habit, response.headers),
                 _ => {}
@@ -124,7 +126,7 @@ impl Manners for Crossing {
         let asked = asked.clone();
         response.body = Alteration::Edited(Box::new(move |event| {
             let said: Bytes = say_event(&faults, &event).into();
-            faults.iter().fold(said, |event, fault| match &fault.kind {
+            faults.iter().flat_map(|fault| fault.kinds()).fold(said, |event, kind| match kind {
                 Kind::Http(http) => http.event.map_or(event.clone(), |edit| edit(&asked, event)),
                 _ => event,
             })

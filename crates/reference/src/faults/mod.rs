@@ -8,6 +8,7 @@ mod base;
 mod completion;
 mod crossing;
 mod discovery;
+mod envelopes;
 mod errors;
 mod headers;
 mod http;
@@ -86,6 +87,18 @@ enum Kind {
     Sessions(sessions::Habit),
     /// stdio: lines and the ends of the process.
     Stdio(stdio::Habit),
+    /// Several that only together are the violation.
+    Several(&'static [Kind]),
+}
+
+impl Kind {
+    /// What it consists of: itself, unless it is several.
+    const fn parts(&'static self) -> &'static [Self] {
+        match self {
+            Self::Several(parts) => parts,
+            one => std::slice::from_ref(one),
+        }
+    }
 }
 
 impl std::fmt::Debug for Kind {
@@ -179,6 +192,11 @@ const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind
 }
 
 impl Fault {
+    /// What it does, piece by piece.
+    fn kinds(&'static self) -> impl Iterator<Item = &'static Kind> {
+        self.kind.parts().iter()
+    }
+
     /// Names rules that it breaks as well, where it shows and they apply.
     const fn breaks_too(mut self, rules: &'static [&'static str]) -> Self {
         self.consequences = rules;
@@ -245,8 +263,9 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 22] = [
+const FAMILIES: [&[Fault]; 23] = [
     base::FAULTS,
+    envelopes::FAULTS,
     errors::FAULTS,
     meta::FAULTS,
     lifecycle::FAULTS,
