@@ -160,7 +160,8 @@ async fn main() -> ExitCode {
     let named = |fault: &&Fault| arguments.is_empty() || arguments.iter().any(|name| name == fault.name);
     let faults = faults::all().filter(named);
     let mutants: Vec<_> = if all { faults.flat_map(everywhere).collect() } else { faults.flat_map(once).collect() };
-    let mut complaints = Vec::new();
+    let unknown = arguments.iter().filter(|name| faults::find(name).is_none());
+    let mut complaints: Vec<_> = unknown.map(|name| format!("there is no fault `{name}`")).collect();
     let played = play(&mutants).await;
     if all {
         table(&played);

@@ -1,5 +1,6 @@
 //! What crosses the transport, altered: messages on their way in, bytes and heads on their way out. Knows no fault by name.
 
+use net::server::http::{MESSAGES_PATH, SSE_PATH};
 use net::server::manners::{Alteration, Bytes, HeaderMap, Manners, Outgoing, Parts, Uri};
 use serde_json::Value;
 use wire::http::PROTOCOL_VERSION;
@@ -17,9 +18,9 @@ pub(crate) struct Crossing {
 }
 
 impl Crossing {
-    /// Those of `faults` that show on a transport.
-    pub(crate) fn new(faults: &[&'static Fault], on: Transport) -> Self {
-        let shows = |fault: &&Fault| fault.transport.is_none_or(|only| only == on);
+    /// Those of `faults` that show on one of the transports.
+    pub(crate) fn new(faults: &[&'static Fault], on: &[Transport]) -> Self {
+        let shows = |fault: &&Fault| fault.transport.is_none_or(|only| on.contains(&only));
         Self { faults: faults.iter().copied().filter(shows).collect(), ledger: Ledger::default() }
     }
 
@@ -52,7 +53,14 @@ impl Crossing {
 fn showing(faults: &[&'static Fault], asked: &Parts) -> Vec<&'static Fault> {
     let named = asked.headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
     let revision: Option<Revision> = named.and_then(|version| version.parse().ok());
-    let shows = |fault: &&Fault| revision.is_none_or(|revision| fault.shows(revision, Transport::StreamableHttp));
+    let transport = match asked.uri.path() {
+        SSE_PATH | MESSAGES_PATH => Transport::HttpSse,
+        _ => Transport::StreamableHttp,
+    };
+    let shows = |fault: &&Fault| {
+        let here = fault.transport.is_none_or(|only| only == transport);
+        here && revision.is_none_or(|revision| fault.shows(revision, transport))
+    };
     faults.iter().copied().filter(shows).collect()
 }
 
@@ -158,6 +166,10 @@ impl Manners for Crossing {
             }
             None => line,
         }
+    }
+
+    fn breaks_off_at(&self, line: &[u8]) -> bool {
+        self.stdio().any(|habit| if let stdio::Habit::BreaksOff(at) = habit { at(line) } else { false })
     }
 
     fn line_out(&self, line: Vec<u8>) -> Vec<u8> {

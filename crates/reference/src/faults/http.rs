@@ -4,6 +4,7 @@ use net::server::manners::{Alteration, Bytes, HeaderValue, Method, Outgoing, Sta
 use serde_json::{Value, json};
 use wire::revision::R2025_06_18;
 
+use super::stdio::has;
 use super::{Fault, HTTP, Http, Kind, fault};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -184,6 +185,34 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     )
     .legacy(),
+    http(
+        "post-405",
+        "http.endpoint-takes-post",
+        "completions come with status 405",
+        Http {
+            response: |_, response| {
+                if response.text.as_ref().is_some_and(|text| has(text, b"\"completion\":")) {
+                    *response.status = StatusCode::METHOD_NOT_ALLOWED;
+                }
+            },
+            ..HTTP
+        },
+    ),
+    fault(
+        "refused-200",
+        "http.refusal-has-error-status",
+        "the refusal of a notification comes with status 200",
+        Kind::Http(Http {
+            response: |_, response| {
+                let nobodys = response.text.as_ref().is_some_and(|text| !has(text, b"\"id\":"));
+                if nobodys && *response.status == StatusCode::BAD_REQUEST {
+                    *response.status = StatusCode::OK;
+                }
+            },
+            ..HTTP
+        }),
+    )
+    .http(),
 ];
 
 const fn http(name: &'static str, rule: &'static str, about: &'static str, http: Http) -> Fault {

@@ -114,7 +114,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 *answer = error(asked, -32602, "Invalid params: not now");
             }
         }),
-    ),
+    )
+    .breaks_too(&["lifecycle.version-error"]),
     legacy(
         "updates-not-declared",
         "lifecycle.updates-negotiated",
@@ -130,17 +131,6 @@ pub(super) const FAULTS: &[Fault] = &[
                 reply
             }),
         ]),
-    ),
-    legacy(
-        "speaks-before-answer",
-        "lifecycle.initialize-first",
-        "a changed list is announced before `initialize` is answered",
-        Kind::Handles(|asked, link, reply| {
-            if asked.is(INITIALIZE) {
-                let _ = link.notify("notifications/tools/list_changed", json!({}));
-            }
-            reply
-        }),
     ),
     fault(
         "asks-of-another-version",

@@ -77,7 +77,7 @@ fn empty(modern: bool) -> Value {
 
 /// What a server offers is not among the capabilities that it declares.
 pub(super) fn undeclare(asked: &Asked, answer: &mut Value, capability: &str) {
-    if asked.is("initialize") || asked.is("server/discover") {
+    if (asked.is("initialize") || asked.is("server/discover")) && answer["result"].is_object() {
         drop_member(&mut answer["result"]["capabilities"], capability);
     }
 }
@@ -92,7 +92,8 @@ pub(super) fn refuse(asked: &Asked, answer: &mut Value, method: &str) {
 /// The first page of a list has one item more, of which `edit` makes something that no other process has.
 pub(super) fn add_own(asked: &Asked, answer: &mut Value, member: &str, edit: fn(&mut Value, u32)) {
     let listed = asked.message["method"] == format!("{member}/list") && asked.param("cursor").is_null();
-    let Some(list) = answer["result"][member].as_array_mut().filter(|_| listed) else { return };
+    let list = answer.get_mut("result").and_then(|result| result.get_mut(member)).and_then(Value::as_array_mut);
+    let Some(list) = list.filter(|_| listed) else { return };
     let Some(mut item) = list.first().cloned() else { return };
     let process = std::process::id();
     item["name"] = json!(format!("of-process-{process}"));

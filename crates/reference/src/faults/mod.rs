@@ -6,6 +6,7 @@ mod asking;
 mod authorization;
 mod base;
 mod completion;
+mod crashes;
 mod crossing;
 mod discovery;
 mod envelopes;
@@ -23,6 +24,7 @@ mod resources;
 mod rounds;
 mod service;
 mod sessions;
+mod sse;
 mod stdio;
 mod streams;
 mod tasks;
@@ -263,7 +265,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 23] = [
+const FAMILIES: [&[Fault]; 25] = [
     base::FAULTS,
     envelopes::FAULTS,
     errors::FAULTS,
@@ -280,10 +282,12 @@ const FAMILIES: [&[Fault]; 23] = [
     rounds::FAULTS,
     asking::FAULTS,
     stdio::FAULTS,
+    crashes::FAULTS,
     http::FAULTS,
     headers::FAULTS,
     sessions::FAULTS,
     streams::FAULTS,
+    sse::FAULTS,
     authorization::FAULTS,
     tasks::FAULTS,
     mixups::FAULTS,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
+use wire::revision::R2025_11_25;
 
 use super::{Asked, Fault, Kind, drop_member, fault};
 
@@ -12,6 +13,35 @@ const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "cancels-call",
+        "cancellation.only-for-subscriptions",
+        "completions are preceded by a cancellation of the very request",
+        Kind::Handles(|asked, link, reply| {
+            if asked.is("completion/complete") {
+                let _ = link.notify("notifications/cancelled", json!({ "requestId": asked.message["id"] }));
+            }
+            reply
+        }),
+    )
+    .modern(),
+    fault(
+        "task-progress-goes-on",
+        "progress.task-stops",
+        "progress is reported on a task that is over",
+        Kind::Tells(|asked, message| {
+            let over = ["completed", "failed", "cancelled"].iter().any(|status| message["params"]["status"] == *status);
+            let token = &asked.param("_meta")["progressToken"];
+            if message["method"] != "notifications/tasks/status" || !over || token.is_null() {
+                return vec![message];
+            }
+            let related = json!({ "io.modelcontextprotocol/related-task": { "taskId": message["params"]["taskId"] } });
+            let params = json!({ "progressToken": token, "progress": 1_000_000, "_meta": related });
+            vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })]
+        }),
+    )
+    .since(R2025_11_25)
+    .until(R2025_11_25),
     fault(
         "progress-stands-still",
         "progress.increases",
