@@ -30,12 +30,15 @@ const SERVERS: usize = 48;
 const CHILDREN: usize = 8;
 
 /// Rules that the faultless server cannot keep visibly, since it never does what they are about.
-const UNSEEN_WITHOUT: [(&str, &str); 8] = [
+const UNSEEN_WITHOUT: [(&str, &str); 11] = [
     ("authorization.insufficient-scope-403", "its one token may do everything"),
+    ("authorization.server-metadata-at-root", "the reference server names its authorization server in other metadata"),
+    ("cancellation.only-for-subscriptions", "the reference server cancels nothing"),
     ("cancellation.tasks-apart", "the reference server runs none of its requests as a task"),
     ("progress.tokens-plain", "the reference server asks for progress on none of its requests"),
     ("progress.tokens-unique", "the reference server asks for progress on none of its requests"),
     ("resources.traversal-refused", "the reference server serves no directory here"),
+    ("errors.method-not-declared", "the reference server has every capability here"),
     ("meta.traceparent", "the reference server traces nothing"),
     ("meta.tracestate", "the reference server traces nothing"),
     ("meta.baggage", "the reference server traces nothing"),

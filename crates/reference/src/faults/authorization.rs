@@ -176,11 +176,26 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .since(R2026_07_28),
     with_token(
+        "task-without-token",
+        "task-extension.bound-to-authorization",
+        "who asks for a task needs no token",
+        Http { admits: |_, headers| headers.get("mcp-method").is_some_and(|method| method == "tasks/get"), ..HTTP },
+    )
+    .breaks_too(&["http.authenticated"])
+    .since(R2026_07_28),
+    with_token(
         "metadata-below-root",
         "authorization.server-metadata-at-root",
-        "the authorization server's metadata stands below the endpoint's path, not at the root",
-        Http { response: move_metadata, ..HTTP },
+        "a 401 names no metadata, and the authorization server's stands below the endpoint's path, not at the root",
+        Http {
+            response: |asked, response| {
+                rename(response);
+                move_metadata(asked, response);
+            },
+            ..HTTP
+        },
     )
+    .breaks_too(&["authorization.server-metadata"])
     .until(R2025_03_26),
 ];
 
@@ -188,7 +203,7 @@ pub(super) const FAULTS: &[Fault] = &[
 const AT_ROOT: &str = "/.well-known/oauth-authorization-server";
 
 fn move_metadata(asked: &Parts, response: &mut Outgoing<'_>) {
-    let Some(below) = asked.uri.path().strip_prefix(AT_ROOT) else { return };
+    let Some(below) = asked.uri.path().strip_prefix(AT_ROOT) else { return lose(asked, response) };
     if below.is_empty() {
         return lose(asked, response);
     }

@@ -148,6 +148,13 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["errors.method-not-declared"]),
     modern(
+        "undeclared-served",
+        "errors.method-not-declared",
+        "the list of tools is served though `tools` is not declared",
+        Kind::Results(DISCOVER, |answer| undeclare(answer, "tools")),
+    )
+    .breaks_too(&["tools.capability-declared"]),
+    modern(
         "tool-list-unknown",
         "tools.list-answered",
         "the list of tools is refused as an unknown method",

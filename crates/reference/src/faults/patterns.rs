@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
-use wire::revision::R2025_11_25;
 
 use super::{Asked, Fault, Kind, drop_member, fault};
 
@@ -25,23 +24,6 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .modern(),
-    fault(
-        "task-progress-goes-on",
-        "progress.task-stops",
-        "progress is reported on a task that is over",
-        Kind::Tells(|asked, message| {
-            let over = ["completed", "failed", "cancelled"].iter().any(|status| message["params"]["status"] == *status);
-            let token = &asked.param("_meta")["progressToken"];
-            if message["method"] != "notifications/tasks/status" || !over || token.is_null() {
-                return vec![message];
-            }
-            let related = json!({ "io.modelcontextprotocol/related-task": { "taskId": message["params"]["taskId"] } });
-            let params = json!({ "progressToken": token, "progress": 1_000_000, "_meta": related });
-            vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })]
-        }),
-    )
-    .since(R2025_11_25)
-    .until(R2025_11_25),
     fault(
         "progress-stands-still",
         "progress.increases",

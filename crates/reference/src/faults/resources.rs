@@ -110,6 +110,15 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern()
     .stdio(),
+    fault(
+        "resource-changes-silent",
+        "resources.list-changed-sent",
+        "a changed list of resources is not announced",
+        Kind::Tells(|_, message| {
+            if message["method"] == "notifications/resources/list_changed" { Vec::new() } else { vec![message] }
+        }),
+    )
+    .modern(),
 ];
 
 const READ: &str = "resources/read";
