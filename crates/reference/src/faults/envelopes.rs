@@ -74,6 +74,7 @@ pub(super) const FAULTS: &[Fault] = &[
             pinging(asked, link, reply, &[ping(1), ping(2), ping(3)])
         }),
     )
+    .breaks_too(&["ping.sparing"])
     .legacy(),
     fault(
         "batch-answered-empty",
