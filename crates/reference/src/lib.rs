@@ -125,7 +125,7 @@ impl Server {
         if faults.is_empty() {
             return stdio::serve_process(self.service(), stdio::Limits::default(), stop).await;
         }
-        let crossing = Crossing::new(faults, Transport::Stdio);
+        let crossing = Crossing::new(faults, &[Transport::Stdio]);
         stdio::serve_process_with(self.service(), stdio::Limits::default(), &crossing, stop).await?;
         if crossing.fails_at_end() { Err(io::Error::other("this fault is wanted")) } else { Ok(()) }
     }
@@ -139,7 +139,7 @@ impl Server {
         stop: impl Future<Output = ()>,
     ) -> io::Result<()> {
         let faults = &self.0.options.faults;
-        let crossing = (!faults.is_empty()).then(|| Crossing::new(faults, Transport::Stdio));
+        let crossing = (!faults.is_empty()).then(|| Crossing::new(faults, &[Transport::Stdio]));
         let manners = crossing.as_ref().map(|crossing| crossing as &dyn Manners);
         stdio::serve_tapped(self.service(), streams, stdio::Limits::default(), manners, pen, stop).await
     }
@@ -149,7 +149,8 @@ impl Server {
         let Options { faults, http, .. } = &self.0.options;
         let mut http = http.clone();
         if !faults.is_empty() {
-            http.manners = Some(Arc::new(Crossing::new(faults, Transport::StreamableHttp)));
+            let on = [Transport::StreamableHttp, Transport::HttpSse];
+            http.manners = Some(Arc::new(Crossing::new(faults, &on)));
         }
         http::listen(self.service(), address, http).await
     }

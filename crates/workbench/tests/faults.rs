@@ -30,9 +30,15 @@ const SERVERS: usize = 48;
 const CHILDREN: usize = 8;
 
 /// Rules that the faultless server cannot keep visibly, since it never does what they are about.
-const UNSEEN_WITHOUT: [(&str, &str); 5] = [
+const UNSEEN_WITHOUT: [(&str, &str); 11] = [
     ("authorization.insufficient-scope-403", "its one token may do everything"),
+    ("authorization.server-metadata-at-root", "the reference server names its authorization server in other metadata"),
+    ("cancellation.only-for-subscriptions", "the reference server cancels nothing"),
     ("cancellation.tasks-apart", "the reference server runs none of its requests as a task"),
+    ("progress.tokens-plain", "the reference server asks for progress on none of its requests"),
+    ("progress.tokens-unique", "the reference server asks for progress on none of its requests"),
+    ("resources.traversal-refused", "the reference server serves no directory here"),
+    ("errors.method-not-declared", "the reference server has every capability here"),
     ("meta.traceparent", "the reference server traces nothing"),
     ("meta.tracestate", "the reference server traces nothing"),
     ("meta.baggage", "the reference server traces nothing"),
@@ -157,7 +163,8 @@ async fn main() -> ExitCode {
     let named = |fault: &&Fault| arguments.is_empty() || arguments.iter().any(|name| name == fault.name);
     let faults = faults::all().filter(named);
     let mutants: Vec<_> = if all { faults.flat_map(everywhere).collect() } else { faults.flat_map(once).collect() };
-    let mut complaints = Vec::new();
+    let unknown = arguments.iter().filter(|name| faults::find(name).is_none());
+    let mut complaints: Vec<_> = unknown.map(|name| format!("there is no fault `{name}`")).collect();
     let played = play(&mutants).await;
     if all {
         table(&played);

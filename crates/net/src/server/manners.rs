@@ -47,6 +47,12 @@ pub trait Manners: fmt::Debug + Send + Sync + 'static {
         line
     }
 
+    /// stdio: whether a line that came in, with its line feed, makes the process break off with an error.
+    fn breaks_off_at(&self, line: &[u8]) -> bool {
+        let _ = line;
+        false
+    }
+
     /// stdio: a line about to be written, with its line feed.
     fn line_out(&self, line: Vec<u8>) -> Vec<u8> {
         line

@@ -81,7 +81,14 @@ async fn serve_with(
     let feeding = async {
         // Held until the very end: dropped, it would be the end of the input.
         let mut fed = fed;
-        alter(input, &mut fed, most, |piece| manners.piece_in(piece), |line| manners.line_in(line)).await?;
+        let take = |piece: &[u8]| manners.piece_in(piece);
+        let edit = |line: Vec<u8>| {
+            if manners.breaks_off_at(&line) {
+                return Err(io::Error::other("broken off on purpose"));
+            }
+            Ok(manners.line_in(line))
+        };
+        alter(input, &mut fed, most, take, edit).await?;
         if !manners.ends_with_input() {
             std::future::pending::<()>().await;
         }
@@ -94,7 +101,7 @@ async fn serve_with(
     let writing = async {
         output.write_all(&manners.first_words()).await?;
         output.flush().await?;
-        alter(kept, &mut output, most, <[u8]>::to_vec, |line| manners.line_out(line)).await
+        alter(kept, &mut output, most, <[u8]>::to_vec, |line| Ok(manners.line_out(line))).await
     };
     let serving = serve_until(service, reader, writer, limits, stop);
     tokio::select! {
@@ -109,7 +116,7 @@ async fn alter(
     sink: &mut (impl AsyncWrite + Unpin),
     most: usize,
     take: impl Fn(&[u8]) -> Vec<u8>,
-    edit: impl Fn(Vec<u8>) -> Vec<u8>,
+    edit: impl Fn(Vec<u8>) -> io::Result<Vec<u8>>,
 ) -> io::Result<()> {
     let mut source = BufReader::new(source);
     loop {
@@ -126,7 +133,7 @@ async fn alter(
         if line.is_empty() {
             return Ok(());
         }
-        sink.write_all(&edit(line)).await?;
+        sink.write_all(&edit(line)?).await?;
         sink.flush().await?;
     }
 }

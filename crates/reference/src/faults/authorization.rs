@@ -175,7 +175,48 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     )
     .since(R2026_07_28),
+    with_token(
+        "task-without-token",
+        "task-extension.bound-to-authorization",
+        "who asks for a task needs no token",
+        Http { admits: |_, headers| headers.get("mcp-method").is_some_and(|method| method == "tasks/get"), ..HTTP },
+    )
+    .breaks_too(&["http.authenticated"])
+    .since(R2026_07_28),
+    with_token(
+        "metadata-below-root",
+        "authorization.server-metadata-at-root",
+        "a 401 names no metadata, and the authorization server's stands below the endpoint's path, not at the root",
+        Http {
+            response: |asked, response| {
+                rename(response);
+                move_metadata(asked, response);
+            },
+            ..HTTP
+        },
+    )
+    .breaks_too(&["authorization.server-metadata"])
+    .until(R2025_03_26),
 ];
+
+/// Where the oldest revision that knows tokens looks for the authorization server's metadata.
+const AT_ROOT: &str = "/.well-known/oauth-authorization-server";
+
+fn move_metadata(asked: &Parts, response: &mut Outgoing<'_>) {
+    let Some(below) = asked.uri.path().strip_prefix(AT_ROOT) else { return lose(asked, response) };
+    if below.is_empty() {
+        return lose(asked, response);
+    }
+    let found = json!({
+        "issuer": "https://authorization.invalid",
+        "authorization_endpoint": "https://authorization.invalid/authorize",
+        "token_endpoint": "https://authorization.invalid/token",
+        "response_types_supported": ["code"],
+    });
+    *response.status = StatusCode::OK;
+    response.headers.insert("content-type", HeaderValue::from_static("application/json"));
+    response.body = Alteration::Replaced(found.to_string().into());
+}
 
 const fn with_token(name: &'static str, rule: &'static str, about: &'static str, http: Http) -> Fault {
     fault(name, rule, about, Kind::Http(http)).http().since(R2025_03_26).token()

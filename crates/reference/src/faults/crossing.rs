@@ -1,5 +1,6 @@
 //! What crosses the transport, altered: messages on their way in, bytes and heads on their way out. Knows no fault by name.
 
+use net::server::http::{MESSAGES_PATH, SSE_PATH};
 use net::server::manners::{Alteration, Bytes, HeaderMap, Manners, Outgoing, Parts, Uri};
 use serde_json::Value;
 use wire::http::PROTOCOL_VERSION;
@@ -17,14 +18,14 @@ pub(crate) struct Crossing {
 }
 
 impl Crossing {
-    /// Those of `faults` that show on a transport.
-    pub(crate) fn new(faults: &[&'static Fault], on: Transport) -> Self {
-        let shows = |fault: &&Fault| fault.transport.is_none_or(|only| only == on);
+    /// Those of `faults` that show on one of the transports.
+    pub(crate) fn new(faults: &[&'static Fault], on: &[Transport]) -> Self {
+        let shows = |fault: &&Fault| fault.transport.is_none_or(|only| on.contains(&only));
         Self { faults: faults.iter().copied().filter(shows).collect(), ledger: Ledger::default() }
     }
 
     fn kinds(&self) -> impl Iterator<Item = &'static Kind> {
-        self.faults.iter().map(|fault| &fault.kind)
+        self.faults.iter().flat_map(|fault| fault.kinds())
     }
 
     fn stdio(&self) -> impl Iterator<Item = stdio::Habit> {
@@ -52,13 +53,20 @@ impl Crossing {
 fn showing(faults: &[&'static Fault], asked: &Parts) -> Vec<&'static Fault> {
     let named = asked.headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
     let revision: Option<Revision> = named.and_then(|version| version.parse().ok());
-    let shows = |fault: &&Fault| revision.is_none_or(|revision| fault.shows(revision, Transport::StreamableHttp));
+    let transport = match asked.uri.path() {
+        SSE_PATH | MESSAGES_PATH => Transport::HttpSse,
+        _ => Transport::StreamableHttp,
+    };
+    let shows = |fault: &&Fault| {
+        let here = fault.transport.is_none_or(|only| only == transport);
+        here && revision.is_none_or(|revision| fault.shows(revision, transport))
+    };
     faults.iter().copied().filter(shows).collect()
 }
 
 /// One text on its way out.
 fn say(faults: &[&'static Fault], text: Vec<u8>) -> Vec<u8> {
-    faults.iter().fold(text, |text, fault| match fault.kind {
+    faults.iter().flat_map(|fault| fault.kinds()).fold(text, |text, kind| match kind {
         Kind::Says(edit) => match serde_json::from_slice::<Value>(&text) {
             Ok(mut value) => {
                 edit(&mut value);
@@ -89,10 +97,12 @@ impl Manners for Crossing {
 
     fn head(&self, head: &mut Parts) {
         for fault in showing(&self.faults, head) {
-            match &fault.kind {
-                Kind::Http(http) => (http.head)(head),
-                Kind::Sessions(habit) => self.ledger.come(*habit, head),
-                _ => {}
+            for kind in fault.kinds() {
+                match kind {
+                    Kind::Http(http) => (http.head)(head),
+                    Kind::Sessions(habit) => self.ledger.come(*habit, head),
+                    _ => {}
+                }
             }
         }
     }
@@ -107,8 +117,8 @@ impl Manners for Crossing {
 
     fn response(&self, asked: &Parts, response: &mut Outgoing<'_>) {
         let faults = showing(&self.faults, asked);
-        for fault in &faults {
-            match &fault.kind {
+        for kind in faults.iter().flat_map(|fault| fault.kinds()) {
+            match kind {
                 Kind::Http(http) => (http.response)(asked, response),
                 Kind::Sessions(habit) => self.ledger.go(*habit, response.headers),
                 _ => {}
@@ -124,7 +134,7 @@ impl Manners for Crossing {
         let asked = asked.clone();
         response.body = Alteration::Edited(Box::new(move |event| {
             let said: Bytes = say_event(&faults, &event).into();
-            faults.iter().fold(said, |event, fault| match &fault.kind {
+            faults.iter().flat_map(|fault| fault.kinds()).fold(said, |event, kind| match kind {
                 Kind::Http(http) => http.event.map_or(event.clone(), |edit| edit(&asked, event)),
                 _ => event,
             })
@@ -156,6 +166,10 @@ impl Manners for Crossing {
             }
             None => line,
         }
+    }
+
+    fn breaks_off_at(&self, line: &[u8]) -> bool {
+        self.stdio().any(|habit| if let stdio::Habit::BreaksOff(at) = habit { at(line) } else { false })
     }
 
     fn line_out(&self, line: Vec<u8>) -> Vec<u8> {

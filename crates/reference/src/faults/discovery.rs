@@ -1,12 +1,15 @@
 //! Faults of `server/discover` and of versions in the modern era.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use net::server::manners::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use wire::Revision;
 use wire::http::PROTOCOL_VERSION;
 
+use super::base::error;
 use super::http::status;
-use super::{Asked, Fault, HTTP, Http, Kind, drop_member, fault};
+use super::{Asked, Fault, HTTP, Http, Kind, drop_member, fault, lists};
 
 const DISCOVER: &str = "server/discover";
 
@@ -107,6 +110,79 @@ pub(super) const FAULTS: &[Fault] = &[
         "log messages are sent though `logging` is not declared",
         Kind::Results(DISCOVER, |answer| undeclare(answer, "logging")),
     ),
+    modern(
+        "discovery-unknown",
+        "discover.implemented",
+        "every other discovery is refused as an unknown method",
+        Kind::Answers(|asked, answer| {
+            if !asked.is_odd() {
+                lists::refuse(asked, answer, DISCOVER);
+            }
+        }),
+    )
+    .breaks_too(&["http.unknown-method-404", "meta.client-info-ignored", "stateless.concurrent-served"]),
+    modern(
+        "listed-version-refused",
+        "discover.versions-served",
+        "completions are refused for their version, which discovery lists",
+        Kind::Answers(|asked, answer| {
+            if asked.is("completion/complete") {
+                *answer = error(asked, -32022, "Unsupported protocol version");
+                let asked_for = asked.meta("protocolVersion");
+                answer["error"]["data"] = json!({ "supported": [Revision::NEWEST.as_str()], "requested": asked_for });
+            }
+        }),
+    )
+    .breaks_too(&["errors.codes-mean-what-they-say", "http.unsupported-version-400"]),
+    modern(
+        "extension-without-prefix",
+        "versioning.extension-ids",
+        "the identifier of an extension has no prefix",
+        Kind::Results(DISCOVER, |answer| answer["result"]["capabilities"]["extensions"]["tasks"] = json!({})),
+    ),
+    modern(
+        "tools-not-declared",
+        "tools.capability-declared",
+        "tools are listed though `tools` is not declared",
+        Kind::Results(DISCOVER, |answer| undeclare(answer, "tools")),
+    )
+    .breaks_too(&["errors.method-not-declared"]),
+    modern(
+        "undeclared-served",
+        "errors.method-not-declared",
+        "the list of tools is served though `tools` is not declared",
+        Kind::Results(DISCOVER, |answer| undeclare(answer, "tools")),
+    )
+    .breaks_too(&["tools.capability-declared"]),
+    modern(
+        "tool-list-unknown",
+        "tools.list-answered",
+        "the list of tools is refused as an unknown method",
+        Kind::Answers(|asked, answer| lists::refuse(asked, answer, "tools/list")),
+    )
+    .breaks_too(&["http.unknown-method-404"]),
+    modern(
+        "tools-by-process",
+        "tools.list-same-everywhere",
+        "every process lists a tool that is not on the list of another",
+        Kind::Answers(|asked, answer| lists::add_own(asked, answer, "tools", |_, _| ())),
+    )
+    .stdio(),
+    modern(
+        "first-request-refused",
+        "stateless.first-request-served",
+        "a process refuses what comes before it was asked for `server/discover`",
+        Kind::Answers(|asked, answer| {
+            static DISCOVERED: AtomicBool = AtomicBool::new(false);
+            if asked.is(DISCOVER) {
+                DISCOVERED.store(true, Ordering::Relaxed);
+            } else if !DISCOVERED.load(Ordering::Relaxed) {
+                *answer = error(asked, -32600, "Invalid request: nobody has asked for `server/discover` yet");
+            }
+        }),
+    )
+    .breaks_too(&["stateless.connection-not-required"])
+    .stdio(),
 ];
 
 const fn modern(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {

@@ -1,7 +1,8 @@
 //! Faults of the headers that mirror a modern request's body.
 
-use net::server::manners::{HeaderName, HeaderValue, StatusCode};
-use serde_json::Value;
+use net::server::manners::{Alteration, HeaderName, HeaderValue, Outgoing, StatusCode};
+use serde_json::{Value, json};
+use wire::Revision;
 
 use super::{Fault, HTTP, Heard, Http, Kind, fault, http};
 
@@ -108,7 +109,40 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern()
     .http(),
+    header(
+        "param-header-expected",
+        "http.param-header-not-expected",
+        "a call without an argument that would be mirrored is refused for want of its header",
+        |heard| {
+            let named = heard.message["params"]["arguments"]["region"].is_string();
+            if heard.is("tools/call") && !named {
+                let Some(headers) = heard.headers.as_deref_mut() else { return };
+                headers.entry(REGION).or_insert(HeaderValue::from_static("somewhere"));
+            }
+        },
+    ),
+    fault(
+        "version-header-optional",
+        "http.version-header-required",
+        "who only serves the newest version serves requests without the version header",
+        Kind::Several(&[
+            Kind::Hears(|heard| agree(heard, VERSION, Only::Absent)),
+            Kind::Http(Http { response: |_, response| list_newest(response), ..HTTP }),
+        ]),
+    )
+    .modern()
+    .http(),
 ];
+
+/// Discovery lists the newest version and no other.
+fn list_newest(response: &mut Outgoing<'_>) {
+    let Some(text) = &response.text else { return };
+    let Ok(mut message) = serde_json::from_slice::<Value>(text) else { return };
+    if let Some(listed) = message.pointer_mut("/result/supportedVersions") {
+        *listed = json!([Revision::NEWEST.as_str()]);
+        response.body = Alteration::Replaced(message.to_string().into());
+    }
+}
 
 const fn header(name: &'static str, rule: &'static str, about: &'static str, hears: fn(&mut Heard<'_>)) -> Fault {
     fault(name, rule, about, Kind::Hears(hears)).modern().http()

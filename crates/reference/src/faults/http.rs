@@ -1,9 +1,10 @@
 //! Faults of the HTTP endpoint: who is let in, statuses, content types.
 
-use net::server::manners::{Alteration, Bytes, HeaderValue, Method, Outgoing, StatusCode};
+use net::server::manners::{Alteration, Bytes, HeaderValue, Method, Outgoing, Parts, StatusCode};
 use serde_json::{Value, json};
 use wire::revision::R2025_06_18;
 
+use super::stdio::has;
 use super::{Fault, HTTP, Http, Kind, fault};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -184,7 +185,69 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     )
     .legacy(),
+    http(
+        "post-405",
+        "http.endpoint-takes-post",
+        "completions come with status 405",
+        Http {
+            response: |_, response| {
+                if response.text.as_ref().is_some_and(|text| has(text, b"\"completion\":")) {
+                    *response.status = StatusCode::METHOD_NOT_ALLOWED;
+                }
+            },
+            ..HTTP
+        },
+    ),
+    fault(
+        "refused-200",
+        "http.refusal-has-error-status",
+        "the refusal of a notification comes with status 200",
+        Kind::Http(Http {
+            response: |_, response| {
+                let nobodys = response.text.as_ref().is_some_and(|text| !has(text, b"\"id\":"));
+                if nobodys && *response.status == StatusCode::BAD_REQUEST {
+                    *response.status = StatusCode::OK;
+                }
+            },
+            ..HTTP
+        }),
+    )
+    .breaks_too(&["jsonrpc.notifications-unanswered"])
+    .http(),
+    http(
+        "get-404",
+        "http.get-405",
+        "a GET, which this version does not have, is answered with 404",
+        Http { response: |asked, response| disallow(asked, response, &Method::GET), ..HTTP },
+    )
+    .modern(),
+    http(
+        "delete-404",
+        "http.delete-405",
+        "a DELETE, which this version does not have, is answered with 404",
+        Http { response: |asked, response| disallow(asked, response, &Method::DELETE), ..HTTP },
+    )
+    .modern(),
+    http(
+        "session-minted",
+        "http.no-session-minted",
+        "responses name a session, though this version has none",
+        Http {
+            response: |_, response| {
+                response.headers.insert("mcp-session-id", HeaderValue::from_static("0123456789abcdef0123456789abcdef"));
+            },
+            ..HTTP
+        },
+    )
+    .modern(),
 ];
+
+/// A method that does not exist is answered as a path that does not.
+fn disallow(asked: &Parts, response: &mut Outgoing<'_>, method: &Method) {
+    if asked.method == *method {
+        *response.status = StatusCode::NOT_FOUND;
+    }
+}
 
 const fn http(name: &'static str, rule: &'static str, about: &'static str, http: Http) -> Fault {
     fault(name, rule, about, Kind::Http(http)).http()

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use wire::Revision;
 use wire::revision::R2025_06_18;
 
+use super::base::error;
 use super::{Asked, Fault, Heard, Kind, drop_member, fault};
 
 const INITIALIZE: &str = "initialize";
@@ -104,6 +105,33 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Results(INITIALIZE, |answer| drop_member(&mut answer["result"]["capabilities"], "logging")),
     )
     .breaks_too(&["logging.capability-declared"]),
+    legacy(
+        "greeting-refused",
+        "lifecycle.initialize-answered",
+        "every other `initialize` is refused",
+        Kind::Answers(|asked, answer| {
+            if asked.is(INITIALIZE) && !asked.is_odd() {
+                *answer = error(asked, -32602, "Invalid params: not now");
+            }
+        }),
+    )
+    .breaks_too(&["lifecycle.version-error"]),
+    legacy(
+        "updates-not-declared",
+        "lifecycle.updates-negotiated",
+        "each tool call brings news of an updated resource though `resources.subscribe` is not declared",
+        Kind::Several(&[
+            Kind::Results(INITIALIZE, |answer| {
+                drop_member(&mut answer["result"]["capabilities"]["resources"], "subscribe");
+            }),
+            Kind::Handles(|asked, link, reply| {
+                if asked.is("tools/call") {
+                    let _ = link.notify("notifications/resources/updated", json!({ "uri": "proof://docs/readme" }));
+                }
+                reply
+            }),
+        ]),
+    ),
     fault(
         "asks-of-another-version",
         "lifecycle.version-respected",

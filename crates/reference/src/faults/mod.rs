@@ -6,8 +6,10 @@ mod asking;
 mod authorization;
 mod base;
 mod completion;
+mod crashes;
 mod crossing;
 mod discovery;
+mod envelopes;
 mod errors;
 mod headers;
 mod http;
@@ -22,6 +24,7 @@ mod resources;
 mod rounds;
 mod service;
 mod sessions;
+mod sse;
 mod stdio;
 mod streams;
 mod tasks;
@@ -87,6 +90,18 @@ enum Kind {
     Sessions(sessions::Habit),
     /// stdio: lines and the ends of the process.
     Stdio(stdio::Habit),
+    /// Several that only together are the violation.
+    Several(&'static [Kind]),
+}
+
+impl Kind {
+    /// What it consists of: itself, unless it is several.
+    const fn parts(&'static self) -> &'static [Self] {
+        match self {
+            Self::Several(parts) => parts,
+            one => std::slice::from_ref(one),
+        }
+    }
 }
 
 impl std::fmt::Debug for Kind {
@@ -183,6 +198,11 @@ const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind
 }
 
 impl Fault {
+    /// What it does, piece by piece.
+    fn kinds(&'static self) -> impl Iterator<Item = &'static Kind> {
+        self.kind.parts().iter()
+    }
+
     /// Names rules that it breaks as well, where it shows and they apply.
     const fn breaks_too(mut self, rules: &'static [&'static str]) -> Self {
         self.consequences = rules;
@@ -249,8 +269,9 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 22] = [
+const FAMILIES: [&[Fault]; 25] = [
     base::FAULTS,
+    envelopes::FAULTS,
     errors::FAULTS,
     meta::FAULTS,
     lifecycle::FAULTS,
@@ -265,10 +286,12 @@ const FAMILIES: [&[Fault]; 22] = [
     rounds::FAULTS,
     asking::FAULTS,
     stdio::FAULTS,
+    crashes::FAULTS,
     http::FAULTS,
     headers::FAULTS,
     sessions::FAULTS,
     streams::FAULTS,
+    sse::FAULTS,
     authorization::FAULTS,
     tasks::FAULTS,
     mixups::FAULTS,

@@ -13,6 +13,18 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
+        "cancels-call",
+        "cancellation.only-for-subscriptions",
+        "completions are preceded by a cancellation of the very request",
+        Kind::Handles(|asked, link, reply| {
+            if asked.is("completion/complete") {
+                let _ = link.notify("notifications/cancelled", json!({ "requestId": asked.message["id"] }));
+            }
+            reply
+        }),
+    )
+    .modern(),
+    fault(
         "progress-stands-still",
         "progress.increases",
         "every report of progress tells the same",

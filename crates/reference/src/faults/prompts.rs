@@ -1,8 +1,9 @@
 //! Faults of prompts.
 
 use serde_json::{Value, json};
+use wire::revision::R2025_03_26;
 
-use super::{Fault, Kind, drop_member, fault};
+use super::{Fault, Kind, drop_member, fault, lists};
 
 const GET: &str = "prompts/get";
 
@@ -25,6 +26,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "the image in a prompt is not Base64",
         Kind::Results(GET, |answer| each(answer, "image", |content| content["data"] = json!("not encoded!"))),
     ),
+    fault(
+        "prompt-audio-not-base64",
+        "prompts.audio-encoded",
+        "the audio in a prompt is not Base64",
+        Kind::Results(GET, |answer| each(answer, "audio", |content| content["data"] = json!("not encoded!"))),
+    )
+    .since(R2025_03_26),
     fault(
         "prompt-resource-without-uri",
         "prompts.embedded-uri",
@@ -62,6 +70,29 @@ pub(super) const FAULTS: &[Fault] = &[
         ),
     )
     .modern(),
+    fault(
+        "prompts-not-declared",
+        "prompts.capability-declared",
+        "prompts are listed though `prompts` is not declared",
+        Kind::Answers(|asked, answer| lists::undeclare(asked, answer, "prompts")),
+    )
+    .modern(),
+    fault(
+        "prompt-list-unknown",
+        "prompts.list-answered",
+        "the list of prompts is refused as an unknown method",
+        Kind::Answers(|asked, answer| lists::refuse(asked, answer, "prompts/list")),
+    )
+    .breaks_too(&["http.unknown-method-404"])
+    .modern(),
+    fault(
+        "prompts-by-process",
+        "prompts.list-same-everywhere",
+        "every process lists a prompt that is not on the list of another",
+        Kind::Answers(|asked, answer| lists::add_own(asked, answer, "prompts", |_, _| ())),
+    )
+    .modern()
+    .stdio(),
 ];
 
 /// Another code for the error whose message begins so.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Asked, Fault, Kind, errors, fault};
+use super::{Asked, Fault, Kind, errors, fault, lists};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
@@ -53,7 +53,82 @@ pub(super) const FAULTS: &[Fault] = &[
             resource["uri"] = json!("proof://docs/no such uri");
         }),
     ),
+    fault(
+        "any-text-read",
+        "resources.uris-validated",
+        "what is no URI is read all the same",
+        Kind::Answers(|asked, answer| {
+            if asked.is(READ) && asked.param("uri").as_str().is_some_and(|uri| !uri.contains(':')) {
+                *answer = read(asked, "whatever this is");
+            }
+        }),
+    )
+    .breaks_too(&["meta.server-info", "resources.not-found-code"]),
+    fault(
+        "path-climbs",
+        "resources.traversal-refused",
+        "there are files, and a path with `..` leads to the system's",
+        Kind::Several(&[
+            Kind::Lists("resources/templates/list", "resourceTemplates", |template| {
+                template["name"] = json!("faulty");
+                template["uriTemplate"] = json!("file:///srv/proof/{name}");
+            }),
+            Kind::Answers(|asked, answer| {
+                if asked.is(READ) && asked.param("uri").as_str().is_some_and(|uri| uri.contains("/../")) {
+                    *answer = read(asked, "root:x:0:0:root:/root:/bin/sh\n");
+                }
+            }),
+        ]),
+    )
+    .breaks_too(&["meta.server-info"])
+    .modern(),
+    fault(
+        "resources-not-declared",
+        "resources.capability-declared",
+        "resources are listed though `resources` is not declared",
+        Kind::Answers(|asked, answer| lists::undeclare(asked, answer, "resources")),
+    )
+    .breaks_too(&["tools.embedded-need-resources"])
+    .modern(),
+    fault(
+        "resource-list-unknown",
+        "resources.list-answered",
+        "the list of resources is refused as an unknown method",
+        Kind::Answers(|asked, answer| lists::refuse(asked, answer, "resources/list")),
+    )
+    .breaks_too(&["http.unknown-method-404"])
+    .modern(),
+    fault(
+        "resources-by-process",
+        "resources.list-same-everywhere",
+        "every process lists a resource that is not on the list of another",
+        Kind::Answers(|asked, answer| {
+            lists::add_own(asked, answer, "resources", |resource, process| {
+                resource["uri"] = json!(format!("proof://processes/{process}"));
+            });
+        }),
+    )
+    .modern()
+    .stdio(),
+    fault(
+        "resource-changes-silent",
+        "resources.list-changed-sent",
+        "a changed list of resources is not announced",
+        Kind::Tells(|_, message| {
+            if message["method"] == "notifications/resources/list_changed" { Vec::new() } else { vec![message] }
+        }),
+    )
+    .modern(),
 ];
+
+const READ: &str = "resources/read";
+
+/// The result of reading a text where there is none.
+fn read(asked: &Asked, text: &str) -> serde_json::Value {
+    let mut result = empty(asked);
+    result["contents"] = json!([{ "uri": asked.param("uri"), "text": text }]);
+    json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
+}
 
 fn empty(asked: &Asked) -> serde_json::Value {
     if asked.is_modern() {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::base::error;
+use super::stdio::replaced;
 use super::{Asked, Fault, Kind, drop_member, fault};
 
 pub(super) const FAULTS: &[Fault] = &[
@@ -74,7 +75,18 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["meta.server-info"]),
+    rounds("key-twice", "mrtr.keys-unique", "what is asked for stands twice under its key", Kind::Writes(double_key)),
 ];
+
+/// The first entry of `inputRequests` once more before itself, empty.
+fn double_key(text: &[u8]) -> Vec<u8> {
+    const OPENING: &[u8] = b"\"inputRequests\":{\"";
+    let Some(at) = text.windows(OPENING.len()).position(|window| window == OPENING) else { return text.to_vec() };
+    let key = &text[at + OPENING.len()..];
+    let Some(end) = key.iter().position(|b| *b == b'"') else { return text.to_vec() };
+    let twice = [OPENING, &key[..end], b"\":{},\""].concat();
+    replaced(text, OPENING, &twice)
+}
 
 const fn rounds(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
     fault(name, rule, about, kind).modern()

@@ -34,13 +34,14 @@ impl<S: Service> Service for Faulty<S> {
         let is_call = call.message.method() == Some("tools/call");
         let calls = self.calls.fetch_add(usize::from(is_call), Ordering::Relaxed);
         let asked = Arc::new(Asked::new(&call, before, calls));
-        for fault in faults.iter().copied().filter(|fault| fault.kind.is_about_the_rest()) {
+        let kinds: Vec<_> = faults.iter().flat_map(|fault| fault.kinds()).collect();
+        for kind in kinds.iter().copied().filter(|kind| kind.is_about_the_rest()) {
             let asked = Arc::clone(&asked);
-            call.link = call.link.rerouted(|outlet| Arc::new(Detour { outlet, asked, fault }));
+            call.link = call.link.rerouted(|outlet| Arc::new(Detour { outlet, asked, kind }));
         }
         let link = call.link.clone();
-        let reply = altered(self.server.call(call), &asked, &faults);
-        faults.iter().filter_map(|fault| fault.kind.handles()).fold(reply, |reply, handle| handle(&asked, &link, reply))
+        let reply = altered(self.server.call(call), &asked, &kinds);
+        kinds.iter().filter_map(|kind| kind.handles()).fold(reply, |reply, handle| handle(&asked, &link, reply))
     }
 
     fn notice(&self, message: &Message, context: &Context) {
@@ -96,25 +97,25 @@ fn more(answer: &mut Value, member: &str, edit: fn(&mut Value)) {
     list.push(item);
 }
 
-fn altered(reply: Reply, asked: &Arc<Asked>, faults: &[&'static Fault]) -> Reply {
-    let faults: Vec<_> = faults.iter().copied().filter(|fault| fault.kind.is_about_answers()).collect();
-    if faults.is_empty() {
+fn altered(reply: Reply, asked: &Arc<Asked>, kinds: &[&'static Kind]) -> Reply {
+    let kinds: Vec<_> = kinds.iter().copied().filter(|kind| kind.is_about_answers()).collect();
+    if kinds.is_empty() {
         return reply;
     }
     match reply {
-        Reply::Now(answer) => edit(&answer, asked, &faults).into(),
+        Reply::Now(answer) => edit(&answer, asked, &kinds).into(),
         Reply::Later(pending) => {
             let asked = Arc::clone(asked);
-            Reply::later(async move { edit(&pending.await, &asked, &faults) })
+            Reply::later(async move { edit(&pending.await, &asked, &kinds) })
         }
     }
 }
 
 /// The code by which HTTP chooses a status stays: a wrong code is one fault, a wrong status another.
-fn edit(answer: &Answer, asked: &Asked, faults: &[&'static Fault]) -> Answer {
+fn edit(answer: &Answer, asked: &Asked, kinds: &[&'static Kind]) -> Answer {
     let Ok(mut value) = serde_json::from_slice(answer.text()) else { return answer.clone() };
-    for fault in faults {
-        fault.kind.answer(asked, &mut value);
+    for kind in kinds {
+        kind.answer(asked, &mut value);
     }
     Answer::raw(value.to_string().into_bytes(), answer.code())
 }
@@ -123,13 +124,13 @@ fn edit(answer: &Answer, asked: &Asked, faults: &[&'static Fault]) -> Answer {
 struct Detour {
     outlet: Arc<dyn Outlet>,
     asked: Arc<Asked>,
-    fault: &'static Fault,
+    kind: &'static Kind,
 }
 
 impl Outlet for Detour {
     fn send(&self, text: String) -> Result<(), Gone> {
         let Ok(value) = serde_json::from_str(&text) else { return self.outlet.send(text) };
-        self.fault.kind.tell(&self.asked, value).into_iter().try_for_each(|value| self.outlet.send(value.to_string()))
+        self.kind.tell(&self.asked, value).into_iter().try_for_each(|value| self.outlet.send(value.to_string()))
     }
 
     fn close(&self) {

@@ -26,6 +26,14 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["lifecycle.initialize-first"])
     .legacy(),
     stdio(
+        "pings-first",
+        "lifecycle.initialize-first",
+        "a ping is sent before the client has spoken",
+        Habit::Greets(b"{\"jsonrpc\":\"2.0\",\"id\":\"first\",\"method\":\"ping\"}\n"),
+    )
+    .breaks_too(&["safety.stdout-quiet-until-asked"])
+    .legacy(),
+    stdio(
         "stdout-pretty",
         "stdio.no-embedded-newlines",
         "completions are printed over several lines",
@@ -99,6 +107,8 @@ pub(super) enum Habit {
     Takes(fn(&[u8]) -> Vec<u8>),
     /// Alters lines on their way in.
     Reads(fn(Vec<u8>) -> Vec<u8>),
+    /// Breaks off at a line that came in.
+    BreaksOff(fn(&[u8]) -> bool),
     /// Alters lines on their way out.
     Prints(fn(Vec<u8>) -> Vec<u8>),
     /// Does not end.

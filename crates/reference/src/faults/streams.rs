@@ -1,9 +1,13 @@
 //! Faults of event streams.
 
-use net::server::manners::{Bytes, HeaderValue, Method};
-use serde_json::json;
-use wire::revision::R2025_11_25;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
+use net::server::manners::{Bytes, HeaderValue, Method, Parts};
+use serde_json::json;
+use wire::revision::{R2025_03_26, R2025_11_25};
+
+use super::sessions::SESSION_ID;
 use super::stdio::replaced;
 use super::{Fault, HTTP, Http, Kind, fault};
 
@@ -111,6 +115,14 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     ),
+    stream(
+        "replays-another-stream",
+        "http.replay-same-stream",
+        "a stream that is resumed brings the last answer of another one too",
+        Http { event: Some(add_answer_of_another), ..HTTP },
+    )
+    .since(R2025_03_26)
+    .legacy(),
 ];
 
 const fn stream(name: &'static str, rule: &'static str, about: &'static str, http: Http) -> Fault {
@@ -135,4 +147,22 @@ fn identified(event: &[u8], id: &str) -> Bytes {
         .split_inclusive(|b| *b == b'\n')
         .flat_map(|line| if line.starts_with(b"id: ") { format!("id: {id}\n").into_bytes() } else { line.to_vec() });
     lines.collect::<Vec<u8>>().into()
+}
+
+/// The last events that carried an answer, by session.
+static ANSWERS: Mutex<BTreeMap<String, Bytes>> = Mutex::new(BTreeMap::new());
+
+/// How many sessions' answers are remembered.
+const MOST: usize = 1024;
+
+fn add_answer_of_another(asked: &Parts, event: Bytes) -> Bytes {
+    let Some(session) = asked.headers.get(SESSION_ID).and_then(|id| id.to_str().ok()) else { return event };
+    let mut answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if asked.headers.contains_key("last-event-id") {
+        return answers.remove(session).map_or(event.clone(), |answer| [event, answer].concat().into());
+    }
+    if asked.method == Method::POST && is_response(&event) && answers.len() < MOST {
+        answers.insert(session.to_owned(), event.clone());
+    }
+    event
 }

@@ -218,6 +218,29 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .since(R2025_11_25),
+    fault(
+        "tool-changes-silent",
+        "tools.list-changed-sent",
+        "a changed list of tools is not announced",
+        Kind::Tells(
+            |_, message| {
+                if message["method"] == "notifications/tools/list_changed" { Vec::new() } else { vec![message] }
+            },
+        ),
+    )
+    .modern(),
+    fault(
+        "tool-names-any-case",
+        "tools.names-case-sensitive",
+        "a tool is found whatever the case of its name",
+        Kind::Hears(|heard| {
+            let name = heard.message["params"]["name"].as_str().map(str::to_ascii_lowercase);
+            if let (true, Some(name)) = (heard.is("tools/call"), name) {
+                heard.message["params"]["name"] = json!(name);
+            }
+        }),
+    )
+    .legacy(),
 ];
 
 const fn headed(name: &'static str, rule: &'static str, about: &'static str, edit: fn(&mut Value)) -> Fault {

@@ -42,7 +42,7 @@ use crate::service::Service;
 /// Where the old HTTP+SSE transport opens its stream.
 pub const SSE_PATH: &str = "/sse";
 /// Where an HTTP+SSE client posts, which the stream's first event tells it.
-const MESSAGES_PATH: &str = "/messages";
+pub const MESSAGES_PATH: &str = "/messages";
 /// Where a WebSocket is opened.
 pub const WEBSOCKET_PATH: &str = "/ws";
 

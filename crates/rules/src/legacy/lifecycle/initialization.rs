@@ -51,7 +51,11 @@ fn initialize_first(view: &View<'_>) -> Verdict {
     let openings: Vec<_> = view
         .calls("initialize")
         .filter(|c| {
-            let mut earlier = view.by(Party::Client).filter(|s| s.connection == c.request.connection);
+            // Who answers what the server asks too early has not begun yet.
+            let opened = view.opened(c.request.connection).is_some();
+            let begins =
+                |s: &Said<'_>| s.connection == c.request.connection && !(opened && s.message.kind().is_response());
+            let mut earlier = view.by(Party::Client).filter(begins);
             let garbled = view.our_garbled().any(|g| g.connection == c.request.connection && g.event < c.request.event);
             earlier.next().is_some_and(|s| s.index == c.request.index) && !garbled
         })

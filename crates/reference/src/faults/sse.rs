@@ -1,0 +1,86 @@
+//! Faults of the old HTTP+SSE transport.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use net::server::manners::{Alteration, Bytes, Method, Outgoing, Parts, StatusCode};
+use wire::Transport;
+use wire::revision::R2024_11_05;
+
+use super::stdio::{has, replaced};
+use super::{Fault, HTTP, Http, Kind, fault};
+
+pub(super) const FAULTS: &[Fault] = &[
+    sse(
+        "sse-stream-404",
+        "sse.stream-endpoint",
+        "every other stream that a client opens is answered with 404",
+        Http {
+            response: |asked, response| {
+                if asked.method == Method::GET && every_other() {
+                    refuse(response);
+                }
+            },
+            ..HTTP
+        },
+    ),
+    sse(
+        "sse-post-404",
+        "sse.post-endpoint",
+        "every other message is accepted with 404",
+        Http {
+            response: |asked, response| {
+                if is_accepted(asked, response) && every_other() {
+                    refuse(response);
+                }
+            },
+            ..HTTP
+        },
+    ),
+    sse(
+        "sse-endpoint-quoted",
+        "sse.endpoint-is-uri",
+        "the endpoint's address stands in angle brackets on every other stream",
+        Http {
+            event: Some(|_, event| {
+                let odd = names_endpoint(&event) && every_other();
+                if odd { replaced(&event, b"data: ", b"data: <").into() } else { event }
+            }),
+            ..HTTP
+        },
+    ),
+    sse(
+        "sse-endpoint-abroad",
+        "safety.sse-endpoint-at-home",
+        "every other stream names an endpoint on another host",
+        Http {
+            event: Some(|_, event| {
+                let odd = names_endpoint(&event) && every_other();
+                if odd { replaced(&event, b"data: ", b"data: http://elsewhere.invalid").into() } else { event }
+            }),
+            ..HTTP
+        },
+    ),
+];
+
+const fn sse(name: &'static str, rule: &'static str, about: &'static str, http: Http) -> Fault {
+    fault(name, rule, about, Kind::Http(http)).on(Transport::HttpSse).until(R2024_11_05)
+}
+
+/// False, true, false, true: the greeting must succeed, or nothing is judged.
+fn every_other() -> bool {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    COUNT.fetch_add(1, Ordering::Relaxed) % 2 == 1
+}
+
+fn is_accepted(asked: &Parts, response: &Outgoing<'_>) -> bool {
+    asked.method == Method::POST && *response.status == StatusCode::ACCEPTED
+}
+
+fn refuse(response: &mut Outgoing<'_>) {
+    *response.status = StatusCode::NOT_FOUND;
+    response.body = Alteration::Replaced(Bytes::new());
+}
+
+fn names_endpoint(event: &[u8]) -> bool {
+    has(event, b"event: endpoint")
+}
