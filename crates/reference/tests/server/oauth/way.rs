@@ -86,6 +86,43 @@ async fn from_a_refusal_to_a_call_and_to_one_that_needs_more() {
     assert_eq!(asked, expected, "registered once, authorized twice");
 }
 
+/// What follows `before` in a text, as far as it may stand in a code or token.
+fn secrets_after(text: &str, before: &str) -> Vec<String> {
+    let word = |rest: &str| rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect();
+    text.match_indices(before).map(|(at, _)| word(&text[at + before.len()..])).collect()
+}
+
+#[tokio::test]
+async fn a_trace_without_secrets_tells_of_the_way_and_no_secret() {
+    let server = development(600).await;
+    let tap = Tap::new(Header::server(wire::Transport::StreamableHttp, NEWEST, "test"));
+    let authorizer = authorizer(&server, |options| options.tap = Some(tap.clone()));
+    assert_eq!(list(&server, &authorizer).await.unwrap(), 200);
+    let trace = tap.finish();
+    assert!(trace.frames.iter().any(|frame| frame.to == wire::Party::AuthorizationServer));
+    let written = wire::trace::file::write;
+    let raw = written(&trace);
+    let places = [
+        "callback?code=",
+        "&code=",
+        "code_verifier=",
+        r#""access_token":""#,
+        r#""refresh_token":""#,
+        "&state=",
+        "?state=",
+    ];
+    let secrets: Vec<String> = places.iter().flat_map(|place| secrets_after(&raw, place)).collect();
+    assert!(
+        secrets.len() >= 6 && secrets.contains(&authorizer.token().await.unwrap().reveal().to_owned()),
+        "{secrets:?}"
+    );
+    let redacted = written(&wire::redact::Redactor::new([7; 32]).redact_trace(&trace));
+    for secret in &secrets {
+        assert!(secret.len() > 20 && !redacted.contains(secret.as_str()), "{secret}");
+    }
+    assert!(redacted.contains("/register") && redacted.contains("code_challenge"));
+}
+
 #[tokio::test]
 async fn a_token_about_to_expire_is_renewed_without_the_user() {
     let server = development(1).await;
