@@ -47,15 +47,13 @@ Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage;
 #[group(skip)]
 #[command(group(clap::ArgGroup::new("way").required(true).args(["listen", "command", "list"])))]
 pub(crate) struct CheckClientArgs {
-    /// The client's command and its arguments, after `--`; {url} or {server} in
-    /// them stands for its server
+    /// The client's command, after `--`; {url} or {server} is its server
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
     /// Serve at this address, show what comes, and judge it on Ctrl-C
     #[arg(long, value_name = "ADDR", help_heading = "Without a script")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Be the server that a client starts: COMMAND is the real one. The report
-    /// goes to stderr, or where --output says
+    /// Be the server that a client starts: COMMAND is the real one
     #[arg(long, requires = "command", conflicts_with = "listen", help_heading = "Without a script")]
     pub(crate) stdio_wrap: bool,
     /// List the scenarios, and what each of them asks of a client
@@ -68,8 +66,7 @@ pub(crate) struct CheckClientArgs {
     /// Revisions to judge at [default: all that the client speaks]
     #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "What to judge")]
     pub(crate) revision: Vec<String>,
-    /// What to serve over [default: stdio where {server} stands in the command,
-    /// else http]
+    /// What to serve over [default: http; with {server} stdio]
     #[arg(long, value_name = "stdio|http|sse|ws", value_delimiter = ',', help_heading = "What to judge")]
     pub(crate) transport: Vec<Transport>,
     #[command(flatten)]

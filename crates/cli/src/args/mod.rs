@@ -46,7 +46,7 @@ pub(crate) enum Verb {
     Check(Box<check::CheckArgs>),
     /// Judge a client
     CheckClient(Box<check_client::CheckClientArgs>),
-    /// Say what a rule demands, where, how it is judged and what mends it
+    /// Say what a rule demands, where, how it is judged, what mends it
     Explain(ExplainArgs),
     /// List the rules
     Rules(reports::RulesArgs),

@@ -51,7 +51,8 @@ pub(crate) fn places(report: &Value) -> Vec<String> {
 /// A client in shell that says `lines` to its server and then closes its stdin. Its arguments are the server's command.
 pub(crate) fn shell_client(folder: &Path, lines: &[&str]) -> PathBuf {
     let path = folder.join("client.sh");
-    let said = lines.iter().map(|line| format!("printf '%s\\n' '{line}'; sleep 0.1\n")).collect::<String>();
+    let said: Vec<_> = lines.iter().map(|line| format!("printf '%s\\n' '{line}'; sleep 0.1\n")).collect();
+    let said = said.concat();
     std::fs::write(&path, format!("{{\n{said}}} | \"$@\" > /dev/null\n")).unwrap();
     path
 }

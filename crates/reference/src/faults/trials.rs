@@ -20,6 +20,15 @@ const BEAT: Duration = Duration::from_millis(50);
 const ROUNDS: usize = 40;
 
 pub(super) const TRIALS: &[Fault] = &[
+    trial(
+        "untyped-lists",
+        Kind::Answers(|asked, answer| {
+            if asked.message["method"].as_str().is_some_and(|method| method.ends_with("/list")) {
+                drop_member(&mut answer["result"], "resultType");
+            }
+        }),
+    )
+    .modern(),
     FORGETFUL,
     trial("first-request-refused", Kind::Handles(refuse_first)).modern(),
     trial(

@@ -96,8 +96,7 @@ fn plain(frame: &Frame) -> String {
         Content::Request { method, target, headers } => format!("{method} {target} {}", kept(headers)),
         Content::Response { status, headers } => format!("{status} {}", kept(headers)),
         Content::Body { bytes, complete } => format!("body {complete} {}", String::from_utf8_lossy(bytes)),
-        Content::WebSocket { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
-        Content::Sse(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Content::WebSocket { bytes, .. } | Content::Sse(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         other => format!("{other:?}"),
     };
     format!("{:?} {} {content}", frame.from, frame.connection)

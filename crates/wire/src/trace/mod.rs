@@ -235,7 +235,8 @@ pub mod mark {
     pub const WINDOW_CLOSED: &str = "window-closed";
     /// We closed the child's stdin.
     pub const STDIN_CLOSED: &str = "stdin-closed";
-    /// We sent a signal to the child's process group. Value: `"TERM"`, `"KILL"`, `"INT"`.
+    /// We sent a signal to the child's process group, be that a server's or a client's. Value: `"TERM"`, `"KILL"`,
+    /// `"INT"`.
     pub const SIGNAL: &str = "signal";
     /// The child's process group was looked at after its exit. Value: number of processes left.
     pub const SURVIVORS: &str = "survivors";
@@ -250,10 +251,6 @@ pub mod mark {
     pub const SCENARIO: &str = "scenario";
     /// The command of a client under test was started.
     pub const COMMAND_STARTED: &str = "command-started";
-    /// It ended by itself. Value: `{"code": N or null, "signal": N or null}`.
-    pub const COMMAND_ENDED: &str = "command-ended";
-    /// It did not end in all the time that it had, and was killed after this. Value: `{"after_ms": N}`.
-    pub const COMMAND_GIVEN_UP: &str = "command-given-up";
     /// More than we keep crossed; what followed was dropped. Value: a string naming the limit.
     pub const LIMIT: &str = "limit";
 }

@@ -82,6 +82,9 @@ const FEATURES: &[&Scenario] = &[
     &scenario("list-changes", "Call `toggle_tool`, and list the tools again once the server says that they changed."),
     &scenario("subscriptions", "Subscribe to `proof://counter`, call `touch_resource`, and read it again when told."),
     &scenario("tasks", "Call `slow` as a task, look at it until it is done, and fetch its result.").since(R2025_11_25),
+    &scenario("untyped-results", "List the resources to the last page. The results do not say of which type they are.")
+        .tries(&["untyped-lists"])
+        .era(Modern),
     &scenario("caching", "List the tools twice in a row.").era(Modern),
     &scenario("pinged", "Call `echo`. The server pings you meanwhile: answer it.").tries(&["pinged"]).era(Legacy),
 ];

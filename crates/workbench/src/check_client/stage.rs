@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use net::Tap;
-use net::client::Command;
+use net::client::{Command, Signal};
 use net::process::{self, Ended};
 use net::server::http::{self, Beside};
 use net::server::stdio::bridge::Bridge;
 use net::server::tapped::Taps;
+use net::tap::Written;
 use reference::Server;
 use reference::catalogue::Catalogue;
 use reference::faults::{self, Fault};
 use serde_json::{Value, json};
-use wire::trace::{Header, Trace, mark};
+use wire::trace::{Content, Header, Trace, mark};
 use wire::{Party, Transport};
 
 use super::options::{Options, ServerWord};
@@ -108,7 +109,9 @@ async fn played(options: &Options, place: Place, scenario: &Scenario, tap: &Tap)
     let empty = Arc::new(Catalogue::new("elsewhere", env!("CARGO_PKG_VERSION")));
     let elsewhere = Server::new(reference::Options { catalogue: empty, http, ..reference::Options::default() });
     let elsewhere = elsewhere.http(([127, 0, 0, 1], 0).into()).await?;
-    let catalogue = Arc::new((scenario.offers)(&format!("http://{}", elsewhere.local_addr())));
+    let origin = format!("http://{}", elsewhere.local_addr());
+    tap.mark(0, mark::STIMULUS, json!({ "what": "origin", "url": origin }));
+    let catalogue = Arc::new((scenario.offers)(&origin));
     match place.transport {
         Transport::Stdio => over_stdio(options, place, scenario, catalogue, tap).await,
         _ => over_http(options, place, scenario, catalogue, tap).await,
@@ -200,7 +203,7 @@ async fn run(options: &Options, command: Command, place: Place, scenario: &Scena
     let command = Command { env: told(options, place, scenario), ..command };
     tap.mark(0, mark::COMMAND_STARTED, Value::Null);
     let given_up = || {
-        tap.mark(0, mark::COMMAND_GIVEN_UP, json!({ "after_ms": options.timeout.as_millis() as u64 }));
+        tap.mark(0, mark::SIGNAL, json!(Signal::Kill.as_str()));
         tap.close();
     };
     match process::run(&command, options.timeout, given_up).await {
@@ -209,7 +212,8 @@ async fn run(options: &Options, command: Command, place: Place, scenario: &Scena
             None => End::Hung(ended, options.timeout),
             Some(status) => {
                 use std::os::unix::process::ExitStatusExt as _;
-                tap.mark(0, mark::COMMAND_ENDED, json!({ "code": status.code(), "signal": status.signal() }));
+                let exit = Content::Exit { code: status.code(), signal: status.signal() };
+                tap.write(tap.frame(Party::Client, 0, 0, exit), Written::NONE);
                 End::Exited(ended)
             }
         },

@@ -21,7 +21,6 @@ pub fn told(frame: &Frame) -> Option<String> {
         Content::Response { status, .. } if *status >= 400 => format!("HTTP {status}"),
         Content::Exit { code: Some(code), .. } => format!("exited with code {code}"),
         Content::Exit { signal: Some(signal), .. } => format!("killed by signal {signal}"),
-        Content::Mark(mark) if mark.name == wire::trace::mark::STDIN_CLOSED => "closed stdin".to_owned(),
         _ => messages(&Event::of(frame))?,
     };
     Some(format!("{who}  {}", wire::escape::line(&what)))

@@ -4,6 +4,7 @@
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
@@ -12,7 +13,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use wire::Party;
-use wire::trace::{Closed, Content, mark};
+use wire::trace::{Closed, Content};
 
 use crate::server::tapped::Pen;
 use crate::tap::Tap;
@@ -97,7 +98,7 @@ impl Far {
         let stop = Stop::default();
         let gone = Notify::new();
         let serving = serve(Inside { stdin, stdout }, pen.clone(), stop.clone());
-        let listening = listen(read, fed, &pen, &stop, &gone);
+        let listening = listen(read, fed, &stop, &gone);
         tokio::pin!(listening);
         let code = {
             let served = async {
@@ -114,7 +115,8 @@ impl Far {
         match code {
             Some(code) => {
                 let _ = write.write_all(&[kind::EXIT, 0, 0, 0, 1, code]).await;
-                pen.tell(Party::Server, Content::Exit { code: Some(code.into()), signal: None });
+                let signal = *stop.signal();
+                pen.tell(Party::Server, Content::Exit { code: signal.is_none().then_some(code.into()), signal });
                 let _ = timeout(FAREWELL, listening).await;
             }
             None => pen.tell(Party::Server, Content::Exit { code: None, signal: Some(KILLED) }),
@@ -127,17 +129,32 @@ const KILLED: i32 = 9;
 
 /// Tells a process that a signal asks it to end. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(std::sync::Arc<Notify>);
+pub struct Stop(Arc<Asked>);
+
+#[derive(Debug, Default)]
+struct Asked {
+    come: Notify,
+    signal: Mutex<Option<i32>>,
+}
 
 impl Stop {
     /// Waits for the signal.
     pub async fn asked(&self) {
-        self.0.notified().await;
+        self.0.come.notified().await;
+    }
+
+    fn ask(&self, signal: i32) {
+        *self.signal() = Some(signal);
+        self.0.come.notify_one();
+    }
+
+    fn signal(&self) -> MutexGuard<'_, Option<i32>> {
+        self.0.signal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Takes in what the far process tells, until it is gone.
-async fn listen(mut read: OwnedReadHalf, fed: DuplexStream, pen: &Pen, stop: &Stop, gone: &Notify) {
+async fn listen(mut read: OwnedReadHalf, fed: DuplexStream, stop: &Stop, gone: &Notify) {
     let mut fed = Some(fed);
     while let Ok((kind, bytes)) = piece(&mut read).await {
         match kind {
@@ -149,22 +166,16 @@ async fn listen(mut read: OwnedReadHalf, fed: DuplexStream, pen: &Pen, stop: &St
                 }
             }
             kind::END => fed = None,
-            kind::SIGNAL => {
-                let name = match bytes.first() {
-                    Some(2) => "INT",
-                    _ => "TERM",
-                };
-                pen.mark(mark::SIGNAL, name);
-                stop.0.notify_one();
-            }
+            kind::SIGNAL => stop.ask(bytes.first().copied().unwrap_or_default().into()),
             _ => break,
         }
     }
-    if fed.is_some() {
-        // Its stdin was open, and it had been told nothing.
-        pen.mark(mark::SIGNAL, "KILL");
-    }
+    // Gone with its stdin open, it was killed: that is no end of its input.
+    let killed = fed.is_some();
     gone.notify_one();
+    if killed {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// Be the process that a client starts: carries everything to and from the place at `path`. The code to exit with.

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use wire::Party;
 use wire::framing::Piece;
 use wire::framing::lines::Lines;
-use wire::trace::{Closed, Content, mark};
+use wire::trace::{Closed, Content};
 
 use super::Limits;
 use crate::process::{self, Command, Signal};
@@ -54,7 +54,6 @@ pub async fn wrap(command: &Command, tap: &Tap, signal: impl Future<Output = u8>
         status = child.wait() => status?,
         number = &mut signal => {
             let signal = if number == 2 { Signal::Int } else { Signal::Term };
-            pen.mark(mark::SIGNAL, signal.as_str());
             group.signal(signal);
             if let Ok(status) = timeout(GRACE, child.wait()).await {
                 status?

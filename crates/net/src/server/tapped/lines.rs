@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use wire::Party;
 use wire::framing::Piece;
 use wire::framing::lines::Lines;
-use wire::trace::{Content, mark};
+use wire::trace::{Closed, Content};
 
 use super::Pen;
 use crate::tap::Written;
@@ -80,7 +80,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Heard<R> {
             [] if !self.ended => {
                 self.ended = true;
                 self.ledger.finish();
-                self.ledger.pen.mark(mark::STDIN_CLOSED, ());
+                self.ledger.pen.closed(Party::Client, Closed::End);
             }
             [] => {}
             bytes => self.ledger.take(bytes),
