@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rules::rule::Judging;
 use rules::{Role, Rule};
 use serde::Serialize;
-use wire::Revision;
+use wire::{Revision, Transport};
 
 use super::text::{WIDTH, count, wrap};
 
@@ -17,9 +17,7 @@ pub(crate) fn human(found: &[&Rule], at: Option<Revision>) -> String {
     let mut out = format!("{}\n", line("RULE", "LEVEL", "BINDS", "REVISIONS", "OVER", "JUDGED"));
     for rule in found {
         let level = level(rule, at);
-        let transports: Vec<_> = rule.transports.iter().map(|transport| transport.as_str()).collect();
-        let over = if transports.is_empty() { "all".to_owned() } else { transports.join(",") };
-        let _ = writeln!(out, "{}", line(rule.id, level, role(rule), &life(rule), &over, judging(rule).0));
+        let _ = writeln!(out, "{}", line(rule.id, level, role(rule), &life(rule), &over(rule), judging(rule).0));
     }
     let judged = found.iter().filter(|rule| rule.is_judged()).count();
     let rules = count(found.len(), "rule");
@@ -41,6 +39,17 @@ fn line(id: &str, level: &str, binds: &str, revisions: &str, over: &str, judged:
     let line = format!("{column:<34} {level:<6} {binds:<6} {revisions:<11} {over:<11} {judged}");
     debug_assert!(line.chars().count() <= WIDTH, "{line}");
     format!("{first}{}", line.trim_end())
+}
+
+/// `stdio,http`; `not ws` where it is all but one.
+fn over(rule: &Rule) -> String {
+    let left_out: Vec<_> =
+        Transport::ALL.into_iter().filter(|transport| !rule.transports.contains(transport)).collect();
+    match (rule.transports, &left_out[..]) {
+        ([], _) => "all".to_owned(),
+        (_, [only]) => format!("not {}", only.as_str()),
+        (named, _) => named.iter().map(|transport| transport.as_str()).collect::<Vec<_>>().join(","),
+    }
 }
 
 /// `24-11…26-07`: the first and the last revision that say it.
