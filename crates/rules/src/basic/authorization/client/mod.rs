@@ -7,10 +7,12 @@ pub(crate) mod registration;
 pub(crate) mod scopes;
 pub(crate) mod tokens;
 
+mod documents;
 mod finding;
 mod form;
 mod issuer;
 mod locating;
+mod registering;
 mod steps;
 
 use crate::rule::{Anchor, at};
