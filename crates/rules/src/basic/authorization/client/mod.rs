@@ -7,12 +7,17 @@ pub(crate) mod registration;
 pub(crate) mod scopes;
 pub(crate) mod tokens;
 
+mod bearing;
+mod consent;
 mod documents;
 mod finding;
 mod form;
+mod granting;
 mod issuer;
 mod locating;
+mod naming;
 mod registering;
+mod scoping;
 mod steps;
 
 use crate::rule::{Anchor, at};
