@@ -1,7 +1,7 @@
 //! What a client asks to be allowed, beside what it was told: the judges.
 
 use super::form::words;
-use super::steps::{Request, Step, Steps, told_at};
+use super::steps::{Document, Request, Step, Steps, told_at};
 use crate::basic::authorization::bearer;
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Exchange, View};
@@ -37,15 +37,17 @@ fn last_before(challenges: &[Challenge], event: usize) -> Option<&Challenge> {
     challenges.iter().rfind(|(told, _)| *told < event)
 }
 
-/// The scopes that the resource's metadata lists, in the newest document before `event`; `None` where none was fetched.
-fn supported<'s>(steps: &'s Steps<'_, '_>, event: usize) -> Option<Option<Vec<&'s str>>> {
-    let newest = steps.resources.iter().rfind(|d| d.given.is_some() && d.told_at().is_some_and(|told| told < event))?;
-    let sorted = |mut list: Vec<&'s str>| {
-        list.sort_unstable();
-        list.dedup();
-        list
-    };
-    Some(newest.list("scopes_supported").map(sorted))
+/// The newest metadata of the resource that was fetched before `event`.
+fn metadata<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>, event: usize) -> Option<&'s Document<'a, 'v>> {
+    steps.resources.iter().rfind(|d| d.given.is_some() && d.told_at().is_some_and(|told| told < event))
+}
+
+/// The scopes that metadata lists, sorted and each once.
+fn supported<'s>(document: &'s Document<'_, '_>) -> Option<Vec<&'s str>> {
+    let mut list = document.list("scopes_supported")?;
+    list.sort_unstable();
+    list.dedup();
+    Some(list)
 }
 
 fn shown(scopes: &[&str]) -> String {
@@ -68,7 +70,7 @@ pub(super) fn authoritative(view: &View<'_>) -> Verdict {
         let since = challenges.iter().filter(|(told, _)| *told > before && *told < step.at());
         let named: Vec<&Vec<String>> = since.filter_map(|(_, scopes)| scopes.as_ref()).collect();
         before = step.at();
-        let listed = supported(&steps, step.at()).flatten();
+        let listed = metadata(&steps, step.at()).and_then(supported);
         // Requests side by side may be refused for different scopes: any of them may be what the client acts on.
         if let (Some(last), Some(listed)) = (named.last(), listed)
             && named.iter().all(|scopes| listed != refs(scopes))
@@ -119,8 +121,8 @@ pub(super) fn fallback(view: &View<'_>) -> Verdict {
     let Some((step, (_, None))) = first(&steps) else {
         return not_seen("no first request for authorization followed a 401 that names no scopes");
     };
-    let Some(listed) = supported(&steps, step.at()) else { return not_seen("the metadata was not fetched") };
-    let due = listed.unwrap_or_default();
+    let Some(document) = metadata(&steps, step.at()) else { return not_seen("the metadata was not fetched") };
+    let due = supported(document).unwrap_or_default();
     let has = asked_first(&steps, step, &due);
     if due == has {
         return Verdict::Holds(vec![step.at()]);
