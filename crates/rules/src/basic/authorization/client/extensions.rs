@@ -2,6 +2,8 @@
 
 use wire::revision::R2025_11_25;
 
+use super::granting::{authenticated, by_assertion, exchanged, presented};
+use crate::basic::authorization::HTTP;
 use crate::rule::{Anchor, Rule, at, client};
 
 const AUTHENTICATION: Anchor = at("extensions/oauth-client-credentials", "client-authentication-methods");
@@ -11,27 +13,39 @@ const REQUEST: Anchor = at("extensions/enterprise-managed-authorization", "5-acc
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
     client("oauth.client-credentials-authenticated")
+        .on(HTTP)
         .says(
             R2025_11_25,
             AUTHENTICATION,
             "A client that acts for itself MUST authenticate by a signed assertion or by a secret in the request's content.",
         )
-        .declared(),
+        .how("Reads how requests for tokens by client credentials are authenticated. A secret in the Authorization header is left alone: the page names it elsewhere.")
+        .mend("Send `client_assertion` with its type, or `client_id` and `client_secret` in the form.")
+        .judge(authenticated),
     client("oauth.client-credentials-by-assertion")
+        .on(HTTP)
         .says(R2025_11_25, AUTHENTICATION, "A client that acts for itself SHOULD authenticate by a signed assertion.")
-        .declared(),
+        .how("Looks whether a client sends a secret where the metadata lists `private_key_jwt`.")
+        .mend("Register a key and sign an assertion instead of sending a secret.")
+        .judge(by_assertion),
     client("oauth.assertion-exchanged")
+        .on(HTTP)
         .says(
             R2025_11_25,
             EXCHANGE,
             "A client that wants an assertion MUST ask the identity provider by a token exchange, all its parameters given.",
         )
-        .declared(),
+        .how("Reads the parameters of every token exchange that asks for an assertion, or whose answer is presented as one.")
+        .mend("Send requested_token_type, audience, resource, subject_token and subject_token_type.")
+        .judge(exchanged),
     client("oauth.assertion-presented")
+        .on(HTTP)
         .says(
             R2025_11_25,
             REQUEST,
             "A client MUST present the assertion under the grant type for JSON Web Tokens.",
         )
-        .declared(),
+        .how("Looks where the assertion goes that a token exchange brought.")
+        .mend("Send it as `assertion` with the grant type `urn:ietf:params:oauth:grant-type:jwt-bearer`.")
+        .judge(presented),
 ];

@@ -1,4 +1,4 @@
-//! What binds clients in authorization: declared, so that every sentence has its rule; nothing judges clients yet.
+//! What binds clients in authorization, judged by what crossed between a client, the MCP server and authorization servers.
 
 pub(crate) mod discovery;
 pub(crate) mod extensions;
@@ -6,6 +6,19 @@ pub(crate) mod flow;
 pub(crate) mod registration;
 pub(crate) mod scopes;
 pub(crate) mod tokens;
+
+mod bearing;
+mod consent;
+mod documents;
+mod finding;
+mod form;
+mod granting;
+mod issuer;
+mod locating;
+mod naming;
+mod registering;
+mod scoping;
+mod steps;
 
 use crate::rule::{Anchor, at};
 

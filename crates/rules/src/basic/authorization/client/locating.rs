@@ -1,0 +1,207 @@
+//! How a client finds an authorization server's metadata, and what it does without: the judges.
+
+use wire::revision::R2025_06_18;
+
+use super::issuer::Issuer;
+use super::steps::{Document, Request, Step, Steps, path_leads_to};
+use crate::verdict::{Breach, Kept, Verdict};
+use crate::view::{Exchange, View};
+
+const ROOT: &str = "/.well-known/oauth-authorization-server";
+
+fn not_seen(why: &str) -> Verdict {
+    Verdict::NotSeen(why.to_owned())
+}
+
+/// A request that goes to one of the three endpoints: its event, where it went, and the endpoint's names in metadata and by
+/// default.
+struct Visit<'s, 'a, 'v> {
+    at: usize,
+    x: &'s &'a Exchange<'v>,
+    endpoint: &'static str,
+    default: &'static str,
+}
+
+/// Every such request. A token exchange goes to an identity provider, which no resource names.
+fn visits<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>) -> Vec<Visit<'s, 'a, 'v>> {
+    let own = |grant: &&Request<'_, '_>| !grant.text("grant_type").is_some_and(|kind| kind.ends_with("token-exchange"));
+    let registrations = steps.registrations.iter().map(|r| Visit {
+        at: r.at(),
+        x: &r.x,
+        endpoint: "registration_endpoint",
+        default: "/register",
+    });
+    let authorizations = steps.authorizations.iter().map(|a| Visit {
+        at: a.at(),
+        x: &a.x,
+        endpoint: "authorization_endpoint",
+        default: "/authorize",
+    });
+    let grants = steps.grants.iter().filter(own).map(|g| Visit {
+        at: g.at(),
+        x: &g.x,
+        endpoint: "token_endpoint",
+        default: "/token",
+    });
+    let mut all: Vec<_> = registrations.chain(authorizations).chain(grants).collect();
+    all.sort_by_key(|visit| visit.at);
+    all
+}
+
+pub(super) fn server_metadata_used(view: &View<'_>) -> Verdict {
+    let steps = Steps::of(view);
+    let asked = steps.issuers.first().map(Step::at);
+    let judged = visits(&steps).into_iter().filter_map(|visit| -> Option<(usize, Kept)> {
+        let before = steps.issuers.iter().filter(|d| d.told_at().is_some_and(|told| told < visit.at));
+        let places: Vec<&str> = before.filter_map(|d| d.given_text(visit.endpoint)).collect();
+        let breach = |why: String| Some((visit.at, Err(Breach::at(visit.at, "", why))));
+        if places.iter().any(|url| path_leads_to(url, visit.x)) {
+            return Some((visit.at, Ok(())));
+        }
+        if !places.is_empty() {
+            return breach(format!("the metadata names {} as {}", places.join(", "), visit.endpoint));
+        }
+        // Whoever registers is here for the first time, and has nothing stored to go by.
+        let blind = visit.endpoint == "registration_endpoint" && asked.is_none_or(|asked| asked > visit.at);
+        let blind = blind && steps.view.revision().at_least(R2025_06_18);
+        blind.then(|| breach("the client registers without having asked for the server's metadata".to_owned()))?
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "the client went to no endpoint that metadata names")
+}
+
+/// Whether the resource's metadata leads elsewhere: older manners do not apply.
+fn is_led(steps: &Steps<'_, '_>) -> bool {
+    steps.resources.iter().any(|d| d.given.is_some())
+}
+
+/// The host of the MCP server, as the client calls it.
+fn own_host<'v>(steps: &Steps<'_, 'v>) -> Option<&'v str> {
+    steps.refusals().find_map(|x| x.request_header("host"))
+}
+
+/// Fetches at the MCP server's host.
+fn at_home<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>, host: &str) -> Vec<&'s Document<'a, 'v>> {
+    let same = |d: &&Document<'_, '_>| d.x.request_header("host").is_some_and(|own| own.eq_ignore_ascii_case(host));
+    steps.issuers.iter().filter(same).collect()
+}
+
+pub(super) fn at_root(view: &View<'_>) -> Verdict {
+    let steps = Steps::of(view);
+    let Some(host) = own_host(&steps) else { return not_seen("the client was never answered 401") };
+    if is_led(&steps) {
+        return not_seen("the server's own metadata says where to go");
+    }
+    let fetches = at_home(&steps, host);
+    let at_root = |d: &&&Document<'_, '_>| d.x.path().is_some_and(|path| path.trim_end_matches('/') == ROOT);
+    if let Some(fetch) = fetches.iter().find(at_root) {
+        return Verdict::Holds(vec![fetch.at()]);
+    }
+    let Some(first) = fetches.first() else { return not_seen("the client asked for no metadata at the server's host") };
+    let known = fetches.iter().any(|d| d.given.is_some());
+    let done = steps
+        .registrations
+        .first()
+        .map(Step::at)
+        .or_else(|| steps.wants(first.at()))
+        .or_else(|| steps.left(first.at()));
+    match done {
+        Some(_) => Verdict::Broken(first.breach("", format!("the client looks here and never at {ROOT}"))),
+        None if known => {
+            Verdict::Broken(first.breach("", format!("the client takes metadata from here, not from {ROOT}")))
+        }
+        None => not_seen("the client may not have looked everywhere yet"),
+    }
+}
+
+pub(super) fn default_endpoints(view: &View<'_>) -> Verdict {
+    let steps = Steps::of(view);
+    let Some(host) = own_host(&steps) else { return not_seen("the client was never answered 401") };
+    if is_led(&steps) || steps.issuers.iter().any(|d| d.given.is_some()) {
+        return not_seen("there is metadata to go by");
+    }
+    let asked = at_home(&steps, host).iter().find(|d| d.is_missing()).and_then(|d| d.told_at());
+    let judged = visits(&steps).into_iter().filter_map(|visit| -> Option<(usize, Kept)> {
+        let breach = |why: String| Some((visit.at, Err(Breach::at(visit.at, "", why))));
+        let Some(asked) = asked else {
+            let blind = visit.endpoint == "registration_endpoint" && steps.issuers.is_empty();
+            let why = "the client registers without having asked for metadata first";
+            return blind.then(|| breach(why.to_owned()))?;
+        };
+        if visit.at < asked {
+            return None;
+        }
+        let home = visit.x.request_header("host").is_some_and(|own| own.eq_ignore_ascii_case(host));
+        if home && visit.x.path() == Some(visit.default) {
+            return Some((visit.at, Ok(())));
+        }
+        breach(format!("without metadata this belongs to {} at the root of {host}", visit.default))
+    });
+    Verdict::of(judged.collect::<Vec<_>>(), "the client was not seen to do without metadata")
+}
+
+pub(super) fn locations(view: &View<'_>) -> Verdict {
+    let steps = Steps::of(view);
+    let issuers = steps.listed_issuers();
+    // The client chose the issuer whose locations it asked first.
+    let chosen = steps.issuers.iter().find_map(|d| issuers.iter().find(|issuer| issuer.place(d).is_some()));
+    let Some(issuer) = chosen else { return not_seen("the client asked for the metadata of no listed issuer") };
+    let mut asked: Vec<(usize, &Document<'_, '_>)> = Vec::new();
+    for document in &steps.issuers {
+        let Some(place) = issuer.place(document) else { continue };
+        if let Some(skipped) = (0..place).find(|earlier| !asked.iter().any(|(had, _)| had == earlier)) {
+            let why = format!("{} comes before this one, and was not asked", issuer.locations[skipped]);
+            return Verdict::Broken(document.breach("", why));
+        }
+        asked.push((place, document));
+        if document.given.is_some() {
+            break;
+        }
+    }
+    tried(&steps, issuer, &asked)
+}
+
+/// Whether the client went on to the next location as long as there was no document.
+fn tried(steps: &Steps<'_, '_>, issuer: &Issuer<'_>, asked: &[(usize, &Document<'_, '_>)]) -> Verdict {
+    let Some((last, document)) = asked.iter().max_by_key(|(place, _)| *place) else {
+        return not_seen("the client asked for the metadata of no listed issuer");
+    };
+    let missing = |place: usize| asked.iter().any(|(had, d)| *had == place && d.is_missing());
+    let all_missing = (0..=*last).all(missing);
+    match issuer.locations.get(last + 1).filter(|_| all_missing) {
+        Some(next) if steps.wants(document.at()).or_else(|| steps.left(document.at())).is_some() => Verdict::Broken(
+            document.breach("", format!("there is no document here, and the client does not try {next}")),
+        ),
+        _ if *last > 0 && (0..*last).all(missing) => Verdict::Holds(asked.iter().map(|(_, d)| d.at()).collect()),
+        _ => not_seen("the first location had the document"),
+    }
+}
+
+const ENDPOINTS: [&str; 3] = ["authorization_endpoint", "token_endpoint", "registration_endpoint"];
+
+pub(super) fn issuer_validated(view: &View<'_>) -> Verdict {
+    let steps = Steps::of(view);
+    let issuers = steps.listed_issuers();
+    let wanted = |d: &Document<'_, '_>| -> Vec<&str> {
+        issuers.iter().filter(|issuer| issuer.place(d).is_some()).map(|issuer| issuer.name).collect()
+    };
+    let is_false = |d: &Document<'_, '_>| {
+        let names = wanted(d);
+        let usable = d.given.is_some() && !names.is_empty();
+        usable && d.given_text("issuer").is_none_or(|issuer| !names.contains(&issuer))
+    };
+    let (bad, good): (Vec<_>, Vec<_>) = steps.issuers.iter().partition(|d| is_false(d));
+    let named = |d: &Document<'_, '_>, visit: &Visit<'_, '_, '_>| {
+        let known = d.told_at().is_some_and(|told| told < visit.at);
+        known && d.given_text(visit.endpoint).is_some_and(|url| path_leads_to(url, visit.x))
+    };
+    let visits = visits(&steps);
+    let offence = visits.iter().find_map(|visit| {
+        let by = bad.iter().find(|d| named(d, visit)).filter(|_| !good.iter().any(|d| named(d, visit)))?;
+        let (issuer, names) = (by.given_text("issuer").unwrap_or("none"), wanted(by).join(", "));
+        let why = format!("this endpoint is from a document of issuer {issuer}, which was looked up for {names}");
+        Some(Breach::at(visit.at, "", why))
+    });
+    let telling = bad.iter().filter(|d| ENDPOINTS.iter().any(|endpoint| d.given_text(endpoint).is_some()));
+    let witnesses: Vec<usize> = telling.filter_map(|d| steps.over(d.told_at()?)).collect();
+    Verdict::never(offence, witnesses, "no document of a listed issuer's location named another issuer")
+}
