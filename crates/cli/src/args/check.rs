@@ -109,8 +109,13 @@ impl CheckArgs {
         }
     }
 
-    /// What a command line needs besides a rule, a revision and a transport to do the same to the same target.
+    /// What a command line needs besides a rule, a revision and a transport to do the same to the same target. Values that
+    /// may be secret are left for the user to fill in: quoted for a shell, no redactor would know them again.
     fn again(&self) -> String {
+        let named = |given: &[String], mark: char| -> Vec<String> {
+            let name = |text: &String| text.split_once(mark).map_or("", |(name, _)| name).to_owned();
+            given.iter().map(|text| format!("{}{mark}…", name(text))).collect()
+        };
         let path = |path: &Option<PathBuf>| path.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let (call, tools) = match self.call {
             CallArg::Safe => (vec![], self.allow_tool.clone()),
@@ -118,9 +123,9 @@ impl CheckArgs {
             CallArg::All => (vec!["all".to_owned()], vec![]),
         };
         let options = [
-            ("--header", self.reach.header.clone()),
+            ("--header", named(&self.reach.header, ':')),
             ("--bearer-env", self.reach.bearer_env.iter().cloned().collect()),
-            ("--env", self.reach.env.clone()),
+            ("--env", named(&self.reach.env, '=')),
             ("--cwd", path(&self.reach.cwd)),
             ("--ca-file", path(&self.reach.ca_file)),
             ("--hints", path(&self.hints)),

@@ -127,5 +127,5 @@ fn the_way_to_see_it_again_leads_to_the_same_server() {
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("a report");
     let again = results(&report)[0]["repro"].as_str().expect("a way to see it again");
     let (_, options) = again.split_once("--transport stdio ").expect("the place");
-    assert_eq!(options, format!("--env 'A=b c' --timeout 20 --call none --seed 3 -- {}", server.join(" ")));
+    assert_eq!(options, format!("--env 'A=…' --timeout 20 --call none --seed 3 -- {}", server.join(" ")));
 }

@@ -10,6 +10,8 @@ use super::excerpt;
 
 /// How much of a frame one line shows.
 const WIDTH: usize = 68;
+/// How wide the column of names is.
+const COLUMN: usize = 8;
 
 /// The frames of a trace, a line each; the one that breaks the rule with a caret and the reason.
 pub fn dialogue(rule: &Rule, trace: &Trace) -> String {
@@ -27,9 +29,14 @@ pub fn dialogue(rule: &Rule, trace: &Trace) -> String {
         let quoted = excerpt(frame, breach.map_or("", |b| &b.pointer));
         let text: Vec<char> = quoted.text.chars().collect();
         let caret = quoted.caret.filter(|_| breach.is_some()).unwrap_or(0..0);
+        // A name too long for its column has a line to itself.
+        let column = if who.len() < COLUMN { who } else { "" };
+        if column.is_empty() {
+            let _ = writeln!(out, "  {who}");
+        }
         for (row, line) in text.chunks(WIDTH).enumerate() {
-            let label = if row == 0 { who } else { "" };
-            let _ = writeln!(out, "  {label:<8}{}", line.iter().collect::<String>());
+            let label = if row == 0 { column } else { "" };
+            let _ = writeln!(out, "  {label:<COLUMN$}{}", line.iter().collect::<String>());
             let start = row * WIDTH;
             let marks: String =
                 (start..start + line.len()).map(|i| if caret.contains(&i) { '^' } else { ' ' }).collect();

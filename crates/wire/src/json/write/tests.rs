@@ -1,3 +1,5 @@
+//! What is written is what `serde_json` writes, whatever the value.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
