@@ -258,8 +258,12 @@ impl Link {
     }
 
     fn answered(&self, answer: Message, exchange: &Exchange) -> Came {
+        // In a session, 404 says that it is over, whatever error comes along.
+        let in_session = self.0.connection.session_id().is_some();
         match exchange.status() {
-            Some(status @ (401 | 403)) if answer.kind() == Kind::Error => {
+            Some(status)
+                if answer.kind() == Kind::Error && (matches!(status, 401 | 403) || status == 404 && in_session) =>
+            {
                 let told = OpenError::Http { at: self.at(), status, snippet: answer.text().to_owned() };
                 let (headers, error) = (exchange.headers(), Some(answer));
                 Came::Refused(Box::new(Rejection { status, headers, error, location: None, told }))

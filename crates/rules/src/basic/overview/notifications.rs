@@ -1,8 +1,8 @@
 //! The page `basic`, section "Notifications".
 
-use wire::Kind;
 use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26};
+use wire::{Kind, Party};
 
 use super::faults;
 use crate::rule::{Anchor, Rule, at, both};
@@ -47,7 +47,8 @@ fn unanswered(view: &View<'_>) -> Verdict {
 }
 
 fn answer_to<'v>(view: &View<'v>, notification: Said<'v>) -> Option<Said<'v>> {
-    if notification.exchange != 0 {
+    // What a client answers comes in an exchange of its own.
+    if notification.exchange != 0 && view.subject() == Party::Server {
         let exchange = view.exchange(notification.exchange)?;
         let alone = exchange.asked.iter().all(|s| s.message.kind() == Kind::Notification);
         let accepted = exchange.status().is_some_and(|status| status < 300);
