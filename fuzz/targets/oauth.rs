@@ -29,7 +29,8 @@ fn refusal(text: &str) {
 }
 
 fn token(text: &str) {
-    let key = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" }] });
+    let key =
+        json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" }] });
     let keys = JwkSet::read(&key).expect("a set");
     if let Ok(read) = Jws::read(text) {
         assert!(read.verified(&keys).is_err() && read.verified(&JwkSet::default()).is_err(), "{text} is believed");
