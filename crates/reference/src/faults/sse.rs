@@ -11,25 +11,13 @@ use super::{Fault, HTTP, Http, Kind, fault};
 
 pub(super) const FAULTS: &[Fault] = &[
     sse(
-        "sse-stream-404",
-        "sse.stream-endpoint",
-        "every other stream that a client opens is answered with 404",
-        Http {
-            response: |asked, response| {
-                if asked.method == Method::GET && every_other() {
-                    refuse(response);
-                }
-            },
-            ..HTTP
-        },
-    ),
-    sse(
         "sse-post-404",
         "sse.post-endpoint",
         "every other message is accepted with 404",
         Http {
             response: |asked, response| {
-                if is_accepted(asked, response) && every_other() {
+                static MESSAGES: AtomicUsize = AtomicUsize::new(0);
+                if is_accepted(asked, response) && every_other(&MESSAGES) {
                     refuse(response);
                 }
             },
@@ -42,7 +30,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "the endpoint's address stands in angle brackets on every other stream",
         Http {
             event: Some(|_, event| {
-                let odd = names_endpoint(&event) && every_other();
+                static ENDPOINTS: AtomicUsize = AtomicUsize::new(0);
+                let odd = names_endpoint(&event) && every_other(&ENDPOINTS);
                 if odd { replaced(&event, b"data: ", b"data: <").into() } else { event }
             }),
             ..HTTP
@@ -54,7 +43,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "every other stream names an endpoint on another host",
         Http {
             event: Some(|_, event| {
-                let odd = names_endpoint(&event) && every_other();
+                static ENDPOINTS: AtomicUsize = AtomicUsize::new(0);
+                let odd = names_endpoint(&event) && every_other(&ENDPOINTS);
                 if odd { replaced(&event, b"data: ", b"data: http://elsewhere.invalid").into() } else { event }
             }),
             ..HTTP
@@ -66,10 +56,10 @@ const fn sse(name: &'static str, rule: &'static str, about: &'static str, http: 
     fault(name, rule, about, Kind::Http(http)).on(Transport::HttpSse).until(R2024_11_05)
 }
 
-/// False, true, false, true: the greeting must succeed, or nothing is judged.
-fn every_other() -> bool {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    COUNT.fetch_add(1, Ordering::Relaxed) % 2 == 1
+/// False, true, false, true: the greeting must succeed, or nothing is judged. Each fault counts for itself, as several may be
+/// played side by side.
+fn every_other(count: &AtomicUsize) -> bool {
+    count.fetch_add(1, Ordering::Relaxed) % 2 == 1
 }
 
 fn is_accepted(asked: &Parts, response: &Outgoing<'_>) -> bool {

@@ -3,7 +3,7 @@
 use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25};
 use wire::trace::{Closed, Content, mark};
-use wire::{Era, Kind, RequestId, Transport, method};
+use wire::{Era, Kind, RequestId, method};
 
 use super::faults::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both};
@@ -141,9 +141,7 @@ fn missing_id(view: &View<'_>, error: Said<'_>) -> Option<Breach> {
     if error.message.id().is_some() || error.batched || !view.is_fully_seen(error.connection) {
         return None;
     }
-    // On the event stream of HTTP+SSE answers come to whatever was posted, as on a pipe.
-    let piped = error.exchange == 0 || view.transport() == Transport::HttpSse;
-    let request = if piped { open_request(view, error)? } else { posted_request(view, error)? };
+    let request = if error.exchange == 0 { open_request(view, error)? } else { posted_request(view, error)? };
     let id = request.message.id()?.to_json();
     Some(error.breach("/id", format!("the error has no id; the request it answers was readable and had the id {id}")))
 }
