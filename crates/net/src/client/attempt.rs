@@ -107,14 +107,18 @@ async fn converse(address: &Address, connection: &Connection, pace: &Pace, begun
     Attempt { status, location, ..Attempt::of(revision, outcome) }
 }
 
-/// Resolves once others were answered and this attempt had twice their time and a second more: this revision meets
+/// What an attempt is left beyond twice the time of the first answer. A server may refuse one era at once and take its time
+/// over the other: one SDK waits for a second before it answers `initialize`.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// Resolves once others were answered and this attempt had twice their time and [`GRACE`] more: this revision meets
 /// silence, which a legacy server may well answer with.
 async fn overdue(pace: &Pace, begun: Instant) {
     let mut pace = pace.subscribe();
     // The sender lives as long as the attempts do.
     let first = pace.wait_for(Option::is_some).await.ok().and_then(|first| *first);
     match first {
-        Some(first) => sleep_until(begun + first * 2 + Duration::from_secs(1)).await,
+        Some(first) => sleep_until(begun + first * 2 + GRACE).await,
         None => std::future::pending().await,
     }
 }

@@ -120,7 +120,7 @@ pub(super) const PEERS: &[Peer] = &[
     stdio("server-thinking", &["{node}", THINKING], LEGACY),
     stdio("server-git", &["{python}", "-m", "mcp_server_git"], ALL),
     stdio("ts-fastmcp", &["{node}", "{scripts}/ts-fastmcp.mjs", "stdio"], LEGACY),
-    // Over HTTP the look for its revisions misses one now and then: to be found out before it is judged here again.
+    http("ts-fastmcp", &["{node}", "{scripts}/ts-fastmcp.mjs", "http"], HTTP_LEGACY),
     http("py-fastmcp", &["{python}", "{peers}/py_fastmcp.py", "http"], HTTP_ALL),
     stdio("tmcp", &["{node}", "{scripts}/tmcp.mjs", "stdio"], TMCP),
     http("tmcp", &["{node}", "{scripts}/tmcp.mjs", "http"], HTTP_TMCP),
