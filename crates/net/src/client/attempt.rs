@@ -12,8 +12,44 @@ use wire::{Era, Kind, Party, RequestId, Revision};
 use super::{Address, Connection, Exchange, Limits, OpenError, SendError};
 use crate::tap::Tap;
 
-/// The time from the start of an attempt to the first answer that any of those side by side got.
-pub(crate) type Pace = Arc<watch::Sender<Option<Duration>>>;
+/// Tells the attempts side by side how fast the first of them were answered.
+pub(crate) type Pace = Arc<watch::Sender<Firsts>>;
+
+/// For each era, the time from the start of an attempt to its answer: of the first attempt that got one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Firsts {
+    legacy: Option<Duration>,
+    modern: Option<Duration>,
+}
+
+impl Firsts {
+    pub(crate) const fn is_none(self) -> bool {
+        self.legacy.is_none() && self.modern.is_none()
+    }
+
+    /// Notes an answer after `time`; whether it was the era's first.
+    fn note(&mut self, era: Era, time: Duration) -> bool {
+        let first = match era {
+            Era::Legacy => &mut self.legacy,
+            Era::Modern => &mut self.modern,
+        };
+        let is_first = first.is_none();
+        first.get_or_insert(time);
+        is_first
+    }
+
+    /// How long an attempt of `era` is given once others were answered: then it meets silence, which a legacy server may
+    /// well answer `server/discover` with. What the other era's answer tells of `initialize` is little: a server may
+    /// refuse the one at once and take its time over the other (an SDK is known that waits for a second).
+    fn patience(self, era: Era) -> Option<Duration> {
+        let (first, grace) = match (era, self.legacy, self.modern) {
+            (Era::Legacy, Some(first), _) => (first, 1),
+            (Era::Legacy, None, other) => (other?, 4),
+            (Era::Modern, other, own) => (own.or(other)?, 1),
+        };
+        Some(first * 2 + Duration::from_secs(grace))
+    }
+}
 
 /// What came of it.
 #[derive(Debug)]
@@ -90,12 +126,12 @@ async fn converse(address: &Address, connection: &Connection, pace: &Pace, begun
     };
     let answer = tokio::select! {
         answer = connection.response(&id, connection.limits().request) => answer,
-        () = overdue(pace, begun) => None,
+        () = overdue(pace, revision.era(), begun) => None,
     };
     let outcome = match answer.or_else(|| exchange.nameless_error()) {
         None => Outcome::Nothing(why(address, connection, &exchange, begun).await),
         Some(answer) => {
-            pace.send_if_modified(|first| first.replace(first.unwrap_or_else(|| begun.elapsed())).is_none());
+            pace.send_if_modified(|firsts| firsts.note(revision.era(), begun.elapsed()));
             let value = |value: Option<&Value>| value.cloned().unwrap_or_default();
             match answer.kind() {
                 Kind::Result => return Attempt::of(revision, Outcome::Result(value(answer.result()))),
@@ -107,19 +143,16 @@ async fn converse(address: &Address, connection: &Connection, pace: &Pace, begun
     Attempt { status, location, ..Attempt::of(revision, outcome) }
 }
 
-/// What an attempt is left beyond twice the time of the first answer. A server may refuse one era at once and take its time
-/// over the other: one SDK waits for a second before it answers `initialize`.
-const GRACE: Duration = Duration::from_secs(4);
-
-/// Resolves once others were answered and this attempt had twice their time and [`GRACE`] more: this revision meets
-/// silence, which a legacy server may well answer with.
-async fn overdue(pace: &Pace, begun: Instant) {
+/// Resolves once an attempt of `era` has had the time that the answers to the others leave it.
+async fn overdue(pace: &Pace, era: Era, begun: Instant) {
     let mut pace = pace.subscribe();
-    // The sender lives as long as the attempts do.
-    let first = pace.wait_for(Option::is_some).await.ok().and_then(|first| *first);
-    match first {
-        Some(first) => sleep_until(begun + first * 2 + GRACE).await,
-        None => std::future::pending().await,
+    loop {
+        let patience = pace.borrow_and_update().patience(era);
+        tokio::select! {
+            // The sender lives as long as the attempts do.
+            _ = pace.changed() => {}
+            () = sleep_until(begun + patience.unwrap_or_default()), if patience.is_some() => return,
+        }
     }
 }
 

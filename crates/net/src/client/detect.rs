@@ -3,17 +3,16 @@
 //! and 2025-11-25 basic/transports#backwards-compatibility). Every revision is offered on a connection of its own, since
 //! one answer tells only what the peer likes best. What else the answers say is not judged here.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::Value;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use url::Url;
 use wire::trace::{Header, Trace};
 use wire::{Era, Revision, Transport};
 
-use super::attempt::{Attempt, Outcome, attempt};
+use super::attempt::{Attempt, Outcome, Pace, attempt};
 use super::{Address, HttpAddress, Limits, OpenError};
 use crate::tap::Tap;
 
@@ -171,7 +170,7 @@ impl<F: Fn(Header) -> Tap> Findings<'_, F> {
     }
 
     async fn offer(&mut self, address: &Address, offers: &[Revision]) -> Vec<Attempt> {
-        let (pace, processes) = (Arc::new(watch::Sender::new(None)), Semaphore::new(PROCESSES));
+        let (pace, processes) = (Pace::default(), Semaphore::new(PROCESSES));
         let begun = Instant::now();
         let tries = offers.iter().map(|&revision| {
             let tap = (self.new_tap)(Header::server(address.transport(), revision, "detect"));

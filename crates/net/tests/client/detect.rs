@@ -159,6 +159,29 @@ async fn http_that_is_silent_on_discovery() {
 }
 
 #[tokio::test]
+async fn an_era_that_is_refused_at_once_does_not_hurry_the_other() {
+    let url = server(|_, mut stream| async move {
+        while let Some(asked) = read(&mut stream).await {
+            let message = asked.message();
+            let reply = match (message["method"].as_str(), message["params"]["protocolVersion"].as_str()) {
+                // Neither the first of its era, nor those that take longer than that, may be lost.
+                (Some("initialize"), Some("2025-11-25")) => {
+                    tokio::time::sleep(Duration::from_millis(1500)).await;
+                    initialized(&message)
+                }
+                (Some("initialize"), _) => {
+                    tokio::time::sleep(Duration::from_millis(2500)).await;
+                    initialized(&message)
+                }
+                _ => json_answer("400 Bad Request", "", &error(-32000, &Value::Null)),
+            };
+            write(&mut stream, &reply).await;
+        }
+    });
+    assert_eq!(found(http(&url.await)).await.revisions, ALL_LEGACY[1..]);
+}
+
+#[tokio::test]
 async fn the_old_transport_behind_a_plain_url() {
     let (posted, _) = tokio::sync::broadcast::channel::<Asked>(9);
     let url = server(move |_, mut stream| {
