@@ -52,7 +52,7 @@ pub struct Entry {
 
 impl Node {
     #[cfg(test)]
-    pub fn bare(content: Content) -> Self {
+    pub(super) fn bare(content: Content) -> Self {
         Self { at: Position::default(), content }
     }
 

@@ -1,6 +1,7 @@
 //! The same case at other places must get the same answer.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
@@ -110,7 +111,7 @@ fn differing(one: &Value, other: &Value, layer: Layer, path: &mut String) -> Opt
             let layer = if layer == Layer::Items { Layer::Item } else { Layer::Own };
             a.iter().zip(b).enumerate().find_map(|(at, (a, b))| {
                 path.truncate(length);
-                path.push_str(&format!("[{at}]"));
+                _ = write!(path, "[{at}]");
                 differing(a, b, layer, path)
             })
         }

@@ -182,18 +182,18 @@ pub(super) fn essence(result: &Value, volatile: &[JsonPath]) -> Value {
     essence
 }
 
-/// What a case captures. `Err`: which name it has no value for, or too many.
-pub(super) fn captured(case: &Case, result: &Value) -> Result<Map<String, Value>, Failure> {
-    let mut captured = Map::new();
+/// What a case captures, and for which names there is no value, or several.
+pub(super) fn captured(case: &Case, result: &Value) -> (Map<String, Value>, Vec<Failure>) {
+    let (mut captured, mut failures) = (Map::new(), Vec::new());
     for (name, path) in &case.capture {
-        match path.query(result).exactly_one() {
-            Ok(value) => drop(captured.insert(name.clone(), value.clone())),
-            Err(_) => {
-                let wanted = format!("one value to capture as `{name}`");
-                let found = path.query(result).len();
-                return Err(Failure { path: Some(path.to_string()), ..failure(case.at, wanted, found.to_string()) });
-            }
+        let found = path.query(result);
+        if found.len() == 1 {
+            captured.extend(found.first().map(|value| (name.clone(), value.clone())));
+        } else {
+            let wanted = format!("one value to capture as `{name}`");
+            failures
+                .push(Failure { path: Some(path.to_string()), ..failure(case.at, wanted, found.len().to_string()) });
         }
     }
-    Ok(captured)
+    (captured, failures)
 }

@@ -317,9 +317,9 @@ fn unordered(wanted: &[Matcher], value: &Value, vars: &Value) -> Result<(), Unli
     let fits: Vec<Vec<usize>> =
         wanted.iter().map(|one| (0..items.len()).filter(|&at| one.judge(&items[at], vars).is_ok()).collect()).collect();
     let mut taken = vec![None; items.len()];
-    for one in 0..wanted.len() {
-        if !place(one, &fits, &mut taken, &mut vec![false; items.len()]) {
-            return Err(unlike(format!("in any order, with {}", wanted[one])));
+    for (number, one) in wanted.iter().enumerate() {
+        if !place(number, &fits, &mut taken, &mut vec![false; items.len()]) {
+            return Err(unlike(format!("in any order, with {one}")));
         }
     }
     Ok(())

@@ -124,11 +124,15 @@ impl Suite {
         for server in &self.servers {
             match &server.reached {
                 Reached::Command(command) => {
-                    command.env.iter().for_each(|(name, value)| secrets.variable(name, value));
+                    for (name, value) in &command.env {
+                        secrets.variable(name, value);
+                    }
                     secrets.arguments(command.args.iter().map(String::as_str));
                 }
                 Reached::Url { url, headers, bearer_env } => {
-                    headers.iter().for_each(|(name, value)| secrets.header(name, value));
+                    for (name, value) in headers {
+                        secrets.header(name, value);
+                    }
                     if let Some(token) = bearer_env.as_ref().and_then(|name| std::env::var(name).ok()) {
                         secrets.add(&token);
                     }

@@ -144,7 +144,9 @@ impl Stage<'_> {
                     .buffered(self.options.jobs.max(1))
                     .collect()
                     .await;
-                tries.into_iter().for_each(|tried| self.note(&mut place, tried));
+                for tried in tries {
+                    self.note(&mut place, tried);
+                }
             } else {
                 let tried = self.tried(scene, case).await;
                 self.note(&mut place, tried);
@@ -252,28 +254,25 @@ impl Stage<'_> {
         scene.prompter.says(case.answers.clone());
         let begun = Instant::now();
         let patience = case.timeout.unwrap_or(self.options.timeout);
-        let came = match tokio::time::timeout(patience, asked(&scene.client, &case.request, &vars)).await {
-            Ok(came) => came,
-            Err(_) => {
-                scene.client.cancel_all("it took too long").await;
-                Came::Nothing(format!("no answer within {:.1} s", patience.as_secs_f64()))
-            }
+        let answered = tokio::time::timeout(patience, asked(&scene.client, &case.request, &vars)).await;
+        let came = if let Ok(came) = answered {
+            came
+        } else {
+            scene.client.cancel_all("it took too long").await;
+            Came::Nothing(format!("no answer within {:.1} s", patience.as_secs_f64()))
         };
         let elapsed = begun.elapsed();
         scene.prompter.says(None);
         let notifications = scene.heard.lock().unwrap_or_else(PoisonError::into_inner).split_off(from);
         let mut failures = judge(case, &came, &Beside { elapsed, notifications }, &vars);
         let Came::Result(result) = came else { return (None, failures) };
-        match captured(case, &result) {
-            Ok(captured) => {
-                let mut vars = scene.vars.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Value::Object(vars) = &mut *vars {
-                    vars.extend(captured);
-                }
-            }
-            // What the result is not, it has not either.
-            Err(failure) if failures.is_empty() => failures.push(failure),
-            Err(_) => {}
+        let (captured, missing) = captured(case, &result);
+        if let Value::Object(vars) = &mut *scene.vars.lock().unwrap_or_else(PoisonError::into_inner) {
+            vars.extend(captured);
+        }
+        // What the result is not, it has not either.
+        if failures.is_empty() {
+            failures = missing;
         }
         let essence = essence(&result, &case.volatile);
         if case.expect.snapshot && failures.is_empty() {
