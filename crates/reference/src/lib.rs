@@ -11,6 +11,7 @@ mod completion;
 mod conventions;
 mod discover;
 mod dispatch;
+pub mod document;
 pub mod faults;
 mod folder;
 mod hub;

@@ -6,3 +6,4 @@ pub mod check;
 pub mod check_client;
 mod judging;
 pub mod report;
+pub mod test;

@@ -10,6 +10,7 @@ pub(crate) mod output;
 pub(crate) mod reach;
 pub(crate) mod reports;
 pub(crate) mod select;
+pub(crate) mod test;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -30,6 +31,7 @@ Examples:
   proof check -- npx -y my-server           a server over stdio
   proof check http://127.0.0.1:3000/mcp     a server over HTTP
   proof check-client -- ./my-client         a client, over HTTP
+  proof test weather.mcp.yaml               cases of your own
   proof explain tools.names-unique          one rule, in full
   proof rules --only 'tools.*'              which rules there are
 
@@ -46,6 +48,8 @@ pub(crate) enum Verb {
     Check(Box<check::CheckArgs>),
     /// Judge a client
     CheckClient(Box<check_client::CheckClientArgs>),
+    /// Test a server by cases of your own
+    Test(Box<test::TestArgs>),
     /// Say what a rule demands, where, how it is judged, what mends it
     Explain(ExplainArgs),
     /// List the rules

@@ -14,4 +14,5 @@ pub(crate) mod markdown;
 pub(crate) mod sarif;
 pub(crate) mod sheet;
 pub(crate) mod tap;
+pub(crate) mod tests;
 pub(crate) mod text;

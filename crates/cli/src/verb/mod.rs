@@ -12,4 +12,5 @@ pub(crate) mod rules;
 pub(crate) mod saved;
 pub(crate) mod serve;
 mod sign_in;
+pub(crate) mod test;
 mod traces;

@@ -27,9 +27,9 @@ pub use self::prompt::{Argument, Completer, Prompt};
 pub use self::resource::{Body, Contents, Resource};
 pub use self::template::{Read, Template, Variables};
 pub use self::tool::{Hints, TaskSupport, Tool};
-pub use self::yaml::{Fault, Faults, Position};
 use crate::Server;
 pub use crate::asking::{Question, Unanswered, ask, ask_in_turn, ask_on, ask_without_state};
+use crate::document::Faults;
 pub use crate::logging::Level;
 
 /// A text of a catalogue: known at build time, or read at start.

@@ -3,22 +3,27 @@
 //! another look.
 
 mod build;
-mod fault;
-mod fill;
 mod folder;
 mod model;
 mod plan;
-mod scalar;
-mod shape;
-mod tree;
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-pub use self::fault::{Fault, Faults, Position};
 use self::folder::Folder;
 use super::Catalogue;
+use crate::document::{self, Fault, Faults, Shape};
+
+/// How long a file may be, in bytes.
+const LONGEST: usize = 1 << 20;
+
+/// What a file may say.
+static SHAPE: Shape = Shape::new(
+    include_str!("../../../../../docs/catalog.schema.json"),
+    "docs/serve.md",
+    &["tools", "resources", "templates", "prompts"],
+);
 
 /// Reads the catalogue in a file; files that it names are looked for beside it.
 pub(super) fn load(path: &Path) -> Result<Catalogue, Faults> {
@@ -26,7 +31,7 @@ pub(super) fn load(path: &Path) -> Result<Catalogue, Faults> {
     let refuse = |what: String, remedy: &str| Faults::new(&name, vec![Fault::new(None, what, remedy)]);
     let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(tree::LONGEST as u64 + 1).read_to_end(&mut bytes))
+        .and_then(|file| file.take(LONGEST as u64 + 1).read_to_end(&mut bytes))
         .map_err(|error| refuse(format!("the catalogue cannot be read: {error}"), "another path"))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| refuse("the catalogue is no text".to_owned(), "a file in UTF-8; docs/serve.md shows one"))?;
@@ -35,9 +40,13 @@ pub(super) fn load(path: &Path) -> Result<Catalogue, Faults> {
 
 /// Reads a catalogue from its text. The faults are in no order.
 fn read(text: &str, folder: &Folder) -> Result<Catalogue, Vec<Fault>> {
-    let (tree, mut faults) = tree::read(text).map_err(|fault| vec![fault])?;
+    if text.len() > LONGEST {
+        let what = "the file is longer than 1 MiB";
+        return Err(vec![Fault::new(None, what, "several servers, or `file` for what is long")]);
+    }
+    let (tree, mut faults) = document::read(text).map_err(|fault| vec![fault])?;
     let mut value = tree.to_value();
-    let misfits = shape::check(&tree, &mut value);
+    let misfits = SHAPE.check(&tree, &mut value);
     faults.extend(misfits.faults);
     match serde_json::from_value::<model::File>(value) {
         Ok(file) => {

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::folder::Folder;
-use super::{Faults, model, read, shape, tree};
+use super::{SHAPE, model, read};
+use crate::document::{self, Faults};
 
 const EXAMPLE: &str = include_str!("../../../../../docs/examples/weather.yaml");
 const HEAD: &str = "name: x\nversion: '1'\n";
@@ -280,8 +281,8 @@ fn files_are_found_beside_the_catalogue() {
 
 /// Whether the schema takes the file, and whether the reader's types do.
 fn agreed(text: &str) -> Option<(bool, bool)> {
-    let value = tree::read(text).ok().filter(|(_, faults)| faults.is_empty())?.0.to_value();
-    let schema: Value = serde_json::from_str(shape::SCHEMA).unwrap();
+    let value = document::read(text).ok().filter(|(_, faults)| faults.is_empty())?.0.to_value();
+    let schema: Value = serde_json::from_str(SHAPE.schema()).unwrap();
     thread_local!(static VALIDATOR: std::cell::OnceCell<jsonschema::Validator> = const { std::cell::OnceCell::new() });
     let fits = VALIDATOR.with(|cell| cell.get_or_init(|| jsonschema::validator_for(&schema).unwrap()).is_valid(&value));
     Some((fits, serde_json::from_value::<model::File>(value).is_ok()))
@@ -312,7 +313,7 @@ const FULL: &str = include_str!("full.yaml");
 
 #[test]
 fn every_key_of_the_schema_is_in_the_full_file() {
-    let schema: Value = serde_json::from_str(shape::SCHEMA).unwrap();
+    let schema: Value = serde_json::from_str(SHAPE.schema()).unwrap();
     let mut keys = Vec::new();
     collect(&schema, &mut keys);
     assert!(keys.len() > 80, "{keys:?}");

@@ -7,13 +7,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use wire::revision::{R2025_03_26, R2025_06_18};
 
-use super::super::fault::quoted;
-use super::super::fill::{Pattern, size};
 use super::super::folder::mime_type;
 use super::super::model::{Content, Embedded, Link, Media};
 use super::super::plan::Block;
 use super::{Builder, Scope, Shelved, uri};
 use crate::catalogue::Body;
+use crate::document::quoted;
+use crate::document::{Pattern, size};
 
 /// How long the fixed part of one answer may be, in bytes: a message longer than 4 MiB would not pass everywhere.
 const LONGEST: usize = 3 << 20;

@@ -17,13 +17,13 @@ use serde_json::Value;
 use wire::Revision;
 use wire::revision::R2024_11_05;
 
-use super::fault::{Fault, nearest, quoted};
-use super::fill::{Filled, Pattern, Wrong};
 use super::folder::Folder;
 use super::model;
 use super::plan::{Refusal, Step};
-use super::tree::Node;
 use crate::catalogue::Catalogue;
+use crate::document::Node;
+use crate::document::{Fault, nearest, quoted};
+use crate::document::{Filled, Pattern, Wrong};
 
 /// How long one wait may take.
 const LONGEST_WAIT: Duration = Duration::from_mins(10);

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::super::fault::quoted;
 use super::super::model;
 use super::super::plan::Script;
 use super::{Builder, Scope};
 use crate::catalogue::{Argument, Completer, Prompt, Run};
+use crate::document::quoted;
 
 impl Builder<'_> {
     pub(super) fn prompt(&mut self, one: model::Prompt, pointer: &str) -> Option<Prompt> {

@@ -6,11 +6,11 @@ use net::service::RpcError;
 use serde_json::{Value, json};
 use wire::revision::R2025_06_18;
 
-use super::super::fault::quoted;
 use super::super::folder::mime_type;
 use super::super::model;
 use super::{Builder, Scope, Shelved, uri};
 use crate::catalogue::{Body, Completer, Contents, Resource, Template, Variables};
+use crate::document::quoted;
 
 impl Builder<'_> {
     pub(super) fn resource(&mut self, one: model::Resource, pointer: &str) -> Option<Resource> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::fault::quoted;
+use crate::document::quoted;
 
 /// Whether every character may stand in a URI, and a scheme begins it.
 pub(super) fn is_uri(text: &str) -> bool {

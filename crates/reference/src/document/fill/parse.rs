@@ -10,7 +10,7 @@ const FILTERS: [&str; 4] = ["default", "upper", "lower", "json"];
 /// How many steps a path, and how many filters a hole may have.
 const MOST: usize = 16;
 
-pub(super) fn pattern(text: &str, scope: &str) -> Result<Pattern, Wrong> {
+pub fn pattern(text: &str, scope: &str) -> Result<Pattern, Wrong> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some(begin) = rest.find("{{") {

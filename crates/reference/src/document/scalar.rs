@@ -5,7 +5,7 @@ use serde_json::Number;
 use super::tree::Content;
 
 /// A scalar without quotes. `Err` says what it would be that JSON has not.
-pub(super) fn plain(text: &str) -> Result<Content, &'static str> {
+pub fn plain(text: &str) -> Result<Content, &'static str> {
     Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => Content::Null,
         "true" | "True" | "TRUE" => Content::Bool(true),

@@ -10,18 +10,20 @@ const LONGEST: usize = 1 << 20;
 
 /// What is wrong with a text's holes, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
-    pub(super) what: String,
-    pub(super) remedy: String,
+pub struct Wrong {
+    /// What is wrong.
+    pub what: String,
+    /// What to try.
+    pub remedy: String,
 }
 
 /// A filled text would be longer than [`LONGEST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub struct TooLong;
 
 /// A text with holes.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pattern(Vec<Part>);
+pub struct Pattern(Vec<Part>);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
@@ -60,18 +62,18 @@ enum Writing {
 
 impl Pattern {
     /// Reads a text whose paths begin with `scope`.
-    pub(super) fn parse(text: &str, scope: &str) -> Result<Self, Wrong> {
+    pub fn parse(text: &str, scope: &str) -> Result<Self, Wrong> {
         parse::pattern(text, scope)
     }
 
     /// The text, where it has no holes that a value must fill.
-    pub(super) fn fixed(&self) -> Option<String> {
+    pub fn fixed(&self) -> Option<String> {
         let reads = |part: &Part| matches!(part, Part::Hole(Hole { start: Start::Path(_), .. }));
         if self.0.iter().any(reads) { None } else { self.fill(&Value::Null).ok() }
     }
 
     /// The names right under the scope that it reads.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
             Part::Hole(Hole { start: Start::Path(path), .. }) => path.first().map(String::as_str),
             _ => None,
@@ -79,12 +81,12 @@ impl Pattern {
     }
 
     /// The text, filled from what the scope stands for.
-    pub(super) fn fill(&self, values: &Value) -> Result<String, TooLong> {
+    pub fn fill(&self, values: &Value) -> Result<String, TooLong> {
         self.write(values, Writing::Plain)
     }
 
     /// The same as a URI: what fills a hole is percent-encoded.
-    pub(super) fn fill_uri(&self, values: &Value) -> Result<String, TooLong> {
+    pub fn fill_uri(&self, values: &Value) -> Result<String, TooLong> {
         self.write(values, Writing::Uri)
     }
 
@@ -161,16 +163,20 @@ fn percent(byte: u8) -> String {
 
 /// Any JSON value whose texts may have holes.
 #[derive(Clone, Debug)]
-pub(super) enum Filled {
+pub enum Filled {
+    /// No holes.
     Fixed(Value),
+    /// A text with holes.
     Text(Pattern),
+    /// A list.
     List(Vec<Filled>),
+    /// A mapping.
     Map(Vec<(String, Filled)>),
 }
 
 impl Filled {
     /// Reads every text in `value`; `wrong` hears of the faults, with the pointer to each below `value`.
-    pub(super) fn parse(value: &Value, scope: &str, wrong: &mut dyn FnMut(&str, Wrong)) -> Self {
+    pub fn parse(value: &Value, scope: &str, wrong: &mut dyn FnMut(&str, Wrong)) -> Self {
         Self::parse_at(value, scope, "", wrong)
     }
 
@@ -203,7 +209,7 @@ impl Filled {
     }
 
     /// Every pattern in it.
-    pub(super) fn patterns(&self) -> Vec<&Pattern> {
+    pub fn patterns(&self) -> Vec<&Pattern> {
         match self {
             Self::Fixed(_) => Vec::new(),
             Self::Text(pattern) => vec![pattern],
@@ -213,12 +219,12 @@ impl Filled {
     }
 
     /// The value, where no hole is left to fill.
-    pub(super) fn fixed(&self) -> Option<Value> {
+    pub fn fixed(&self) -> Option<Value> {
         if self.patterns().is_empty() { self.fill(&Value::Null).ok() } else { None }
     }
 
     /// The value, filled.
-    pub(super) fn fill(&self, values: &Value) -> Result<Value, TooLong> {
+    pub fn fill(&self, values: &Value) -> Result<Value, TooLong> {
         let mut room = LONGEST;
         self.fill_within(values, &mut room)
     }
@@ -243,7 +249,7 @@ impl Filled {
 }
 
 /// About how many bytes a value takes.
-pub(super) fn size(value: &Value) -> usize {
+pub fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(size).sum::<usize>() + items.len(),

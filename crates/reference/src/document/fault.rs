@@ -1,4 +1,4 @@
-//! What is wrong with a catalogue file: what happened, where, what to try. Knows nothing of YAML or catalogues.
+//! What is wrong with a file: what happened, where, what to try. Knows nothing of YAML.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Position {
     pub column: usize,
 }
 
-/// One thing that is wrong with a catalogue file.
+/// One thing that is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// What happened.
@@ -28,12 +28,13 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub(super) fn new(at: impl Into<Option<Position>>, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+    /// A fault at a place, or of the file itself.
+    pub fn new(at: impl Into<Option<Position>>, what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { what: what.into(), at: at.into(), remedy: remedy.into() }
     }
 }
 
-/// Everything that is wrong with a catalogue file, in the order of places; never nothing.
+/// Everything that is wrong with a file, in the order of places; never nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults {
     /// The file, as it was named.
@@ -45,7 +46,8 @@ pub struct Faults {
 }
 
 impl Faults {
-    pub(super) fn new(file: &str, mut list: Vec<Fault>) -> Self {
+    /// What is wrong with `file`.
+    pub fn new(file: &str, mut list: Vec<Fault>) -> Self {
         list.sort_by_key(|fault| fault.at);
         // One slip may be found by two checks.
         list.dedup();
@@ -76,7 +78,7 @@ impl fmt::Display for Faults {
 impl std::error::Error for Faults {}
 
 /// The names among `known` that `name` may be a slip for: the nearest, or all where none is near.
-pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());
     let near = known.clone().map(|other| (likeness(other), other)).max_by(|a, b| a.0.total_cmp(&b.0));
     if let Some((_, meant)) = near.filter(|(likeness, _)| *likeness > 0.75) {
@@ -91,6 +93,6 @@ pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clo
 }
 
 /// The beginning of a text that a fault quotes.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     format!("`{}`", escape::snippet(text, 60))
 }

@@ -95,7 +95,6 @@ fn depth_is_bounded_with_aliases_too() {
 }
 
 #[test]
-fn long_texts_are_refused() {
-    assert!(refused(&"#".repeat(super::LONGEST + 1)).what.contains("1 MiB"));
+fn long_keys_are_refused() {
     assert!(refused(&format!("{}: 1\n", "k".repeat(300))).what.contains("key is longer"));
 }

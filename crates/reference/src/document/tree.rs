@@ -1,5 +1,5 @@
 //! A YAML text as a tree that remembers where everything stood. Bounded in size, depth and in what aliases may repeat;
-//! knows nothing of catalogues.
+//! knows nothing of what the text is for.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,6 @@ use serde_json::{Map, Number, Value};
 use super::fault::{Fault, Position, quoted};
 use super::scalar;
 
-/// How long a file may be, in bytes.
-pub(super) const LONGEST: usize = 1 << 20;
 /// How deep lists and mappings may nest, aliases resolved.
 const DEEPEST: usize = 64;
 /// How much a file may come to, aliases resolved: bytes of text, and some for each value.
@@ -22,13 +20,17 @@ const LONGEST_KEY: usize = 256;
 
 /// A value and where it stood.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) at: Position,
-    pub(super) content: Content,
+pub struct Node {
+    /// Where it began.
+    pub at: Position,
+    /// What it is.
+    pub content: Content,
 }
 
+/// What a value is.
 #[derive(Clone, Debug)]
-pub(super) enum Content {
+#[expect(missing_docs, reason = "JSON's own kinds")]
+pub enum Content {
     Null,
     Bool(bool),
     Number(Number),
@@ -39,10 +41,13 @@ pub(super) enum Content {
 
 /// A member of a mapping.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) at: Position,
-    pub(super) node: Node,
+pub struct Entry {
+    /// Its key.
+    pub key: String,
+    /// Where the key stood.
+    pub at: Position,
+    /// Its value.
+    pub node: Node,
 }
 
 impl Node {
@@ -52,7 +57,7 @@ impl Node {
     }
 
     /// The same without places.
-    pub(super) fn to_value(&self) -> Value {
+    pub fn to_value(&self) -> Value {
         match &self.content {
             Content::Null => Value::Null,
             Content::Bool(value) => Value::Bool(*value),
@@ -66,7 +71,7 @@ impl Node {
     }
 
     /// Where the value stands that a JSON pointer names, or what is nearest above it: a member stands where its key does.
-    pub(super) fn place(&self, pointer: &str) -> Position {
+    pub fn place(&self, pointer: &str) -> Position {
         let mut node = self;
         let mut at = self.at;
         for step in pointer.split('/').skip(1) {
@@ -106,10 +111,7 @@ impl Node {
 }
 
 /// Reads the one document of `text`. Duplicate keys come as faults beside the tree, which keeps the first of them.
-pub(super) fn read(text: &str) -> Result<(Node, Vec<Fault>), Fault> {
-    if text.len() > LONGEST {
-        return Err(Fault::new(None, "the file is longer than 1 MiB", "several servers, or `file` for what is long"));
-    }
+pub fn read(text: &str) -> Result<(Node, Vec<Fault>), Fault> {
     let mut builder = Builder::default();
     // A scanner that went round in circles would be noticed by its tokens: no text has more events than this.
     let most = 16 * text.len() + 64;
@@ -120,7 +122,7 @@ pub(super) fn read(text: &str) -> Result<(Node, Vec<Fault>), Fault> {
     }
     match builder.root {
         Some(root) => Ok((root, builder.faults)),
-        None => Err(Fault::new(None, "the file is empty", "`name` and `version` of the server, then its `tools`")),
+        None => Err(Fault::new(None, "the file is empty", "a mapping: `key: value`")),
     }
 }
 
@@ -173,7 +175,7 @@ impl Builder {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(),
             Event::DocumentStart(_) if self.root.is_some() => {
-                Err(Fault::new(at, "a second document begins", "one catalogue in a file"))
+                Err(Fault::new(at, "a second document begins", "one document in a file"))
             }
             _ => Ok(()),
         }

@@ -1,0 +1,69 @@
+//! One JSON document: `proof.test/1`.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use workbench::test::{Failure, Place, Played, Tally, Tried, Verdict};
+
+pub(crate) fn render(played: &[Played], elapsed: Duration) -> String {
+    let mut total = Tally::default();
+    played.iter().for_each(|one| total += one.tally());
+    let files: Vec<Value> = played
+        .iter()
+        .map(|file| json!({ "file": file.path.display().to_string(), "places": file.places.iter().map(place).collect::<Vec<_>>() }))
+        .collect();
+    let document = json!({
+        "schema": "proof.test/1",
+        "proof": env!("CARGO_PKG_VERSION"),
+        "summary": {
+            "passed": total.passed,
+            "failed": total.failed,
+            "xfailed": total.expected_failures,
+            "skipped": total.skipped,
+            "elapsed_ms": milliseconds(elapsed),
+        },
+        "files": files,
+    });
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+fn place(place: &Place) -> Value {
+    json!({
+        "transport": place.transport.map(|transport| transport.to_string()),
+        "revision": place.revision.map(|revision| revision.to_string()),
+        "hindered": place.hindered.as_ref().map(ToString::to_string),
+        "cases": place.cases.iter().map(case).collect::<Vec<_>>(),
+    })
+}
+
+fn case(case: &Tried) -> Value {
+    let (verdict, why, failures) = match &case.verdict {
+        Verdict::Passed => ("passed", None, &[][..]),
+        Verdict::Failed(failures) => ("failed", None, failures.as_slice()),
+        Verdict::ExpectedFailure(why) => ("xfailed", Some(why), &[][..]),
+        Verdict::Skipped(why) => ("skipped", Some(why), &[][..]),
+    };
+    json!({
+        "name": case.name,
+        "line": case.at.line,
+        "column": case.at.column,
+        "verdict": verdict,
+        "why": why,
+        "elapsed_ms": milliseconds(case.elapsed),
+        "failures": failures.iter().map(failure).collect::<Vec<_>>(),
+    })
+}
+
+fn failure(failure: &Failure) -> Value {
+    json!({
+        "line": failure.at.line,
+        "column": failure.at.column,
+        "path": failure.path,
+        "expected": failure.wanted,
+        "found": failure.found,
+    })
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1_000_000.0).round() / 1000.0
+}

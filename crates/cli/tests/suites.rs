@@ -1,0 +1,203 @@
+//! `proof test`: cases against the reference server, what is said of those that fail, and of files that cannot be read.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const PROOF: &str = env!("CARGO_BIN_EXE_proof");
+
+fn proof(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(PROOF).arg("test").args(arguments).current_dir(folder).output().expect("the binary runs")
+}
+
+/// A folder with one file, `t.mcp.yaml`: cases for the reference server.
+fn suite(head: &str, cases: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = format!("server: {{ command: [{PROOF:?}, serve, --stdio] }}\n{head}\ncases:\n{cases}\n");
+    std::fs::write(folder.path().join("t.mcp.yaml"), text).expect("a file");
+    folder
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[track_caller]
+fn ends_with(code: i32, ran: &Output) -> String {
+    let (out, err) = (text(&ran.stdout), text(&ran.stderr));
+    assert_eq!(ran.status.code(), Some(code), "{out}\n{err}");
+    out + &err
+}
+
+/// The example of the documentation, with our own binary in the place of the one on the path.
+#[test]
+fn the_example_passes_in_both_eras() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples");
+    let folder = tempfile::tempdir().expect("a folder");
+    let read = |name: &str| std::fs::read_to_string(example.join(name)).expect("the example");
+    let tests = read("reference.mcp.yaml").replace("[proof, serve", &format!("[{PROOF:?}, serve"));
+    std::fs::write(folder.path().join("reference.mcp.yaml"), tests).expect("a file");
+    std::fs::write(folder.path().join("reference.mcp.snap.json"), read("reference.mcp.snap.json")).expect("a file");
+    let said = ends_with(0, &proof(folder.path(), &["-v"]));
+    assert!(said.contains("27 passed in"), "{said}");
+}
+
+/// Times differ from run to run.
+fn settled(said: &str) -> String {
+    let line = |line: &str| match (line.rfind("  "), line.rsplit_once(" in ")) {
+        (Some(at), _) if line.ends_with(" ms") => format!("{}  N ms\n", line[..at].trim_end()),
+        (_, Some((said, _))) if line.ends_with(" s") => format!("{said} in N s\n"),
+        _ => format!("{line}\n"),
+    };
+    said.lines().map(line).collect()
+}
+
+#[test]
+fn what_is_not_as_expected_is_shown_where_it_stands() {
+    let folder = suite(
+        "matrix: { revisions: [2025-11-25] }",
+        r"
+  - name: a value
+    call: sum
+    arguments: { a: 1, b: 2 }
+    expect:
+      $.structuredContent.sum: 4
+      $.content[*].type: { not: { equals: text } }
+      $.nothing: { type: string }
+  - name: a structure
+    call: sum
+    arguments: { a: 1, b: 2 }
+    expect:
+      $.structuredContent: { equals: { sum: 4, of: [1, 2] } }
+  - name: an outcome
+    call: fail
+  - name: an error
+    call: no_such_tool
+    expect: { code: -32601, message: { contains: sorry } }
+  - name: too few
+    call: slow
+    arguments: { steps: 1 }
+    expect: { progress: 50, notifications: [notifications/message], latency: 1ms }
+  - name: no longer wrong
+    call: echo
+    arguments: { message: x }
+    xfail: it is out of order
+  - name: not tried
+    call: echo
+    skip: later",
+    );
+    let ran = proof(folder.path(), &["--verbose"]);
+    assert_eq!(ran.status.code(), Some(1));
+    insta::assert_snapshot!(settled(&text(&ran.stdout)));
+}
+
+#[test]
+fn every_format_tells_the_same() {
+    let folder = suite(
+        "",
+        "  - { name: good, call: echo, arguments: { message: x } }\n  - { name: '<bad>', call: nope }\n  \
+         - { name: known, call: nope, xfail: why }\n  - { name: not, call: nope, skip: why }",
+    );
+    let ran = proof(folder.path(), &["--format", "json"]);
+    assert_eq!(ran.status.code(), Some(1));
+    let report: Value = serde_json::from_slice(&ran.stdout).expect("one JSON document");
+    let sums = |name: &str| report["summary"][name].as_u64();
+    assert_eq!([sums("passed"), sums("failed"), sums("xfailed"), sums("skipped")], [Some(1); 4]);
+    let cases = report["files"][0]["places"][0]["cases"].as_array().expect("cases");
+    let verdicts: Vec<_> = cases.iter().map(|case| case["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["passed", "failed", "xfailed", "skipped"]);
+    assert_eq!(cases[1]["failures"][0]["line"], 5);
+
+    let ran = proof(folder.path(), &["--format", "junit"]);
+    let document = text(&ran.stdout);
+    let document = roxmltree::Document::parse(&document).expect("XML");
+    let count = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).count();
+    assert_eq!([count("testcase"), count("failure"), count("skipped")], [4, 1, 2]);
+
+    let tap = text(&proof(folder.path(), &["--format", "tap"]).stdout);
+    assert!(tap.starts_with("TAP version 14\n1..4\nok 1 "), "{tap}");
+    assert!(tap.contains("\nnot ok 2 ") && tap.contains(" # TODO why\n") && tap.contains(" # SKIP why\n"), "{tap}");
+}
+
+#[test]
+fn what_is_chosen_brings_along_what_it_needs() {
+    let folder = suite(
+        "",
+        "  - { name: first, list: tools, capture: { tool: '$.tools[0].name' } }\n  - { name: other, call: nope }\n  \
+         - { name: second, tags: [fast], call: '{{ vars.tool }}', arguments: { message: x } }",
+    );
+    for arguments in [["--filter", "second"], ["--tag", "fast"], ["--shard", "3/3"]] {
+        let said = ends_with(0, &proof(folder.path(), &arguments));
+        assert!(said.contains("2 passed"), "{said}");
+    }
+    let said = ends_with(1, &proof(folder.path(), &["--filter", "nothing of that name"]));
+    assert!(said.contains("no case was tried"), "{said}");
+    let said = ends_with(1, &proof(folder.path(), &["--fail-fast"]));
+    assert!(said.contains("1 passed, 1 failed in"), "{said}");
+}
+
+#[test]
+fn snapshots_are_written_compared_and_tidied() {
+    let folder = suite("", "  - { name: s, call: echo, arguments: { message: one }, expect: { snapshot: true } }");
+    assert!(ends_with(1, &proof(folder.path(), &[])).contains("--update"));
+    ends_with(0, &proof(folder.path(), &["--update"]));
+    ends_with(0, &proof(folder.path(), &[]));
+    let path = folder.path().join("t.mcp.yaml");
+    let tests = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, tests.replace("message: one", "message: two")).unwrap();
+    let said = ends_with(1, &proof(folder.path(), &[]));
+    assert!(said.contains("at $.content[0].text") && said.contains("what the snapshot has"), "{said}");
+    std::fs::write(&path, tests.replace("name: s", "name: other")).unwrap();
+    ends_with(0, &proof(folder.path(), &["--update"]));
+    let kept = std::fs::read_to_string(folder.path().join("t.mcp.snap.json")).unwrap();
+    assert!(kept.contains("\"other\"") && !kept.contains("\"s\""), "{kept}");
+    std::fs::write(folder.path().join("t.mcp.snap.json"), "{").unwrap();
+    assert!(ends_with(1, &proof(folder.path(), &[])).contains("damaged"));
+}
+
+#[test]
+fn answers_that_differ_from_place_to_place_fail() {
+    // The version that is spoken is in the answer of neither era's `echo`; the tools that are offered differ.
+    let folder = suite(
+        "matrix: { revisions: [2024-11-05, 2026-07-28] }",
+        "  - list: tools\n  - { call: echo, arguments: { message: x } }",
+    );
+    let said = ends_with(1, &proof(folder.path(), &[]));
+    assert!(said.contains(", as at 2024-11-05 over stdio") && said.contains("3 passed, 1 failed"), "{said}");
+}
+
+#[test]
+fn bad_files_and_servers_are_told_with_their_exit_codes() {
+    let folder = suite("", "  - { name: x, cal: echo }");
+    let said = ends_with(2, &proof(folder.path(), &[]));
+    assert!(said.contains("t.mcp.yaml:4:16") && said.contains("try: `call`"), "{said}");
+    assert!(ends_with(2, &proof(folder.path(), &["no-such.mcp.yaml"])).contains("cannot be read"));
+    let empty = tempfile::tempdir().unwrap();
+    assert!(ends_with(2, &proof(empty.path(), &[])).contains("no *.mcp.yaml"));
+    let file = |text: &str| std::fs::write(empty.path().join("t.mcp.yaml"), text).unwrap();
+    file("server: { command: [./no-such-server] }\ncases: [{ list: tools }]\n");
+    assert!(ends_with(3, &proof(empty.path(), &[])).contains("not tried"));
+    file("server: { url: 'http://127.0.0.1:9/mcp' }\ncases: [{ list: tools }]\n");
+    assert!(ends_with(3, &proof(empty.path(), &[])).contains("not tried"));
+    let long: PathBuf = empty.path().join("t.mcp.yaml");
+    std::fs::File::create(long).unwrap().set_len(1 << 30).unwrap();
+    assert!(ends_with(2, &proof(empty.path(), &[])).contains("longer than 8 MiB"));
+}
+
+/// A setup that fails hinders the rest; a token in a variable is sent and never shown.
+#[test]
+fn setup_goes_first_and_secrets_stay() {
+    let folder = suite("setup: [{ name: prepare, call: no_such_tool }]", "  - { list: tools }");
+    let said = ends_with(1, &proof(folder.path(), &[]));
+    assert!(said.contains("the setup `prepare` failed") && said.contains("0 passed, 1 failed"), "{said}");
+    let echo =
+        "  - { call: echo, arguments: { message: tr0ub4dor-and-3-more }, expect: { '$.content[0].text': other } }";
+    let folder = suite("", echo);
+    let path = folder.path().join("t.mcp.yaml");
+    let tests = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, tests.replace("--stdio] }", "--stdio], env: { API_TOKEN: tr0ub4dor-and-3-more } }")).unwrap();
+    let said = ends_with(1, &proof(folder.path(), &[]));
+    assert!(!said.contains("tr0ub4dor"), "{said}");
+}

@@ -1,0 +1,232 @@
+//! Holds a file against its JSON Schema, which is also what editors complete and check with, and says what does not fit in
+//! the words of all other faults. What does not fit is taken out.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{ValidationError, Validator};
+use serde_json::Value;
+
+use super::fault::{Fault, nearest, quoted};
+use super::tree::Node;
+
+/// How many faults are looked for.
+const MOST: usize = 1000;
+
+/// The shape of a kind of file: a JSON Schema without references to others.
+#[derive(Debug)]
+pub struct Shape {
+    /// The schema.
+    text: &'static str,
+    /// The page that describes such files.
+    guide: &'static str,
+    /// The lists at the root whose entries stand for themselves.
+    lists: &'static [&'static str],
+    compiled: OnceLock<Option<Schema>>,
+}
+
+#[derive(Debug)]
+struct Schema {
+    value: Value,
+    validator: Validator,
+}
+
+/// What does not fit, and where something is missing now.
+#[derive(Debug, Default)]
+pub struct Misfits {
+    /// What does not fit.
+    pub faults: Vec<Fault>,
+    /// Pointers to the mappings that lost an unknown key: what they lack may be what was misspelt.
+    pub lost: HashSet<String>,
+}
+
+impl Shape {
+    /// The shape that the JSON Schema `text` gives a file. `guide` is the page that describes such files, `lists` are the
+    /// members of the root whose entries stand for themselves.
+    pub const fn new(text: &'static str, guide: &'static str, lists: &'static [&'static str]) -> Self {
+        Self { text, guide, lists, compiled: OnceLock::new() }
+    }
+
+    /// The schema, as text.
+    pub const fn schema(&self) -> &'static str {
+        self.text
+    }
+
+    fn compiled(&self) -> Option<&Schema> {
+        let compile = || {
+            let value: Value = serde_json::from_str(self.text).ok()?;
+            let validator = jsonschema::validator_for(&value).ok()?;
+            Some(Schema { value, validator })
+        };
+        self.compiled.get_or_init(compile).as_ref()
+    }
+
+    /// Everything that does not fit. What it is found in is taken out of `value`: an unknown key deep inside an entry of one
+    /// of the lists, the entry, or else a member of the root.
+    pub fn check(&self, tree: &Node, value: &mut Value) -> Misfits {
+        let Some(schema) = self.compiled() else {
+            let fault = Fault::new(None, "the schema of such files is broken", "report it: this is a bug of ours");
+            return Misfits { faults: vec![fault], ..Misfits::default() };
+        };
+        self.misfits(schema, tree, value)
+    }
+
+    fn misfits(&self, schema: &Schema, tree: &Node, value: &mut Value) -> Misfits {
+        let mut faults = Vec::new();
+        let (mut unknown, mut broken) = (Vec::new(), Vec::new());
+        for error in schema.validator.iter_errors(value).take(MOST) {
+            let path = error.instance_path().to_string();
+            if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
+                let known = known(schema, &error);
+                for key in unexpected.iter().take(MOST) {
+                    let at = tree.place(&format!("{path}/{}", escape(key)));
+                    let what = format!("the key {} is unknown here", quoted(key));
+                    faults.push(Fault::new(at, what, nearest(key, known.iter().copied())));
+                    unknown.push((path.clone(), key.clone()));
+                }
+            } else {
+                let (what, remedy) = self.explain(schema, &error, &path);
+                faults.push(Fault::new(tree.place(&path), what, remedy));
+                broken.push(path);
+            }
+        }
+        let mut lost = HashSet::new();
+        for (path, key) in unknown {
+            if let Some(members) = value.pointer_mut(&path).and_then(Value::as_object_mut) {
+                members.remove(&key);
+            }
+            // All of an entry hangs on its own keys.
+            if path.split('/').count() == 3 {
+                broken.push(path);
+            } else {
+                lost.insert(path);
+            }
+        }
+        for pointer in broken {
+            take_out(value, &pointer, self.lists);
+        }
+        Misfits { faults, lost }
+    }
+    fn explain(&self, schema: &Schema, error: &ValidationError<'_>, path: &str) -> (String, String) {
+        let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).filter(|step| !step.is_empty());
+        let name = name
+            .map_or_else(|| "the file".to_owned(), |step| format!("`{}`", step.replace("~1", "/").replace("~0", "~")));
+        let found = error.instance();
+        match error.kind() {
+            ValidationErrorKind::Required { property } => {
+                let missing = property.as_str().unwrap_or_default();
+                let place = if path.is_empty() { "the file".to_owned() } else { format!("this entry of {name}") };
+                (format!("{place} has no `{missing}`"), format!("add `{missing}`"))
+            }
+            ValidationErrorKind::Type { kind } => {
+                let wanted = kinds(kind);
+                let quote = wanted == "a text" && matches!(found.as_ref(), Value::Number(_) | Value::Bool(_));
+                let remedy = if quote { format!("quotes: \"{found}\"") } else { wanted.clone() };
+                (format!("{name} is {}, not {wanted}", called(found)), remedy)
+            }
+            ValidationErrorKind::Enum { options } => {
+                let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+                let known = options.iter().filter_map(Value::as_str);
+                (format!("{name} may not be {}", shown(found)), nearest(found.as_str().unwrap_or_default(), known))
+            }
+            ValidationErrorKind::Constant { expected_value } => (
+                format!("{name} may not be {}", shown(found)),
+                format!("`{}`", expected_value.as_str().unwrap_or_default()),
+            ),
+            ValidationErrorKind::Pattern { .. } => (format!("{name} may not be {}", shown(found)), form(schema, error)),
+            ValidationErrorKind::MinLength { .. } => (format!("{name} is empty"), "a text".to_owned()),
+            ValidationErrorKind::MinItems { .. } => (format!("{name} is empty"), "at least one entry".to_owned()),
+            ValidationErrorKind::MinProperties { .. } => {
+                (format!("an entry of {name} says too little"), keys(schema, error))
+            }
+            ValidationErrorKind::MaxProperties { .. } => {
+                (format!("an entry of {name} says too much"), keys(schema, error))
+            }
+            ValidationErrorKind::MaxItems { limit } => {
+                (format!("{name} has more than {limit} entries"), "fewer, or several files".to_owned())
+            }
+            _ => (format!("{name} may not be {}", shown(found)), format!("what {} says of it", self.guide)),
+        }
+    }
+}
+
+/// The keys that may stand where `error` found another.
+fn known<'s>(schema: &'s Schema, error: &ValidationError<'_>) -> Vec<&'s str> {
+    let keyword = error.schema_path().to_string();
+    let Some((around, _)) = keyword.rsplit_once('/') else { return Vec::new() };
+    let properties = schema.value.pointer(around).and_then(|around| around.get("properties")?.as_object());
+    properties.map(|properties| properties.keys().map(String::as_str).collect()).unwrap_or_default()
+}
+
+/// What the schema says of a text with a pattern.
+fn form(schema: &Schema, error: &ValidationError<'_>) -> String {
+    let described = around(schema, error).and_then(|around| around.get("description")?.as_str());
+    described.map_or_else(|| "another form".to_owned(), str::to_owned)
+}
+
+/// The keys of which an object has one.
+fn keys(schema: &Schema, error: &ValidationError<'_>) -> String {
+    let properties = around(schema, error).and_then(|around| around.get("properties")?.as_object());
+    let names = properties.into_iter().flatten().map(|(name, _)| name.as_str()).filter(|name| *name != "role");
+    format!("one of {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+}
+
+fn around<'s>(schema: &'s Schema, error: &ValidationError<'_>) -> Option<&'s Value> {
+    let keyword = error.schema_path().to_string();
+    schema.value.pointer(keyword.rsplit_once('/')?.0)
+}
+
+fn kinds(kind: &TypeKind) -> String {
+    let name = match kind {
+        TypeKind::Single(kind) => kind.to_string(),
+        TypeKind::Multiple(_) => return "another kind of value".to_owned(),
+    };
+    match name.as_str() {
+        "string" => "a text",
+        "object" => "a mapping",
+        "array" => "a list",
+        "boolean" => "`true` or `false`",
+        "integer" => "a whole number",
+        _ => "a number",
+    }
+    .to_owned()
+}
+
+fn called(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a mapping",
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Array(_) | Value::Object(_) => called(value).to_owned(),
+        value => quoted(&value.to_string()),
+    }
+}
+
+fn escape(step: &str) -> String {
+    step.replace('~', "~0").replace('/', "~1")
+}
+
+/// Takes out the entry of a list, or the member of the root, that `pointer` leads into.
+fn take_out(value: &mut Value, pointer: &str, lists: &[&str]) {
+    let mut steps = pointer.split('/').skip(1);
+    let (first, second) = (steps.next().unwrap_or_default(), steps.next());
+    let Some(root) = value.as_object_mut() else { return };
+    match second.and_then(|step| step.parse::<usize>().ok()) {
+        Some(index) if lists.contains(&first) => {
+            if let Some(entry) = root.get_mut(first).and_then(|list| list.get_mut(index)) {
+                *entry = Value::Null;
+            }
+        }
+        _ => drop(root.remove(first)),
+    }
+}

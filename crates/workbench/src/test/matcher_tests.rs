@@ -1,0 +1,83 @@
+//! Matchers: what each admits and what it does not, and that none is read that means nothing.
+
+use serde_json::{Value, json};
+
+use super::{At, Matcher};
+
+#[track_caller]
+fn read(matcher: &Value) -> Matcher {
+    Matcher::read(matcher, &mut |at, wrong| panic!("{at}: {wrong:?}"))
+}
+
+#[test]
+fn each_admits_what_it_says_and_nothing_else() {
+    for (matcher, fits, does_not) in [
+        (json!(1), json!(1.0), json!(2)),
+        (json!("a"), json!("a"), json!("b")),
+        (json!([1, "x"]), json!([1, "x"]), json!(["x", 1])),
+        (json!({ "equals": { "a": 1 } }), json!({ "a": 1 }), json!({ "a": 1, "b": 2 })),
+        (json!({ "contains": "lo" }), json!("Oslo"), json!("Bergen")),
+        (json!({ "contains": { "a": 1 } }), json!([{ "a": 1, "b": 2 }]), json!([{ "a": 2 }])),
+        (json!({ "contains": { "a": { "b": 1 } } }), json!({ "a": { "b": 1, "c": 2 } }), json!({ "a": 1 })),
+        (json!({ "matches": "^[a-z]+$" }), json!("abc"), json!(7)),
+        (json!({ "type": "integer" }), json!(7), json!(7.5)),
+        (json!({ "type": "null" }), json!(null), json!(0)),
+        (json!({ "length": 2 }), json!("é!"), json!([1])),
+        (json!({ "length": { "max": 1 } }), json!({ "a": 1 }), json!(1)),
+        (json!({ "range": [1, 2] }), json!(2), json!(2.1)),
+        (json!({ "range": { "min": 0 } }), json!(0), json!("0")),
+        (json!({ "schema": { "type": "object", "required": ["a"] } }), json!({ "a": 1 }), json!({})),
+        // The first item fits both matchers, the second only one: a greedy match would fail.
+        (json!({ "unordered": [{ "type": "number" }, 1] }), json!([1, 2]), json!([2, 3])),
+        (json!({ "unordered": [1, 2] }), json!([2, 1]), json!([1, 2, 2])),
+        (json!({ "anyOf": [1, { "contains": "x" }] }), json!("xy"), json!(2)),
+        (json!({ "not": { "equals": 1 } }), json!(2), json!(1)),
+        (json!({ "type": "string", "length": 1 }), json!("a"), json!("ab")),
+    ] {
+        let read = read(&matcher);
+        assert_eq!(read.judge(&fits, &Value::Null), Ok(()), "{matcher} on {fits}");
+        assert!(read.judge(&does_not, &Value::Null).is_err(), "{matcher} on {does_not}");
+    }
+}
+
+#[test]
+fn variables_are_filled_in() {
+    let matcher = read(&json!({ "equals": "{{ vars.city }}!" }));
+    assert_eq!(matcher.names(), ["city"]);
+    assert!(matcher.judge(&json!("Oslo!"), &json!({ "city": "Oslo" })).is_ok());
+    assert_eq!(matcher.judge(&json!("Rome"), &json!({ "city": "Oslo" })).unwrap_err().exactly, Some(json!("Oslo!")));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_place_and_a_way_out() {
+    for (matcher, at, what, remedy) in [
+        (json!({ "contians": 1 }), "/contians", "no matcher `contians`", "`contains`"),
+        (json!({ "not": { "typ": "x" } }), "/not/typ", "no matcher", "`type`"),
+        (json!({ "type": "text" }), "/type", "no type", "string"),
+        (json!({ "matches": "(" }), "/matches", "no regular expression", "single quotes"),
+        (json!({ "length": "x" }), "/length", "cannot be read", "3"),
+        (json!({ "range": 3 }), "/range", "cannot be read", "[1, 10]"),
+        (json!({ "range": [3, 1] }), "/range", "no room", "smaller"),
+        (json!({ "schema": { "type": 1 } }), "/schema", "no JSON Schema", "schema"),
+        (json!({ "anyOf": 1 }), "/anyOf", "no list", "list"),
+        (json!({}), "", "wants nothing", "equals"),
+        (json!({ "equals": "{{ x }}" }), "/equals", "`x`", "vars.NAME"),
+        (json!({ "not": { "exists": true } }), "/not/exists", "right under a path", "path"),
+    ] {
+        let mut wrongs = Vec::new();
+        Matcher::read(&matcher, &mut |at, wrong| wrongs.push((at.to_owned(), wrong)));
+        let [(place, wrong)] = wrongs.as_slice() else { panic!("{matcher}: {wrongs:?}") };
+        assert_eq!(place, at, "{matcher}");
+        assert!(wrong.what.contains(what) && wrong.remedy.contains(remedy), "{matcher}: {wrong:?}");
+    }
+}
+
+#[test]
+fn what_does_not_exist_has_no_value() {
+    let mut wrongs = 0;
+    At::read(&json!({ "exists": false, "equals": 1 }), &mut |_, _| wrongs += 1);
+    assert_eq!(wrongs, 1);
+    let at = At::read(&json!({ "count": { "min": 2 }, "type": "string" }), &mut |_, wrong| panic!("{wrong:?}"));
+    assert!(at.count.unwrap().hold(2.0) && !at.count.unwrap().hold(1.0));
+    assert!(at.each.judge(&json!(1), &Value::Null).is_err());
+}

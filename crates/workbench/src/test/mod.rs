@@ -1,0 +1,61 @@
+//! `proof test`: plays the cases of a file against a server and tells what is not as expected. Nothing here prints.
+//!
+//! A file is read once ([`read`]) into a [`Suite`], played at every place of its matrix ([`play`]), and what it got at one place
+//! is compared with what it got at the others ([`alike`]).
+
+mod alike;
+mod judge;
+mod matcher;
+mod model;
+mod outcome;
+mod plan;
+mod play;
+mod read;
+mod snapshots;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use outcome::{Failure, Hindrance, Place, Played, Tally, Tried, Verdict};
+pub use plan::Suite;
+pub use play::run;
+pub use read::load;
+
+/// The schema of test files, for editors.
+pub const SCHEMA: &str = include_str!("../../../../docs/test.schema.json");
+
+/// Which cases are tried, and how.
+#[derive(Clone)]
+pub struct Options {
+    /// Only cases whose name has this in it.
+    pub filter: Option<String>,
+    /// Only cases with one of these tags, where any are named.
+    pub tags: Vec<String>,
+    /// Only every N-th case: the shard from 1, and of how many.
+    pub shard: Option<(usize, usize)>,
+    /// Whether a file ends with the first failure.
+    pub fail_fast: bool,
+    /// How long a request may take that has no time of its own.
+    pub timeout: Duration,
+    /// How many independent cases are tried side by side.
+    pub jobs: usize,
+    /// Whether snapshots are written down instead of compared.
+    pub update: bool,
+    /// Who is told of every case that ended.
+    pub watch: Arc<dyn Fn(&Tried) + Send + Sync>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            filter: None,
+            tags: Vec::new(),
+            shard: None,
+            fail_fast: false,
+            timeout: Duration::from_secs(30),
+            jobs: 8,
+            update: false,
+            watch: Arc::new(|_| ()),
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Plays a file at every place of its matrix: one server each (or one for each case), one case after the other but for those
+//! that are independent.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::stream::{self, StreamExt as _};
+use net::client::{Address, HttpAddress};
+use reference::client::{Abilities, ClientError, Options as ClientOptions};
+use reference::client::{Answering, Client, Note, Params, Question, Refused, Respondent, Scripted, Tool};
+use reference::document::TooLong;
+use serde_json::{Map, Value};
+use wire::{Era, Revision, Transport};
+
+use super::Options;
+use super::judge::{Beside, Came, captured, essence, judge};
+use super::outcome::{Hindrance, Place, Played, Tried, Verdict};
+use super::plan::{Case, List, Reached, Request, Server, Suite};
+use super::snapshots::Snapshots;
+
+/// Plays a file.
+pub async fn run(suite: &Suite, options: &Options) -> Played {
+    let mut played = Played { path: suite.path.clone(), places: Vec::new() };
+    let snapshots = match Snapshots::beside(&suite.path, options.update) {
+        Ok(snapshots) => snapshots,
+        Err(why) => {
+            played.places.push(hindered(None, Hindrance::Snapshots(why)));
+            return played;
+        }
+    };
+    let chosen = chosen(suite, options);
+    let anywhere = [None];
+    let revisions: Vec<Option<Revision>> =
+        suite.revisions.as_ref().map_or_else(|| anywhere.to_vec(), |list| list.iter().copied().map(Some).collect());
+    for server in &suite.servers {
+        for &revision in &revisions {
+            let stage = Stage { suite, options, server, revision, snapshots: &snapshots };
+            let place = stage.play(&chosen).await;
+            let failed =
+                place.hindered.is_some() || place.cases.iter().any(|case| matches!(case.verdict, Verdict::Failed(_)));
+            played.places.push(place);
+            if failed && options.fail_fast {
+                return played;
+            }
+        }
+    }
+    super::alike::compare(&mut played.places);
+    if let Err(why) = snapshots.save(&suite.cases) {
+        played.places.push(hindered(None, Hindrance::Snapshots(why)));
+    }
+    played
+}
+
+fn hindered(revision: Option<Revision>, why: Hindrance) -> Place {
+    Place { transport: None, revision, hindered: Some(why), cases: Vec::new() }
+}
+
+/// The cases that are tried, by their number: those that were asked for, and those that capture what they are filled with.
+fn chosen(suite: &Suite, options: &Options) -> Vec<usize> {
+    let narrowed = suite.is_narrowed();
+    let asked = |(number, case): &(usize, &Case)| {
+        (!narrowed || case.only)
+            && options.filter.as_ref().is_none_or(|part| case.name.contains(part.as_str()))
+            && (options.tags.is_empty() || case.tags.iter().any(|tag| options.tags.contains(tag)))
+            && options.shard.is_none_or(|(shard, of)| number % of == shard - 1)
+    };
+    let mut chosen: BTreeSet<usize> = suite.cases.iter().enumerate().filter(asked).map(|(number, _)| number).collect();
+    for number in (0..suite.cases.len()).rev() {
+        if chosen.contains(&number) {
+            let uses = &suite.cases[number].uses;
+            let before = suite.cases[..number].iter().enumerate();
+            chosen.extend(
+                before
+                    .filter(|(_, case)| case.capture.iter().any(|(name, _)| uses.contains(name)))
+                    .map(|(number, _)| number),
+            );
+        }
+    }
+    chosen.into_iter().collect()
+}
+
+/// One place of the matrix.
+struct Stage<'s> {
+    suite: &'s Suite,
+    options: &'s Options,
+    server: &'s Server,
+    revision: Option<Revision>,
+    snapshots: &'s Snapshots,
+}
+
+/// A conversation in which cases are played.
+struct Scene {
+    client: Client,
+    /// What comes beside answers.
+    heard: Arc<Mutex<Vec<String>>>,
+    prompter: Arc<Prompter>,
+    /// `{ NAME: value }`.
+    vars: Mutex<Value>,
+}
+
+impl Stage<'_> {
+    async fn play(&self, chosen: &[usize]) -> Place {
+        let mut place = Place { transport: None, revision: self.revision, hindered: None, cases: Vec::new() };
+        let mut scene = None;
+        let mut rest = chosen;
+        while let Some((&number, after)) = rest.split_first() {
+            let case = &self.suite.cases[number];
+            rest = after;
+            if let Some(why) = &case.skip {
+                self.note(&mut place, skipped(case, why.clone()));
+                continue;
+            }
+            if scene.is_none() || self.server.per_case {
+                self.leave(scene.take()).await;
+                match self.enter().await {
+                    Ok(entered) => {
+                        place.transport = Some(entered.client.transport());
+                        place.revision = Some(entered.client.revision());
+                        scene = Some(entered);
+                    }
+                    Err(why) => {
+                        place.hindered = Some(why);
+                        break;
+                    }
+                }
+            }
+            let Some(scene) = &scene else { break };
+            let here = scene.client.revision();
+            if !case.is_for(here) {
+                self.note(&mut place, skipped(case, format!("it is not for {here}")));
+                continue;
+            }
+            if is_aside(case) && !self.server.per_case {
+                let beside = |number: &&usize| {
+                    let case = &self.suite.cases[**number];
+                    is_aside(case) && case.is_for(here)
+                };
+                let more = after.iter().take_while(beside).count();
+                rest = &after[more..];
+                let batch = std::iter::once(&number).chain(&after[..more]).map(|&number| &self.suite.cases[number]);
+                let tries: Vec<Tried> = stream::iter(batch)
+                    .map(|case| self.tried(scene, case))
+                    .buffered(self.options.jobs.max(1))
+                    .collect()
+                    .await;
+                for tried in tries {
+                    self.note(&mut place, tried);
+                }
+            } else {
+                let tried = self.tried(scene, case).await;
+                self.note(&mut place, tried);
+            }
+            if self.options.fail_fast && place.cases.iter().any(|case| matches!(case.verdict, Verdict::Failed(_))) {
+                break;
+            }
+        }
+        self.leave(scene).await;
+        place
+    }
+
+    fn note(&self, place: &mut Place, tried: Tried) {
+        (self.options.watch)(&tried);
+        place.cases.push(tried);
+    }
+
+    /// Reaches the server and plays the setup.
+    async fn enter(&self) -> Result<Scene, Hindrance> {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let prompter = Arc::new(Prompter { able: self.suite.able().abilities(), now: Mutex::new(None) });
+        let mut options = ClientOptions::new(self.address().map_err(Hindrance::Unreached)?);
+        options.revision = self.revision;
+        options.progress = self.suite.wants_progress();
+        options.respondent = prompter.clone();
+        let note = heard.clone();
+        options.observer = Arc::new(move |said| {
+            if let Note::Notification { method, .. } = said {
+                note.lock().unwrap_or_else(PoisonError::into_inner).push(method);
+            }
+        });
+        let cases = self.suite.setup.iter().chain(&self.suite.cases);
+        options.limits.request = cases.filter_map(|case| case.timeout).fold(self.options.timeout, Duration::max);
+        let client = Client::connect(options).await.map_err(|error| Hindrance::Unreached(error.to_string()))?;
+        let scene = Scene { client, heard, prompter, vars: Mutex::new(self.suite.vars.clone()) };
+        for case in &self.suite.setup {
+            let tried = self.tried(&scene, case).await;
+            if let Verdict::Failed(failures) = tried.verdict {
+                let why = failures.first().map(|failure| format!(": {}", failure.found)).unwrap_or_default();
+                scene.client.close().await;
+                return Err(Hindrance::Setup(format!("the setup `{}` failed{why}", case.name)));
+            }
+        }
+        Ok(scene)
+    }
+
+    async fn leave(&self, scene: Option<Scene>) {
+        if let Some(scene) = scene {
+            scene.client.close().await;
+        }
+    }
+
+    fn address(&self) -> Result<Address, String> {
+        match &self.server.reached {
+            Reached::Command(command) => Ok(Address::Stdio(command.clone())),
+            Reached::Url { url, headers, bearer_env } => {
+                let mut headers = headers.clone();
+                if let Some(variable) = bearer_env {
+                    let token = std::env::var(variable)
+                        .map_err(|_| format!("the environment has no variable {variable}, which `bearerEnv` names"))?;
+                    headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
+                }
+                let http = HttpAddress { url: url.clone(), headers, ca: None };
+                Ok(if matches!(url.scheme(), "ws" | "wss") { Address::WebSocket(http) } else { Address::Http(http) })
+            }
+        }
+    }
+
+    /// Tries a case, as often as it wants.
+    async fn tried(&self, scene: &Scene, case: &Case) -> Tried {
+        let begun = Instant::now();
+        let mut essence = None;
+        let mut failures = Vec::new();
+        let missing = {
+            let vars = scene.vars.lock().unwrap_or_else(PoisonError::into_inner);
+            case.uses.iter().find(|name| vars.get(name.as_str()).is_none()).cloned()
+        };
+        if let Some(name) = missing {
+            return skipped(case, format!("`{name}` was not captured"));
+        }
+        for _ in 0..case.repeat {
+            let (came, failed) = self.once(scene, case).await;
+            essence = came;
+            failures = failed;
+            if !failures.is_empty() {
+                break;
+            }
+        }
+        let verdict = match (&case.xfail, failures.is_empty()) {
+            (None, true) => Verdict::Passed,
+            (None, false) => Verdict::Failed(failures),
+            (Some(why), false) => Verdict::ExpectedFailure(why.clone()),
+            (Some(why), true) => {
+                let wanted = format!("a failure: {}", wire::escape::line(why));
+                let found = "it passes: take `xfail` out".to_owned();
+                Verdict::Failed(vec![super::judge::failure(case.at, wanted, found)])
+            }
+        };
+        Tried { name: case.name.clone(), at: case.at, verdict, elapsed: begun.elapsed(), essence }
+    }
+
+    async fn once(&self, scene: &Scene, case: &Case) -> (Option<Value>, Vec<super::Failure>) {
+        let vars = scene.vars.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let from = scene.heard.lock().unwrap_or_else(PoisonError::into_inner).len();
+        scene.prompter.says(case.answers.clone());
+        let begun = Instant::now();
+        let patience = case.timeout.unwrap_or(self.options.timeout);
+        let answered = tokio::time::timeout(patience, asked(&scene.client, &case.request, &vars)).await;
+        let came = if let Ok(came) = answered {
+            came
+        } else {
+            scene.client.cancel_all("it took too long").await;
+            Came::Nothing(format!("no answer within {:.1} s", patience.as_secs_f64()))
+        };
+        let elapsed = begun.elapsed();
+        scene.prompter.says(None);
+        let notifications = scene.heard.lock().unwrap_or_else(PoisonError::into_inner).split_off(from);
+        let mut failures = judge(case, &came, &Beside { elapsed, notifications }, &vars);
+        let Came::Result(result) = came else { return (None, failures) };
+        let (captured, missing) = captured(case, &result);
+        if let Value::Object(vars) = &mut *scene.vars.lock().unwrap_or_else(PoisonError::into_inner) {
+            vars.extend(captured);
+        }
+        // What the result is not, it has not either.
+        if failures.is_empty() {
+            failures = missing;
+        }
+        let essence = essence(&result, &case.volatile);
+        if case.expect.snapshot && failures.is_empty() {
+            failures.extend(self.snapshots.judge(case, &essence));
+        }
+        (Some(essence), failures)
+    }
+}
+
+/// Whether a case may be tried beside others: nothing that comes beside answers is expected of it.
+fn is_aside(case: &Case) -> bool {
+    case.independent && case.skip.is_none() && case.expect.progress.is_none() && case.expect.notifications.is_empty()
+}
+
+fn skipped(case: &Case, why: String) -> Tried {
+    Tried {
+        name: case.name.clone(),
+        at: case.at,
+        verdict: Verdict::Skipped(why),
+        elapsed: Duration::ZERO,
+        essence: None,
+    }
+}
+
+/// Puts a request, filled in.
+async fn asked(client: &Client, request: &Request, vars: &Value) -> Came {
+    match put(client, request, vars).await {
+        Ok(came) => came.into(),
+        Err(TooLong) => Came::Nothing("what is filled in becomes too long".to_owned()),
+    }
+}
+
+async fn put(client: &Client, request: &Request, vars: &Value) -> Result<Result<Value, ClientError>, TooLong> {
+    let map = |value: Value| match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    let (method, params) = match request {
+        Request::Call { tool, arguments } => {
+            let (name, arguments) = (tool.fill(vars)?, map(arguments.fill(vars)?));
+            if let Some(tool) = mirrored(client, &name).await {
+                return Ok(client
+                    .call(&tool, arguments)
+                    .await
+                    .map(|answer| answer.result().cloned().unwrap_or_default()));
+            }
+            ("tools/call", Params::new().with("name", name).with("arguments", arguments))
+        }
+        Request::Read(uri) => ("resources/read", Params::new().with("uri", uri.fill(vars)?)),
+        Request::Get { prompt, arguments } => {
+            let params = Params::new().with("name", prompt.fill(vars)?);
+            let arguments = map(arguments.fill(vars)?);
+            ("prompts/get", if arguments.is_empty() { params } else { params.with("arguments", arguments) })
+        }
+        Request::Complete { reference, argument, value, known } => {
+            let (value, known) = (value.fill(vars)?, map(known.fill(vars)?));
+            let answer = client.complete_value(reference.fill(vars)?, (argument, &value), known).await;
+            return Ok(answer.map(|answer| answer.result().cloned().unwrap_or_default()));
+        }
+        Request::List(list) => {
+            let (method, key) = match list {
+                List::Tools => ("tools/list", "tools"),
+                List::Resources => ("resources/list", "resources"),
+                List::Templates => ("resources/templates/list", "resourceTemplates"),
+                List::Prompts => ("prompts/list", "prompts"),
+            };
+            return Ok(client.list(method, key).await.map(|listed| Value::Object(listed.result)));
+        }
+        Request::Raw { method, params } => (method.as_str(), Params::from(map(params.fill(vars)?))),
+    };
+    Ok(client.request(method, &params).await.map(|answer| answer.result().cloned().unwrap_or_default()))
+}
+
+/// The tool, where a call has to repeat some of its arguments in headers.
+async fn mirrored(client: &Client, name: &str) -> Option<Tool> {
+    if client.transport() != Transport::StreamableHttp || client.revision().era() == Era::Legacy {
+        return None;
+    }
+    let (tools, _) = client.tools().await.ok()?;
+    tools.into_iter().find(|tool| tool.name() == name)
+}
+
+/// Answers what the present case says, and nothing else.
+struct Prompter {
+    able: Abilities,
+    now: Mutex<Option<Scripted>>,
+}
+
+impl Prompter {
+    fn says(&self, script: Option<Scripted>) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = script;
+    }
+}
+
+impl Respondent for Prompter {
+    fn abilities(&self) -> Abilities {
+        self.able
+    }
+
+    fn answer(&self, question: Question) -> Answering {
+        let script = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
+        let able = script.abilities();
+        let has = match question {
+            Question::Roots => able.roots,
+            Question::Sampling(_) => able.sampling,
+            Question::Form { .. } => able.forms,
+            Question::Url { .. } => able.urls,
+        };
+        if has { script.answer(question) } else { Box::pin(async { Err(Refused::by_user()) }) }
+    }
+}

@@ -1,0 +1,76 @@
+//! Test files: what a mistake in one is told as, and where.
+
+use std::path::Path;
+
+use super::read;
+
+const SERVER: &str = "server: { command: [my-server] }\n";
+
+#[track_caller]
+fn refused(rest: &str, line: usize, what: &str, remedy: &str) {
+    let text = format!("{SERVER}{rest}");
+    let mut faults = read(&text, Path::new("x.mcp.yaml")).expect_err(rest);
+    faults.sort_by_key(|fault| fault.at);
+    let fault = &faults[0];
+    assert!(fault.what.contains(what) && fault.remedy.contains(remedy), "{rest}: {faults:?}");
+    assert_eq!(fault.at.map(|at| at.line), Some(line), "{rest}: {faults:?}");
+    assert_eq!(faults.len(), 1, "{rest}: {faults:?}");
+}
+
+#[test]
+fn a_file_is_read() {
+    let text = format!(
+        "{SERVER}vars: {{ city: Oslo }}\ncases:\n  - call: a\n    arguments: {{ x: '{{{{ vars.city }}}}' }}\n    capture: {{ id: $.id }}\n  \
+         - call: a\n  - name: uses\n    read: x://{{{{ vars.id }}}}\n"
+    );
+    let suite = read(&text, Path::new("dir/x.mcp.yaml")).unwrap();
+    let names: Vec<&str> = suite.cases.iter().map(|case| case.name.as_str()).collect();
+    assert_eq!(names, ["call a", "call a (2)", "uses"]);
+    assert!(suite.cases[2].uses.contains("id") && suite.cases[1].uses.is_empty());
+}
+
+#[test]
+fn mistakes_are_told_with_their_line() {
+    refused("cases: [{ call: a, raed: b }]\n", 2, "`raed` is unknown", "`read`");
+    refused("cases:\n  - name: x\n", 3, "asks for nothing", "`call`");
+    refused("cases:\n  - call: a\n    read: b\n", 3, "several things", "one of");
+    refused("cases:\n  - call: a\n    expect:\n      $.a[: 1\n", 5, "no JSONPath", "$.content");
+    refused("cases:\n  - call: a\n    expect:\n      $.a: { contians: 1 }\n", 5, "no matcher", "`contains`");
+    refused("cases:\n  - read: a\n    expect: { outcome: tool-error }\n", 4, "only a `call`", "`error`");
+    refused("cases:\n  - call: a\n    expect: { code: 1, $.a: 1 }\n", 4, "no result", "`code`");
+    refused(
+        "cases:\n  - call: a\n    expect: { code: 1, outcome: ok }\n",
+        4,
+        "only a JSON-RPC error",
+        "outcome: error",
+    );
+    refused("cases:\n  - call: '{{ vars.x }}'\n", 3, "no variable `x`", "`vars`");
+    refused(
+        "cases:\n  - call: a\n    arguments: { x: '{{ vars.id }}' }\n    capture: { id: $.x }\n",
+        4,
+        "this very case",
+        "earlier",
+    );
+    refused("cases:\n  - call: '{{ vars.id }}'\n  - call: b\n    capture: { id: $.x }\n", 3, "a later case", "earlier");
+    refused(
+        "vars: { id: 1 }\ncases:\n  - call: b\n    capture: { id: $.x }\n",
+        5,
+        "a variable already",
+        "another name",
+    );
+    refused("cases:\n  - { name: a, call: x }\n  - { name: a, call: y }\n", 4, "two cases are called", "line 3");
+    refused("cases:\n  - { call: x, timeout: 0s }\n", 3, "no time", "1ms");
+    refused("cases:\n  - { read: x, arguments: {} }\n", 3, "takes no `arguments`", "params");
+    refused("cases:\n  - { raw: notifications/x }\n", 3, "no request", "request");
+    refused("cases:\n  - { call: x, independent: true, capture: { a: $.b } }\n", 3, "not independent", "leave");
+    refused("cases:\n  - { call: x, answers: { form: maybe } }\n", 3, "`form` cannot be read", "decline");
+    refused("matrix: { servers: [{}] }\ncases: []\n", 2, "either a `command` or a `url`", "one of them");
+}
+
+#[test]
+fn hostile_files_are_refused_in_time() {
+    let deep = format!("{SERVER}cases: [{{ call: a, expect: {{ $.a: {}1{} }} }}]", "{not: ".repeat(40), "}".repeat(40));
+    assert!(read(&deep, Path::new("x")).is_err());
+    let many = format!("{SERVER}cases:\n{}", "  - call: a\n".repeat(20_001));
+    assert!(read(&many, Path::new("x")).is_err());
+}

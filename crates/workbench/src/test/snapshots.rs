@@ -1,0 +1,69 @@
+//! Results as they were when somebody wrote them down: one JSON file beside the tests, by the cases' names.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::judge::failure;
+use super::outcome::Failure;
+use super::plan::Case;
+
+/// The snapshots of a file.
+#[derive(Debug)]
+pub(super) struct Snapshots {
+    path: PathBuf,
+    kept: Mutex<BTreeMap<String, Value>>,
+    update: bool,
+}
+
+impl Snapshots {
+    /// Those beside `tests`; with `update` they are written anew. `Err`: why they cannot be read.
+    pub(super) fn beside(tests: &Path, update: bool) -> Result<Self, String> {
+        let path = tests.with_extension("snap.json");
+        let kept = match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
+            Err(error) => return Err(format!("the snapshots {} cannot be read: {error}", path.display())),
+            Ok(_) if update => BTreeMap::new(),
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+                format!("the snapshots {} are damaged: {error}; `--update` writes them anew", path.display())
+            })?,
+        };
+        Ok(Self { path, kept: Mutex::new(kept), update })
+    }
+
+    /// Compares the result of a case with its snapshot, or notes it.
+    pub(super) fn judge(&self, case: &Case, result: &Value) -> Option<Failure> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.update {
+            kept.insert(case.name.clone(), result.clone());
+            return None;
+        }
+        match kept.get(&case.name) {
+            None => {
+                let wanted = "what the snapshot has".to_owned();
+                Some(failure(case.at, wanted, "no snapshot yet: `--update` writes it".to_owned()))
+            }
+            Some(wanted) => super::alike::difference(wanted, result).map(|(path, one, other)| Failure {
+                path: Some(path),
+                exactly: Some(one),
+                value: Some(other),
+                ..failure(case.at, "what the snapshot has".to_owned(), "another value".to_owned())
+            }),
+        }
+    }
+
+    /// Writes them down, without those of cases that are no more.
+    pub(super) fn save(&self, cases: &[Case]) -> Result<(), String> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|name, _| cases.iter().any(|case| case.expect.snapshot && case.name == *name));
+        if !self.update || kept.is_empty() && !self.path.exists() {
+            return Ok(());
+        }
+        let text = serde_json::to_string_pretty(&*kept).unwrap_or_default() + "\n";
+        fs::write(&self.path, text)
+            .map_err(|error| format!("the snapshots {} cannot be written: {error}", self.path.display()))
+    }
+}
