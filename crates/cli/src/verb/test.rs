@@ -93,8 +93,7 @@ fn conclude(args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Durat
         Some(path) => output::write(path, &text)?,
         None => output::print(&text)?,
     }
-    let mut tally = Tally::default();
-    played.iter().for_each(|one| tally += one.tally());
+    let tally = Tally::of(played);
     if tally.failed > 0 {
         let unreached = |place: &test::Place| matches!(place.hindered, Some(Hindrance::Unreached(_)));
         let out_of_reach = played.iter().flat_map(|one| &one.places).any(unreached);
@@ -109,7 +108,9 @@ fn conclude(args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Durat
 
 fn secrets(suites: &[Suite]) -> Secrets {
     let mut all = Secrets::default();
-    suites.iter().for_each(|suite| suite.conceal(&mut all));
+    for suite in suites {
+        suite.conceal(&mut all);
+    }
     all
 }
 

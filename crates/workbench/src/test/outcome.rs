@@ -126,11 +126,16 @@ impl Played {
     }
 }
 
-impl std::ops::AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.expected_failures += other.expected_failures;
-        self.skipped += other.skipped;
+impl Tally {
+    /// How many cases of all files ended how.
+    pub fn of(played: &[Played]) -> Self {
+        let mut all = Self::default();
+        for one in played.iter().map(Played::tally) {
+            all.passed += one.passed;
+            all.failed += one.failed;
+            all.expected_failures += one.expected_failures;
+            all.skipped += one.skipped;
+        }
+        all
     }
 }

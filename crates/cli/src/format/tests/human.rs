@@ -23,15 +23,13 @@ pub(crate) struct Style {
 
 pub(crate) fn render(played: &[Played], elapsed: Duration, style: Style) -> String {
     let mut out = String::new();
-    let mut total = Tally::default();
     for file in played {
-        total += file.tally();
         let name = escape::line(&file.path.to_string_lossy()).into_owned();
         for place in &file.places {
             of_place(&mut out, &name, place, style);
         }
     }
-    let Tally { passed, failed, expected_failures, skipped } = total;
+    let Tally { passed, failed, expected_failures, skipped } = Tally::of(played);
     let mut words = vec![style.paint.green(&format!("{passed} passed"))];
     if failed > 0 {
         words.push(style.paint.red(&format!("{failed} failed")));
@@ -69,19 +67,15 @@ fn of_case(out: &mut String, file: &str, case: &Tried, style: Style) {
     let paint = style.paint;
     let name = escape::line(&case.name);
     let took = paint.dim(&format!("{:.0} ms", case.elapsed.as_secs_f64() * 1000.0));
+    let mut told = |word: &str, why: &str| {
+        let _ = writeln!(out, "  {word:<5}  {name}");
+        wrap(out, 9, &escape::line(why));
+    };
     match &case.verdict {
-        Verdict::Passed if style.verbose => _ = writeln!(out, "  {}     {name}  {took}", paint.green("ok")),
-        Verdict::Passed => {}
-        Verdict::Skipped(why) if style.verbose => {
-            let _ = writeln!(out, "  skip   {name}");
-            wrap(out, 9, &escape::line(why));
-        }
-        Verdict::Skipped(_) => {}
-        Verdict::ExpectedFailure(why) if style.verbose => {
-            let _ = writeln!(out, "  xfail  {name}");
-            wrap(out, 9, &escape::line(why));
-        }
-        Verdict::ExpectedFailure(_) => {}
+        Verdict::Passed | Verdict::Skipped(_) | Verdict::ExpectedFailure(_) if !style.verbose => {}
+        Verdict::Passed => _ = writeln!(out, "  {}     {name}  {took}", paint.green("ok")),
+        Verdict::Skipped(why) => told("skip", why),
+        Verdict::ExpectedFailure(why) => told("xfail", why),
         Verdict::Failed(failures) => {
             let _ = writeln!(out, "  {}   {name}  {took}", paint.red("FAIL"));
             for failure in failures {

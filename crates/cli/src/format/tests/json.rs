@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use workbench::test::{Failure, Place, Played, Tally, Tried, Verdict};
 
 pub(crate) fn render(played: &[Played], elapsed: Duration) -> String {
-    let mut total = Tally::default();
-    played.iter().for_each(|one| total += one.tally());
+    let total = Tally::of(played);
     let files: Vec<Value> = played
         .iter()
         .map(|file| json!({ "file": file.path.display().to_string(), "places": file.places.iter().map(place).collect::<Vec<_>>() }))
