@@ -6,4 +6,5 @@ pub mod check;
 pub mod check_client;
 mod judging;
 pub mod report;
+pub mod snapshot;
 pub mod test;

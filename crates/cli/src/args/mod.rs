@@ -10,6 +10,7 @@ pub(crate) mod output;
 pub(crate) mod reach;
 pub(crate) mod reports;
 pub(crate) mod select;
+pub(crate) mod snapshot;
 pub(crate) mod test;
 
 use std::convert::Infallible;
@@ -50,6 +51,8 @@ pub(crate) enum Verb {
     CheckClient(Box<check_client::CheckClientArgs>),
     /// Test a server by cases of your own
     Test(Box<test::TestArgs>),
+    /// Write down what a server declares; tell what changed since
+    Snapshot(Box<snapshot::SnapshotArgs>),
     /// Say what a rule demands, where, how it is judged, what mends it
     Explain(ExplainArgs),
     /// List the rules

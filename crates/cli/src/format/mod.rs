@@ -4,6 +4,7 @@ pub(crate) mod badge;
 pub(crate) mod book;
 mod detail;
 pub(crate) mod diff;
+pub(crate) mod drift;
 pub(crate) mod escape;
 mod groups;
 pub(crate) mod html;

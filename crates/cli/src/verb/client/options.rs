@@ -3,10 +3,8 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use net::client::{Address, Authorizer, Limits};
-use net::oauth::Scopes;
+use net::client::Address;
 use reference::client::{Client, Consent, Given, Options, Respondent, Scripted};
 use serde_json::{Value, json};
 use wire::Revision;
@@ -15,44 +13,16 @@ use super::pairs;
 use super::terminal::Terminal;
 use crate::args::client::ClientArgs;
 use crate::exit::{Exit, usage};
-
-/// How long a request may go without a sign of life.
-const ANSWER: Duration = Duration::from_mins(1);
-/// How long a server gets to be reached.
-const CONNECT: Duration = Duration::from_secs(10);
-/// What a server gets to end after its input is closed, and again after TERM.
-const SHUTDOWN: Duration = Duration::from_secs(1);
+use crate::verb::reached;
 
 /// The options of a client at `address`.
 pub(super) fn options(args: &ClientArgs, address: Address) -> Result<Options, Exit> {
-    let request = args.reach.timeout.unwrap_or(ANSWER);
-    let limits = Limits {
-        request,
-        connect: args.reach.timeout.unwrap_or(CONNECT),
-        start: request,
-        shutdown: SHUTDOWN,
-        ..Limits::default()
-    };
-    let revision = revision(args)?;
-    let endpoint = match &address {
-        Address::Http(http) => Some(http.url.clone()),
-        // These open with one request: a token is got before. A command has its credentials in its environment.
-        Address::Sse(_) | Address::WebSocket(_) | Address::Stdio(_) => None,
-    };
-    let ca = args.reach.ca_file.clone();
-    let authorizer = match endpoint {
-        Some(url) => args.reach.oauth.authorizer(&url, revision, Scopes::Asked, ca)?,
-        None => None,
-    };
     Ok(Options {
-        revision,
-        authorizer: authorizer.map(|one| Arc::new(one) as Arc<dyn Authorizer>),
-        limits,
         respondent: respondent(args)?,
         log_level: args.log.clone(),
         faults: args.faults.meaning()?,
         progress: args.progress || (std::io::stderr().is_terminal() && !args.json),
-        ..Options::new(address)
+        ..reached::options(&args.reach, address, revision(args)?)?
     })
 }
 

@@ -1,0 +1,113 @@
+//! `proof snapshot`: what a server declares, and what changed since somebody wrote it down.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use net::client::Address;
+use reference::client::{Client, ClientError};
+use serde_json::Value;
+use wire::Revision;
+use workbench::snapshot::{SCHEMA, drift, surface};
+
+use crate::args::snapshot::{Drift, DriftFormat, SnapshotArgs};
+use crate::exit::{self, Exit, tell, tell_redacted, usage};
+use crate::format::drift as format;
+use crate::format::text::Paint;
+use crate::signals::interrupted;
+use crate::verb::{output, reached, sign_in};
+
+/// Writes a snapshot, or compares with one.
+pub(crate) fn run(args: &SnapshotArgs) -> Exit {
+    exit::conceal(args.reach.secrets(args.named()));
+    match taken(args) {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn taken(args: &SnapshotArgs) -> Result<Exit, Exit> {
+    let address = args.reach.address(args.named())?.ok_or_else(|| {
+        usage("no server is named", "a URL, or a command after `--`: proof snapshot -- npx -y my-server")
+    })?;
+    let before = args.check.as_deref().map(read).transpose()?;
+    if let Some(path) = &args.output {
+        output::writable(path)?;
+    }
+    let kept: Option<Revision> = before.as_ref().and_then(|one| one["revision"].as_str()?.parse().ok());
+    let now = asked(args, address, args.revision.or(kept))?;
+    let redactor = workbench::check::redactor(&args.reach.secrets(args.named()));
+    let written = |text: String| {
+        let text = redactor.redact_known(&text);
+        match &args.output {
+            Some(path) => output::write(path, &text),
+            None => output::print(&text),
+        }
+    };
+    let Some(before) = before else {
+        written(serde_json::to_string_pretty(&now).unwrap_or_default() + "\n")?;
+        return Ok(Exit::Clean);
+    };
+    let changes = drift(&before, &now);
+    let colour = args.output.is_none() && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    written(match args.format {
+        DriftFormat::Human => format::human(&changes, Paint { colour }),
+        DriftFormat::Json => format::json(&changes),
+        DriftFormat::Markdown => format::markdown(&changes),
+    })?;
+    let fails = changes.iter().any(|change| change.breaks || args.fail_on == Drift::Any);
+    Ok(if fails { Exit::Finding } else { Exit::Clean })
+}
+
+/// Reads a snapshot.
+fn read(path: &Path) -> Result<Value, Exit> {
+    let shown = output::shown(path);
+    let bytes = std::fs::read(path)
+        .map_err(|error| usage(&format!("the snapshot {shown} cannot be read: {error}"), "--output FILE writes one"))?;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
+        usage(&format!("the snapshot {shown} is damaged: {error}"), "proof snapshot --output writes it anew")
+    })?;
+    if value["schema"].as_str() != Some(SCHEMA) {
+        let what = format!("{shown} is no snapshot: it does not say that it is {SCHEMA}");
+        return Err(usage(&what, "a file that proof snapshot --output wrote"));
+    }
+    Ok(value)
+}
+
+/// Asks the server for everything that it declares.
+fn asked(args: &SnapshotArgs, address: Address, revision: Option<Revision>) -> Result<Value, Exit> {
+    let mut options = reached::options(&args.reach, address, revision)?;
+    // Before the first child starts.
+    net::orphans::adopt();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        tell(format_args!("error: the runtime did not start: {error}"));
+        Exit::Bug
+    })?;
+    let surface = runtime.block_on(async {
+        let interrupted = interrupted();
+        tokio::pin!(interrupted);
+        let conversed = async {
+            if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
+                sign_in::at(&args.reach, &mut options.address, options.revision).await?;
+            }
+            let client = Client::connect(options).await.map_err(|error| failed(&error))?;
+            let surface = surface(&client).await.map_err(|error| failed(&error));
+            client.close().await;
+            surface
+        };
+        tokio::select! {
+            surface = conversed => surface,
+            signal = &mut interrupted => Err(Exit::Interrupted(signal)),
+        }
+    });
+    // Whatever is still running is ours to end, on every way out.
+    net::process::kill_all();
+    runtime.shutdown_background();
+    surface
+}
+
+fn failed(error: &ClientError) -> Exit {
+    tell_redacted(&format!("error: {error}"));
+    match error {
+        ClientError::Rpc { .. } => Exit::Finding,
+        _ => Exit::NoAnswer,
+    }
+}

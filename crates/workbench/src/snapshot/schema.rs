@@ -1,0 +1,297 @@
+//! What changed between two JSON Schemas, and for whom that is a break: a caller may send only what the new schema of arguments
+//! takes, and relies on what the old schema of results said. Keywords whose meaning is not known here break either way.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::drift::from_to;
+
+/// Which way values go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// From the caller: narrower breaks.
+    Takes,
+    /// To the caller: wider breaks.
+    Gives,
+}
+
+/// How far properties are followed.
+const DEEPEST: usize = 32;
+
+/// Keywords that only describe.
+const WORDS: [&str; 8] = ["title", "description", "examples", "default", "$schema", "$comment", "deprecated", "$id"];
+/// Bounds where more is narrower.
+const LEAST: [&str; 5] = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
+/// Bounds where less is narrower.
+const MOST: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
+/// Keywords that only ever narrow by being there.
+const LIMITS: [&str; 5] = ["pattern", "format", "multipleOf", "const", "uniqueItems"];
+
+/// Every change, in words, and whether it breaks.
+pub(super) fn compare(old: &Value, new: &Value, side: Side) -> Vec<(String, bool)> {
+    let mut comparison = Comparison { side, found: Vec::new() };
+    comparison.schemas(old, new, "", DEEPEST);
+    comparison.found
+}
+
+/// How wide a schema became.
+enum Became {
+    Wider,
+    Narrower,
+    /// Neither, or we cannot tell.
+    Other,
+}
+
+type Members = serde_json::Map<String, Value>;
+
+struct Comparison {
+    side: Side,
+    found: Vec<(String, bool)>,
+}
+
+impl Comparison {
+    /// Tells of a change that may break somebody.
+    fn tell(&mut self, what: String, became: &Became) {
+        let harmless = matches!((self.side, became), (Side::Takes, Became::Wider) | (Side::Gives, Became::Narrower));
+        self.found.push((what, !harmless));
+    }
+
+    /// What stands at a path, in words.
+    fn called(&self, at: &str) -> String {
+        match (self.side, at) {
+            (Side::Takes, "") => "what it takes".to_owned(),
+            (Side::Gives, "") => "what it returns".to_owned(),
+            (_, at) => format!("`{at}`"),
+        }
+    }
+
+    fn schemas(&mut self, old: &Value, new: &Value, at: &str, room: usize) {
+        if old == new {
+            return;
+        }
+        let (Value::Object(before), Value::Object(after)) = (old, new) else {
+            return self.found.push((format!("{} changed{}", self.called(at), from_to(old, new)), true));
+        };
+        if room == 0 {
+            return self.found.push((format!("{} changed somewhere deep inside", self.called(at)), true));
+        }
+        let keywords: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        for keyword in keywords {
+            let (old, new) = (before.get(keyword), after.get(keyword));
+            if old == new {
+                continue;
+            }
+            match (keyword.as_str(), old, new) {
+                ("properties", ..) => self.properties(before, after, at, room),
+                ("required", ..) => self.required(before, after, at),
+                ("items", Some(old), Some(new)) => self.schemas(old, new, &format!("{at}[]"), room - 1),
+                (keyword, old, new) => self.keyword(keyword, old, new, at),
+            }
+        }
+    }
+
+    /// A keyword that is about no other schema.
+    fn keyword(&mut self, keyword: &str, old: Option<&Value>, new: Option<&Value>, at: &str) {
+        let nothing = Value::Null;
+        let (was, is) = (old.unwrap_or(&nothing), new.unwrap_or(&nothing));
+        let changed = format!("{}: `{keyword}` changed{}", self.called(at), from_to(was, is));
+        let became = match keyword {
+            word if WORDS.contains(&word) => return self.found.push((changed, false)),
+            "type" => return self.types(&types(was), &types(is), at),
+            "enum" => return self.values(old, new, at),
+            "additionalProperties" | "unevaluatedProperties" => {
+                match (was == &Value::Bool(false), is == &Value::Bool(false)) {
+                    (false, true) => Became::Narrower,
+                    (true, false) => Became::Wider,
+                    _ => Became::Other,
+                }
+            }
+            bound if LEAST.contains(&bound) || MOST.contains(&bound) => {
+                let more = match (was.as_f64(), is.as_f64()) {
+                    (Some(was), Some(is)) => is > was,
+                    // No bound is the widest.
+                    (None, _) => LEAST.contains(&bound),
+                    (_, None) => MOST.contains(&bound),
+                };
+                if more == LEAST.contains(&bound) { Became::Narrower } else { Became::Wider }
+            }
+            limit if LIMITS.contains(&limit) => match (old, new) {
+                (None, _) => Became::Narrower,
+                (_, None) => Became::Wider,
+                _ => Became::Other,
+            },
+            _ => Became::Other,
+        };
+        self.tell(changed, &became);
+    }
+
+    fn types(&mut self, was: &BTreeSet<String>, is: &BTreeSet<String>, at: &str) {
+        let became = match (is.is_superset(was), is.is_subset(was)) {
+            (true, _) => Became::Wider,
+            (_, true) => Became::Narrower,
+            _ => Became::Other,
+        };
+        let said = |types: &BTreeSet<String>| {
+            if types.len() > ALL.len() {
+                return "anything".to_owned();
+            }
+            // An integer goes without saying.
+            let told = types.iter().filter(|one| *one != "integer" || !types.contains("number"));
+            told.cloned().collect::<Vec<_>>().join(" or ")
+        };
+        self.tell(format!("{} is {} instead of {}", self.called(at), said(is), said(was)), &became);
+    }
+
+    /// Of `enum`.
+    fn values(&mut self, old: Option<&Value>, new: Option<&Value>, at: &str) {
+        let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned();
+        match (list(old), list(new)) {
+            (Some(was), Some(is)) => {
+                for gone in was.iter().filter(|one| !is.contains(one)) {
+                    self.tell(format!("{} may no longer be {gone}", self.called(at)), &Became::Narrower);
+                }
+                for come in is.iter().filter(|one| !was.contains(one)) {
+                    self.tell(format!("{} may be {come}, too", self.called(at)), &Became::Wider);
+                }
+            }
+            (None, Some(is)) => {
+                let is = Value::Array(is);
+                self.tell(format!("{} has only some values now: {is}", self.called(at)), &Became::Narrower);
+            }
+            (_, None) => self.tell(format!("{} may be any value now", self.called(at)), &Became::Wider),
+        }
+    }
+
+    /// What comes and goes as a whole is told as a property.
+    fn required(&mut self, before: &Members, after: &Members, at: &str) {
+        let both = |name: &&String| has_property(before, name) && has_property(after, name);
+        let (was, is) = (required(before), required(after));
+        for name in is.difference(&was).filter(both) {
+            self.tell(format!("`{}` is required now", join(at, name)), &Became::Narrower);
+        }
+        for name in was.difference(&is).filter(both) {
+            self.tell(format!("`{}` is no longer required", join(at, name)), &Became::Wider);
+        }
+    }
+
+    fn properties(&mut self, before: &Members, after: &Members, at: &str, room: usize) {
+        let of = |schema: &Members| schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        let (was, is) = (of(before), of(after));
+        for (name, old) in &was {
+            let path = join(at, name);
+            match (is.get(name), self.side) {
+                (Some(new), _) => self.schemas(old, new, &path, room - 1),
+                (None, Side::Takes) => self.found.push((format!("no longer takes `{path}`"), true)),
+                (None, Side::Gives) => self.found.push((format!("no longer returns `{path}`"), true)),
+            }
+        }
+        let needed = required(after);
+        for name in is.keys().filter(|name| !was.contains_key(*name)) {
+            let path = join(at, name);
+            self.found.push(match self.side {
+                Side::Takes if needed.contains(name) => (format!("has a new required argument `{path}`"), true),
+                Side::Takes => (format!("takes `{path}`, too"), false),
+                Side::Gives => (format!("returns `{path}`, too"), false),
+            });
+        }
+    }
+}
+
+fn required(schema: &Members) -> BTreeSet<String> {
+    schema.get("required").map(texts).unwrap_or_default()
+}
+
+fn has_property(schema: &Members, name: &str) -> bool {
+    schema.get("properties").and_then(|properties| properties.get(name)).is_some()
+}
+
+fn join(at: &str, name: &str) -> String {
+    if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
+}
+
+fn texts(value: &Value) -> BTreeSet<String> {
+    value.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
+const ALL: [&str; 6] = ["string", "number", "boolean", "object", "array", "null"];
+
+/// The types that a schema admits; a number may be an integer.
+fn types(value: &Value) -> BTreeSet<String> {
+    let mut types = match value {
+        Value::String(one) => BTreeSet::from([one.clone()]),
+        Value::Array(_) => texts(value),
+        _ => ALL.iter().map(|one| (*one).to_owned()).collect(),
+    };
+    if types.contains("number") {
+        types.insert("integer".to_owned());
+    }
+    types
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Side, compare};
+
+    #[test]
+    fn each_change_is_told_and_breaks_the_right_side() {
+        let object = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required });
+        let a = |schema: Value| object(json!({ "a": schema }), json!([]));
+        let text = || a(json!({ "type": "string" }));
+        for (old, new, what, takes, gives) in [
+            (text(), object(json!({}), json!([])), "no longer", true, true),
+            (object(json!({}), json!([])), text(), "`a`, too", false, false),
+            (text(), object(json!({ "a": { "type": "string" } }), json!(["a"])), "`a` is required now", true, false),
+            (object(json!({ "a": { "type": "string" } }), json!(["a"])), text(), "no longer required", false, true),
+            (text(), a(json!({ "type": ["string", "null"] })), "null or string instead of string", false, true),
+            (a(json!({ "type": "number" })), a(json!({ "type": "integer" })), "integer instead of number", true, false),
+            (text(), a(json!({ "type": "boolean" })), "boolean instead of string", true, true),
+            (text(), a(json!({ "type": "string", "enum": ["x"] })), "only some values", true, false),
+            (a(json!({ "enum": ["x", "y"] })), a(json!({ "enum": ["x"] })), "no longer be \"y\"", true, false),
+            (a(json!({ "enum": ["x"] })), a(json!({ "enum": ["x", "y"] })), "may be \"y\", too", false, true),
+            (a(json!({ "minimum": 1 })), a(json!({ "minimum": 2 })), "1 → 2", true, false),
+            (a(json!({ "minimum": 1 })), a(json!({})), "1 → nothing", false, true),
+            (a(json!({ "maximum": 2 })), a(json!({ "maximum": 1 })), "2 → 1", true, false),
+            (a(json!({})), a(json!({ "maxLength": 9 })), "nothing → 9", true, false),
+            (a(json!({ "pattern": "a" })), a(json!({ "pattern": "b" })), "`pattern` changed", true, true),
+            (
+                a(json!({ "items": { "type": "string" } })),
+                a(json!({ "items": { "type": "null" } })),
+                "`a[]` is null",
+                true,
+                true,
+            ),
+            (text(), a(json!({ "type": "string", "description": "x" })), "`description` changed", false, false),
+            (a(json!({ "oneOf": [1] })), a(json!({ "oneOf": [2] })), "`oneOf` changed", true, true),
+            (
+                json!({ "type": "object" }),
+                json!({ "type": "object", "additionalProperties": false }),
+                "additional",
+                true,
+                false,
+            ),
+        ] {
+            for (side, breaks) in [(Side::Takes, takes), (Side::Gives, gives)] {
+                let found = compare(&old, &new, side);
+                let [(told, broken)] = found.as_slice() else { panic!("{old} {new}: {found:?}") };
+                assert!(told.contains(what), "{old} {new}: {told}");
+                assert_eq!(*broken, breaks, "{old} {new}: {told}");
+            }
+            assert_eq!(compare(&new, &new, Side::Takes), []);
+        }
+        let new = object(json!({ "a": { "type": "string" } }), json!(["a"]));
+        let found = compare(&object(json!({}), json!([])), &new, Side::Takes);
+        assert_eq!(found, [("has a new required argument `a`".to_owned(), true)]);
+    }
+
+    #[test]
+    fn deep_schemas_come_to_an_end() {
+        let deep = |leaf: &str| {
+            (0..200).fold(json!({ "type": leaf }), |inner, _| json!({ "type": "object", "properties": { "a": inner } }))
+        };
+        let found = compare(&deep("string"), &deep("null"), Side::Takes);
+        assert!(found.len() == 1 && found[0].0.contains("deep inside"), "{found:?}");
+    }
+}
