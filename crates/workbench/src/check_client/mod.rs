@@ -5,6 +5,7 @@
 
 pub mod observed;
 pub mod options;
+mod patience;
 mod run;
 mod scenario;
 mod scenarios;

@@ -62,6 +62,10 @@ const OFFICIAL: &[&Scenario] = &[
 /// What the protocol has, feature by feature.
 const FEATURES: &[&Scenario] = &[
     &scenario("lists", "List the tools, the resources, the resource templates and the prompts, each to its last page."),
+    &scenario("uneven-pages", "List the tools to the last page. One amidst them is empty.").tries(&["empty-page"]),
+    &scenario("empty-cursor", "List the tools to the last page. The cursor of one is the empty text.")
+        .tries(&["empty-cursor"])
+        .era(Modern),
     &scenario("echo", "Call `echo` with a `message` of your own, and `sum` with the numbers `a` and `b`."),
     &scenario("fail", "Call `fail`: the result says that the tool failed. End content all the same."),
     &scenario("resources", "List the resources and read each; read what a template stands for, too."),
@@ -85,7 +89,13 @@ const FEATURES: &[&Scenario] = &[
     &scenario("untyped-results", "List the resources to the last page. The results do not say of which type they are.")
         .tries(&["untyped-lists"])
         .era(Modern),
+    &scenario("untyped-page", "List the tools to the last page. The third does not say of which type it is.")
+        .tries(&["untyped-page"])
+        .era(Modern),
     &scenario("caching", "List the tools twice in a row.").era(Modern),
+    &scenario("slow-greeting", "Connect and list the tools. The server takes its time to answer `initialize`.")
+        .tries(&["greets-late"])
+        .era(Legacy),
     &scenario("pinged", "Call `echo`. The server pings you meanwhile: answer it.").tries(&["pinged"]).era(Legacy),
 ];
 
@@ -116,6 +126,14 @@ const HOSTILE: &[&Scenario] = &[
     &hostile("hostile.unknown-result-type", "Call `echo`. Its result is of a type that nobody knows: it is an error.")
         .wrong(&["result-type-of-nobody"])
         .era(Modern),
+    &hostile("hostile.unknown-list-type", "List the tools. The list is of a type that nobody knows: it is an error.")
+        .wrong(&["list-type-of-nobody"])
+        .era(Modern),
+    &hostile(
+        "hostile.silence",
+        "Call `echo`, which is not answered. Give the call up after a second or two, and make it again.",
+    )
+    .wrong(&["first-call-unanswered"]),
     &hostile("hostile.error-code", "Call `echo`. The call is answered with an error of the server's own.")
         .wrong(&["error-with-data"]),
     &hostile("hostile.endless-stream", "Call `echo` with a progress token. Give up after a while, if you do.")

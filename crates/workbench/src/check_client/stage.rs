@@ -18,11 +18,16 @@ use wire::trace::{Content, Header, Trace, mark};
 use wire::{Party, Transport};
 
 use super::options::{Options, ServerWord};
+use super::patience;
 use super::scenario::Scenario;
 use crate::judging::Place;
 
 /// How long a server waits for the sockets of a client that has ended.
 const DESERTED: Duration = Duration::from_millis(500);
+
+/// No server refuses a client for what it says that it accepts: that it says the wrong thing is seen all the same, and what
+/// it does next, too.
+const PATIENT: &str = "accepts-anything";
 
 /// What came of a scenario.
 pub struct Played {
@@ -93,7 +98,10 @@ pub async fn play(options: &Options, place: Place, scenario: &'static Scenario) 
     let tap = Tap::new(header);
     tap.limit(options.trace_bytes);
     tap.mark(0, mark::SCENARIO, json!(scenario.name));
-    let end = played(options, place, scenario, &tap).await;
+    let end = tokio::select! {
+        end = played(options, place, scenario, &tap) => end,
+        never = patience::watch(&tap) => match never {},
+    };
     let end = end.unwrap_or_else(|error| End::NotStarted(error.to_string()));
     Played { trace: tap.finish(), end, elapsed: begun.elapsed() }
 }
@@ -125,7 +133,7 @@ fn server(place: Place, scenario: &Scenario, catalogue: Arc<Catalogue>, taps: Op
     Server::new(reference::Options {
         catalogue,
         http,
-        faults: faults(scenario).collect(),
+        faults: faults(scenario).chain(faults::trial(PATIENT)).collect(),
         revisions: vec![place.revision],
         ..reference::Options::default()
     })

@@ -56,7 +56,8 @@ impl From<Exit> for Unsaid {
 pub(crate) fn run(args: &ClientArgs) -> Exit {
     if args.faults.list {
         return serve::list_faults(
-            reference::client::faults::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place())),
+            reference::client::faults::all()
+                .map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
         );
     }
     let target = args.named();
