@@ -10,6 +10,7 @@ mod run;
 mod scenario;
 mod scenarios;
 mod stage;
+mod tokens;
 mod told;
 
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use wire::Transport;
 use wire::revision::{R2025_06_18, R2025_11_25};
 
 use super::scenario::{Scenario, scenario};
+use super::tokens::AUTHORIZED;
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 
@@ -180,7 +181,7 @@ const HOSTILE: &[&Scenario] = &[
 ];
 
 /// All of them, in the order of the table.
-pub static SCENARIOS: &[&[&Scenario]] = &[OFFICIAL, FEATURES, HOSTILE];
+pub static SCENARIOS: &[&[&Scenario]] = &[OFFICIAL, FEATURES, AUTHORIZED, HOSTILE];
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Scenario> {

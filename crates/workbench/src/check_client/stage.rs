@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use net::Tap;
 use net::client::{Command, Signal};
 use net::process::{self, Ended};
-use net::server::http::{self, Beside};
+use net::server::http::{self, Beside, Guard};
 use net::server::stdio::bridge::Bridge;
 use net::server::tapped::Taps;
 use net::tap::Written;
 use reference::Server;
+use reference::authorization::{Gate, Tokens};
 use reference::catalogue::Catalogue;
 use reference::faults::{self, Fault};
 use serde_json::{Value, json};
@@ -130,6 +131,9 @@ fn server(place: Place, scenario: &Scenario, catalogue: Arc<Catalogue>, taps: Op
     let beside =
         Beside { sse: place.transport == Transport::HttpSse, websocket: place.transport == Transport::WebSocket };
     let http = http::Options { beside, taps, ..http::Options::default() };
+    let gate = |development| Gate::new(Tokens::Ours(development), &http.path, beside, Arc::clone(&catalogue));
+    let guard = scenario.demands.map(|set_up| Arc::new(gate(set_up())) as Arc<dyn Guard>);
+    let http = http::Options { guard, ..http };
     Server::new(reference::Options {
         catalogue,
         http,

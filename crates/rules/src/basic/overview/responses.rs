@@ -257,10 +257,9 @@ fn one_answer(view: &View<'_>) -> Verdict {
     let again = view.theirs().filter(|s| s.message.kind().is_response()).find_map(|s| second_answer(view, &answers, s));
     // What a client posts stands alone: a second answer would come in another exchange.
     let apart = |a: &Said<'_>| view.subject() == Party::Client && a.exchange != 0;
-    let witnesses = answers.iter().filter_map(|a| match apart(a) {
-        true => view.watched_after(a.event, a.connection).or_else(|| view.answered_after(a.event, a.connection)),
-        false => view.settled(a.event),
-    });
+    let later =
+        |a: &Said<'_>| view.watched_after(a.event, a.connection).or_else(|| view.answered_after(a.event, a.connection));
+    let witnesses = answers.iter().filter_map(|a| if apart(a) { later(a) } else { view.settled(a.event) });
     Verdict::never(again, witnesses, "no answer was seen after which a second one would have shown")
 }
 
