@@ -1,6 +1,9 @@
 //! What tries clients on their way to a token: documents in other places, other answers of the authorization server. Each
 //! alters what the server of the scenario and its authorization server for development say over HTTP.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use net::oauth::now;
 use net::server::manners::{Alteration, Bytes, HeaderValue, Outgoing, Parts, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
@@ -12,6 +15,8 @@ const ISSUER: &str = "/.well-known/oauth-authorization-server";
 const OPENID: &str = "/.well-known/openid-configuration";
 /// Where nobody looks who was not told.
 const ELSEWHERE: &str = "/elsewhere/resource.json";
+/// How many seconds a token is good where tokens age.
+const AGE: u64 = 2;
 /// An issuer that is not there (RFC 2606).
 const NOBODY: &str = "https://nobody.invalid";
 
@@ -56,6 +61,16 @@ pub(super) const TRIALS: &[Fault] = &[
     }),
     way("resource-of-another", |asked, response| {
         resource(asked, response, |said| said["resource"] = json!(format!("{NOBODY}/mcp")));
+    }),
+    way("resource-in-capitals", |asked, response| {
+        let named = format!("HTTP://{}/mcp", host(asked));
+        resource(asked, response, |said| said["resource"] = json!(named));
+    }),
+    way("tokens-age", |asked, response| {
+        if *response.status == StatusCode::OK && issued(asked).is_some_and(|at| at + AGE <= now()) {
+            *response.status = StatusCode::UNAUTHORIZED;
+            refuse(asked, response, "error=\"invalid_token\"");
+        }
     }),
     way("tenant-alone", |asked, response| {
         let issuer = format!("http://{}/tenant", host(asked));
@@ -106,13 +121,7 @@ pub(super) const TRIALS: &[Fault] = &[
     way("scope-never-enough", |asked, response| {
         if asked.headers.contains_key("authorization") && *response.status == StatusCode::OK {
             *response.status = StatusCode::FORBIDDEN;
-            let metadata = format!("resource_metadata=\"http://{}{RESOURCE}/mcp\"", host(asked));
-            let text = format!("Bearer error=\"insufficient_scope\", scope=\"mcp:call\", {metadata}");
-            if let Ok(text) = HeaderValue::from_str(&text) {
-                response.headers.insert("www-authenticate", text);
-            }
-            response.headers.remove("content-type");
-            response.body = Alteration::Replaced(Bytes::new());
+            refuse(asked, response, "error=\"insufficient_scope\", scope=\"mcp:call\"");
         }
     }),
 ];
@@ -166,6 +175,23 @@ fn resource(asked: &Parts, response: &mut Outgoing<'_>, alter: impl FnOnce(&mut 
 
 fn authentication(asked: &Parts, response: &mut Outgoing<'_>, method: &str) {
     issuer(asked, response, |said| said["token_endpoint_auth_methods_supported"] = json!([method]));
+}
+
+/// Says in a challenge what is wrong with a token, and nothing else.
+fn refuse(asked: &Parts, response: &mut Outgoing<'_>, why: &str) {
+    let text = format!("Bearer {why}, resource_metadata=\"http://{}{RESOURCE}/mcp\"", host(asked));
+    if let Ok(text) = HeaderValue::from_str(&text) {
+        response.headers.insert("www-authenticate", text);
+    }
+    response.headers.remove("content-type");
+    response.body = Alteration::Replaced(Bytes::new());
+}
+
+/// When the token was issued that a request carries, in seconds since 1970.
+fn issued(asked: &Parts) -> Option<u64> {
+    let token = asked.headers.get("authorization")?.to_str().ok()?.strip_prefix("Bearer ")?;
+    let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    serde_json::from_slice::<Value>(&claims).ok()?.get("iat")?.as_u64()
 }
 
 fn gone(response: &mut Outgoing<'_>) {

@@ -61,6 +61,18 @@ pub(super) const AUTHORIZED: &[&Scenario] = &[
         .demands(known)
         .tells(client)
         .since(R2025_11_25),
+    &way("auth/client-credentials-post", "The same; the issuer takes passwords in the form alone.")
+        .tries(&["documents-not-taken", "registration-unsaid", "post-alone"])
+        .demands(known)
+        .tells(client)
+        .since(R2025_11_25),
+    &way(
+        "auth/token-expires",
+        "Get a token and list the tools. Wait three seconds, and list them again: renew the token.",
+    )
+    .tries(&["documents-not-taken", "tokens-age"]),
+    &way("auth/resource-in-capitals", "Get a token. The metadata writes the server's address in capitals.")
+        .wrong(&["documents-not-taken", "resource-in-capitals"]),
     &way("auth/resource-mismatch", "The metadata is that of another server: get no token.")
         .wrong(&["documents-not-taken", "resource-of-another"]),
     &way("auth/offline-access-scope", "Get a token. The issuer knows `offline_access`: ask for it, if you want to.")

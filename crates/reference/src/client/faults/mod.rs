@@ -6,6 +6,7 @@ mod answers;
 mod http;
 mod lifecycle;
 mod messages;
+mod oauth;
 mod results;
 mod rounds;
 
@@ -13,11 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use net::client::Outgoing;
+use net::oauth::{Asking, Doubt};
 use serde_json::Value;
 use wire::message::{self, Packet};
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::{Era, Message, Revision, Transport};
 
+pub use self::oauth::Faulty as FaultyOnTheWay;
 use super::manners::{Manners, Place, Said};
 
 /// One deliberate violation.
@@ -62,6 +65,12 @@ enum Kind {
     StaysAway(fn(Duration) -> Option<Duration>),
     /// It goes without a word.
     Vanishes,
+    /// The parameters of a request to an authorization server.
+    Seeks(fn(Asking, &mut Vec<(String, String)>)),
+    /// What it registers with.
+    Registers(fn(&mut Value)),
+    /// It does not stop where it has to.
+    Ignores(Doubt),
 }
 
 impl std::fmt::Debug for Kind {
@@ -169,8 +178,15 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 6] =
-    [messages::FAULTS, lifecycle::FAULTS, results::FAULTS, rounds::FAULTS, answers::FAULTS, http::FAULTS];
+const FAMILIES: [&[Fault]; 7] = [
+    messages::FAULTS,
+    lifecycle::FAULTS,
+    results::FAULTS,
+    rounds::FAULTS,
+    answers::FAULTS,
+    http::FAULTS,
+    oauth::FAULTS,
+];
 
 /// Every fault, family by family.
 pub fn all() -> impl Iterator<Item = &'static Fault> {

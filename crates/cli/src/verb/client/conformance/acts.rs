@@ -10,6 +10,8 @@ use tokio::sync::mpsc;
 const MOMENT: Duration = Duration::from_millis(300);
 /// How long a change may take to be told.
 const CHANGE: Duration = Duration::from_secs(3);
+/// By when a token that soon expires has expired.
+const EXPIRY: Duration = Duration::from_secs(3);
 /// The resource that changes.
 const COUNTER: &str = "proof://counter";
 
@@ -37,6 +39,7 @@ pub(super) async fn act(scenario: &str, client: &Client, told: &mut Told) -> Opt
         "subscriptions" => follow_resource(client, told).await,
         "completion" => complete(client).await,
         "caching" => list_twice(client).await,
+        "auth/token-expires" => outstay(client).await,
         _ => return None,
     })
 }
@@ -130,6 +133,13 @@ async fn complete_one(client: &Client, of: Value, argument: &str) -> Result<(), 
         Err(ClientError::Rpc { .. } | ClientError::Unasked { .. }) => Ok(()),
         other => other.map(drop),
     }
+}
+
+/// Goes on after its token has expired: with another list, since what it was told before may still be believed.
+async fn outstay(client: &Client) -> Result<(), ClientError> {
+    client.tools().await?;
+    tokio::time::sleep(EXPIRY).await;
+    client.prompts().await.map(drop)
 }
 
 /// Lists the tools and calls one, twice.

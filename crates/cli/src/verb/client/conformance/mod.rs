@@ -49,7 +49,8 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
         Ok(named) => named.or(options.revision),
         Err(error) => return usage(&format!("{VERSION}: {error}"), "one of those"),
     };
-    let authorizer = endpoint.map(|url| credentials::authorizer(&url, revision, &scenario, &context)).transpose();
+    let authorizer =
+        endpoint.map(|url| credentials::authorizer(&url, (revision, &options.faults), &scenario, &context)).transpose();
     let authorizer = match authorizer {
         Ok(authorizer) => authorizer.map(|one| Arc::new(one) as Arc<dyn Authorizer>),
         Err(why) => return usage(&why, "what the suite sets"),
