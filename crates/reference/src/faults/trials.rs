@@ -263,7 +263,7 @@ pub(super) const TRIALS: &[Fault] = &[
 
 const FORGETFUL: Fault = trial("session-forgotten", Kind::Sessions(Habit::Forgets)).legacy().http();
 
-const fn trial(name: &'static str, kind: Kind) -> Fault {
+pub(super) const fn trial(name: &'static str, kind: Kind) -> Fault {
     fault(name, "", "", kind)
 }
 
@@ -284,15 +284,15 @@ fn listed(asked: &Asked, names: &[&str], next: Option<&str>) -> Value {
     json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
 }
 
-fn page(asked: &Asked, names: &[&str], next: Option<&str>) -> Reply {
+pub(super) fn page(asked: &Asked, names: &[&str], next: Option<&str>) -> Reply {
     answer(&listed(asked, names, next)).into()
 }
 
-fn answer(value: &Value) -> Answer {
+pub(super) fn answer(value: &Value) -> Answer {
     Answer::raw(value.to_string().into_bytes(), value.pointer("/error/code").and_then(Value::as_i64))
 }
 
-fn note(method: &str, params: &Value) -> String {
+pub(super) fn note(method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
 }
 
@@ -303,7 +303,7 @@ fn text(id: &Value, text: &str) -> String {
 }
 
 /// Says something before a tool's result.
-fn before_calls(asked: &Asked, link: &Link, reply: Reply, words: impl FnOnce() -> Vec<String>) -> Reply {
+pub(super) fn before_calls(asked: &Asked, link: &Link, reply: Reply, words: impl FnOnce() -> Vec<String>) -> Reply {
     if asked.is("tools/call") {
         for word in words() {
             let _ = link.send(word);
@@ -313,7 +313,7 @@ fn before_calls(asked: &Asked, link: &Link, reply: Reply, words: impl FnOnce() -
 }
 
 /// Asks something before the first tool's result, which is held back until the client has answered, or has had its time.
-fn questions_first(asked: &Asked, link: &Link, reply: Reply, questions: &[(&'static str, Value)]) -> Reply {
+pub(super) fn questions_first(asked: &Asked, link: &Link, reply: Reply, questions: &[(&'static str, Value)]) -> Reply {
     if !asked.is("tools/call") || asked.calls > 0 {
         return reply;
     }

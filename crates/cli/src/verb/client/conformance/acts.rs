@@ -38,6 +38,7 @@ pub(super) async fn act(scenario: &str, client: &Client, told: &mut Told) -> Opt
         "list-changes" => follow_list(client, told).await,
         "subscriptions" => follow_resource(client, told).await,
         "completion" => complete(client).await,
+        "progress" => watch_two(client).await,
         "caching" => list_twice(client).await,
         "auth/token-expires" => outstay(client).await,
         _ => return None,
@@ -133,6 +134,14 @@ async fn complete_one(client: &Client, of: Value, argument: &str) -> Result<(), 
         Err(ClientError::Rpc { .. } | ClientError::Unasked { .. }) => Ok(()),
         other => other.map(drop),
     }
+}
+
+/// Waits for two things that take time at once.
+async fn watch_two(client: &Client) -> Result<(), ClientError> {
+    let Some(slow) = tool(client, "slow").await? else { return Ok(()) };
+    let (one, two) = tokio::join!(client.call(&slow, Map::new()), client.call(&slow, Map::new()));
+    one.and(two)?;
+    client.tools().await.map(drop)
 }
 
 /// Goes on after its token has expired: with another list, since what it was told before may still be believed.
