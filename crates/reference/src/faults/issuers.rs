@@ -25,7 +25,7 @@ pub(super) const TRIALS: &[Fault] = &[
         issuer(asked, response, |said| said["client_id_metadata_document_supported"] = json!(false));
     }),
     way("challenge-without-metadata", |_, response| {
-        challenge(response, |part| !part.starts_with("resource_metadata="))
+        challenge(response, |part| !part.starts_with("resource_metadata="));
     }),
     way("challenge-without-scope", |_, response| challenge(response, |part| !part.starts_with("scope="))),
     way("scopes-unsaid", |asked, response| resource(asked, response, |said| drop(said, "scopes_supported"))),
@@ -93,7 +93,7 @@ pub(super) const TRIALS: &[Fault] = &[
     }),
     way("issuer-of-another", |asked, response| issuer(asked, response, |said| said["issuer"] = json!(NOBODY))),
     way("pkce-unsaid", |asked, response| {
-        issuer(asked, response, |said| drop(said, "code_challenge_methods_supported"))
+        issuer(asked, response, |said| drop(said, "code_challenge_methods_supported"));
     }),
     way("registration-unsaid", |asked, response| {
         issuer(asked, response, |said| drop(said, "registration_endpoint"));

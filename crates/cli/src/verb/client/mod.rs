@@ -86,7 +86,7 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     })?;
     let exit = runtime.block_on(async {
         match suite {
-            Some(address) => conformance::play(args, address).await,
+            Some(address) => Box::pin(conformance::play(args, address)).await,
             None => Box::pin(conversed(args, options, heard)).await,
         }
     });

@@ -33,12 +33,12 @@ pub(super) fn observer() -> (Observer, Told) {
 /// Does what `scenario` asks for; `None` where that is a tour.
 pub(super) async fn act(scenario: &str, client: &Client, told: &mut Told) -> Option<Result<(), ClientError>> {
     Some(match scenario {
-        "cancellation" => cancel(client).await,
+        "cancellation" => Box::pin(cancel(client)).await,
         "hostile.silence" => insist(client).await,
         "list-changes" => follow_list(client, told).await,
         "subscriptions" => follow_resource(client, told).await,
         "completion" => complete(client).await,
-        "progress" => watch_two(client).await,
+        "progress" => Box::pin(watch_two(client)).await,
         "caching" => list_twice(client).await,
         "auth/token-expires" => outstay(client).await,
         _ => return None,

@@ -61,7 +61,7 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
     };
     // Nobody else sets it.
     let _ = busy.client.set(client.clone());
-    let done = match acts::act(&scenario, &client, &mut told).await {
+    let done = match Box::pin(acts::act(&scenario, &client, &mut told)).await {
         Some(done) => done,
         None => toured(&client, &context).await,
     };
