@@ -27,6 +27,6 @@ fn our_own_client_breaks_nothing_anywhere() {
     let everywhere = judged(&["--transport", "http,sse,ws"], &["--conformance", "{url}"]);
     assert_eq!(broken(&everywhere), []);
     assert_eq!(everywhere["runs"].as_array().map(Vec::len), Some(10));
-    let piped = judged(&[], &["tools", "--", "{server}"]);
+    let piped = judged(&[], &["--conformance", "--", "{server}"]);
     assert_eq!(broken(&piped), []);
 }

@@ -36,10 +36,10 @@ pub(crate) fn cancelled(view: &View<'_>, signs: Signs) -> Verdict {
             let over = call.response.is_some_and(|response| response.event < said.event);
             return (!over).then_some((said.event, Ok(())));
         }
-        if call.response.is_some() || is_lost(view, request) {
+        if call.response.is_some() {
             return None;
         }
-        let event = given_up(view, &call, signs)?;
+        let event = given_up(view, &call, signs).filter(|event| !is_lost(view, request, *event))?;
         let why = format!("the client gave this request up (event {event}) and did not cancel it");
         Some((event, Err(request.breach("", why))))
     });
@@ -68,12 +68,13 @@ impl<'v> Cancellations<'v> {
     }
 }
 
-/// Whether the server's side ended what was to bring the answer: nobody has to wait for that.
-fn is_lost(view: &View<'_>, request: Said<'_>) -> bool {
+/// Whether the server's side ended what was to bring the answer, before the request was given up: nobody has to wait for
+/// that. That the server ends after its client has left says nothing.
+fn is_lost(view: &View<'_>, request: Said<'_>, given_up: usize) -> bool {
     let refused = view.exchange(request.exchange).is_some_and(|x| {
         x.closed.is_some_and(|(_, by, _)| by == Party::Server) || x.status().is_some_and(|status| status >= 400)
     });
-    let ended = view.frames().skip(request.event).any(|(_, frame)| {
+    let ended = view.frames().take(given_up).skip(request.event).any(|(_, frame)| {
         let over = matches!(frame.content, Content::Closed(_) | Content::Exit { .. });
         over && frame.from == Party::Server && frame.connection == request.connection && frame.exchange == 0
     });

@@ -40,8 +40,16 @@ pub(crate) struct ClientArgs {
     #[command(flatten)]
     pub(crate) reach: Reach,
 
-    /// Do what the official conformance suite wants to see of a client
-    #[arg(long, value_name = "URL", conflicts_with_all = ["url", "command"], help_heading = "What to do")]
+    /// Do what the official conformance suite wants to see of a client, at URL
+    /// or with the command after `--`
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with = "url",
+        help_heading = "What to do"
+    )]
     pub(crate) conformance: Option<String>,
     #[command(flatten)]
     pub(crate) faults: ClientFaultArgs,
@@ -221,6 +229,7 @@ impl ClientArgs {
     /// Whom the user named.
     pub(crate) fn named(&self) -> Target<'_> {
         let command = self.verb.as_ref().map_or(&self.command, |verb| &verb.bare().command);
-        Target { url: self.conformance.as_deref().or(self.url.as_deref()), command, transport: self.transport }
+        let suite = self.conformance.as_deref().filter(|url| !url.is_empty());
+        Target { url: suite.or(self.url.as_deref()), command, transport: self.transport }
     }
 }

@@ -27,8 +27,9 @@ impl Traces {
     pub(crate) fn keep(&self) -> Keep {
         let (folder, failed) = (self.folder.clone(), self.failed.clone());
         Keep::new(move |kept| {
-            let name =
-                format!("{}-{}-{:03}-{}.jsonl", kept.place.transport, kept.place.revision, kept.number, kept.case);
+            // Names of scenarios may have a slash in them.
+            let case = kept.case.replace('/', "-");
+            let name = format!("{}-{}-{:03}-{case}.jsonl", kept.place.transport, kept.place.revision, kept.number);
             let path = folder.join(name);
             if let Err(error) = write(&path, &kept) {
                 failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert((path, error));

@@ -10,6 +10,7 @@ use super::body::Cuts;
 pub struct Outgoing {
     pub(crate) method: Option<String>,
     pub(crate) target: Option<String>,
+    pub(crate) query: Option<String>,
     pub(crate) session: Session,
     pub(crate) edits: Vec<Edit>,
     pub(crate) body: Option<Vec<u8>>,
@@ -60,6 +61,13 @@ impl Outgoing {
     #[must_use]
     pub fn target(mut self, target: impl Into<String>) -> Self {
         self.target = Some(target.into());
+        self
+    }
+
+    /// More of a query behind the request target, whatever that is.
+    #[must_use]
+    pub fn query(mut self, more: impl Into<String>) -> Self {
+        self.query = Some(more.into());
         self
     }
 

@@ -52,7 +52,11 @@ impl Prepared {
         let method = outgoing.method.clone().unwrap_or_else(|| "POST".to_owned());
         let own = || context.address.url[Position::BeforePath..Position::AfterQuery].to_owned();
         let posted = || context.endpoint.clone().filter(|_| method == "POST");
-        let target = outgoing.target.clone().or_else(posted).unwrap_or_else(own);
+        let mut target = outgoing.target.clone().or_else(posted).unwrap_or_else(own);
+        if let Some(more) = &outgoing.query {
+            target.push(if target.contains('?') { '&' } else { '?' });
+            target.push_str(more);
+        }
         let mut headers = basic(&method, outgoing, context);
         add_protocol(&mut headers, outgoing, message, context);
         if let Some(authorizer) = &context.authorizer {

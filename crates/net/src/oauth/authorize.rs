@@ -2,11 +2,13 @@
 //! is [`agent`](super::agent)'s business.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use url::Url;
 
 use super::error::{OAuthError, said};
 use super::jose;
+use super::manners::{Asking, Doubt, Manners};
 use super::metadata::Issuer;
 use super::secret::{Secret, random};
 
@@ -21,6 +23,7 @@ pub(crate) struct Request {
     state: String,
     issuer: String,
     says_iss: bool,
+    manners: Arc<dyn Manners>,
 }
 
 /// What a request is about.
@@ -30,29 +33,35 @@ pub(crate) struct About<'a> {
     pub(crate) redirect: String,
     pub(crate) resource: Option<&'a str>,
     pub(crate) scopes: Option<&'a [String]>,
+    pub(crate) manners: &'a Arc<dyn Manners>,
 }
 
 impl Request {
     pub(crate) fn new(about: About<'_>) -> Result<Self, OAuthError> {
-        let About { issuer, client, redirect, resource, scopes } = about;
+        let About { issuer, client, redirect, resource, scopes, manners } = about;
         let lacks = || OAuthError::new("the issuer has no authorization endpoint", &issuer.id, "another grant");
         let mut url = issuer.authorization_endpoint.clone().ok_or_else(lacks)?;
         url.set_fragment(None);
         let (verifier, state) = (random(), random());
         let challenge = jose::sha256(&verifier);
-        let mut query = url.query_pairs_mut();
-        query.append_pair("response_type", "code").append_pair("client_id", client);
-        query.append_pair("redirect_uri", &redirect).append_pair("state", &state);
-        query.append_pair("code_challenge", &challenge).append_pair("code_challenge_method", "S256");
-        if let Some(resource) = resource {
-            query.append_pair("resource", resource);
-        }
-        if let Some(scopes) = scopes {
-            query.append_pair("scope", &scopes.join(" "));
-        }
-        drop(query);
+        let scope = scopes.map(|scopes| scopes.join(" "));
+        let always = [
+            ("response_type", "code"),
+            ("client_id", client),
+            ("redirect_uri", &redirect),
+            ("state", &state),
+            ("code_challenge", &challenge),
+            ("code_challenge_method", "S256"),
+        ];
+        let more = [("resource", resource), ("scope", scope.as_deref())];
+        let more = more.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let mut asked: Vec<(String, String)> =
+            always.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        manners.asks(Asking::Authorization, &mut asked);
+        url.query_pairs_mut().extend_pairs(asked);
         let verifier = Secret::new(verifier);
-        Ok(Self { url, redirect, verifier, state, issuer: issuer.id.clone(), says_iss: issuer.says_iss })
+        let (issuer, says_iss, manners) = (issuer.id.clone(), issuer.says_iss, Arc::clone(manners));
+        Ok(Self { url, redirect, verifier, state, issuer, says_iss, manners })
     }
 
     /// Whether `url` is where the answer goes, whatever its query.
@@ -75,11 +84,12 @@ impl Request {
             return Err(refused("the answer went to another address".to_owned()));
         }
         let answer = answer(landing).map_err(|twice| refused(format!("the answer holds `{twice}` twice")))?;
-        if answer.get("state") != Some(&self.state) {
+        if answer.get("state") != Some(&self.state) && self.manners.heeds(Doubt::State) {
             return Err(refused("the answer has not the `state` of the question".to_owned()));
         }
         match answer.get("iss") {
             Some(iss) if *iss == self.issuer => {}
+            _ if !self.manners.heeds(Doubt::Answerer) => {}
             Some(iss) => {
                 let what = format!("the answer is from another issuer: {}, not {}", said(iss), said(&self.issuer));
                 return Err(refused(what));
@@ -123,12 +133,14 @@ mod tests {
         });
         let issuer = Issuer::read(&document).expect("enough");
         let scopes = ["a".to_owned(), "b".to_owned()];
+        let manners: Arc<dyn Manners> = Arc::new(super::super::manners::Perfect);
         Request::new(About {
             issuer: &issuer,
             client: "me",
             redirect: "http://127.0.0.1:1/callback".to_owned(),
             resource: Some("https://rs.example"),
             scopes: Some(&scopes),
+            manners: &manners,
         })
         .expect("a request")
     }

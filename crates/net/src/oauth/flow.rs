@@ -14,6 +14,7 @@ use super::demand::Demand;
 use super::discovery::{Found, discover};
 use super::dpop::Prover;
 use super::error::OAuthError;
+use super::manners::{Asking, Doubt};
 use super::metadata::Issuer;
 use super::options::{Client, Enterprise, Grant, Options, Scopes};
 use super::registration::{known, register};
@@ -167,6 +168,8 @@ impl State {
         let refresh = old.refresh.clone().ok_or_else(lacks)?;
         let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", refresh.reveal())];
         form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
+        let form = asked(web, &form);
+        let form: Vec<_> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let visit = visit(web, &client, &found.issuer);
         let new = visit.token(&form, old.bound.then_some(self.prover.as_ref())).await;
         let new = match new {
@@ -277,7 +280,7 @@ impl State {
         bound: bool,
     ) -> Result<(Client, Token), OAuthError> {
         let issuer = &found.issuer;
-        pkce(options.rules(), found)?;
+        pkce(web, options.rules(), found)?;
         let kept = self.kept.get(&issuer.id).and_then(|kept| kept.client.clone());
         let registered = kept.as_ref().and_then(|client| client.redirect.clone());
         let landing = Landing::open(&options.agent, registered.as_deref()).await?;
@@ -288,7 +291,7 @@ impl State {
             None => register(web, options, issuer, &redirect, scopes).await?,
         };
         let (id, resource) = (client.id.as_str(), found.resource.as_deref());
-        let request = Request::new(About { issuer, client: id, redirect, resource, scopes })?;
+        let request = Request::new(About { issuer, client: id, redirect, resource, scopes, manners: &web.manners })?;
         let code = request.code(&landing.visit(web, &request).await?)?;
         let mut form = vec![
             ("grant_type", "authorization_code"),
@@ -297,6 +300,8 @@ impl State {
             ("code_verifier", request.verifier.reveal()),
         ];
         form.extend(resource.map(|resource| ("resource", resource)));
+        let form = asked(web, &form);
+        let form: Vec<_> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let token = visit(web, &client, issuer).token(&form, bound.then_some(self.prover.as_ref())).await?;
         Ok((client, token))
     }
@@ -337,17 +342,24 @@ impl State {
     }
 }
 
+/// What is asked at a token endpoint, as the client's manners have it.
+fn asked(web: &Web, form: &[(&str, &str)]) -> Vec<(String, String)> {
+    let mut form = form.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    web.manners.asks(Asking::Token, &mut form);
+    form
+}
+
 fn visit<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> Visit<'a> {
     let method = Method::of(client, issuer);
     Visit { web, endpoint: &issuer.token_endpoint, client, method, audience: &issuer.id }
 }
 
 /// Whether the issuer is known to check that a code comes from who asked for it.
-fn pkce(rules: Revision, found: &Found) -> Result<(), OAuthError> {
+fn pkce(web: &Web, rules: Revision, found: &Found) -> Result<(), OAuthError> {
     // Older revisions let a server leave it unsaid.
     let unsaid = rules <= Revision::R2025_06_18 || found.resource.is_none();
     let listed = found.issuer.challenge_methods.as_ref();
-    if listed.map_or(unsaid, |methods| methods.iter().any(|one| one == "S256")) {
+    if listed.map_or(unsaid, |methods| methods.iter().any(|one| one == "S256")) || !web.manners.heeds(Doubt::Pkce) {
         return Ok(());
     }
     let what = "the authorization server does not say that it supports PKCE with S256";

@@ -11,6 +11,7 @@ mod dpop;
 mod error;
 mod flow;
 pub mod jose;
+mod manners;
 mod metadata;
 mod options;
 mod registration;
@@ -30,6 +31,7 @@ use wire::trace::{Headers, header};
 pub use demand::Demand;
 pub use dpop::now;
 pub use error::OAuthError;
+pub use manners::{Asking, Doubt, Manners};
 pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
 pub use options::{Agent, Browser, Client, Enterprise, Grant, Options, Proof, Scopes};
 pub use secret::{Secret, random};
@@ -80,7 +82,8 @@ impl Authorizer {
     /// One for the MCP server at `resource`. Nothing is asked yet. The server must have https, or be on this machine.
     pub fn new(resource: Url, options: Options) -> Result<Self, OAuthError> {
         let (ca, limit, tap) = (options.ca.clone(), options.timeout, options.tap.clone());
-        let web = Web { ca, limit, tap, local: is_loopback(&resource) };
+        let manners = options.manners.clone();
+        let web = Web { ca, limit, tap, manners, local: is_loopback(&resource) };
         web.admit(&resource)?;
         let prover = Arc::new(Prover::new());
         let state = Mutex::new(State::new(options.cache.clone(), prover.clone()));

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use wire::Revision;
 
+use super::manners::{Manners, Perfect};
 use super::secret::Secret;
 use crate::tap::Tap;
 
@@ -36,11 +37,13 @@ pub struct Options {
     pub timeout: Duration,
     /// Where the traffic with authorization servers is written down.
     pub tap: Option<Tap>,
+    /// What it does otherwise than it ought to, on purpose.
+    pub manners: Arc<dyn Manners>,
 }
 
 impl Options {
     /// A client that nobody knows yet, which registers itself and follows redirects by hand.
-    pub const fn new(revision: Option<Revision>) -> Self {
+    pub fn new(revision: Option<Revision>) -> Self {
         Self {
             revision,
             client: None,
@@ -52,6 +55,7 @@ impl Options {
             ca: None,
             timeout: Duration::from_secs(10),
             tap: None,
+            manners: Arc::new(Perfect),
         }
     }
 

@@ -46,7 +46,8 @@ pub(crate) async fn register(
         return Err(OAuthError::new(what, &issuer.id, "a client's id of your own (--oauth-client-id)"));
     };
     let method = method(issuer);
-    let body = request(options.rules(), method, redirect, scopes);
+    let mut body = request(options.rules(), method, redirect, scopes);
+    web.manners.registers(&mut body);
     let answered = web.send(Asked::post(endpoint, "application/json", body.to_string())).await?;
     let object = answered.object();
     let advice = "a client's id of your own (--oauth-client-id)";

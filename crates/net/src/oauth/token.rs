@@ -253,7 +253,8 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_not_kept() {
-        let web = Web { ca: None, limit: std::time::Duration::from_secs(1), tap: None, local: true };
+        let manners = std::sync::Arc::new(super::super::manners::Perfect);
+        let web = Web { ca: None, limit: std::time::Duration::from_secs(1), tap: None, manners, local: true };
         let (endpoint, client) =
             (Url::parse("https://as.example/token").expect("a URL"), Client::new("me", Proof::None));
         let visit = Visit { web: &web, endpoint: &endpoint, client: &client, method: Method::None, audience: "" };

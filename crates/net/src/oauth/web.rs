@@ -3,6 +3,7 @@
 //! a server far away must not choose what is asked of our own ports.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,6 +19,7 @@ use wire::Party;
 use wire::trace::{Content, Frame, Headers, header};
 
 use super::error::OAuthError;
+use super::manners::{Manners, Perfect};
 use crate::client::HttpAddress;
 use crate::client::dial::Dialer;
 use crate::client::http::listed;
@@ -35,6 +37,8 @@ pub(crate) struct Web {
     pub(crate) limit: Duration,
     /// Where what crosses is written down.
     pub(crate) tap: Option<Tap>,
+    /// What is done otherwise than it ought to be.
+    pub(crate) manners: Arc<dyn Manners>,
     /// Whether this machine may be asked, and without TLS.
     pub(crate) local: bool,
 }
@@ -104,7 +108,7 @@ pub fn is_loopback(url: &Url) -> bool {
 
 /// The JSON object at `url`: keys, or what a client says about itself. `local`: whether it may be on this machine.
 pub async fn fetch(url: &Url, local: bool, limit: Duration) -> Result<Value, OAuthError> {
-    let web = Web { ca: None, limit, tap: None, local };
+    let web = Web { ca: None, limit, tap: None, manners: Arc::new(Perfect), local };
     let answered = web.send(Asked::get(url, Party::Other)).await?;
     let status = answered.status;
     let nothing = || OAuthError::at(format!("no JSON object there: HTTP {status}"), url, "another address");

@@ -53,11 +53,15 @@ pub struct Development {
     pub lasts: u64,
     /// A client that is known beforehand and may act in its own name: id and password.
     pub client: Option<(String, Secret)>,
+    /// The address of a client's document that is not fetched: who it is is known beforehand.
+    pub document: Option<String>,
+    /// Whether users of the two may be sent back to wherever they like on this machine.
+    pub lands_anywhere: bool,
 }
 
 impl Default for Development {
     fn default() -> Self {
-        Self { lasts: 600, client: None }
+        Self { lasts: 600, client: None, document: None, lands_anywhere: false }
     }
 }
 
@@ -164,6 +168,10 @@ impl Gate {
 impl Guard for Gate {
     fn owns(&self, path: &str) -> bool {
         metadata::is_for(path, &self.paths).is_some() || matches!(self.tokens, Taken::Ours(_)) && Issuer::owns(path)
+    }
+
+    fn issues(&self, path: &str) -> bool {
+        matches!(self.tokens, Taken::Ours(_)) && Issuer::owns(path)
     }
 
     fn serve(&self, asked: Asked) -> Later<'_, Served> {

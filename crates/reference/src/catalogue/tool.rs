@@ -42,6 +42,8 @@ pub struct Tool {
     pub hints: Option<Hints>,
     /// A PNG, Base64, to show beside it (2025-11-25).
     pub icon: Option<Text>,
+    /// The address of another one.
+    pub icon_at: Option<Text>,
     /// Whether it is absent until [`Server::toggle`] brings it in.
     pub comes_and_goes: bool,
     /// Whether its calls may run as tasks.
@@ -86,6 +88,7 @@ impl Tool {
             output: None,
             hints: Some(Hints::READS),
             icon: None,
+            icon_at: None,
             comes_and_goes: false,
             tasks: TaskSupport::Forbidden,
             asks_first: Vec::new(),
@@ -150,6 +153,12 @@ impl Tool {
         self
     }
 
+    /// With an icon at an address.
+    pub fn icon_at(mut self, url: impl Into<Text>) -> Self {
+        self.icon_at = Some(url.into());
+        self
+    }
+
     /// With an icon: a PNG of one pixel, Base64.
     pub fn icon(mut self, png: impl Into<Text>) -> Self {
         self.icon = Some(png.into());
@@ -190,6 +199,9 @@ impl Tool {
             if let Some(output) = &self.output {
                 value["outputSchema"] = output.clone();
             }
+        }
+        if let Some(src) = self.icon_at.as_deref().filter(|_| revision.at_least(R2025_11_25)) {
+            value["icons"] = json!([{ "src": src, "mimeType": "image/png" }]);
         }
         if let Some(png) = self.icon.as_deref().filter(|_| revision.at_least(R2025_11_25)) {
             let src = format!("data:image/png;base64,{png}");

@@ -230,7 +230,7 @@ impl Way<'_> {
 
     async fn dropped(&self, link: Link, pump: AbortHandle, turn: Turn) -> Result<Session, Turn> {
         pump.abort();
-        link.connection().kill().await;
+        link.end().await;
         Err(turn)
     }
 

@@ -24,7 +24,8 @@ fn question(abilities: Abilities, method: &str, params: &Value) -> Result<Questi
 
 fn sampling(params: &Value) -> Result<Question, Refused> {
     let messages = params.get("messages").and_then(Value::as_array);
-    let whole = |message: &Value| message.get("role").is_some_and(Value::is_string) && message.get("content").is_some();
+    let known = |role: &Value| role == "user" || role == "assistant";
+    let whole = |message: &Value| message.get("role").is_some_and(known) && message.get("content").is_some();
     if !messages.is_some_and(|messages| !messages.is_empty() && messages.iter().all(whole)) {
         return Err(Refused::invalid_params("`messages` must hold messages with a role and content"));
     }

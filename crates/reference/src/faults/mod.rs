@@ -5,6 +5,7 @@
 mod asking;
 mod authorization;
 mod base;
+mod beside;
 mod completion;
 mod crashes;
 mod crossing;
@@ -13,6 +14,7 @@ mod envelopes;
 mod errors;
 mod headers;
 mod http;
+mod issuers;
 mod lifecycle;
 mod lists;
 mod logging;
@@ -309,7 +311,7 @@ pub fn find(name: &str) -> Option<&'static Fault> {
 
 /// What a server may do that breaks no rule that a check of servers finds broken, but tries clients: by name.
 pub fn trial(name: &str) -> Option<&'static Fault> {
-    trials::TRIALS.iter().find(|trial| trial.name == name)
+    trials::TRIALS.iter().chain(beside::TRIALS).chain(issuers::TRIALS).find(|trial| trial.name == name)
 }
 
 #[cfg(test)]

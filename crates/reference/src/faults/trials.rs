@@ -3,19 +3,29 @@
 
 use std::time::Duration;
 
+use net::server::manners::{HeaderValue, Method};
 use net::service::{Answer, Link, Reply};
 use serde_json::{Value, json};
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::base::error;
 use super::sessions::Habit;
-use super::{Asked, Fault, Kind, drop_member, fault};
+use super::{Asked, Fault, HTTP, Http, Kind, drop_member, fault};
 
 /// How large an oversized message is.
 const OVERSIZED: usize = 6 << 20;
 /// How long a stream seems to have no end, and how often it says something meanwhile.
 const ENDLESS: Duration = Duration::from_secs(5);
 const BEAT: Duration = Duration::from_millis(50);
+/// The tool on the page that does not say of which type it is.
+const UNTYPED: &str = "untyped_100003";
+/// How late a greeting is answered.
+const LATE: Duration = Duration::from_millis(700);
+/// What the endpoint must be offered.
+const EVENT_STREAM: &str = "text/event-stream";
+const EITHER: &str = "application/json, text/event-stream";
+/// How long a result is held back for answers of the client's.
+const HELD: Duration = Duration::from_secs(5);
 /// How often a client is asked again before it is let go.
 const ROUNDS: usize = 40;
 
@@ -94,10 +104,7 @@ pub(super) const TRIALS: &[Fault] = &[
     ),
     trial(
         "unknown-request",
-        Kind::Handles(|asked, link, reply| {
-            let request = json!({ "jsonrpc": "2.0", "id": "drill-1", "method": "nobody/knows", "params": {} });
-            before_calls(asked, link, reply, move || vec![request.to_string()])
-        }),
+        Kind::Handles(|asked, link, reply| questions_first(asked, link, reply, &[("no-such/method", json!({}))])),
     )
     .legacy(),
     trial(
@@ -128,8 +135,9 @@ pub(super) const TRIALS: &[Fault] = &[
     trial(
         "pinged",
         Kind::Handles(|asked, link, reply| {
-            let ping = |id: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }).to_string();
-            before_calls(asked, link, reply, || vec![ping("drill-p1"), ping("drill-p2")])
+            let ping = json!({ "jsonrpc": "2.0", "id": "drill-ping", "method": "ping" }).to_string();
+            let reply = before_calls(asked, link, reply, || vec![ping]);
+            questions_first(asked, link, reply, &[("ping", json!({}))])
         }),
     )
     .legacy(),
@@ -170,19 +178,121 @@ pub(super) const TRIALS: &[Fault] = &[
             answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "error": failure })).into()
         }),
     ),
+    trial(
+        "greets-late",
+        Kind::Handles(|asked, _, reply| {
+            if !asked.is("initialize") {
+                return reply;
+            }
+            Reply::later(async {
+                tokio::time::sleep(LATE).await;
+                settled(reply).await
+            })
+        }),
+    )
+    .legacy(),
+    trial(
+        "empty-page",
+        Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+            _ if !asked.is("tools/list") => reply,
+            None => page(asked, &["alpha_100001"], Some("to-nothing")),
+            Some("to-nothing") => page(asked, &[], Some("to-the-end")),
+            Some(_) => page(asked, &["omega_100002"], None),
+        }),
+    ),
+    trial(
+        "empty-cursor",
+        Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+            _ if !asked.is("tools/list") => reply,
+            None => page(asked, &["alpha_100001"], Some("to-the-second")),
+            Some("") => page(asked, &["omega_100003"], None),
+            Some(_) => page(asked, &["middle_100002"], Some("")),
+        }),
+    )
+    .modern(),
+    trial(
+        "untyped-page",
+        Kind::Several(&[
+            Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+                _ if !asked.is("tools/list") => reply,
+                None => page(asked, &["alpha_100001"], Some("to-the-second")),
+                Some("to-the-second") => page(asked, &["beta_100002"], Some("to-the-third")),
+                Some("to-the-third") => page(asked, &[UNTYPED], Some("to-the-end")),
+                Some(_) => page(asked, &["omega_100004"], None),
+            }),
+            Kind::Says(|answer| {
+                if answer.pointer("/result/tools/0/name") == Some(&json!(UNTYPED)) {
+                    drop_member(&mut answer["result"], "resultType");
+                }
+            }),
+        ]),
+    )
+    .modern(),
+    trial(
+        "list-type-of-nobody",
+        Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+            _ if !asked.is("tools/list") => reply,
+            None => {
+                let mut first = listed(asked, &["mystery_100001"], Some("to-a-mystery"));
+                first["result"]["resultType"] = json!("mystery");
+                answer(&first).into()
+            }
+            Some(_) => page(asked, &["omega_100002"], None),
+        }),
+    )
+    .modern(),
+    trial(
+        "first-call-unanswered",
+        Kind::Handles(|asked, _, reply| {
+            let first = asked.is("tools/call") && asked.calls == 0;
+            if first { Reply::later(std::future::pending()) } else { reply }
+        }),
+    ),
+    trial(
+        "accepts-anything",
+        Kind::Http(Http {
+            head: |head| {
+                let wanted = if head.method == Method::GET { EVENT_STREAM } else { EITHER };
+                head.headers.insert("accept", HeaderValue::from_static(wanted));
+            },
+            ..HTTP
+        }),
+    )
+    .http(),
 ];
 
 const FORGETFUL: Fault = trial("session-forgotten", Kind::Sessions(Habit::Forgets)).legacy().http();
 
-const fn trial(name: &'static str, kind: Kind) -> Fault {
+pub(super) const fn trial(name: &'static str, kind: Kind) -> Fault {
     fault(name, "", "", kind)
 }
 
-fn answer(value: &Value) -> Answer {
+/// A list of tools under names that nobody knows from elsewhere.
+fn listed(asked: &Asked, names: &[&str], next: Option<&str>) -> Value {
+    let tool =
+        |name: &&str| json!({ "name": name, "description": "Does nothing", "inputSchema": { "type": "object" } });
+    let tools: Vec<Value> = names.iter().map(tool).collect();
+    let mut result = json!({ "tools": tools });
+    if let Some(next) = next {
+        result["nextCursor"] = json!(next);
+    }
+    if asked.is_modern() {
+        result["resultType"] = json!("complete");
+        result["ttlMs"] = json!(0);
+        result["cacheScope"] = json!("private");
+    }
+    json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
+}
+
+pub(super) fn page(asked: &Asked, names: &[&str], next: Option<&str>) -> Reply {
+    answer(&listed(asked, names, next)).into()
+}
+
+pub(super) fn answer(value: &Value) -> Answer {
     Answer::raw(value.to_string().into_bytes(), value.pointer("/error/code").and_then(Value::as_i64))
 }
 
-fn note(method: &str, params: &Value) -> String {
+pub(super) fn note(method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
 }
 
@@ -193,13 +303,42 @@ fn text(id: &Value, text: &str) -> String {
 }
 
 /// Says something before a tool's result.
-fn before_calls(asked: &Asked, link: &Link, reply: Reply, words: impl FnOnce() -> Vec<String>) -> Reply {
+pub(super) fn before_calls(asked: &Asked, link: &Link, reply: Reply, words: impl FnOnce() -> Vec<String>) -> Reply {
     if asked.is("tools/call") {
         for word in words() {
             let _ = link.send(word);
         }
     }
     reply
+}
+
+/// Asks something before the first tool's result, which is held back until the client has answered, or has had its time.
+pub(super) fn questions_first(asked: &Asked, link: &Link, reply: Reply, questions: &[(&'static str, Value)]) -> Reply {
+    if !asked.is("tools/call") || asked.calls > 0 {
+        return reply;
+    }
+    // Each in a task of its own: given up here, it would be cancelled, and who is cancelled owes no answer.
+    let ask = |(method, params): &(&'static str, Value)| {
+        let (link, method, params) = (link.clone(), *method, params.clone());
+        tokio::spawn(async move { link.request(method, params).await })
+    };
+    let asking: Vec<_> = questions.iter().map(ask).collect();
+    Reply::later(async move {
+        let answered = async {
+            for one in asking {
+                let _ = one.await;
+            }
+        };
+        let _ = tokio::time::timeout(HELD, answered).await;
+        settled(reply).await
+    })
+}
+
+async fn settled(reply: Reply) -> Answer {
+    match reply {
+        Reply::Now(answer) => answer,
+        Reply::Later(pending) => pending.await,
+    }
 }
 
 /// The first request of all is refused for its version, which is then said to be the one that is served.
@@ -230,10 +369,7 @@ fn endless(asked: &Asked, link: &Link, reply: Reply) -> Reply {
                     link.send(note("notifications/progress", &json!({ "progressToken": token, "progress": progress })));
             }
         }
-        match reply {
-            Reply::Now(answer) => answer,
-            Reply::Later(pending) => pending.await,
-        }
+        settled(reply).await
     })
 }
 

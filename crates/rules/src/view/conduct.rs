@@ -60,6 +60,11 @@ impl View<'_> {
         self.end().map(|(event, how)| (event, how == End::Well))
     }
 
+    /// Where the client's process crashed.
+    pub fn crash(&self) -> Option<usize> {
+        self.end().filter(|(_, how)| *how == End::Crashed).map(|(event, _)| event)
+    }
+
     /// What the client made of `event`: `Ok` with the next thing that it said, `Err` with the end of its process where it
     /// said nothing more and crashed or failed, `None` where neither is seen. Bad news excuses a failure.
     pub fn reaction(&self, event: usize) -> Option<Result<usize, usize>> {

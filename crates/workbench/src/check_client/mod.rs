@@ -5,10 +5,12 @@
 
 pub mod observed;
 pub mod options;
+mod patience;
 mod run;
 mod scenario;
 mod scenarios;
 mod stage;
+mod tokens;
 mod told;
 
 use std::sync::Arc;

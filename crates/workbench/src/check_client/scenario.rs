@@ -1,5 +1,6 @@
 //! What a scenario is: a server to talk to, and what its client is asked to do with it. It makes traffic and judges nothing.
 
+use reference::authorization::Development;
 use reference::catalogue::Catalogue;
 use serde_json::Value;
 use wire::{Era, Revision, Transport};
@@ -23,6 +24,8 @@ pub struct Scenario {
     pub offers: fn(&str) -> Catalogue,
     /// What the client is told beside the name.
     pub context: Option<fn() -> Value>,
+    /// How the authorization server is set up whose tokens the server demands, if it does.
+    pub demands: Option<fn() -> Development>,
     /// Whether a good client may well end with an error.
     pub may_fail: bool,
 }
@@ -38,6 +41,7 @@ pub const fn scenario(name: &'static str, asks: &'static str) -> Scenario {
         faults: &[],
         offers: |_| Catalogue::standard(),
         context: None,
+        demands: None,
         may_fail: false,
     }
 }
@@ -79,6 +83,12 @@ impl Scenario {
     /// Tells the client something beside the name.
     pub const fn tells(mut self, context: fn() -> Value) -> Self {
         self.context = Some(context);
+        self
+    }
+
+    /// Demands tokens of an authorization server that is set up like this.
+    pub const fn demands(mut self, issuer: fn() -> Development) -> Self {
+        self.demands = Some(issuer);
         self
     }
 

@@ -3,9 +3,10 @@
 use reference::catalogue::Catalogue;
 use wire::Era::{Legacy, Modern};
 use wire::Transport;
-use wire::revision::{R2025_06_18, R2025_11_25};
+use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
 use super::scenario::{Scenario, scenario};
+use super::tokens::AUTHORIZED;
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 
@@ -62,6 +63,10 @@ const OFFICIAL: &[&Scenario] = &[
 /// What the protocol has, feature by feature.
 const FEATURES: &[&Scenario] = &[
     &scenario("lists", "List the tools, the resources, the resource templates and the prompts, each to its last page."),
+    &scenario("uneven-pages", "List the tools to the last page. One amidst them is empty.").tries(&["empty-page"]),
+    &scenario("empty-cursor", "List the tools to the last page. The cursor of one is the empty text.")
+        .tries(&["empty-cursor"])
+        .era(Modern),
     &scenario("echo", "Call `echo` with a `message` of your own, and `sum` with the numbers `a` and `b`."),
     &scenario("fail", "Call `fail`: the result says that the tool failed. End content all the same."),
     &scenario("resources", "List the resources and read each; read what a template stands for, too."),
@@ -82,10 +87,23 @@ const FEATURES: &[&Scenario] = &[
     &scenario("list-changes", "Call `toggle_tool`, and list the tools again once the server says that they changed."),
     &scenario("subscriptions", "Subscribe to `proof://counter`, call `touch_resource`, and read it again when told."),
     &scenario("tasks", "Call `slow` as a task, look at it until it is done, and fetch its result.").since(R2025_11_25),
+    &scenario("batches", "Call `echo`. The server sends two pings as one batch: answer both.")
+        .tries(&["batched"])
+        .since(R2025_03_26)
+        .until(R2025_03_26),
+    &scenario("not-found-as-before", "Read a resource. It is refused with the code of earlier revisions: go on.")
+        .tries(&["not-found-as-before"])
+        .era(Modern),
     &scenario("untyped-results", "List the resources to the last page. The results do not say of which type they are.")
         .tries(&["untyped-lists"])
         .era(Modern),
+    &scenario("untyped-page", "List the tools to the last page. The third does not say of which type it is.")
+        .tries(&["untyped-page"])
+        .era(Modern),
     &scenario("caching", "List the tools twice in a row.").era(Modern),
+    &scenario("slow-greeting", "Connect and list the tools. The server takes its time to answer `initialize`.")
+        .tries(&["greets-late"])
+        .era(Legacy),
     &scenario("pinged", "Call `echo`. The server pings you meanwhile: answer it.").tries(&["pinged"]).era(Legacy),
 ];
 
@@ -116,6 +134,28 @@ const HOSTILE: &[&Scenario] = &[
     &hostile("hostile.unknown-result-type", "Call `echo`. Its result is of a type that nobody knows: it is an error.")
         .wrong(&["result-type-of-nobody"])
         .era(Modern),
+    &hostile("hostile.unknown-list-type", "List the tools. The list is of a type that nobody knows: it is an error.")
+        .wrong(&["list-type-of-nobody"])
+        .era(Modern),
+    &hostile(
+        "hostile.silence",
+        "Call `echo`, which is not answered. Give the call up after a second or two, and make it again.",
+    )
+    .wrong(&["first-call-unanswered"]),
+    &hostile("hostile.odd-cancellations", "Call `echo`, twice. The server cancels what it never asked, or asked before.")
+        .wrong(&["cancels-oddly"]),
+    &hostile("hostile.unknown-completions", "Call `echo`. The server says that an elicitation is over that never was.")
+        .wrong(&["unknown-completions"])
+        .since(R2025_11_25),
+    &hostile("hostile.sampling-nonsense", "Declare sampling and call `echo`. The messages for your model are none: refuse.")
+        .wrong(&["samples-nonsense"])
+        .era(Legacy),
+    &hostile("hostile.sampling-as-task", "Declare sampling and no tasks, and call `echo`. The server wants a task: answer.")
+        .wrong(&["samples-as-task"])
+        .since(R2025_11_25)
+        .until(R2025_11_25),
+    &hostile("hostile.cursor-refused", "List the tools. The cursor of the second page is refused: begin again, or stop.")
+        .wrong(&["cursor-refused"]),
     &hostile("hostile.error-code", "Call `echo`. The call is answered with an error of the server's own.")
         .wrong(&["error-with-data"]),
     &hostile("hostile.endless-stream", "Call `echo` with a progress token. Give up after a while, if you do.")
@@ -130,6 +170,9 @@ const HOSTILE: &[&Scenario] = &[
         .wrong(&["pages-in-circles"]),
     &hostile("hostile.icons", "List the tools. Fetch and run nothing that their icons name.")
         .wrong(&["icons-of-all-kinds"])
+        .since(R2025_11_25),
+    &hostile("hostile.addresses", "List the tools and call `visit_elsewhere`. Fetch nothing that icons or questions name.")
+        .offers(Catalogue::drill_with_places)
         .since(R2025_11_25),
     &hostile("hostile.names-twice", "List the tools and call `echo`. Two tools have one name.")
         .wrong(&["tool-name-twice"]),
@@ -162,7 +205,7 @@ const HOSTILE: &[&Scenario] = &[
 ];
 
 /// All of them, in the order of the table.
-pub static SCENARIOS: &[&[&Scenario]] = &[OFFICIAL, FEATURES, HOSTILE];
+pub static SCENARIOS: &[&[&Scenario]] = &[OFFICIAL, FEATURES, AUTHORIZED, HOSTILE];
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Scenario> {

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use net::Tap;
 use net::client::{Command, Signal};
 use net::process::{self, Ended};
-use net::server::http::{self, Beside};
+use net::server::http::{self, Beside, Guard};
 use net::server::stdio::bridge::Bridge;
 use net::server::tapped::Taps;
 use net::tap::Written;
 use reference::Server;
+use reference::authorization::{Gate, Tokens};
 use reference::catalogue::Catalogue;
 use reference::faults::{self, Fault};
 use serde_json::{Value, json};
@@ -18,11 +19,16 @@ use wire::trace::{Content, Header, Trace, mark};
 use wire::{Party, Transport};
 
 use super::options::{Options, ServerWord};
+use super::patience;
 use super::scenario::Scenario;
 use crate::judging::Place;
 
 /// How long a server waits for the sockets of a client that has ended.
 const DESERTED: Duration = Duration::from_millis(500);
+
+/// No server refuses a client for what it says that it accepts: that it says the wrong thing is seen all the same, and what
+/// it does next, too.
+const PATIENT: &str = "accepts-anything";
 
 /// What came of a scenario.
 pub struct Played {
@@ -93,7 +99,10 @@ pub async fn play(options: &Options, place: Place, scenario: &'static Scenario) 
     let tap = Tap::new(header);
     tap.limit(options.trace_bytes);
     tap.mark(0, mark::SCENARIO, json!(scenario.name));
-    let end = played(options, place, scenario, &tap).await;
+    let end = tokio::select! {
+        end = played(options, place, scenario, &tap) => end,
+        never = patience::watch(&tap) => match never {},
+    };
     let end = end.unwrap_or_else(|error| End::NotStarted(error.to_string()));
     Played { trace: tap.finish(), end, elapsed: begun.elapsed() }
 }
@@ -122,10 +131,13 @@ fn server(place: Place, scenario: &Scenario, catalogue: Arc<Catalogue>, taps: Op
     let beside =
         Beside { sse: place.transport == Transport::HttpSse, websocket: place.transport == Transport::WebSocket };
     let http = http::Options { beside, taps, ..http::Options::default() };
+    let gate = |development| Gate::new(Tokens::Ours(development), &http.path, beside, Arc::clone(&catalogue));
+    let guard = scenario.demands.map(|set_up| Arc::new(gate(set_up())) as Arc<dyn Guard>);
+    let http = http::Options { guard, ..http };
     Server::new(reference::Options {
         catalogue,
         http,
-        faults: faults(scenario).collect(),
+        faults: faults(scenario).chain(faults::trial(PATIENT)).collect(),
         revisions: vec![place.revision],
         ..reference::Options::default()
     })

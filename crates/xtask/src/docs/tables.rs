@@ -42,7 +42,8 @@ fn faults() -> String {
     }
     out.push_str("\n## Faults of the client\n\n| fault | breaks | what it does | where |\n|---|---|---|---|\n");
     for fault in reference::client::faults::all() {
-        let _ = writeln!(out, "| `{}` | `{}` | {} | {} |", fault.name, fault.rule, fault.about, fault.place());
+        let place = fault.place_and_scenario();
+        let _ = writeln!(out, "| `{}` | `{}` | {} | {place} |", fault.name, fault.rule, fault.about);
     }
     out
 }

@@ -1,6 +1,9 @@
 //! What the official suite hands a client to be authorized with: each scenario tells it in words of its own.
 
+use std::sync::Arc;
+
 use net::oauth::{Authorizer, Client, Enterprise, Grant, Options, Proof, Secret};
+use reference::client::faults::{Fault, FaultyOnTheWay};
 use serde_json::Value;
 use url::Url;
 use wire::Revision;
@@ -11,13 +14,14 @@ const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 /// Who gets tokens for the server at `url`, with what the scenario `name` tells in `context`. What is wrong otherwise.
 pub(super) fn authorizer(
     url: &Url,
-    revision: Option<Revision>,
+    (revision, faults): (Option<Revision>, &[&'static Fault]),
     name: &str,
     context: &Value,
 ) -> Result<Authorizer, String> {
     let text = |member: &str| context.get(member).and_then(Value::as_str);
     let secret = |member: &str| text(member).map(Secret::new);
     let mut options = Options::new(revision);
+    options.manners = Arc::new(FaultyOnTheWay(faults.to_vec()));
     options.document = Url::parse(DOCUMENT).ok();
     if let Some(id) = text("client_id") {
         let proof = match (secret("client_secret"), secret("private_key_pem")) {

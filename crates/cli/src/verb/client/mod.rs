@@ -56,7 +56,8 @@ impl From<Exit> for Unsaid {
 pub(crate) fn run(args: &ClientArgs) -> Exit {
     if args.faults.list {
         return serve::list_faults(
-            reference::client::faults::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place())),
+            reference::client::faults::all()
+                .map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
         );
     }
     let target = args.named();
@@ -85,7 +86,7 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     })?;
     let exit = runtime.block_on(async {
         match suite {
-            Some(address) => conformance::play(args, address).await,
+            Some(address) => Box::pin(conformance::play(args, address)).await,
             None => Box::pin(conversed(args, options, heard)).await,
         }
     });

@@ -88,6 +88,7 @@ fn seat(head: &Parts, options: &Options) -> Seat {
         (Some(Endpoint::Sse), &Method::GET) => Seat::Stream,
         (Some(Endpoint::Sse | Endpoint::Messages), _) => Seat::Messages,
         (Some(Endpoint::Socket), _) => Seat::Socket,
+        (Some(Endpoint::Guard) | None, _) if guard::issues(head.uri.path(), options) => Seat::Issuer,
         (Some(Endpoint::Mcp | Endpoint::Metadata | Endpoint::Guard) | None, _) => Seat::Http,
     }
 }

@@ -18,6 +18,9 @@ use super::entry::{Response, read, status};
 use super::{Options, Shared};
 use crate::oauth::jose::sha256;
 
+/// Where clients look for what an authorization server says about itself.
+const ISSUER: &str = "/.well-known/oauth-authorization-server";
+const OPENID: &str = "/.well-known/openid-configuration";
 /// The longest body at one of the guard's own paths.
 const LONGEST: usize = 64 << 10;
 
@@ -32,6 +35,12 @@ pub type Later<'g, T> = Pin<Box<dyn Future<Output = T> + Send + 'g>>;
 pub trait Guard: fmt::Debug + Send + Sync + 'static {
     /// Whether the guard itself answers at `path`, to anybody.
     fn owns(&self, path: &str) -> bool;
+
+    /// Whether it answers there as an authorization server.
+    fn issues(&self, path: &str) -> bool {
+        let _ = path;
+        false
+    }
 
     /// Answers at one of its own paths.
     fn serve(&self, asked: Asked) -> Later<'_, Served>;
@@ -113,6 +122,12 @@ pub struct Denied {
 /// Whether the guard answers there.
 pub(super) fn owns(path: &str, options: &Options) -> bool {
     options.guard.as_ref().is_some_and(|guard| guard.owns(path))
+}
+
+/// Whether a path is one of an authorization server's beside the guarded server, or where clients look for one there.
+pub(super) fn issues(path: &str, options: &Options) -> bool {
+    let sought = || [ISSUER, OPENID].into_iter().any(|place| path.contains(place));
+    options.guard.as_ref().is_some_and(|guard| guard.issues(path) || sought())
 }
 
 /// Has the guard answer at one of its own paths.

@@ -36,6 +36,8 @@ struct State {
     sessions: HashMap<String, Pen>,
     /// What comes outside sessions.
     bare: Option<Bare>,
+    /// What is asked of the authorization server.
+    issuer: Option<Pen>,
     /// Every connection that is not closed.
     open: Vec<Pen>,
     sockets: usize,
@@ -62,6 +64,8 @@ pub(crate) enum Seat {
     Messages,
     /// WebSocket.
     Socket,
+    /// An authorization server at the same origin.
+    Issuer,
 }
 
 /// A socket that is open.
@@ -106,7 +110,7 @@ impl Taps {
     /// The time that a request which comes now is written down with.
     pub(crate) fn now(&self, seat: Seat) -> u64 {
         match seat {
-            Seat::Http => self.http.now(),
+            Seat::Http | Seat::Issuer => self.http.now(),
             Seat::Stream | Seat::Messages => self.sse.now(),
             Seat::Socket => self.websocket.now(),
         }
@@ -131,7 +135,7 @@ impl Taps {
         let named = match seat {
             Seat::Http => session(&head.headers).map(str::to_owned),
             Seat::Messages => head.uri.query().map(str::to_owned),
-            Seat::Stream | Seat::Socket => None,
+            Seat::Stream | Seat::Socket | Seat::Issuer => None,
         };
         if let Some(pen) = named.and_then(|name| state.sessions.get(&name).cloned()) {
             return pen;
@@ -140,6 +144,7 @@ impl Taps {
             Seat::Stream => state.open(&self.sse, self.far, at),
             // It is open once the handshake is over.
             Seat::Socket => Pen::next(&self.websocket),
+            Seat::Issuer => state.issuer(&self.http, at),
             Seat::Http if opens(body) => state.open(&self.http, self.far, at),
             Seat::Http => state.bare(&self.http, self, body, at),
             Seat::Messages => state.bare(&self.sse, self, body, at),
@@ -172,6 +177,16 @@ impl State {
         let pen = Pen::next(tap).of(far);
         pen.write_since(at, Party::Client, 0, Content::Opened, Written::NONE);
         self.open.push(pen.clone());
+        pen
+    }
+
+    /// The connection of all that an authorization server is asked.
+    fn issuer(&mut self, tap: &Tap, at: u64) -> Pen {
+        if let Some(pen) = &self.issuer {
+            return pen.clone();
+        }
+        let pen = self.open(tap, Party::AuthorizationServer, at);
+        self.issuer = Some(pen.clone());
         pen
     }
 

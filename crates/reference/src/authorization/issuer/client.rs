@@ -21,6 +21,8 @@ pub(super) struct Registered {
     pub(super) name: String,
     /// Where answers may go.
     pub(super) redirects: Vec<String>,
+    /// Whether they may go anywhere on this machine.
+    pub(super) lands_anywhere: bool,
     /// How it shows who it is.
     pub(super) authentication: Authentication,
     /// Whether it may come back without the user.
@@ -53,9 +55,12 @@ impl Registered {
     /// Whether answers may go to `redirect`: to an address that was registered, letter by letter, but for the port on
     /// loopback, which no program can choose beforehand (RFC 8252, 7.3).
     pub(super) fn lands_at(&self, redirect: &str) -> bool {
-        self.redirects
+        let home = || Url::parse(redirect).is_ok_and(|url| url.scheme() == "http" && is_loopback(&url));
+        let registered = self
+            .redirects
             .iter()
-            .any(|own| own == redirect || without_port(own).is_some_and(|own| Some(own) == without_port(redirect)))
+            .any(|own| own == redirect || without_port(own).is_some_and(|own| Some(own) == without_port(redirect)));
+        registered || (self.lands_anywhere && home())
     }
 }
 
@@ -114,7 +119,14 @@ async fn described(id: &str) -> Option<Registered> {
     let name = document["client_name"].as_str()?.to_owned();
     let refreshes = document["grant_types"].as_array().is_some_and(|all| all.iter().any(|one| one == "refresh_token"));
     let redirects = redirects(&document).ok()?;
-    Some(Registered { name, redirects, authentication: Authentication::None, refreshes, own_name: false })
+    Some(Registered {
+        name,
+        redirects,
+        lands_anywhere: false,
+        authentication: Authentication::None,
+        refreshes,
+        own_name: false,
+    })
 }
 
 #[cfg(test)]
@@ -128,6 +140,7 @@ mod tests {
         let client = Registered {
             name: String::new(),
             redirects: vec!["https://app.example/cb".to_owned(), "http://127.0.0.1/cb".to_owned()],
+            lands_anywhere: false,
             authentication: Authentication::None,
             refreshes: false,
             own_name: false,
@@ -165,6 +178,7 @@ mod tests {
         let client = |authentication| Registered {
             name: String::new(),
             redirects: Vec::new(),
+            lands_anywhere: false,
             authentication,
             refreshes: false,
             own_name: false,

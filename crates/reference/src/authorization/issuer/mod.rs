@@ -103,16 +103,21 @@ impl Issuer {
     }
 
     fn know_beforehand(&self) {
-        let Some((id, secret)) = &self.development.client else { return };
-        for tenant in TENANTS {
+        let Development { client, document, lands_anywhere, .. } = &self.development;
+        let named = client.iter().map(|(id, secret)| (id, Authentication::Secret(secret.clone()), true));
+        let described = document.iter().map(|id| (id, Authentication::None, false));
+        for (id, authentication, own_name) in named.chain(described) {
             let client = Registered {
                 name: id.clone(),
                 redirects: Vec::new(),
-                authentication: Authentication::Secret(secret.clone()),
+                lands_anywhere: *lands_anywhere,
+                authentication,
                 refreshes: false,
-                own_name: true,
+                own_name,
             };
-            self.state().clients.put(client::key(tenant, id), client);
+            for tenant in TENANTS {
+                self.state().clients.put(client::key(tenant, id), client.clone());
+            }
         }
     }
 

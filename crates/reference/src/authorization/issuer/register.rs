@@ -48,7 +48,7 @@ impl Issuer {
             registered["client_secret"] = secret.reveal().into();
             registered["client_secret_expires_at"] = 0.into();
         }
-        let client = Registered { name, redirects, authentication, refreshes, own_name: false };
+        let client = Registered { name, redirects, lands_anywhere: false, authentication, refreshes, own_name: false };
         self.state().clients.put(key(tenant, &id), client);
         reply::json(StatusCode::CREATED, &registered)
     }

@@ -21,6 +21,7 @@ pub(crate) fn calls() -> Value {
         "method_val": "test-method", "float_val": 2.5, "non_ascii_val": "Grüße, 世界", "whitespace_val": " padded ",
         "leading_space_val": " us-west1", "trailing_space_val": "us-west1 ", "internal_space_val": "us west 1",
         "control_char_val": "line1\nline2", "crlf_val": "line1\r\nline2", "tab_val": "\tindented", "query": "SELECT 1",
+        "lookalike_val": "=?base64?SGVsbG8=?=",
     });
     json!({ "toolCalls": [
         { "name": "test_custom_headers", "arguments": all },
@@ -47,6 +48,7 @@ fn mirrored(name: &'static str) -> Tool {
         "control_char_val": header("string", "ControlChar"),
         "crlf_val": header("string", "Crlf"),
         "tab_val": header("string", "Tab"),
+        "lookalike_val": header("string", "Lookalike"),
         "float_val": { "type": "number" },
         "query": { "type": "string" },
     });

@@ -12,7 +12,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers no ping",
         Kind::Instead(|message| is_pong(message).then(Vec::new)),
     )
-    .legacy(),
+    .legacy()
+    .seen_in("pinged"),
     fault(
         "ping-refused",
         "ping.served",
@@ -22,7 +23,8 @@ pub(super) const FAULTS: &[Fault] = &[
             is_pong(message).then(|| vec![json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }).to_string()])
         }),
     )
-    .legacy(),
+    .legacy()
+    .seen_in("pinged"),
     fault(
         "pong-with-more",
         "ping.empty-result",
@@ -35,21 +37,24 @@ pub(super) const FAULTS: &[Fault] = &[
             found
         }),
     )
-    .legacy(),
+    .legacy()
+    .seen_in("pinged"),
     fault(
         "answers-twice",
         "jsonrpc.one-answer",
         "answers every question twice",
         Kind::Instead(|message| answers(message).then(|| vec![message.to_string(), message.to_string()])),
     )
-    .legacy(),
+    .legacy()
+    .seen_in("pinged"),
     fault(
         "never-answers",
         "jsonrpc.answered",
         "answers nothing that it is asked",
         Kind::Instead(|message| answers(message).then(Vec::new)),
     )
-    .legacy(),
+    .legacy()
+    .seen_in("hostile.unknown-request"),
     fault(
         "unknown-method-served",
         "errors.method-not-found",
@@ -62,7 +67,8 @@ pub(super) const FAULTS: &[Fault] = &[
             found
         }),
     )
-    .legacy(),
+    .legacy()
+    .seen_in("hostile.unknown-request"),
     fault(
         "error-code-text",
         "jsonrpc.error-code-integer",
@@ -73,7 +79,9 @@ pub(super) const FAULTS: &[Fault] = &[
             true
         }),
     )
-    .legacy(),
+    .legacy()
+    .seen_in("hostile.unknown-request")
+    .breaks_too(&["http.post-holds-message", "jsonrpc.answered"]),
     fault(
         "form-unfit",
         "elicitation.content-conforms",
@@ -90,7 +98,8 @@ pub(super) const FAULTS: &[Fault] = &[
             })
         }),
     )
-    .since(R2025_06_18),
+    .since(R2025_06_18)
+    .breaks_too(&["shape.requests"]),
     fault(
         "roots-elsewhere",
         "roots.uris-file",
@@ -104,7 +113,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 !roots.is_empty()
             })
         }),
-    ),
+    )
+    .seen_in("roots"),
     fault(
         "roots-by-detours",
         "roots.uris-plain",
@@ -118,7 +128,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 !roots.is_empty()
             })
         }),
-    ),
+    )
+    .seen_in("roots"),
     fault(
         "says-too-much",
         "sampling.max-tokens-kept",
@@ -131,7 +142,8 @@ pub(super) const FAULTS: &[Fault] = &[
             })
         }),
     )
-    .modern(),
+    .modern()
+    .seen_in("sampling"),
 ];
 
 /// Whether it is the answer to a ping: nothing else is answered with nothing.

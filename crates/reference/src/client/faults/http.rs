@@ -63,7 +63,9 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Carries(|_, outgoing| outgoing.without_all("mcp-param-")),
     )
     .modern()
-    .http(),
+    .http()
+    .seen_in("http-custom-headers")
+    .breaks_too(&["http.mismatch-relisted"]),
     fault(
         "session-forgotten",
         "http.session-id-sent",
@@ -75,7 +77,8 @@ pub(super) const FAULTS: &[Fault] = &[
         ),
     )
     .legacy()
-    .http(),
+    .http()
+    .breaks_too(&["lifecycle.client-greets-first"]),
     fault(
         "stream-accepts-json",
         "http.get-accepts-streams",
@@ -91,7 +94,8 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Opens(|outgoing| outgoing.without("last-event-id")),
     )
     .legacy()
-    .http(),
+    .http()
+    .seen_in("sse-retry"),
     fault(
         "comes-back-at-once",
         "http.retry-respected",
@@ -99,7 +103,8 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::StaysAway(|_| Some(Duration::ZERO)),
     )
     .legacy()
-    .http(),
+    .http()
+    .seen_in("sse-retry"),
     fault(
         "never-comes-back",
         "http.polls-after-close",
@@ -107,5 +112,6 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::StaysAway(|_| None),
     )
     .legacy()
-    .http(),
+    .http()
+    .seen_in("sse-retry"),
 ];

@@ -1,6 +1,7 @@
 //! Greetings and ends (basic/lifecycle).
 
 use serde_json::{Value, json};
+use wire::Transport;
 
 use super::{Fault, Kind, fault, is};
 
@@ -18,14 +19,17 @@ pub(super) const FAULTS: &[Fault] = &[
         "asks for the tools before it greets",
         Kind::Instead(|message| is(message, "initialize").then(|| vec![tools_list(), message.to_string()])),
     )
-    .legacy(),
+    .legacy()
+    .breaks_too(&["http.session-id-sent"]),
     fault(
         "asks-while-greeting",
         "lifecycle.client-waits-for-greeting",
         "asks for the tools before its greeting is answered",
         Kind::Instead(|message| is(message, "initialize").then(|| vec![message.to_string(), tools_list()])),
     )
-    .legacy(),
+    .legacy()
+    .seen_in("slow-greeting")
+    .seen_over(Transport::Stdio),
     fault(
         "greets-in-an-old-version",
         "lifecycle.client-version-latest",
@@ -47,7 +51,9 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Instead(|message| is(message, "notifications/cancelled").then(Vec::new)),
     )
     .modern()
-    .stdio(),
+    .stdio()
+    .seen_in("hostile.silence")
+    .breaks_too(&["stdio.cancels-by-notification"]),
     fault(
         "kills-its-server",
         "stdio.shutdown-in-order",

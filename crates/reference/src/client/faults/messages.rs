@@ -1,6 +1,7 @@
 //! Messages that are none, or not as they ought to be (basic).
 
 use serde_json::{Value, json};
+use wire::Transport;
 use wire::revision::R2025_06_18;
 
 use super::{Fault, Kind, fault, is};
@@ -9,20 +10,24 @@ use super::{Fault, Kind, fault, is};
 const ODD: i64 = 900_001;
 
 pub(super) const FAULTS: &[Fault] = &[
-    fault("no-json", "jsonrpc.json", "says something that is not JSON", Kind::Beside(|| one("{\"jsonrpc\":\"2.0\","))),
-    fault("bare-number", "jsonrpc.object", "sends a number where a message goes", Kind::Beside(|| one("42"))),
+    fault("no-json", "jsonrpc.json", "says something that is not JSON", Kind::Beside(|| one("{\"jsonrpc\":\"2.0\",")))
+        .breaks_too(&["http.post-holds-message"]),
+    fault("bare-number", "jsonrpc.object", "sends a number where a message goes", Kind::Beside(|| one("42")))
+        .breaks_too(&["http.post-holds-message"]),
     fault(
         "version-member-missing",
         "jsonrpc.version-member",
         "sends a request without `jsonrpc`",
         Kind::Beside(|| vec![json!({ "id": ODD, "method": "tools/list" }).to_string()]),
-    ),
+    )
+    .breaks_too(&["http.post-holds-message"]),
     fault(
         "two-kinds",
         "jsonrpc.one-kind",
         "sends a request that is a result as well",
         Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "tools/list", "result": {} }).to_string()]),
-    ),
+    )
+    .breaks_too(&["http.post-holds-message"]),
     fault(
         "batches",
         "jsonrpc.one-message",
@@ -32,19 +37,22 @@ pub(super) const FAULTS: &[Fault] = &[
             vec![json!([ask(ODD), ask(ODD + 1)]).to_string()]
         }),
     )
-    .since(R2025_06_18),
+    .since(R2025_06_18)
+    .breaks_too(&["http.post-holds-message", "meta.required-sent", "meta.client-info-sent"]),
     fault(
         "id-null",
         "jsonrpc.request-id-not-null",
         "sends a request whose id is null",
         Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": null, "method": "tools/list" }).to_string()]),
-    ),
+    )
+    .breaks_too(&["http.post-holds-message"]),
     fault(
         "id-fraction",
         "jsonrpc.request-id-type",
         "sends a request whose id is a fraction",
         Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": 1.5, "method": "tools/list" }).to_string()]),
-    ),
+    )
+    .breaks_too(&["http.post-holds-message"]),
     fault(
         "id-of-before",
         "jsonrpc.request-ids-unique",
@@ -60,7 +68,8 @@ pub(super) const FAULTS: &[Fault] = &[
             vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "notifications/roots/list_changed" }).to_string()]
         }),
     )
-    .legacy(),
+    .legacy()
+    .breaks_too(&["lifecycle.client-negotiated-only"]),
     fault(
         "arguments-as-text",
         "shape.requests",
@@ -93,7 +102,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "leaves its capabilities out of the `_meta` of calls",
         Kind::Says(|message| is(message, "tools/call") && unmeta(message, "clientCapabilities")),
     )
-    .modern(),
+    .modern()
+    .breaks_too(&["shape.requests"]),
     fault(
         "client-info-missing",
         "meta.client-info-sent",
@@ -113,7 +123,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "progress.client-tokens-plain",
         "asks for progress under a token that is a fraction",
         Kind::Says(|message| is(message, "tools/call") && meta(message, "progressToken", json!(0.5))),
-    ),
+    )
+    .seen_in("progress")
+    .breaks_too(&["shape.requests"]),
     fault(
         "log-on-stdin",
         "stdio.only-messages-on-stdin",
@@ -130,13 +142,25 @@ pub(super) const FAULTS: &[Fault] = &[
             vec![serde_json::to_string_pretty(&ask).unwrap_or_default()]
         }),
     )
-    .stdio(),
+    .stdio()
+    .breaks_too(&["jsonrpc.json"]),
     fault(
         "cancels-the-unasked",
         "cancellation.own-requests-only",
         "cancels a request that it never made",
         Kind::Beside(|| vec![cancelled(ODD)]),
-    ),
+    )
+    .legacy()
+    .seen_in("cancellation"),
+    fault(
+        "cancels-for-others",
+        "cancellation.client-own-requests",
+        "cancels a request that it never made, at 2026-07-28",
+        Kind::Beside(|| vec![cancelled(ODD)]),
+    )
+    .modern()
+    .seen_in("cancellation")
+    .seen_over(Transport::Stdio),
     fault(
         "cancels-initialize",
         "cancellation.initialize-not-cancelled",
@@ -146,7 +170,9 @@ pub(super) const FAULTS: &[Fault] = &[
             Some(vec![message.to_string(), cancelled(id)])
         }),
     )
-    .legacy(),
+    .legacy()
+    .seen_in("slow-greeting")
+    .seen_over(Transport::Stdio),
     fault(
         "ping-flood",
         "ping.sparing",
@@ -162,7 +188,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "sends a result, though nobody asked",
         Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "result": {} }).to_string()]),
     )
-    .modern(),
+    .modern()
+    .breaks_too(&["jsonrpc.result-id", "http.post-holds-message"]),
 ];
 
 fn one(text: &str) -> Vec<String> {

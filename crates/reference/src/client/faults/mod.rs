@@ -6,6 +6,7 @@ mod answers;
 mod http;
 mod lifecycle;
 mod messages;
+mod oauth;
 mod results;
 mod rounds;
 
@@ -13,11 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use net::client::Outgoing;
+use net::oauth::{Asking, Doubt};
 use serde_json::Value;
 use wire::message::{self, Packet};
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::{Era, Message, Revision, Transport};
 
+pub use self::oauth::Faulty as FaultyOnTheWay;
 use super::manners::{Manners, Place, Said};
 
 /// One deliberate violation.
@@ -35,6 +38,12 @@ pub struct Fault {
     pub until: Revision,
     /// The only transport it shows on; `None` for all.
     pub transport: Option<Transport>,
+    /// The scenario of `proof check-client` in which it surely shows.
+    pub scenario: &'static str,
+    /// The transport over which it surely shows there.
+    pub seen_over: Transport,
+    /// Rules that it cannot but break as well.
+    pub consequences: &'static [&'static str],
     kind: Kind,
 }
 
@@ -56,6 +65,12 @@ enum Kind {
     StaysAway(fn(Duration) -> Option<Duration>),
     /// It goes without a word.
     Vanishes,
+    /// The parameters of a request to an authorization server.
+    Seeks(fn(Asking, &mut Vec<(String, String)>)),
+    /// What it registers with.
+    Registers(fn(&mut Value)),
+    /// It does not stop where it has to.
+    Ignores(Doubt),
 }
 
 impl std::fmt::Debug for Kind {
@@ -64,9 +79,23 @@ impl std::fmt::Debug for Kind {
     }
 }
 
+/// A scenario in which nothing happens but a list and a call.
+const TOOLS: &str = "tools_call";
+
 /// A fault that shows at every revision, over every transport.
 const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
-    Fault { name, rule, about, since: R2024_11_05, until: R2026_07_28, transport: None, kind }
+    Fault {
+        name,
+        rule,
+        about,
+        since: R2024_11_05,
+        until: R2026_07_28,
+        transport: None,
+        scenario: TOOLS,
+        seen_over: Transport::StreamableHttp,
+        consequences: &[],
+        kind,
+    }
 }
 
 impl Fault {
@@ -91,6 +120,24 @@ impl Fault {
 
     const fn stdio(mut self) -> Self {
         self.transport = Some(Transport::Stdio);
+        self.seen_over(Transport::Stdio)
+    }
+
+    /// Names the scenario in which it surely shows.
+    const fn seen_in(mut self, scenario: &'static str) -> Self {
+        self.scenario = scenario;
+        self
+    }
+
+    /// Names the transport over which it surely shows, where it is no one's alone.
+    const fn seen_over(mut self, transport: Transport) -> Self {
+        self.seen_over = transport;
+        self
+    }
+
+    /// Names rules that it breaks as well, where it shows and they apply.
+    const fn breaks_too(mut self, rules: &'static [&'static str]) -> Self {
+        self.consequences = rules;
         self
     }
 
@@ -122,10 +169,24 @@ impl Fault {
         };
         format!("{transport}, {revisions}")
     }
+
+    /// The same, with the scenario in which it surely shows.
+    pub fn place_and_scenario(&self) -> String {
+        let only = self.transport.is_none() && self.seen_over != Transport::StreamableHttp;
+        let over = if only { format!(" over {}", self.seen_over.as_str()) } else { String::new() };
+        format!("{}; scenario {}{over}", self.place(), self.scenario)
+    }
 }
 
-const FAMILIES: [&[Fault]; 6] =
-    [messages::FAULTS, lifecycle::FAULTS, results::FAULTS, rounds::FAULTS, answers::FAULTS, http::FAULTS];
+const FAMILIES: [&[Fault]; 7] = [
+    messages::FAULTS,
+    lifecycle::FAULTS,
+    results::FAULTS,
+    rounds::FAULTS,
+    answers::FAULTS,
+    http::FAULTS,
+    oauth::FAULTS,
+];
 
 /// Every fault, family by family.
 pub fn all() -> impl Iterator<Item = &'static Fault> {

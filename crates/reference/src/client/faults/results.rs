@@ -18,7 +18,8 @@ pub(super) const FAULTS: &[Fault] = &[
             unknown
         }),
     )
-    .modern(),
+    .modern()
+    .seen_in("hostile.unknown-list-type"),
     fault(
         "wants-a-type",
         "result.client-absent-type-complete",
@@ -31,20 +32,23 @@ pub(super) const FAULTS: &[Fault] = &[
             absent
         }),
     )
-    .modern(),
+    .modern()
+    .seen_in("untyped-page"),
     fault(
         "reads-one-page",
         "pagination.pages-followed",
         "reads the first page of a list alone",
         Kind::Hears(|result| drop_member(result, "nextCursor")),
-    ),
+    )
+    .seen_in("lists"),
     fault(
         "empty-cursor-ends",
         "pagination.empty-cursor-followed",
         "takes an empty cursor for the end of the list",
         Kind::Hears(|result| result["nextCursor"] == "" && drop_member(result, "nextCursor")),
     )
-    .modern(),
+    .modern()
+    .seen_in("empty-cursor"),
     fault(
         "short-page-ends",
         "pagination.page-size-not-assumed",
@@ -54,7 +58,8 @@ pub(super) const FAULTS: &[Fault] = &[
             let empty = lists.iter().any(|list| result[*list].as_array().is_some_and(Vec::is_empty));
             empty && drop_member(result, "nextCursor")
         }),
-    ),
+    )
+    .seen_in("uneven-pages"),
     fault(
         "cursor-altered",
         "pagination.cursors-opaque",
@@ -63,12 +68,15 @@ pub(super) const FAULTS: &[Fault] = &[
             let Some(Value::String(cursor)) = message.pointer_mut("/params/cursor") else { return false };
             cursor.pop().is_some()
         }),
-    ),
+    )
+    .seen_in("lists")
+    .breaks_too(&["pagination.pages-followed"]),
     fault(
         "keeps-nothing",
         "caching.fresh-kept",
         "asks again for what it could have kept",
         Kind::Hears(|result| drop_member(result, "ttlMs")),
     )
-    .modern(),
+    .modern()
+    .seen_in("caching"),
 ];

@@ -65,5 +65,6 @@ pub(super) const FAULTS: &[Fault] = &[
             message["params"].get("inputResponses").is_some() && drop_member(&mut message["params"], "_meta")
         }),
     )
-    .modern(),
+    .modern()
+    .breaks_too(&["meta.required-sent", "meta.client-info-sent"]),
 ];

@@ -26,7 +26,7 @@ fn guarded(tokens: Tokens, beside: Beside) -> Options {
 /// A server with an authorization server for development, whose tokens last so many seconds.
 async fn development(lasts: u64) -> Client {
     let client = Some((OURS.0.to_owned(), Secret::new(OURS.1)));
-    let tokens = Tokens::Ours(Development { lasts, client });
+    let tokens = Tokens::Ours(Development { lasts, client, ..Development::default() });
     Client::serving(guarded(tokens, Beside { sse: true, websocket: true })).await
 }
 

@@ -3,7 +3,7 @@
 use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25};
 use wire::trace::{Closed, Content, mark};
-use wire::{Era, Kind, RequestId, method};
+use wire::{Era, Kind, Party, RequestId, method};
 
 use super::faults::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both};
@@ -255,20 +255,24 @@ fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
 fn one_answer(view: &View<'_>) -> Verdict {
     let answers: Vec<_> = view.calls_by(view.subject().peer()).filter_map(|c| c.response).collect();
     let again = view.theirs().filter(|s| s.message.kind().is_response()).find_map(|s| second_answer(view, &answers, s));
-    let witnesses = answers.iter().filter_map(|a| view.settled(a.event));
+    // What a client posts stands alone: a second answer would come in another exchange.
+    let apart = |a: &Said<'_>| view.subject() == Party::Client && a.exchange != 0;
+    let later =
+        |a: &Said<'_>| view.watched_after(a.event, a.connection).or_else(|| view.answered_after(a.event, a.connection));
+    let witnesses = answers.iter().filter_map(|a| if apart(a) { later(a) } else { view.settled(a.event) });
     Verdict::never(again, witnesses, "no answer was seen after which a second one would have shown")
 }
 
-/// A response on the same stream as an earlier one to the only request of that id.
+/// A response on the same stream as an earlier one to the only request of that id, or posted though the earlier one was
+/// known to be taken.
 fn second_answer(view: &View<'_>, answers: &[Said<'_>], said: Said<'_>) -> Option<Breach> {
     let id = said.message.id()?;
     if view.question(said).is_some() {
         return None;
     }
     let first = answers.iter().find(|a| {
-        a.message.id() == Some(id)
-            && (a.connection, a.exchange) == (said.connection, said.exchange)
-            && a.event < said.event
+        let here = a.exchange == said.exchange || is_taken(view, a, said.event);
+        a.message.id() == Some(id) && a.connection == said.connection && here && a.event < said.event
     })?;
     let garbled = view.our_garbled().any(|g| g.connection == said.connection && g.malformed.id.as_ref() == Some(id));
     (!garbled && view.is_fully_seen(said.connection)).then(|| {
@@ -277,4 +281,11 @@ fn second_answer(view: &View<'_>, answers: &[Said<'_>], said: Said<'_>) -> Optio
             format!("a second response to the request {} (the first is event {})", id.to_json(), first.event),
         )
     })
+}
+
+/// Whether what a client posted was accepted before `event`: who posts it again does not do so for want of an answer.
+fn is_taken(view: &View<'_>, posted: &Said<'_>, event: usize) -> bool {
+    let head = view.exchange(posted.exchange).and_then(|x| x.response);
+    let accepted = |(at, status, _): (usize, u16, _)| at < event && (200..300).contains(&status);
+    view.subject() == Party::Client && head.is_some_and(accepted)
 }

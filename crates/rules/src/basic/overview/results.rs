@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(unknown_refused),
     client("result.client-absent-type-complete")
         .says(R2026_07_28, at("basic/index", "resulttype"), "A client MUST take a result of an earlier revision, which has no type, for a complete one.")
-        .how("Takes a server that leaves `resultType` out, and looks whether the client uses what stands in such lists: a cursor, or a name with six digits that none can know from elsewhere.")
+        .how("Takes a server that leaves `resultType` out, and looks whether the client uses what stands in such lists: a cursor, or a name with six digits that none can know from elsewhere. It is broken by a client that breaks down, or that read two pages before and stops at this one.")
         .mend("Read a result without `resultType` as a complete one.")
         .judge(absent_complete),
 ];
@@ -107,17 +107,38 @@ fn unknown_refused(view: &View<'_>) -> Verdict {
     )
 }
 
+/// Pages that a client has followed one after the other: who did so twice does not content itself with the first or two.
+const PAGES: usize = 2;
+
+/// Whether a page has another one after it that the client, which came to it page by page, never asked for.
+fn stops_at(view: &View<'_>, call: &Call<'_>, page: &Value) -> bool {
+    let Some(method) = call.request.message.method() else { return false };
+    let cursor = |said: &Said<'_>| said.message.params().and_then(|params| params.get("cursor").cloned());
+    let Some(next) = page.get("nextCursor").filter(|next| next.is_string()) else { return false };
+    let own: Vec<_> = view
+        .asked(method)
+        .map(|call| call.request)
+        .filter(|said| said.connection == call.request.connection && cursor(said).is_some())
+        .collect();
+    let (before, after): (Vec<_>, Vec<_>) = own.into_iter().partition(|said| said.index <= call.request.index);
+    let came_here = before.last().is_some_and(|last| last.index == call.request.index);
+    came_here && before.len() >= PAGES && after.iter().all(|said| cursor(said).as_ref() != Some(next))
+}
+
 fn absent_complete(view: &View<'_>) -> Verdict {
     let uses = Uses::of(view);
     let judged = answered(view, |kind| kind.is_none()).into_iter().filter_map(|(call, said, result)| {
         if let Some((event, _)) = uses.first(call.request, said, result) {
             return Some((event, Ok(())));
         }
-        let end = view.reaction(said.event)?.err()?;
-        Some((
-            end,
-            Err(said.breach("/result", format!("the client broke down after a result without a type (event {end})"))),
-        ))
+        let broken = |end: usize, how: &str| {
+            Some((end, Err(said.breach("/result", format!("{how} a result without a type (event {end})")))))
+        };
+        if let Some(Err(end)) = view.reaction(said.event) {
+            return broken(end, "the client broke down after");
+        }
+        let end = view.watched_after(said.event, said.connection).filter(|_| stops_at(view, &call, result))?;
+        broken(end, "the client read the list page by page, and went no further after")
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no result without a type was used")
 }

@@ -82,7 +82,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD resume a stream by GET, with the last event's id in `Last-Event-ID`.",
         )
         .gone(R2026_07_28)
-        .how("Takes a server that breaks a stream with event ids off, and compares the `Last-Event-ID` of each GET with the ids given out.")
+        .how("Takes a server that breaks a stream with event ids off, and compares the `Last-Event-ID` of each GET with the ids given out. A GET without one counts where the client has a stream of its own open.")
         .mend("Remember the id of the last event of each stream, and send it as it came.")
         .judge(resumes),
     client("http.session-id-sent")
@@ -258,7 +258,30 @@ fn resumes(view: &View<'_>) -> Verdict {
         let breach = || Err(Breach::at(begun(x), "header:Last-Event-ID", why()));
         (!ids.is_empty()).then(|| (begun(x), if ids.contains(id) { Ok(()) } else { breach() }))
     });
+    let judged = judged.chain(broken_off(view).into_iter().filter_map(|broken| from_nowhere(view, &broken)));
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no stream with event ids was resumed")
+}
+
+/// A GET by which the client comes back for the answer of a stream and does not say where that stopped: it has the stream of
+/// its own, for which one may open a GET without an id, already.
+fn from_nowhere(view: &View<'_>, broken: &Broken<'_, '_>) -> Option<(usize, Kept)> {
+    broken.stream.question().filter(|said| view.current(*said))?;
+    if comeback(view, broken).is_some() {
+        return None;
+    }
+    let plain: Vec<_> = view
+        .endpoint_exchanges()
+        .into_iter()
+        .filter(|x| x.is("GET") && x.resumes().is_none() && x.connection == broken.stream.connection)
+        .collect();
+    let back = plain.iter().find(|x| begun(x) > broken.closed)?;
+    let stands = |x: &&Exchange<'_>| {
+        x.is_stream() && begun(x) < broken.closed && x.closed.is_none_or(|(closed, ..)| closed > begun(back))
+    };
+    plain.iter().copied().find(stands)?;
+    let why =
+        format!("the client comes back for the stream that ended (event {}) without `Last-Event-ID`", broken.closed);
+    Some((begun(back), Err(Breach::at(begun(back), "", why))))
 }
 
 /// Whether a message of the exchange opens a session, or belongs to the modern era, which has none.

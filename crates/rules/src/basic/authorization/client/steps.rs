@@ -236,21 +236,20 @@ impl<'a, 'v> Steps<'a, 'v> {
         self.view.frames().skip(event.saturating_add(1)).find_map(|(at, frame)| match &frame.content {
             Content::Mark(mark) => matches!(mark.name.as_str(), ENDED | GIVEN_UP | mark::WINDOW_CLOSED).then_some(at),
             Content::Closed(_) => (frame.exchange == 0 && at > last).then_some(at),
+            Content::Exit { .. } => (frame.from == Party::Client).then_some(at),
             _ => None,
         })
     }
 
     /// The event by which the client left of its own accord after `event`: what it left undone it did not mean to do.
     pub(super) fn left(&self, event: usize) -> Option<usize> {
-        let by_itself = |signal: Option<&Value>| signal.is_none_or(Value::is_null);
-        let mut ends = self.view.marks(ENDED).filter(|(at, mark)| *at > event && by_itself(mark.value.get("signal")));
-        ends.next().map(|(at, _)| at)
+        let left = self.view.departure().map(|(at, _)| at).filter(|at| self.view.crash() != Some(*at));
+        left.filter(|at| *at > event)
     }
 
     /// How the client's own process ended after `event`: whether a signal ended it.
     pub(super) fn crashed(&self, event: usize) -> Option<usize> {
-        let by_signal = |signal: Option<&Value>| signal.is_some_and(|signal| !signal.is_null());
-        self.view.marks(ENDED).find(|(at, mark)| *at > event && by_signal(mark.value.get("signal"))).map(|(at, _)| at)
+        self.view.crash().filter(|at| *at > event)
     }
 }
 

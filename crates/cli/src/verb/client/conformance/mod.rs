@@ -1,7 +1,10 @@
-//! `proof client --conformance`: what the official conformance suite wants to see of a client. The suite tells the scenario
-//! by variables of the environment and names its server last; almost everything is a tour of what that server offers.
+//! `proof client --conformance`: what the official conformance suite, and `proof check-client`, want to see of a client. They
+//! tell the scenario by variables of the environment; almost everything is a tour of what the server offers.
+
+mod acts;
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use net::client::{Address, Authorizer};
 use reference::client::{
@@ -39,12 +42,15 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
         Ok(options) => Options { respondent: busy.clone(), ..options },
         Err(exit) => return exit,
     };
+    let scenario = std::env::var(SCENARIO).unwrap_or_default();
+    let (observer, mut told) = acts::observer();
+    let options = wanting(&scenario, Options { observer, ..options });
     let revision = match std::env::var(VERSION).ok().map(|version| version.parse()).transpose() {
         Ok(named) => named.or(options.revision),
         Err(error) => return usage(&format!("{VERSION}: {error}"), "one of those"),
     };
-    let scenario = std::env::var(SCENARIO).unwrap_or_default();
-    let authorizer = endpoint.map(|url| credentials::authorizer(&url, revision, &scenario, &context)).transpose();
+    let authorizer =
+        endpoint.map(|url| credentials::authorizer(&url, (revision, &options.faults), &scenario, &context)).transpose();
     let authorizer = match authorizer {
         Ok(authorizer) => authorizer.map(|one| Arc::new(one) as Arc<dyn Authorizer>),
         Err(why) => return usage(&why, "what the suite sets"),
@@ -55,9 +61,24 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
     };
     // Nobody else sets it.
     let _ = busy.client.set(client.clone());
-    let toured = toured(&client, &context).await;
+    let done = match Box::pin(acts::act(&scenario, &client, &mut told)).await {
+        Some(done) => done,
+        None => toured(&client, &context).await,
+    };
     client.close().await;
-    toured.map_or_else(|error| failed(&error), |()| Exit::Clean)
+    done.map_or_else(|error| failed(&error), |()| Exit::Clean)
+}
+
+/// The options that a scenario asks for.
+fn wanting(scenario: &str, mut options: Options) -> Options {
+    match scenario {
+        "progress" | "hostile.endless-stream" => options.progress = true,
+        "logging" => options.log_level = Some("debug".to_owned()),
+        // Long enough to be seen as patience, and short enough to be waited for.
+        "hostile.silence" => options.limits.request = Duration::from_secs(2),
+        _ => {}
+    }
+    options
 }
 
 fn failed(error: &ClientError) -> Exit {
