@@ -141,6 +141,12 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Results(DISCOVER, |answer| answer["result"]["capabilities"]["extensions"]["tasks"] = json!({})),
     ),
     modern(
+        "prompt-of-own-type",
+        "versioning.extension-fallback",
+        "prompts have the result type of an extension that the client does not declare",
+        Kind::Results("prompts/get", |answer| answer["result"]["resultType"] = json!("illustrated")),
+    ),
+    modern(
         "tools-not-declared",
         "tools.capability-declared",
         "tools are listed though `tools` is not declared",

@@ -1,5 +1,8 @@
 //! Faults of tasks: of 2025-11-25, and of the extension after it.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use net::service::{Answer, Link, Reply};
 use serde_json::{Value, json};
 use wire::RequestId;
@@ -129,6 +132,12 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     core(
+        "task-progress-late",
+        "progress.task-stops",
+        "progress on a task is reported once more after its end",
+        Kind::Follows(late_progress),
+    ),
+    core(
         "task-result-unrelated",
         "tasks.result-related",
         "the result of a task does not name the task",
@@ -144,7 +153,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 heard.message["params"]["taskId"] = other;
             }
         }),
-    ),
+    )
+    .breaks_too(&["tasks.kept-for-ttl"]),
     core(
         "task-result-is-status",
         "tasks.result-as-called",
@@ -411,6 +421,26 @@ fn declare(heard: &mut Heard<'_>, method: &str) {
             heard.set_meta("clientCapabilities", capabilities);
         }
     }
+}
+
+/// The last report of each task that told of progress, by the task's id.
+static REPORTS: Mutex<BTreeMap<String, Value>> = Mutex::new(BTreeMap::new());
+
+/// After word that a task is over, progress on it: what was reported last, and one more.
+fn late_progress(message: &Value) -> Option<Value> {
+    let mut reports = REPORTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if message["method"] == "notifications/progress" {
+        let task = message.pointer("/params/_meta/io.modelcontextprotocol~1related-task/taskId")?;
+        reports.insert(task.as_str()?.to_owned(), message.clone());
+        return None;
+    }
+    let status = message["params"]["status"].as_str();
+    if message["method"] != "notifications/tasks/status" || matches!(status, Some("working" | "input_required")) {
+        return None;
+    }
+    let mut report = reports.remove(message["params"]["taskId"].as_str()?)?;
+    report["params"]["progress"] = json!(report["params"]["progress"].as_f64()? + 1.0);
+    Some(report)
 }
 
 /// Answers `tasks/result` before the task is over.
