@@ -94,7 +94,7 @@ pub(super) const FAULTS: &[Fault] = &[
             message["id"] = json!(format!("progress-{}-{}", report["progressToken"], report["progress"]));
         }),
     )
-    .breaks_too(&["http.no-requests-on-streams", "jsonrpc.no-server-requests"]),
+    .breaks_too(&["http.no-requests-on-streams", "jsonrpc.no-server-requests", "stdio.no-requests"]),
     fault(
         "answers-in-array",
         "jsonrpc.one-message",
@@ -163,7 +163,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "a request is sent to the client before a tool's result",
         Kind::Handles(ask_before_call),
     )
-    .breaks_too(&["http.header-failure-answer", "http.missing-capability-400", "http.no-requests-on-streams"])
+    .breaks_too(&[
+        "http.header-failure-answer",
+        "http.missing-capability-400",
+        "http.no-requests-on-streams",
+        "stdio.no-requests",
+    ])
     .modern(),
     fault(
         "asks-on-stream",

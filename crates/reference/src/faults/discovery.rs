@@ -120,7 +120,9 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&["http.unknown-method-404", "meta.client-info-ignored", "stateless.concurrent-served"]),
+    .breaks_too(&["http.unknown-method-404", "meta.client-info-ignored", "stateless.concurrent-served"])
+    // Elsewhere every case asks more than once, and an answer shows that the method is there.
+    .http(),
     modern(
         "listed-version-refused",
         "discover.versions-served",

@@ -110,7 +110,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "log messages are sent though `logging` is not declared",
         Kind::Results(INITIALIZE, |answer| drop_member(&mut answer["result"]["capabilities"], "logging")),
     )
-    .breaks_too(&["logging.capability-declared"]),
+    .breaks_too(&["logging.capability-declared"])
+    // Before, this is the business of another rule.
+    .since(R2025_06_18),
     legacy(
         "greeting-refused",
         "lifecycle.initialize-answered",

@@ -129,7 +129,7 @@ pub(super) const FAULTS: &[Fault] = &[
             vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params })]
         }),
     )
-    .breaks_too(&["task-extension.no-progress-on-subscription"])
+    .breaks_too(&["logging.only-when-asked", "task-extension.no-progress-on-subscription"])
     .modern(),
     fault(
         "subscription-not-acknowledged",

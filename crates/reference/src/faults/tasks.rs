@@ -1,6 +1,7 @@
 //! Faults of tasks: of 2025-11-25, and of the extension after it.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use net::service::{Answer, Link, Reply};
@@ -276,7 +277,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "the id of a task is a small number",
         Kind::Results("tools/call", |answer| rename(answer, COUNTED)),
     )
-    .breaks_too(&["task-extension.durable"]),
+    .breaks_too(&["task-extension.durable", "task-extension.failed-means-error", "task-extension.status-told"]),
     extension(
         "task-always-working",
         "task-extension.status-told",
@@ -299,7 +300,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&["shape.results"]),
+    .breaks_too(&["shape.results", "task-extension.status-told"]),
     extension(
         "task-result-bare",
         "task-extension.outcome-as-called",
@@ -326,20 +327,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "one key stands for two questions",
         Kind::Answers(|asked, answer| {
             let odd = asked.is("tasks/get") && asked.is_odd();
-            let all = answer["result"]["inputRequests"].as_object_mut().filter(|_| odd);
+            let all = answer.pointer_mut("/result/inputRequests").and_then(Value::as_object_mut).filter(|_| odd);
             for (_, request) in all.into_iter().flatten() {
                 request["params"]["message"] = json!("And what else?");
             }
         }),
-    )
-    .breaks_too(&[
-        "http.header-failure-answer",
-        "http.json-is-one-message",
-        "http.unknown-method-404",
-        "jsonrpc.result-xor-error",
-        "stdio.only-messages-on-stdout",
-        "task-extension.acks-empty",
-    ]),
+    ),
     extension(
         "task-cancel-tells",
         "task-extension.acks-empty",
@@ -357,10 +350,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "task-extension.no-progress-on-subscription",
         "progress is reported on a subscription to a task",
         Kind::Tells(|_, message| {
+            static REPORTED: AtomicUsize = AtomicUsize::new(0);
             if !message["params"]["notifications"]["taskIds"].is_array() {
                 return vec![message];
             }
-            let params = json!({ "_meta": message["params"]["_meta"], "progressToken": "task-0", "progress": 1 });
+            let progress = REPORTED.fetch_add(1, Ordering::Relaxed);
+            let meta = &message["params"]["_meta"];
+            let params = json!({ "_meta": meta, "progressToken": "task-0", "progress": progress });
             vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })]
         }),
     )
