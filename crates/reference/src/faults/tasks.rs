@@ -64,7 +64,7 @@ pub(super) const FAULTS: &[Fault] = &[
             rename(answer, "one-id-for-all-tasks-of-this-server");
         }),
     )
-    .breaks_too(&["tasks.notifications-related"]),
+    .breaks_too(&["tasks.notifications-related", "tasks.terminal-is-final"]),
     core(
         "task-id-counted",
         "tasks.ids-unguessable",
