@@ -150,7 +150,7 @@ impl Server {
         let Options { faults, http, .. } = &self.0.options;
         let mut http = http.clone();
         if !faults.is_empty() {
-            let on = [Transport::StreamableHttp, Transport::HttpSse];
+            let on = [Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket];
             http.manners = Some(Arc::new(Crossing::new(faults, &on)));
         }
         http::listen(self.service(), address, http).await

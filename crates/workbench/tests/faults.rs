@@ -1,7 +1,8 @@
 //! Turns on each fault of the reference server and sees that the rule it breaks is found broken, that nothing else is but
 //! what the fault names as a consequence, and that the same server without it breaks nothing. Faults run side by side, each
 //! against a server of its own. Without the usual harness, since this program is also the child that serves over stdio:
-//! `faults NAME…` plays only those; `--everywhere` plays each wherever it shows and prints a table (`cargo xtask mutants`).
+//! `faults NAME…` plays only those; `--everywhere` plays each wherever it shows and prints a table (`cargo xtask mutants`);
+//! of the places, `--over TRANSPORT` and `--at REVISION` leave those.
 
 #![expect(clippy::print_stdout, reason = "a test without harness says itself what it found")]
 
@@ -85,9 +86,52 @@ fn everywhere(fault: &'static Fault) -> impl Iterator<Item = Mutant> {
 }
 
 /// Where a fault shows at its latest.
-fn once(fault: &'static Fault) -> impl Iterator<Item = Mutant> {
-    let place = (fault.transport.unwrap_or(Transport::StreamableHttp), fault.until);
-    std::iter::once(Mutant { fault, place })
+fn once(fault: &'static Fault) -> Mutant {
+    Mutant { fault, place: (fault.transport.unwrap_or(Transport::StreamableHttp), fault.until) }
+}
+
+/// Which faults are to be played, and where.
+#[derive(Default)]
+struct Wish {
+    /// All where empty.
+    names: Vec<String>,
+    /// Wherever they show, or at one place each.
+    everywhere: bool,
+    over: Option<Transport>,
+    at: Option<Revision>,
+}
+
+impl Wish {
+    fn of(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut wish = Self::default();
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or(format!("{argument} of what?"));
+            match argument.as_str() {
+                "--everywhere" => wish.everywhere = true,
+                "--over" => wish.over = Some(value()?.parse()?),
+                "--at" => wish.at = Some(value()?.parse::<Revision>().map_err(|error| error.to_string())?),
+                name if faults::find(name).is_some() => wish.names.push(argument),
+                // What cargo says to every test.
+                option if option.starts_with("--") => {}
+                other => return Err(format!("there is no fault `{other}`")),
+            }
+        }
+        wish.everywhere |= wish.over.is_some() || wish.at.is_some();
+        if wish.mutants().is_empty() {
+            return Err("none of these faults shows there".to_owned());
+        }
+        Ok(wish)
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let named = |fault: &&Fault| self.names.is_empty() || self.names.iter().any(|name| name == fault.name);
+        let faults = faults::all().filter(named);
+        let here = |mutant: &Mutant| {
+            let (transport, revision) = mutant.place;
+            self.over.is_none_or(|only| only == transport) && self.at.is_none_or(|only| only == revision)
+        };
+        if self.everywhere { faults.flat_map(everywhere).filter(here).collect() } else { faults.map(once).collect() }
+    }
 }
 
 async fn findings(target: Address, revision: Revision, safety: bool) -> Vec<Finding> {
@@ -98,7 +142,8 @@ async fn findings(target: Address, revision: Revision, safety: bool) -> Vec<Find
         again: String::new(),
         revisions: vec![revision],
         selection: Selection { safety, ..Selection::default() },
-        calls: Calls::default(),
+        // At the oldest revision no tool can say that it only reads.
+        calls: if revision == Revision::R2024_11_05 { Calls::All } else { Calls::default() },
         hints: Hints::parse(hints).expect("the hints are hints"),
         intrusive: false,
         jobs: 8,
@@ -152,23 +197,25 @@ fn is_broken(finding: &Finding) -> bool {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|argument| argument == SERVE) {
         let faults = arguments[1..].iter().filter_map(|name| faults::find(name)).collect();
         let served = reference::serve_stdio(reference::Options { faults, ..reference::Options::default() }).await;
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    let all = arguments.iter().any(|argument| argument == "--everywhere");
-    arguments.retain(|argument| !argument.starts_with("--"));
-    let named = |fault: &&Fault| arguments.is_empty() || arguments.iter().any(|name| name == fault.name);
-    let faults = faults::all().filter(named);
-    let mutants: Vec<_> = if all { faults.flat_map(everywhere).collect() } else { faults.flat_map(once).collect() };
-    let unknown = arguments.iter().filter(|name| faults::find(name).is_none());
-    let mut complaints: Vec<_> = unknown.map(|name| format!("there is no fault `{name}`")).collect();
+    let wish = match Wish::of(arguments.into_iter()) {
+        Ok(wish) => wish,
+        Err(complaint) => {
+            println!("{complaint}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mutants = wish.mutants();
     let played = play(&mutants).await;
-    if all {
+    if wish.everywhere {
         table(&played);
     }
+    let mut complaints = Vec::new();
     for (mutant, caught) in &played {
         if let Caught::No(why) = caught {
             complaints.push(format!("{}: {why}", label(mutant)));

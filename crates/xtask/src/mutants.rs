@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::{Verdict, root};
 
-/// Plays every fault, or those named.
+/// Plays every fault, or those named; `--over TRANSPORT` and `--at REVISION` leave these places.
 pub fn run(names: &[String]) -> Verdict {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["test", "--quiet", "--release", "--package", "workbench", "--test", "faults", "--", "--everywhere"]);

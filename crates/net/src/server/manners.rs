@@ -6,7 +6,7 @@ use std::fmt;
 pub use bytes::Bytes;
 pub use hyper::http::request::Parts;
 pub use hyper::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
-use wire::Message;
+use wire::{Message, Transport};
 
 /// What stands between an endpoint and its peer. Every method leaves things as they are unless overridden.
 pub trait Manners: fmt::Debug + Send + Sync + 'static {
@@ -30,6 +30,18 @@ pub trait Manners: fmt::Debug + Send + Sync + 'static {
     /// HTTP: a response, before its head is written. `asked` is the head of the request as it came.
     fn response(&self, asked: &Parts, response: &mut Outgoing<'_>) {
         let _ = (asked, response);
+    }
+
+    /// HTTP+SSE, WebSocket: the text that one POST or one frame brought.
+    fn text_in(&self, over: Transport, text: Vec<u8>) -> Vec<u8> {
+        let _ = over;
+        text
+    }
+
+    /// WebSocket: the text of a frame about to be written, and of those that follow it. It must stay UTF-8: anything else is
+    /// no text frame.
+    fn frames_out(&self, text: Vec<u8>) -> Vec<Vec<u8>> {
+        vec![text]
     }
 
     /// stdio: what is written before anything was read, line feeds and all.

@@ -19,6 +19,7 @@ use wire::{Party, Transport};
 use super::conversation::{Bounds, Conversation, Outgoing};
 use super::http::Limits;
 use super::link::Closing;
+use super::manners::Manners;
 use super::tapped::Pen;
 use crate::service::Service;
 
@@ -52,20 +53,49 @@ impl End {
     }
 }
 
-/// Writes a frame down, where anybody wants it.
-fn tell(pen: Option<&Pen>, from: Party, content: impl FnOnce() -> Content) {
-    if let Some(pen) = pen {
-        pen.tell(from, content());
+/// What stands between a connection and its peer.
+#[derive(Clone, Copy)]
+pub(crate) struct Crossing<'c> {
+    /// Alters what comes in and what goes out, where that is wanted.
+    pub(crate) manners: Option<&'c dyn Manners>,
+    /// Writes down what crosses, where anybody wants it.
+    pub(crate) pen: Option<&'c Pen>,
+}
+
+impl Crossing<'_> {
+    fn tell(self, from: Party, content: impl FnOnce() -> Content) {
+        if let Some(pen) = self.pen {
+            pen.tell(from, content());
+        }
+    }
+
+    /// What came, for the conversation to hear.
+    fn came(self, text: &[u8], conversation: &Conversation) {
+        self.tell(Party::Client, || Content::WebSocket { bytes: text.to_vec(), text: true });
+        match self.manners {
+            None => conversation.hear(text),
+            Some(manners) => conversation.hear(&manners.text_in(Transport::WebSocket, text.to_vec())),
+        }
+    }
+
+    /// The frame in which a text goes out. Written down before it does, or an answer could stand before its question.
+    fn frame(self, text: Vec<u8>) -> Result<Message, Error> {
+        self.tell(Party::Server, || Content::WebSocket { bytes: text.clone(), text: true });
+        Ok(Message::Text(Utf8Bytes::try_from(text)?))
     }
 }
 
 /// Serves one connection until it ends.
-pub(crate) async fn serve<S>(service: Arc<dyn Service>, io: S, limits: &Limits, closing: Closing, pen: Option<Pen>)
-where
+pub(crate) async fn serve<S>(
+    service: Arc<dyn Service>,
+    io: S,
+    limits: &Limits,
+    closing: Closing,
+    crossing: Crossing<'_>,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let pen = pen.as_ref();
-    tell(pen, Party::Client, || Content::Opened);
+    crossing.tell(Party::Client, || Content::Opened);
     let config = WebSocketConfig::default().max_message_size(Some(limits.body)).max_frame_size(Some(limits.body));
     let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
     let (mut sink, mut stream) = socket.split();
@@ -75,7 +105,7 @@ where
     let ping = Notify::new();
     let reading = async {
         tokio::select! {
-            end = listen(&mut stream, &conversation, &ping, limits, pen) => end,
+            end = listen(&mut stream, &conversation, &ping, limits, crossing) => end,
             () = closing.wait() => {
                 let _ = timeout(limits.grace / 2, conversation.finish()).await;
                 End::Close(CloseCode::Away, "the server ends")
@@ -84,22 +114,22 @@ where
     };
     let end = tokio::select! {
         biased;
-        end = speak(&mut sink, &outgoing, &ping, limits, pen) => end,
+        end = speak(&mut sink, &outgoing, &ping, limits, crossing) => end,
         () = outgoing.overrun() => End::Slow,
         end = reading => end,
     };
     tracing::debug!(?end, "a WebSocket ends");
     drop(conversation);
     if end == End::Closed {
-        tell(pen, Party::Client, || Content::Closed(Closed::End));
+        crossing.tell(Party::Client, || Content::Closed(Closed::End));
     }
     if !matches!(end, End::Lost | End::Slow)
         && let Ok(socket) = sink.reunite(stream)
     {
-        let _ = timeout(FAREWELL, part(socket, &outgoing, end, pen)).await;
+        let _ = timeout(FAREWELL, part(socket, &outgoing, end, crossing)).await;
     }
     let (whose, how) = end.told();
-    tell(pen, whose, || Content::Closed(how));
+    crossing.tell(whose, || Content::Closed(how));
 }
 
 /// Takes in what the peer says; a ping goes out where it says nothing.
@@ -108,7 +138,7 @@ async fn listen<S>(
     conversation: &Conversation,
     ping: &Notify,
     limits: &Limits,
-    pen: Option<&Pen>,
+    crossing: Crossing<'_>,
 ) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -125,11 +155,10 @@ where
             }
             Ok(Some(Ok(Message::Text(text)))) => {
                 (spoken, pinged) = (Instant::now(), false);
-                tell(pen, Party::Client, || Content::WebSocket { bytes: text.as_bytes().to_vec(), text: true });
-                conversation.hear(text.as_bytes());
+                crossing.came(text.as_bytes(), conversation);
             }
             Ok(Some(Ok(Message::Binary(bytes)))) => {
-                tell(pen, Party::Client, || Content::WebSocket { bytes: bytes.to_vec(), text: false });
+                crossing.tell(Party::Client, || Content::WebSocket { bytes: bytes.to_vec(), text: false });
                 return End::Close(CloseCode::Unsupported, "messages are text frames here");
             }
             Ok(Some(Ok(Message::Close(_)))) => return End::Closed,
@@ -156,13 +185,19 @@ fn fault(error: &Error) -> End {
 type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
 
 /// Writes what the conversation says, and pings. Ends only where that fails.
-async fn speak<S>(sink: &mut Sink<S>, outgoing: &Outgoing, ping: &Notify, limits: &Limits, pen: Option<&Pen>) -> End
+async fn speak<S>(
+    sink: &mut Sink<S>,
+    outgoing: &Outgoing,
+    ping: &Notify,
+    limits: &Limits,
+    crossing: Crossing<'_>,
+) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     loop {
         let written = tokio::select! {
-            () = outgoing.filled() => timeout(limits.write_time, write(sink, outgoing, pen)).await,
+            () = outgoing.filled() => timeout(limits.write_time, write(sink, outgoing, crossing)).await,
             () = ping.notified() => timeout(limits.write_time, sink.send(Message::Ping(Vec::new().into()))).await,
         };
         match written {
@@ -174,26 +209,29 @@ where
 }
 
 /// Writes everything that waits, a text frame each.
-async fn write<W>(sink: &mut W, outgoing: &Outgoing, pen: Option<&Pen>) -> Result<(), Error>
+async fn write<W>(sink: &mut W, outgoing: &Outgoing, crossing: Crossing<'_>) -> Result<(), Error>
 where
     W: futures_util::Sink<Message, Error = Error> + Unpin,
 {
-    for frame in outgoing.take().map_err(|_| Error::ConnectionClosed)? {
-        // Before it goes out, or an answer could stand before its question.
-        tell(pen, Party::Server, || Content::WebSocket { bytes: frame.clone(), text: true });
-        sink.feed(Message::Text(Utf8Bytes::try_from(frame)?)).await?;
+    let waiting = outgoing.take().map_err(|_| Error::ConnectionClosed)?;
+    let texts = match crossing.manners {
+        None => waiting,
+        Some(manners) => waiting.into_iter().flat_map(|text| manners.frames_out(text)).collect(),
+    };
+    for text in texts {
+        sink.feed(crossing.frame(text)?).await?;
     }
     sink.flush().await
 }
 
 /// The closing handshake (RFC 6455, section 7.1).
-async fn part<S>(mut socket: WebSocketStream<S>, outgoing: &Outgoing, end: End, pen: Option<&Pen>)
+async fn part<S>(mut socket: WebSocketStream<S>, outgoing: &Outgoing, end: End, crossing: Crossing<'_>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     if let End::Close(code, reason) = end {
         if code == CloseCode::Away {
-            let _ = write(&mut socket, outgoing, pen).await;
+            let _ = write(&mut socket, outgoing, crossing).await;
         }
         let _ = socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
     }

@@ -59,7 +59,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "authorization.invalid-token-challenged",
         "a 401 has no WWW-Authenticate",
         Http { response: |_, response| _ = response.headers.remove(CHALLENGE), ..HTTP },
-    ),
+    )
+    .breaks_too(&["authorization.metadata-located"]),
     with_token(
         "session-is-enough",
         "authorization.nothing-without-token",
@@ -68,6 +69,15 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["http.authenticated", "tasks.bound-to-authorization"])
     .since(R2025_06_18)
+    .legacy(),
+    with_token(
+        "tasks-by-session",
+        "tasks.bound-to-authorization",
+        "who names the session gets its tasks without a token",
+        Http { admits: |_, headers| headers.contains_key("mcp-session-id"), ..HTTP },
+    )
+    .breaks_too(&["authorization.nothing-without-token", "http.authenticated"])
+    .since(R2025_11_25)
     .legacy(),
     with_token(
         "query-token",

@@ -2,6 +2,7 @@
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
+use wire::Transport;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
 use super::stdio::replaced;
@@ -88,9 +89,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "notification-with-id",
         "jsonrpc.notification-no-id",
         "notifications of progress have an id",
-        Kind::Notes("notifications/progress", |message| message["id"] = json!("progress")),
+        Kind::Notes("notifications/progress", |message| {
+            let report = &message["params"];
+            message["id"] = json!(format!("progress-{}-{}", report["progressToken"], report["progress"]));
+        }),
     )
-    .breaks_too(&["http.no-requests-on-streams", "jsonrpc.no-server-requests"]),
+    .breaks_too(&["http.no-requests-on-streams", "jsonrpc.no-server-requests", "stdio.no-requests"]),
     fault(
         "answers-in-array",
         "jsonrpc.one-message",
@@ -133,8 +137,16 @@ pub(super) const FAULTS: &[Fault] = &[
         "the letter ü is sent in Latin-1",
         Kind::Writes(|text| replaced(text, "ü".as_bytes(), b"\xfc")),
     )
-    .breaks_too(&["http.json-is-one-message", "jsonrpc.utf8", "stdio.only-messages-on-stdout"])
-    .since(R2025_03_26),
+    .breaks_too(&[
+        "http.json-is-one-message",
+        "jsonrpc.answered",
+        "jsonrpc.utf8",
+        "ping.answered",
+        "stdio.only-messages-on-stdout",
+    ])
+    .since(R2025_03_26)
+    // There it would be no frame any more, and whoever reads it breaks off before it is a message.
+    .never_on(Transport::WebSocket),
     fault(
         "members-doubled",
         "jsonrpc.members-unique",
@@ -151,7 +163,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "a request is sent to the client before a tool's result",
         Kind::Handles(ask_before_call),
     )
-    .breaks_too(&["http.header-failure-answer", "http.missing-capability-400", "http.no-requests-on-streams"])
+    .breaks_too(&[
+        "http.header-failure-answer",
+        "http.missing-capability-400",
+        "http.no-requests-on-streams",
+        "stdio.no-requests",
+    ])
     .modern(),
     fault(
         "asks-on-stream",
@@ -276,6 +293,17 @@ pub(super) const FAULTS: &[Fault] = &[
             if asked.is("ping") {
                 answer["result"] = json!({ "pong": true });
             }
+        }),
+    )
+    .until(R2025_11_25),
+    fault(
+        "ping-unanswered",
+        "ping.answered",
+        "a ping whose id is a text of digits is never answered",
+        Kind::Handles(|asked, _, reply| {
+            let digits = |id: &str| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit());
+            let lost = asked.is("ping") && asked.message["id"].as_str().is_some_and(digits);
+            if lost { Reply::later(std::future::pending()) } else { reply }
         }),
     )
     .until(R2025_11_25),

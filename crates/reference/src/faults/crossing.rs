@@ -1,6 +1,6 @@
 //! What crosses the transport, altered: messages on their way in, bytes and heads on their way out. Knows no fault by name.
 
-use net::server::http::{MESSAGES_PATH, SSE_PATH};
+use net::server::http::{MESSAGES_PATH, SSE_PATH, WEBSOCKET_PATH};
 use net::server::manners::{Alteration, Bytes, HeaderMap, Manners, Outgoing, Parts, Uri};
 use serde_json::Value;
 use wire::http::PROTOCOL_VERSION;
@@ -20,7 +20,7 @@ pub(crate) struct Crossing {
 impl Crossing {
     /// Those of `faults` that show on one of the transports.
     pub(crate) fn new(faults: &[&'static Fault], on: &[Transport]) -> Self {
-        let shows = |fault: &&Fault| fault.transport.is_none_or(|only| on.contains(&only));
+        let shows = |fault: &&Fault| on.iter().any(|transport| fault.runs_on(*transport));
         Self { faults: faults.iter().copied().filter(shows).collect(), ledger: Ledger::default() }
     }
 
@@ -37,9 +37,15 @@ impl Crossing {
         self.stdio().any(|habit| matches!(habit, stdio::Habit::Fails))
     }
 
+    /// Those that show over one of the transports.
+    fn over(&self, transport: Transport) -> Vec<&'static Fault> {
+        self.faults.iter().copied().filter(|fault| fault.runs_on(transport)).collect()
+    }
+
     /// A message that came in, as the faults let it through; `None` where none of them touches it.
-    fn heard(&self, text: &[u8], mut headers: Option<&mut HeaderMap>) -> Option<Vec<u8>> {
-        let mut edits = self.kinds().filter_map(|kind| if let Kind::Hears(edit) = kind { Some(edit) } else { None });
+    fn heard(&self, over: Transport, text: &[u8], mut headers: Option<&mut HeaderMap>) -> Option<Vec<u8>> {
+        let kinds = self.faults.iter().filter(|fault| fault.runs_on(over)).flat_map(|fault| fault.kinds());
+        let mut edits = kinds.filter_map(|kind| if let Kind::Hears(edit) = kind { Some(edit) } else { None });
         let first = edits.next()?;
         let mut message: Value = serde_json::from_slice(text).ok().filter(Value::is_object)?;
         for edit in std::iter::once(first).chain(edits) {
@@ -55,12 +61,11 @@ fn showing(faults: &[&'static Fault], asked: &Parts) -> Vec<&'static Fault> {
     let revision: Option<Revision> = named.and_then(|version| version.parse().ok());
     let transport = match asked.uri.path() {
         SSE_PATH | MESSAGES_PATH => Transport::HttpSse,
+        WEBSOCKET_PATH => Transport::WebSocket,
         _ => Transport::StreamableHttp,
     };
-    let shows = |fault: &&Fault| {
-        let here = fault.transport.is_none_or(|only| only == transport);
-        here && revision.is_none_or(|revision| fault.shows(revision, transport))
-    };
+    let shows =
+        |fault: &&Fault| fault.runs_on(transport) && revision.is_none_or(|revision| fault.shows(revision, transport));
     faults.iter().copied().filter(shows).collect()
 }
 
@@ -79,15 +84,34 @@ fn say(faults: &[&'static Fault], text: Vec<u8>) -> Vec<u8> {
     })
 }
 
-/// One event of a stream: only its data is a text.
+/// What is said after a text that goes out.
+fn further(faults: &[&'static Fault], text: &[u8]) -> Vec<Vec<u8>> {
+    let follow = |kind: &Kind| if let Kind::Follows(follow) = kind { Some(*follow) } else { None };
+    let follows: Vec<_> = faults.iter().flat_map(|fault| fault.kinds()).filter_map(follow).collect();
+    if follows.is_empty() {
+        return Vec::new();
+    }
+    let Ok(message) = serde_json::from_slice(text) else { return Vec::new() };
+    follows.iter().filter_map(|follow| Some(follow(&message)?.to_string().into_bytes())).collect()
+}
+
+/// One event of a stream, and what follows it: only the data is a text.
 fn say_event(faults: &[&'static Fault], event: &[u8]) -> Vec<u8> {
+    let mut after = Vec::new();
     let lines = event.split_inclusive(|b| *b == b'\n').flat_map(|line| {
         match line.strip_prefix(b"data: ").and_then(|data| data.strip_suffix(b"\n")).filter(|data| !data.is_empty()) {
-            Some(data) => [b"data: ", say(faults, data.to_vec()).as_slice(), b"\n"].concat(),
+            Some(data) => {
+                after.extend(further(faults, data));
+                [b"data: ", say(faults, data.to_vec()).as_slice(), b"\n"].concat()
+            }
             None => line.to_vec(),
         }
     });
-    lines.collect()
+    let mut said: Vec<u8> = lines.collect();
+    for text in after {
+        said.extend([b"data: ", text.as_slice(), b"\n\n"].concat());
+    }
+    said
 }
 
 impl Manners for Crossing {
@@ -108,7 +132,7 @@ impl Manners for Crossing {
     }
 
     fn message(&self, message: Message, headers: &mut HeaderMap) -> Message {
-        let heard = self.heard(message.text().as_bytes(), Some(headers));
+        let heard = self.heard(Transport::StreamableHttp, message.text().as_bytes(), Some(headers));
         match heard.map(|text| parse(&text)) {
             Some(Ok(Packet::Message(heard))) => heard,
             _ => message,
@@ -141,6 +165,16 @@ impl Manners for Crossing {
         }));
     }
 
+    fn text_in(&self, over: Transport, text: Vec<u8>) -> Vec<u8> {
+        self.heard(over, &text, None).unwrap_or(text)
+    }
+
+    fn frames_out(&self, text: Vec<u8>) -> Vec<Vec<u8>> {
+        let faults = self.over(Transport::WebSocket);
+        let after = further(&faults, &text);
+        [vec![say(&faults, text)], after].concat()
+    }
+
     fn first_words(&self) -> Vec<u8> {
         self.stdio()
             .flat_map(|habit| if let stdio::Habit::Greets(words) = habit { words } else { b"" }.to_vec())
@@ -159,7 +193,7 @@ impl Manners for Crossing {
             stdio::Habit::Reads(edit) => edit(line),
             _ => line,
         });
-        match self.heard(&line, None) {
+        match self.heard(Transport::Stdio, &line, None) {
             Some(mut heard) => {
                 heard.push(b'\n');
                 heard
@@ -174,8 +208,9 @@ impl Manners for Crossing {
 
     fn line_out(&self, line: Vec<u8>) -> Vec<u8> {
         let text = line.strip_suffix(b"\n").unwrap_or(&line).to_vec();
-        let mut said = say(&self.faults, text);
-        said.push(b'\n');
+        let after = further(&self.faults, &text);
+        let texts = [vec![say(&self.faults, text)], after].concat();
+        let said = texts.into_iter().flat_map(|text| [text, b"\n".to_vec()].concat()).collect();
         self.stdio().fold(said, |line, habit| match habit {
             stdio::Habit::Prints(edit) => edit(line),
             _ => line,

@@ -120,7 +120,9 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&["http.unknown-method-404", "meta.client-info-ignored", "stateless.concurrent-served"]),
+    .breaks_too(&["http.unknown-method-404", "meta.client-info-ignored", "stateless.concurrent-served"])
+    // Elsewhere every case asks more than once, and an answer shows that the method is there.
+    .http(),
     modern(
         "listed-version-refused",
         "discover.versions-served",
@@ -139,6 +141,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "versioning.extension-ids",
         "the identifier of an extension has no prefix",
         Kind::Results(DISCOVER, |answer| answer["result"]["capabilities"]["extensions"]["tasks"] = json!({})),
+    ),
+    modern(
+        "prompt-of-own-type",
+        "versioning.extension-fallback",
+        "prompts have the result type of an extension that the client does not declare",
+        Kind::Results("prompts/get", |answer| answer["result"]["resultType"] = json!("illustrated")),
     ),
     modern(
         "tools-not-declared",

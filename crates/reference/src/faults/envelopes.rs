@@ -71,7 +71,8 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Handles(|asked, link, reply| {
             let params = json!({ "_meta": { "progressToken": "ping" } });
             let ping = |number| json!({ "id": format!("ping-{number}-{}", asked.message["id"]), "params": params });
-            pinging(asked, link, reply, &[ping(1), ping(2), ping(3)])
+            // So many that the client cannot have answered each before it reads the next.
+            pinging(asked, link, reply, &(1..=8).map(ping).collect::<Vec<_>>())
         }),
     )
     .breaks_too(&["ping.sparing"])

@@ -9,7 +9,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "unknown-method-code",
         "errors.method-not-found",
         "an unknown method is answered with the code for invalid params",
-        Kind::Says(|message| recode(message, -32601, -32602)),
+        Kind::Says(|message| {
+            // Tools that do not run as tasks are refused with this code too.
+            let why = message.pointer("/error/message").and_then(Value::as_str);
+            if why.is_some_and(|why| why.starts_with("Method not found")) {
+                recode(message, -32601, -32602);
+            }
+        }),
     )
     .breaks_too(&["http.unknown-method-404"]),
     fault(

@@ -84,7 +84,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     )
-    .breaks_too(&["http.accepted-202"]),
+    .breaks_too(&["http.accepted-202", "jsonrpc.result-id"]),
     http(
         "json-as-html",
         "http.request-answered-json-or-stream",
@@ -212,7 +212,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         }),
     )
-    .breaks_too(&["jsonrpc.notifications-unanswered"])
+    .breaks_too(&["http.bad-version-header-400", "jsonrpc.notifications-unanswered"])
     .http(),
     http(
         "get-404",

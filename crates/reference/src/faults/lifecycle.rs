@@ -2,8 +2,8 @@
 
 use net::service::Reply;
 use serde_json::{Value, json};
-use wire::Revision;
 use wire::revision::R2025_06_18;
+use wire::{Revision, Transport};
 
 use super::base::error;
 use super::{Asked, Fault, Heard, Kind, drop_member, fault};
@@ -38,7 +38,11 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&["lifecycle.version-latest"]),
+    .breaks_too(&["lifecycle.version-latest"])
+    // A server that never agrees to the oldest version does not speak it, and is not judged at it.
+    .since(Revision::R2025_03_26)
+    // There a client costs a process, and few of those greet for the oldest.
+    .never_on(Transport::Stdio),
     legacy(
         "version-parroted",
         "lifecycle.version-alternative",
@@ -58,7 +62,9 @@ pub(super) const FAULTS: &[Fault] = &[
                 offer(answer, Revision::R2024_11_05.as_str());
             }
         }),
-    ),
+    )
+    // There the oldest is the newest.
+    .never_on(Transport::HttpSse),
     legacy(
         "unknown-version-ignored",
         "lifecycle.version-mismatch-handled",
@@ -104,7 +110,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "log messages are sent though `logging` is not declared",
         Kind::Results(INITIALIZE, |answer| drop_member(&mut answer["result"]["capabilities"], "logging")),
     )
-    .breaks_too(&["logging.capability-declared"]),
+    .breaks_too(&["logging.capability-declared"])
+    // Before, this is the business of another rule.
+    .since(R2025_06_18),
     legacy(
         "greeting-refused",
         "lifecycle.initialize-answered",
@@ -140,8 +148,8 @@ pub(super) const FAULTS: &[Fault] = &[
             if asked.is("tools/call") {
                 let params =
                     json!({ "message": "Your name?", "requestedSchema": { "type": "object", "properties": {} } });
-                let request =
-                    json!({ "jsonrpc": "2.0", "id": "name", "method": "elicitation/create", "params": params });
+                let id = format!("name-{}", asked.message["id"]);
+                let request = json!({ "jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params });
                 let _ = link.send(request.to_string());
             }
             reply

@@ -28,6 +28,7 @@ mod service;
 mod sessions;
 mod sse;
 mod stdio;
+mod strangers;
 mod streams;
 mod tasks;
 mod tools;
@@ -59,6 +60,8 @@ pub struct Fault {
     pub until: Revision,
     /// The only transport it shows on; `None` for all.
     pub transport: Option<Transport>,
+    /// The one transport that it cannot show on, whatever the others.
+    pub never_on: Option<Transport>,
     /// Whether it shows only where the server demands a bearer token.
     pub token: bool,
     kind: Kind,
@@ -82,6 +85,8 @@ enum Kind {
     Tells(fn(&Asked, Value) -> Vec<Value>),
     /// The whole handling of a request.
     Handles(fn(&Asked, &Link, Reply) -> Reply),
+    /// What is said after a message on the same way out, where that takes more than one.
+    Follows(fn(&Value) -> Option<Value>),
     /// Every message on its way out, errors of the transport included.
     Says(fn(&mut Value)),
     /// Every message on its way out, as bytes.
@@ -196,7 +201,7 @@ fn drop_member(value: &mut Value, name: &str) {
 /// A fault that shows at every revision, over every transport.
 const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
     let (consequences, since, until): (&[_], _, _) = (&[], R2024_11_05, R2026_07_28);
-    Fault { name, rule, consequences, about, since, until, transport: None, token: false, kind }
+    Fault { name, rule, consequences, about, since, until, transport: None, never_on: None, token: false, kind }
 }
 
 impl Fault {
@@ -234,6 +239,11 @@ impl Fault {
         self
     }
 
+    const fn never_on(mut self, transport: Transport) -> Self {
+        self.never_on = Some(transport);
+        self
+    }
+
     const fn http(self) -> Self {
         self.on(Transport::StreamableHttp)
     }
@@ -249,14 +259,18 @@ impl Fault {
 
     /// Whether it shows at `revision` over `transport`.
     pub fn shows(&self, revision: Revision, transport: Transport) -> bool {
-        revision.at_least(self.since)
-            && self.until.at_least(revision)
-            && self.transport.is_none_or(|only| only == transport)
+        revision.at_least(self.since) && self.until.at_least(revision) && self.runs_on(transport)
+    }
+
+    /// Whether it shows over `transport`, at whatever revision.
+    pub fn runs_on(&self, transport: Transport) -> bool {
+        self.transport.is_none_or(|only| only == transport) && self.never_on != Some(transport)
     }
 
     /// Where it shows, in words.
     pub fn place(&self) -> String {
         let transport = self.transport.map_or("any transport", Transport::as_str);
+        let but = self.never_on.map_or(String::new(), |never| format!(" but {never}"));
         let revisions = match (self.since == R2024_11_05, self.until == R2026_07_28) {
             (true, true) => "any revision".to_owned(),
             (true, false) if self.until == Revision::NEWEST_LEGACY => "legacy era".to_owned(),
@@ -267,11 +281,11 @@ impl Fault {
             (false, false) => format!("{} to {}", self.since, self.until),
         };
         let token = if self.token { ", with --bearer-env" } else { "" };
-        format!("{transport}, {revisions}{token}")
+        format!("{transport}{but}, {revisions}{token}")
     }
 }
 
-const FAMILIES: [&[Fault]; 25] = [
+const FAMILIES: [&[Fault]; 26] = [
     base::FAULTS,
     envelopes::FAULTS,
     errors::FAULTS,
@@ -287,6 +301,7 @@ const FAMILIES: [&[Fault]; 25] = [
     patterns::FAULTS,
     rounds::FAULTS,
     asking::FAULTS,
+    strangers::FAULTS,
     stdio::FAULTS,
     crashes::FAULTS,
     http::FAULTS,

@@ -1,17 +1,28 @@
 //! Faults of progress, cancellation, logging and subscriptions.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
 
 use super::{Asked, Fault, Kind, drop_member, fault};
+use crate::logging::Level;
 
 const PROGRESS: &str = "notifications/progress";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 pub(super) const FAULTS: &[Fault] = &[
+    fault(
+        "cut-call-goes-on",
+        "http.closed-stream-cancels",
+        "progress of calls whose streams were closed is reported to those that come after",
+        Kind::Handles(report_on_cut),
+    )
+    .breaks_too(&["http.stream-messages-relate", "progress.known-tokens"])
+    .modern()
+    .http(),
     fault(
         "cancels-call",
         "cancellation.only-for-subscriptions",
@@ -25,6 +36,18 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern(),
     fault(
+        "cancels-the-unasked",
+        "cancellation.own-requests-only",
+        "each tool call brings the cancellation of a request that was never made",
+        Kind::Handles(|asked, link, reply| {
+            if asked.is("tools/call") && asked.context.session.as_ref().is_some_and(|session| session.is_ready()) {
+                let _ = link.notify("notifications/cancelled", json!({ "requestId": "nobodys" }));
+            }
+            reply
+        }),
+    )
+    .legacy(),
+    fault(
         "progress-stands-still",
         "progress.increases",
         "every report of progress tells the same",
@@ -35,7 +58,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "progress.known-tokens",
         "progress is reported for a token that nobody gave",
         Kind::Notes(PROGRESS, |message| message["params"]["progressToken"] = json!("nobodys")),
-    ),
+    )
+    .breaks_too(&["http.not-broadcast"]),
     fault(
         "progress-after-answer",
         "progress.stops",
@@ -58,7 +82,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "log-level-ignored",
         "logging.level-honoured",
         "log messages are sent at the least level, whatever was asked for",
-        Kind::Notes("notifications/message", |message| message["params"]["level"] = json!("debug")),
+        Kind::Several(&[
+            Kind::Hears(|heard| {
+                if heard.is("logging/setLevel") && is_level(&heard.message["params"]["level"]) {
+                    heard.message["params"]["level"] = json!("debug");
+                }
+            }),
+            Kind::Notes("notifications/message", |message| message["params"]["level"] = json!("debug")),
+        ]),
     ),
     fault(
         "log-unasked",
@@ -78,10 +109,10 @@ pub(super) const FAULTS: &[Fault] = &[
         "logging.invalid-level-refused",
         "a log level that does not exist is taken for `debug`",
         Kind::Hears(|heard| {
-            if heard.is("logging/setLevel") {
+            if heard.is("logging/setLevel") && !is_level(&heard.message["params"]["level"]) {
                 heard.message["params"]["level"] = json!("debug");
             }
-            if heard.is_modern() && !heard.meta("logLevel").is_null() {
+            if heard.is_modern() && !heard.meta("logLevel").is_null() && !is_level(heard.meta("logLevel")) {
                 heard.set_meta("logLevel", json!("debug"));
             }
         }),
@@ -98,7 +129,7 @@ pub(super) const FAULTS: &[Fault] = &[
             vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params })]
         }),
     )
-    .breaks_too(&["task-extension.no-progress-on-subscription"])
+    .breaks_too(&["logging.only-when-asked", "task-extension.no-progress-on-subscription"])
     .modern(),
     fault(
         "subscription-not-acknowledged",
@@ -142,10 +173,53 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern(),
 ];
 
+fn is_level(value: &Value) -> bool {
+    serde_json::from_value::<Level>(value.clone()).is_ok()
+}
+
 /// A changed list, announced on the subscription that `acknowledged` opens.
 fn change(acknowledged: &Value, list: &str) -> Value {
     let params = json!({ "_meta": acknowledged["params"]["_meta"] });
     json!({ "jsonrpc": "2.0", "method": format!("notifications/{list}/list_changed"), "params": params })
+}
+
+/// The progress tokens of calls whose streams were closed before they were answered.
+static CUT: Mutex<Vec<Value>> = Mutex::new(Vec::new());
+
+fn cut() -> MutexGuard<'static, Vec<Value>> {
+    CUT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The token of a call that is under way: dropped with it, it is one that was cut.
+struct UnderWay(Option<Value>);
+
+impl UnderWay {
+    fn answered(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        cut().extend(self.0.take());
+    }
+}
+
+fn report_on_cut(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+    let token = asked.param("_meta")["progressToken"].clone();
+    let Reply::Later(pending) = reply else { return reply };
+    if !asked.is("tools/call") || token.is_null() {
+        return Reply::Later(pending);
+    }
+    let (link, under_way) = (link.clone(), UnderWay(Some(token.clone())));
+    Reply::later(async move {
+        let answer = pending.await;
+        for other in cut().iter().filter(|other| **other != token) {
+            let _ = link.notify(PROGRESS, json!({ "progressToken": other, "progress": 1000 }));
+        }
+        under_way.answered();
+        answer
+    })
 }
 
 fn progress_later(asked: &Asked, link: &Link, reply: Reply) -> Reply {

@@ -26,7 +26,7 @@ pub(super) const FAULTS: &[Fault] = &[
     session(
         "session-id-not-checked",
         "safety.unknown-session-refused",
-        "a session id that nobody was given is taken for the newest session's",
+        "a session id that nobody was given is taken for the oldest session's",
         Kind::Sessions(Habit::TakesAny),
     )
     .breaks_too(&["http.terminated-session-404"]),
@@ -191,7 +191,8 @@ impl Ledger {
             }
             Habit::Forgets => None,
             Habit::TakesAny if ids.iter().any(|known| known == id.as_str()) => None,
-            Habit::TakesAny => ids.last().cloned(),
+            // The newest may be about to end, or not yet be ready.
+            Habit::TakesAny => ids.first().cloned(),
         };
         if let Some(known) = known {
             head.headers.insert(SESSION_ID, known);

@@ -25,6 +25,31 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     ),
     sse(
+        "sse-get-404",
+        "sse.stream-endpoint",
+        "who wants a stream and nothing stored, as browsers do, is told that there is none",
+        Http {
+            response: |asked, response| {
+                if asked.method == Method::GET && asked.headers.contains_key("cache-control") {
+                    refuse(response);
+                }
+            },
+            ..HTTP
+        },
+    ),
+    sse(
+        "sse-endpoint-unnamed",
+        "sse.endpoint-event",
+        "who wants a stream and nothing stored, as browsers do, is named no endpoint",
+        Http {
+            event: Some(|asked, event| {
+                let lost = names_endpoint(&event) && asked.headers.contains_key("cache-control");
+                if lost { Bytes::from_static(b":\n\n") } else { event }
+            }),
+            ..HTTP
+        },
+    ),
+    sse(
         "sse-endpoint-quoted",
         "sse.endpoint-is-uri",
         "the endpoint's address stands in angle brackets on every other stream",

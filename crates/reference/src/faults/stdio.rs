@@ -80,7 +80,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a line that ends in CR LF is passed over",
         Habit::Reads(|line| if line.ends_with(b"\r\n") { Vec::new() } else { line }),
     )
-    .breaks_too(&["jsonrpc.answered"]),
+    .breaks_too(&["jsonrpc.answered", "ping.answered"]),
     stdio("lingers", "safety.exits-at-end-of-input", "the process goes on after the end of its input", Habit::Lingers)
         .legacy(),
     stdio(

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use net::server::manners::{Bytes, HeaderValue, Method, Parts};
-use serde_json::json;
+use serde_json::{Value, json};
 use wire::revision::{R2025_03_26, R2025_11_25};
 
 use super::sessions::SESSION_ID;
 use super::stdio::replaced;
-use super::{Fault, HTTP, Http, Kind, fault};
+use super::{Asked, Fault, HTTP, Http, Kind, fault};
 
 pub(super) const FAULTS: &[Fault] = &[
     stream(
@@ -46,7 +46,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     )
-    .breaks_too(&["http.stream-primed"])
+    .breaks_too(&["http.stream-open-until-response", "http.stream-primed"])
     .legacy(),
     stream(
         "stream-events-named",
@@ -54,7 +54,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "events are called `update`, not `message`",
         Http { event: Some(|_, event| replaced(&event, b"data: {", b"event: update\ndata: {").into()), ..HTTP },
     )
-    .breaks_too(&["subscriptions.acknowledged"]),
+    .breaks_too(&[
+        "http.stream-carries-response",
+        "http.stream-open-until-response",
+        "prompts.list-changed-sent",
+        "resources.list-changed-sent",
+        "subscriptions.acknowledged",
+        "tools.list-changed-sent",
+    ]),
     stream(
         "stream-not-primed",
         "http.stream-primed",
@@ -100,6 +107,33 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern()
     .http(),
     stream(
+        "latin-1-in-events",
+        "jsonrpc.utf8",
+        "texts in events begin with a letter in Latin-1",
+        Http { event: Some(|_, event| replaced(&event, b"\"text\":\"", b"\"text\":\"\xfc").into()), ..HTTP },
+    )
+    .breaks_too(&["transport.utf-8"]),
+    fault(
+        "progress-on-all-streams",
+        "http.not-broadcast",
+        "progress is reported on the stream that GET opens as well",
+        Kind::Tells(|asked, message| {
+            also_listening(asked, &message);
+            vec![message]
+        }),
+    )
+    .breaks_too(&["http.get-stream-unrelated"])
+    .legacy()
+    .http(),
+    fault(
+        "progress-on-get",
+        "http.get-stream-unrelated",
+        "progress is reported on the stream that GET opens, not on that of the call",
+        Kind::Tells(|asked, message| if also_listening(asked, &message) { Vec::new() } else { vec![message] }),
+    )
+    .legacy()
+    .http(),
+    stream(
         "stream-without-type",
         "http.request-answered-json-or-stream",
         "event streams are declared to be plain text",
@@ -114,7 +148,8 @@ pub(super) const FAULTS: &[Fault] = &[
             },
             ..HTTP
         },
-    ),
+    )
+    .breaks_too(&["cancellation.own-requests-only"]),
     stream(
         "replays-another-stream",
         "http.replay-same-stream",
@@ -127,6 +162,13 @@ pub(super) const FAULTS: &[Fault] = &[
 
 const fn stream(name: &'static str, rule: &'static str, about: &'static str, http: Http) -> Fault {
     fault(name, rule, about, Kind::Http(http)).http()
+}
+
+/// Reports progress on what a client listens on beside its calls; whether there was any to report.
+fn also_listening(asked: &Asked, message: &Value) -> bool {
+    let method = "notifications/progress";
+    let session = asked.context.session.as_ref().filter(|_| message["method"] == method);
+    session.is_some_and(|session| session.notify(method, Some(message["params"].clone())).is_ok())
 }
 
 fn is_message(event: &[u8]) -> bool {

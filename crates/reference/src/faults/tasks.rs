@@ -1,5 +1,9 @@
 //! Faults of tasks: of 2025-11-25, and of the extension after it.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use net::service::{Answer, Link, Reply};
 use serde_json::{Value, json};
 use wire::RequestId;
@@ -60,7 +64,7 @@ pub(super) const FAULTS: &[Fault] = &[
             rename(answer, "one-id-for-all-tasks-of-this-server");
         }),
     )
-    .breaks_too(&["tasks.notifications-related"]),
+    .breaks_too(&["tasks.notifications-related", "tasks.terminal-is-final"]),
     core(
         "task-id-counted",
         "tasks.ids-unguessable",
@@ -129,6 +133,12 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     core(
+        "task-progress-late",
+        "progress.task-stops",
+        "progress on a task is reported once more after its end",
+        Kind::Follows(late_progress),
+    ),
+    core(
         "task-result-unrelated",
         "tasks.result-related",
         "the result of a task does not name the task",
@@ -144,7 +154,8 @@ pub(super) const FAULTS: &[Fault] = &[
                 heard.message["params"]["taskId"] = other;
             }
         }),
-    ),
+    )
+    .breaks_too(&["tasks.kept-for-ttl"]),
     core(
         "task-result-is-status",
         "tasks.result-as-called",
@@ -266,7 +277,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "the id of a task is a small number",
         Kind::Results("tools/call", |answer| rename(answer, COUNTED)),
     )
-    .breaks_too(&["task-extension.durable"]),
+    .breaks_too(&["task-extension.durable", "task-extension.failed-means-error", "task-extension.status-told"]),
     extension(
         "task-always-working",
         "task-extension.status-told",
@@ -289,7 +300,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     )
-    .breaks_too(&["shape.results"]),
+    .breaks_too(&["shape.results", "task-extension.status-told"]),
     extension(
         "task-result-bare",
         "task-extension.outcome-as-called",
@@ -316,20 +327,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "one key stands for two questions",
         Kind::Answers(|asked, answer| {
             let odd = asked.is("tasks/get") && asked.is_odd();
-            let all = answer["result"]["inputRequests"].as_object_mut().filter(|_| odd);
+            let all = answer.pointer_mut("/result/inputRequests").and_then(Value::as_object_mut).filter(|_| odd);
             for (_, request) in all.into_iter().flatten() {
                 request["params"]["message"] = json!("And what else?");
             }
         }),
-    )
-    .breaks_too(&[
-        "http.header-failure-answer",
-        "http.json-is-one-message",
-        "http.unknown-method-404",
-        "jsonrpc.result-xor-error",
-        "stdio.only-messages-on-stdout",
-        "task-extension.acks-empty",
-    ]),
+    ),
     extension(
         "task-cancel-tells",
         "task-extension.acks-empty",
@@ -347,10 +350,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "task-extension.no-progress-on-subscription",
         "progress is reported on a subscription to a task",
         Kind::Tells(|_, message| {
+            static REPORTED: AtomicUsize = AtomicUsize::new(0);
             if !message["params"]["notifications"]["taskIds"].is_array() {
                 return vec![message];
             }
-            let params = json!({ "_meta": message["params"]["_meta"], "progressToken": "task-0", "progress": 1 });
+            let progress = REPORTED.fetch_add(1, Ordering::Relaxed);
+            let meta = &message["params"]["_meta"];
+            let params = json!({ "_meta": meta, "progressToken": "task-0", "progress": progress });
             vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })]
         }),
     )
@@ -411,6 +417,26 @@ fn declare(heard: &mut Heard<'_>, method: &str) {
             heard.set_meta("clientCapabilities", capabilities);
         }
     }
+}
+
+/// The last report of each task that told of progress, by the task's id.
+static REPORTS: Mutex<BTreeMap<String, Value>> = Mutex::new(BTreeMap::new());
+
+/// After word that a task is over, progress on it: what was reported last, and one more.
+fn late_progress(message: &Value) -> Option<Value> {
+    let mut reports = REPORTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if message["method"] == "notifications/progress" {
+        let task = message.pointer("/params/_meta/io.modelcontextprotocol~1related-task/taskId")?;
+        reports.insert(task.as_str()?.to_owned(), message.clone());
+        return None;
+    }
+    let status = message["params"]["status"].as_str();
+    if message["method"] != "notifications/tasks/status" || matches!(status, Some("working" | "input_required")) {
+        return None;
+    }
+    let mut report = reports.remove(message["params"]["taskId"].as_str()?)?;
+    report["params"]["progress"] = json!(report["params"]["progress"].as_f64()? + 1.0);
+    Some(report)
 }
 
 /// Answers `tasks/result` before the task is over.

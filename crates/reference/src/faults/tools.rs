@@ -198,8 +198,11 @@ pub(super) const FAULTS: &[Fault] = &[
         "tools.inputs-validated",
         "a call with arguments of the wrong type succeeds",
         Kind::Answers(|_, answer| {
-            let text = answer.pointer("/result/content/0/text").and_then(Value::as_str);
-            if text.is_some_and(|text| text.starts_with("Invalid arguments")) {
+            // Before 2025-11-25 it is a protocol error.
+            let said = |place| answer.pointer(place).and_then(Value::as_str).unwrap_or_default();
+            let places = ["/result/content/0/text", "/error/message"];
+            if places.iter().any(|place| said(place).starts_with("Invalid arguments")) {
+                drop_member(answer, "error");
                 answer["result"]["content"] = json!([{ "type": "text", "text": "Done" }]);
                 drop_member(&mut answer["result"], "isError");
             }

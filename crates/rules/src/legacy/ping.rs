@@ -6,6 +6,7 @@ use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::trace::{Closed, mark};
 use wire::{Kind, RequestId};
 
+use crate::basic::overview::responses::carries_answer;
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::Verdict;
 use crate::view::{Call, View};
@@ -70,10 +71,9 @@ fn answered(view: &View<'_>) -> Verdict {
             c.request.connection == connection && c.request.message.id() == Some(&id) && c.response.is_none()
         })?;
         // That we gave up waiting is no excuse, nor that another exchange ended.
-        let ended = view.closings().any(|(e, f, how)| {
-            let here = f.connection == connection && (f.exchange == 0 || f.exchange == call.request.exchange);
-            e < event && here && *how != Closed::TimedOut
-        });
+        let ended = view
+            .closings()
+            .any(|(e, frame, how)| e < event && carries_answer(view, call.request, frame) && *how != Closed::TimedOut);
         (!ended).then(|| call.request.breach("", format!("no answer came within {} ms", mark.value["after_ms"])))
     });
     Verdict::never(waited, pings.iter().filter_map(|c| c.response).map(|r| r.event), UNSEEN)

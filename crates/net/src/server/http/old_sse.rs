@@ -183,6 +183,10 @@ pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: Inlet) -> Re
     // Looked up again: it may have ended while the body came.
     let Some(talk) = find() else { return ended() };
     talk.posted.notify_one();
+    let text = match &shared.options.manners {
+        None => text,
+        Some(manners) => manners.text_in(Transport::HttpSse, text),
+    };
     talk.conversation.hear(&text);
     status(StatusCode::ACCEPTED)
 }

@@ -15,7 +15,7 @@ use super::entry::{Response, refuse, status};
 use super::inlet::Inlet;
 use super::{Peer, Shared};
 use crate::server::tapped::Pen;
-use crate::server::websocket;
+use crate::server::websocket::{self, Crossing};
 use crate::service::RpcError;
 
 /// The subprotocol by which clients ask for MCP.
@@ -50,7 +50,8 @@ pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>
         let upgraded = timeout(shared.options.limits.head_time, hyper::upgrade::on(request)).await;
         if let Ok(Ok(upgraded)) = upgraded {
             let (service, closing) = (Arc::clone(&shared.service), shared.closing.clone());
-            websocket::serve(service, TokioIo::new(upgraded), &shared.options.limits, closing, pen).await;
+            let crossing = Crossing { manners: shared.options.manners.as_deref(), pen: pen.as_ref() };
+            websocket::serve(service, TokioIo::new(upgraded), &shared.options.limits, closing, crossing).await;
         }
     });
     response

@@ -8,7 +8,7 @@ use wire::trace::Content;
 use super::faults::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both, safety};
 use crate::verdict::{Breach, Verdict};
-use crate::view::View;
+use crate::view::{Said, View};
 
 const FIRST: Anchor = at("basic/messages", "");
 const SINCE: Anchor = at("basic/index", "messages");
@@ -73,7 +73,19 @@ fn json(view: &View<'_>) -> Verdict {
 
 fn utf8(view: &View<'_>) -> Verdict {
     let strict = view.transport() != Transport::Stdio;
+    if let Some(breach) = view.theirs().find_map(|said| garbled_event(view, said)) {
+        return Verdict::Broken(breach);
+    }
     free_of(view, |f| *f.fault() == Fault::NotUtf8 && (strict || f.looks_like_json), |_| true, UNSEEN)
+}
+
+/// A message in an event whose data is not UTF-8: whoever reads the stream puts U+FFFD in the place of what is wrong, and
+/// has a message all the same.
+fn garbled_event(view: &View<'_>, said: Said<'_>) -> Option<Breach> {
+    let Content::Sse(block) = &view.frame(said.event).content else { return None };
+    let mut lines = block.split(|b| matches!(b, b'\n' | b'\r'));
+    let garbled = lines.any(|line| line.starts_with(b"data:") && std::str::from_utf8(line).is_err());
+    garbled.then(|| Breach::at(said.event, "", "the data of the event is not UTF-8"))
 }
 
 fn version_member(view: &View<'_>) -> Verdict {

@@ -2,12 +2,12 @@
 
 use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25};
-use wire::trace::{Closed, Content, mark};
-use wire::{Era, Kind, Party, RequestId, method};
+use wire::trace::{Closed, Content, Frame, mark};
+use wire::{Era, Kind, Party, RequestId, Transport, method};
 
 use super::faults::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both};
-use crate::verdict::{Breach, Verdict};
+use crate::verdict::{Breach, Located, Verdict};
 use crate::view::{Call, Exchange, Said, View};
 
 const FIRST: Anchor = at("basic/messages", "responses");
@@ -141,7 +141,13 @@ fn missing_id(view: &View<'_>, error: Said<'_>) -> Option<Breach> {
     if error.message.id().is_some() || error.batched || !view.is_fully_seen(error.connection) {
         return None;
     }
-    let request = if error.exchange == 0 { open_request(view, error)? } else { posted_request(view, error)? };
+    let on_stream =
+        view.transport() == Transport::HttpSse && view.exchange(error.exchange).is_some_and(Exchange::is_stream);
+    let request = match error.exchange {
+        0 => open_request(view, error)?,
+        _ if on_stream && all_accepted(view, error) => open_request(view, error)?,
+        _ => posted_request(view, error)?,
+    };
     let id = request.message.id()?.to_json();
     Some(error.breach("/id", format!("the error has no id; the request it answers was readable and had the id {id}")))
 }
@@ -155,6 +161,13 @@ fn open_request<'v>(view: &View<'v>, error: Said<'_>) -> Option<Said<'v>> {
     let open = asked.iter().position(|s| s.message.kind() == Kind::Request && view.answer(*s).is_none())?;
     let only_requests = asked[open..].iter().all(|s| s.message.kind() == Kind::Request && !s.batched);
     (!garbled && only_requests).then(|| asked[open])
+}
+
+/// Over HTTP+SSE: whether HTTP took every message that was posted before. What it refused stays open for good, and whether
+/// an error on the stream is about that nobody can tell.
+fn all_accepted(view: &View<'_>, error: Said<'_>) -> bool {
+    let before = |x: &&Exchange<'_>| x.connection == error.connection && x.is("POST") && x.event() < error.event;
+    view.exchanges().iter().filter(before).all(Exchange::succeeded)
 }
 
 /// Over HTTP: the one request of the error's own exchange, where the error is not merely the body of a refusal by HTTP.
@@ -239,17 +252,30 @@ fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
         let id = s.message.params().and_then(|p| RequestId::from_value(p.get("requestId")?));
         s.is("notifications/cancelled") && s.connection == request.connection && id.as_ref() == request.message.id()
     });
-    let ended = view.frames().take(given_up).any(|(_, f)| {
-        let here = f.connection == request.connection && (f.exchange == request.exchange || f.exchange == 0);
-        let stream = || view.exchange(request.exchange).is_some_and(Exchange::is_stream);
-        here && match &f.content {
-            Content::Closed(how) => *how != Closed::TimedOut,
-            Content::Response { .. } => !stream(),
-            content => matches!(content, Content::Exit { .. }),
-        }
+    let stream = || view.exchange(request.exchange).is_some_and(Exchange::is_stream);
+    let ended = view.frames().take(given_up).skip(request.event).any(|(_, f)| {
+        carries_answer(view, request, f)
+            && match &f.content {
+                Content::Closed(how) => *how != Closed::TimedOut,
+                Content::Response { .. } => !stream(),
+                content => matches!(content, Content::Exit { .. }),
+            }
     });
     let early = view.era() == Era::Legacy && !request.is("initialize") && view.handshake(request.connection).is_none();
     cancelled || ended || early || request.batched
+}
+
+/// Whether a frame belongs to the way by which the answer to a request comes: its connection where there is nothing else,
+/// else its own exchange. What HTTP+SSE accepted is answered on the stream, whatever becomes of the exchange it came in.
+pub(crate) fn carries_answer(view: &View<'_>, request: Said<'_>, frame: &Frame) -> bool {
+    let accepted =
+        view.transport() == Transport::HttpSse && view.exchange(request.exchange).is_some_and(Exchange::succeeded);
+    frame.connection == request.connection
+        && match frame.exchange {
+            0 => true,
+            number if accepted => view.exchange(number).is_some_and(Exchange::is_stream),
+            number => number == request.exchange,
+        }
 }
 
 fn one_answer(view: &View<'_>) -> Verdict {

@@ -32,6 +32,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(SSE)
         .says(R2024_11_05, SECTION, "When a client connects, the server MUST send an `endpoint` event.")
         .gone(R2025_03_26)
+        .timed()
         .how("Opens the stream and waits for the event.")
         .mend("Send `event: endpoint` with the address for POST as its data as soon as the stream is open.")
         .judge(endpoint_event),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use net::client::Outgoing;
 use rules::safety::marks::mark;
 use serde_json::{Map, Value, json};
-use wire::{RequestId, Transport};
+use wire::{Message, RequestId, Transport};
 
 use super::base::harmless;
 use super::tools;
@@ -152,22 +152,30 @@ async fn answers(case: &Case, ids: impl IntoIterator<Item = RequestId>) -> bool 
     waiting.join_all().await.into_iter().all(|came| came)
 }
 
-/// How often twins are tried: a quick server may have answered one before the other is put.
+/// How many twins are to be under way at once, and how often that is tried: a quick server may have answered one before the
+/// other is put.
 const PAIRS: usize = 8;
+const TRIES: usize = 8 * PAIRS;
+
+/// How many may stay unanswered before no more are put.
+const LOST: usize = 3;
 
 pub(super) const ODD_IDS: Probe = Probe::rough("odd-ids", odd_ids).safety();
 
 /// Ids that differ in their type alone, under way at once; then odd ones, at once as well.
 fn odd_ids(case: &Case) -> Script<'_> {
     Box::pin(async move {
-        for pair in 0..PAIRS {
+        let (mut together, mut lost) = (0, 0);
+        for pair in 0..TRIES {
             let number = case.next_id();
             let mut twins = [json!(number), json!(number.to_string())];
             if pair % 2 == 1 {
                 twins.reverse();
             }
-            // One that is lost tells as much as eight, and each takes its time.
-            if !put_all(case, &twins).await? {
+            together += usize::from(say_all(case, &twins).await?);
+            lost += usize::from(!answers(case, twins.iter().filter_map(RequestId::from_value)).await);
+            // One that is lost tells as much as eight, where both were under way, and each takes its time.
+            if together == PAIRS || (lost > 0 && together > 0) || lost == LOST {
                 break;
             }
         }
@@ -187,11 +195,20 @@ fn odd_ids(case: &Case) -> Script<'_> {
     })
 }
 
-/// Puts harmless requests under these ids, all at once. Whether each was answered.
-async fn put_all(case: &Case, ids: &[Value]) -> Result<bool, Halt> {
-    for id in ids {
-        case.say(&case.request_text(id, harmless(case), json!({}))).await?;
+/// Puts harmless requests under these ids, as fast as they go out. Whether the first was still under way with the last.
+async fn say_all(case: &Case, ids: &[Value]) -> Result<bool, Halt> {
+    let texts: Vec<_> = ids.iter().map(|id| case.request_text(id, harmless(case), json!({}))).collect();
+    for text in texts {
+        case.say(&text).await?;
     }
+    let first = ids.first().and_then(RequestId::from_value);
+    let came = |message: &Message| message.kind().is_response() && message.id() == first.as_ref();
+    Ok(!case.connection().received().iter().any(came))
+}
+
+/// The same. Whether each was answered.
+async fn put_all(case: &Case, ids: &[Value]) -> Result<bool, Halt> {
+    say_all(case, ids).await?;
     Ok(answers(case, ids.iter().filter_map(RequestId::from_value)).await)
 }
 
@@ -266,7 +283,7 @@ async fn stumble(case: &Case, method: &str, params: Value, odd: &str) -> Result<
     } else {
         // An error may have lost the id.
         let own = RequestId::from(id);
-        let answers = |m: &wire::Message| m.kind().is_response() && m.id().is_none_or(|id| *id == own);
+        let answers = |m: &Message| m.kind().is_response() && m.id().is_none_or(|id| *id == own);
         case.connection().wait_for(answers, case.short()).await.is_some()
     };
     // Where that is not answered, nothing that follows would tell more.

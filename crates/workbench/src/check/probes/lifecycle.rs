@@ -10,11 +10,15 @@ use crate::check::probe::{Probe, Script};
 
 pub(super) const VERSIONS: Probe = Probe::bare("initialize-versions", versions).era(Era::Legacy);
 
-/// Greets for versions that never were, for the newest and the oldest there is, and for the one that is judged, each on a
-/// connection of its own: only side by side do they tell what the server supports.
+/// Greets for the version that is judged, over a network twice, for versions that never were, and for the newest and the
+/// oldest there is, each on a connection of its own: only side by side do they tell what the server supports.
 fn versions(case: &Case) -> Script<'_> {
     Box::pin(async move {
-        initialize_as(case, case.revision().as_str()).await?;
+        let own = case.revision().as_str();
+        initialize_as(case, own).await?;
+        if case.transport() != Transport::Stdio {
+            case.beside(async |other| initialize_as(other, own).await).await?;
+        }
         let [newest, oldest] = [Revision::NEWEST_LEGACY, Revision::R2024_11_05].map(Revision::as_str);
         // A server may take long to start: they need not wait for one another.
         let (never, not_yet, newest, oldest) = tokio::join!(

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use net::client::Outgoing;
+use net::client::{Exchange, Outgoing};
 use serde_json::{Map, Value, json};
 use wire::{Era, Kind, Message, RequestId, Transport};
 
@@ -84,7 +84,9 @@ fn cancel(case: &Case) -> Script<'_> {
         let patience = if reports { case.patience() } else { span / 2 };
         for number in 0..TRIES {
             let call = json!({ "name": name, "arguments": arguments });
-            if cancel_one(case, call, &format!("cancelled-{number}"), patience, span).await? {
+            let tokens = [format!("cancelled-{number}"), format!("beside-{number}")];
+            let beside = Some(&tokens[1]).filter(|_| reports);
+            if cancel_one(case, call, (&tokens[0], beside), patience, span).await? {
                 break;
             }
         }
@@ -99,17 +101,17 @@ fn reports_on(message: &Message, token: &Value) -> bool {
 }
 
 /// Puts a call and cancels it once it is seen to work or `patience` is over; then listens for longer than it would have
-/// taken. Whether it was cancelled before it was done.
+/// taken. Whether it was cancelled before it was done. Where closing its stream cancels it, the same call is then made
+/// under the second token: what is still said of the first could only come on another stream.
 async fn cancel_one(
     case: &Case,
-    mut call: Value,
-    token: &str,
+    call: Value,
+    (token, beside): (&str, Option<&String>),
     patience: Duration,
     span: Duration,
 ) -> Result<bool, Halt> {
-    let (id, token) = (case.next_id(), json!(token));
-    call["_meta"] = json!({ "progressToken": token });
-    let exchange = case.say(&case.request_text(&json!(id), "tools/call", call)).await?;
+    let token = json!(token);
+    let (id, exchange) = put(case, &call, &token).await?;
     let done = |m: &Message| m.kind().is_response() && m.id() == Some(&RequestId::from(id));
     let seen = case.connection().wait_for(|m| reports_on(m, &token) || done(m), patience).await;
     if seen.is_some_and(|message| done(&message)) {
@@ -119,12 +121,24 @@ async fn cancel_one(
         exchange.abort();
         // The window opens when the stream is known to be closed.
         exchange.finished(case.short()).await;
+        if let Some(beside) = beside.map(|token| json!(token)) {
+            put(case, &call, &beside).await?;
+            case.connection().wait_for(|m| reports_on(m, &beside), case.patience()).await;
+        }
     } else {
         case.notify("notifications/cancelled", json!({ "requestId": id, "reason": "probe" })).await?;
     }
     case.quiet("after cancellation", span + LATER).await;
     // A result may have crossed the cancellation; an error is an answer to it.
     Ok(case.connection().wait_for(done, Duration::ZERO).await.is_none_or(|answer| answer.kind() == Kind::Error))
+}
+
+/// Puts a call under a progress token and does not wait for its answer.
+async fn put(case: &Case, call: &Value, token: &Value) -> Result<(i64, Exchange), Halt> {
+    let (id, mut call) = (case.next_id(), call.clone());
+    call["_meta"] = json!({ "progressToken": token });
+    let exchange = case.say(&case.request_text(&json!(id), "tools/call", call)).await?;
+    Ok((id, exchange))
 }
 
 fn seems_slow(name: &str) -> bool {

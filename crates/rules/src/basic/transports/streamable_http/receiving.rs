@@ -6,7 +6,7 @@ use wire::{Era, Kind, Party, Transport};
 
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Located, Verdict};
-use crate::view::{Exchange, Said, View};
+use crate::view::{Exchange, Said, View, Window};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 const LEGACY_SENDING: Anchor = at("basic/transports", "sending-messages-to-the-server");
@@ -179,7 +179,8 @@ fn closed_stream_cancels(view: &View<'_>) -> Verdict {
         return verdict;
     }
     let mut witnesses = Vec::new();
-    for x in streams(view).iter().filter(|x| x.aborted()) {
+    let all = streams(view);
+    for x in all.iter().filter(|x| x.aborted()) {
         let (Some(request), Some((end, ..))) = (x.question(), x.closed) else { continue };
         if x.response_to(request).is_some() {
             continue;
@@ -195,8 +196,10 @@ fn closed_stream_cancels(view: &View<'_>) -> Verdict {
         }
         // Without a token nothing that came later could be told to be about this request.
         if token(request).is_some() && unique {
-            witnesses.extend(view.windows().iter().filter(|w| w.opened > end).map(Located::event));
+            let heard =
+                |w: &&Window<'_>| w.opened > end && all.iter().any(|y| y.number != x.number && y.open_at(w.opened));
+            witnesses.extend(view.windows().iter().filter(heard).map(Located::event));
         }
     }
-    Verdict::witnessed(witnesses, "no stream was cut and the server listened to afterwards")
+    Verdict::witnessed(witnesses, "no stream was cut and another one listened to afterwards")
 }
