@@ -281,7 +281,11 @@ fn session_sent(view: &View<'_>) -> Verdict {
         before.peek()?;
         let kept = match x.session() {
             Some(id) if before.any(|one| one.id == id) => Ok(()),
-            Some(_) => Err(Breach::at(begun(x), "header:Mcp-Session-Id", "this is no session id that the server gave")),
+            Some(_) => Err(Breach::at(
+                begun(x),
+                "header:Mcp-Session-Id",
+                "this is no session id that the server gave with its answer to `initialize`",
+            )),
             None => Err(Breach::at(begun(x), "header:Mcp-Session-Id", "the request does not name its session")),
         };
         Some((begun(x), kept))
