@@ -66,6 +66,11 @@ impl Home {
         self.hidden.join("logs")
     }
 
+    /// A folder that servers and clients may read and write.
+    pub(super) fn files(&self) -> PathBuf {
+        self.hidden.join("files")
+    }
+
     /// The command line that starts a peer.
     pub(super) fn command(&self, peer: &Peer) -> Vec<String> {
         let npm = self.hidden.join("npm");
@@ -74,9 +79,10 @@ impl Home {
             ("{modules}", npm.join("node_modules")),
             ("{scripts}", npm),
             ("{python}", self.hidden.join("venv/bin/python")),
+            ("{programs}", self.hidden.join("venv/bin")),
             ("{peers}", self.peers.clone()),
             ("{rust}", self.rust_target().join("release")),
-            ("{files}", self.hidden.join("files")),
+            ("{files}", self.files()),
         ];
         let fill = |word: &&str| {
             places.iter().fold((*word).to_owned(), |word, (name, path)| word.replace(name, &path.to_string_lossy()))
@@ -111,7 +117,7 @@ impl Home {
     /// Installs whatever is not there yet.
     pub(super) fn install(&self) -> anyhow::Result<()> {
         let pins = self.prepare()?;
-        let files = self.hidden.join("files");
+        let files = self.files();
         fs::create_dir_all(&files).with_context(|| format!("cannot make {}", files.display()))?;
         fs::write(files.join("note.txt"), "A file for server-filesystem to find.\n")?;
         let npm = self.hidden.join("npm");
