@@ -242,6 +242,5 @@ pub(super) const PEERS: &[Peer] = &[
         HTTP_ALL,
     )
     .plays(ONE_CALL),
-    http("fastmcp-cli", &["{programs}/fastmcp", "call", "{url}", "echo", "message=Good day"], HTTP_ALL)
-        .plays(ONE_CALL),
+    http("fastmcp-cli", &["{programs}/fastmcp", "call", "{url}", "echo", "message=Good day"], HTTP_ALL).plays(ONE_CALL),
 ];
