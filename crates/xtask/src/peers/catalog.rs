@@ -188,6 +188,9 @@ const SLOW: &[&str] = &[
 const ONE_CALL: &[&str] =
     &["echo", "untyped-results", "pinged", "hostile.unknown-members", "hostile.unsupported-version", "session-ended"];
 
+/// What is different over stdio: how a request is given up, what stands between the messages, and the end.
+const OVER_STDIO: &[&str] = &["lists", "cancellation", "hostile.garbage", "hostile.stdout-banner", "hostile.lingers"];
+
 const INSPECTOR: &str = "{modules}/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
 
 /// Every peer over every transport, in the order in which they are judged.
@@ -221,8 +224,12 @@ pub(super) const PEERS: &[Peer] = &[
     http("mcp-lite", &["{node}", "{scripts}/mcp-lite.mjs"], HTTP_MIDDLE).visited(OURS),
     stdio("rust-mcp-sdk", &["{rust}/rust-mcp-sdk-server"], MODERN).visited(OURS_BRIEFLY),
     http("ts-sdk1-client", &["{node}", "{scripts}/ts-sdk1-client.mjs", "legacy", "{url}"], HTTP_LEGACY).plays(&[]),
+    stdio("ts-sdk1-client", &["{node}", "{scripts}/ts-sdk1-client.mjs", "legacy", "{server}"], LEGACY)
+        .plays(OVER_STDIO),
     http("ts-sdk-client", &["{node}", "{scripts}/ts-sdk-client.mjs", "{era}", "{url}"], HTTP_ALL).plays(&[]),
+    stdio("ts-sdk-client", &["{node}", "{scripts}/ts-sdk-client.mjs", "{era}", "{server}"], ALL).plays(OVER_STDIO),
     http("py-sdk-client", &["{python}", "{peers}/py_client.py", "{era}", "{url}"], HTTP_ALL).plays(SLOW),
+    stdio("py-sdk-client", &["{python}", "{peers}/py_client.py", "{era}", "{server}"], ALL).plays(OVER_STDIO),
     http(
         "inspector-cli",
         &[
