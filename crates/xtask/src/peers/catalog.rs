@@ -188,6 +188,17 @@ const SLOW: &[&str] = &[
 const ONE_CALL: &[&str] =
     &["echo", "untyped-results", "pinged", "hostile.unknown-members", "hostile.unsupported-version", "session-ended"];
 
+/// What the client on rmcp does beside listing and calling.
+const FEATURES: &[&str] = &[
+    "tools_call",
+    "lists",
+    "elicitation-sep1034-client-defaults",
+    "http-custom-headers",
+    "http-invalid-tool-headers",
+    "untyped-results",
+    "session-ended",
+    "hostile.session-id-changes",
+];
 /// What is different over stdio: how a request is given up, what stands between the messages, and the end.
 const OVER_STDIO: &[&str] = &["lists", "cancellation", "hostile.garbage", "hostile.stdout-banner", "hostile.lingers"];
 
@@ -230,6 +241,7 @@ pub(super) const PEERS: &[Peer] = &[
     stdio("ts-sdk-client", &["{node}", "{scripts}/ts-sdk-client.mjs", "{era}", "{server}"], ALL).plays(OVER_STDIO),
     http("py-sdk-client", &["{python}", "{peers}/py_client.py", "{era}", "{url}"], HTTP_ALL).plays(SLOW),
     stdio("py-sdk-client", &["{python}", "{peers}/py_client.py", "{era}", "{server}"], ALL).plays(OVER_STDIO),
+    http("rmcp-client", &["{rust}/rmcp-client", "{era}", "{url}"], HTTP_ALL).plays(FEATURES),
     http(
         "inspector-cli",
         &[

