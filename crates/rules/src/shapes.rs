@@ -101,6 +101,16 @@ fn result_shape(view: &View<'_>, request: Said<'_>, result: &Value) -> Option<Sh
     }
 }
 
+/// Whether a result is, in every member, what the schema has for the method that was asked.
+pub(crate) fn fits_whole(view: &View<'_>, request: Said<'_>, result: &Value) -> bool {
+    let found = match result_shape(view, request, result) {
+        Some(Shape::Core(definition)) => shape::check(definition, view.revision(), result),
+        Some(Shape::Extended(extension, definition)) => extension.check(definition, result),
+        None => None,
+    };
+    found.is_some_and(|mismatches| mismatches.is_empty())
+}
+
 /// The definition of the core that a result must fit: by the method asked and, in the modern era, by the result's own
 /// type. `None` for the methods and result types of extensions, which the core schema does not know.
 fn result_definition(view: &View<'_>, request: Said<'_>, result: &Value) -> Option<&'static str> {

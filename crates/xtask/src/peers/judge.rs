@@ -1,5 +1,5 @@
-//! Runs `proof check` on one peer: starts the peer if it is to be reached over HTTP, waits until it listens, gives
-//! `proof` a bounded time, keeps the report, and ends everything.
+//! Runs `proof check` on one server, or `proof check-client` on one client: starts a server that is to be reached over HTTP,
+//! waits until it listens, gives `proof` a bounded time, keeps the report, and ends everything.
 
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 
-use super::catalog::{Peer, Transport};
+use super::catalog::{Peer, Side, Transport};
 use super::install::Home;
 use super::leash::Leash;
 use super::report::Report;
@@ -19,6 +19,9 @@ use super::report::Report;
 const START: Duration = Duration::from_secs(30);
 /// How long `proof` may take on one peer.
 const CHECK: Duration = Duration::from_mins(10);
+/// How long a client may take for one scenario. What it takes is mostly its start, and a busy machine must not look like a
+/// client that hangs.
+pub(super) const SCENARIO_TIME: Duration = Duration::from_mins(1);
 /// How long `proof` may take to end its children when it is told to stop.
 const FAREWELL: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
@@ -43,6 +46,9 @@ pub(super) fn executable(messages: &str) -> Option<PathBuf> {
 /// Judges one peer; the answer comes with the wall time that `proof` took.
 pub(super) fn judge(home: &Home, proof: &Path, peer: &Peer) -> anyhow::Result<(Report, Duration)> {
     let command = home.command(peer);
+    if let Side::Client { scenarios } = peer.side {
+        return check_client(home, proof, peer, scenarios);
+    }
     if peer.transport == Transport::Stdio {
         let target = ["--".to_owned()].into_iter().chain(command);
         return check(home, proof, peer, target);
@@ -89,16 +95,33 @@ pub(super) fn check(
     peer: &Peer,
     target: impl IntoIterator<Item = String>,
 ) -> anyhow::Result<(Report, Duration)> {
-    let kept = home.reports().join(format!("{}.json", peer.id()));
-    let said = home.logs().join(format!("{}-proof.log", peer.id()));
     let mut command = Command::new(proof);
     command.args(["check", "--format", "json", "--safety"]).args(home.hints(peer)).args(target);
+    reported(home, peer, command)
+}
+
+fn check_client(home: &Home, proof: &Path, peer: &Peer, scenarios: &[&str]) -> anyhow::Result<(Report, Duration)> {
+    let mut command = Command::new(proof);
+    command.args(["check-client", "--format", "json", "--safety", "--jobs", "4"]);
+    command.args(["--timeout", &SCENARIO_TIME.as_secs().to_string()]);
+    if !scenarios.is_empty() {
+        command.args(["--scenario", &scenarios.join(",")]);
+    }
+    command.arg("--").args(home.command(peer).iter().map(|word| word.replace("{era}", "auto")));
+    // Some keep files there.
+    command.env("HOME", home.files());
+    reported(home, peer, command)
+}
+
+fn reported(home: &Home, peer: &Peer, mut command: Command) -> anyhow::Result<(Report, Duration)> {
+    let kept = home.reports().join(format!("{}.json", peer.id()));
+    let said = home.logs().join(format!("{}-proof.log", peer.id()));
     command.current_dir(&home.root).stdin(Stdio::null());
     command.stdout(File::create(&kept).with_context(|| format!("cannot write {}", kept.display()))?);
     command.stderr(File::create(&said).with_context(|| format!("cannot write {}", said.display()))?);
     let begun = Instant::now();
     // Not on a leash: `proof` must hear the Ctrl-C of our terminal itself, to end its own children.
-    let child = command.spawn().with_context(|| format!("cannot start {}", proof.display()))?;
+    let child = command.spawn().context("cannot start proof")?;
     let status = end_within(child, CHECK)?;
     let wall = begun.elapsed();
     ensure!(
@@ -127,7 +150,7 @@ pub(super) fn end_within(mut child: Child, limit: Duration) -> anyhow::Result<Ex
         child.kill()?;
         child.wait()?;
     }
-    bail!("proof did not end within {} s and was stopped", limit.as_secs_f32())
+    bail!("it did not end within {} s and was stopped", limit.as_secs_f32())
 }
 
 fn wait_for(child: &mut Child, limit: Duration) -> anyhow::Result<Option<ExitStatus>> {

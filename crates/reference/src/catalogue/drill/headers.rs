@@ -25,16 +25,14 @@ pub(crate) fn calls() -> Value {
     });
     json!({ "toolCalls": [
         { "name": "test_custom_headers", "arguments": all },
-        { "name": "test_custom_headers_null", "arguments": { "region": null, "priority": 1, "query": "SELECT 2" } },
+        { "name": "test_custom_headers_null", "arguments": { "verbose": null, "priority": 1, "query": "SELECT 2" } },
     ] })
 }
 
 fn mirrored(name: &'static str) -> Tool {
     let header = |kind: &str, header: &str| json!({ "type": kind, "x-mcp-header": header });
-    let nullable = json!({ "type": ["string", "null"], "x-mcp-header": "Region" });
-    let region = if name.ends_with("null") { nullable } else { header("string", "Region") };
     let properties = json!({
-        "region": region,
+        "region": header("string", "Region"),
         "priority": header("integer", "Priority"),
         "verbose": header("boolean", "Verbose"),
         "debug": header("boolean", "Debug"),

@@ -199,6 +199,12 @@ fn polls_after_close(view: &View<'_>) -> Verdict {
         let why = format!(
             "the stream ended before the answer, and the client left (event {left}) without coming back for it"
         );
+        let session = broken.stream.session();
+        let over = |x: &&Exchange<'_>| x.is("DELETE") && x.session() == session && begun(x) < broken.closed;
+        // With the session its streams end, too.
+        if view.endpoint_exchanges().iter().any(over) {
+            return None;
+        }
         let taken_back = Cancellations::of(view).named(request).is_some();
         (!taken_back).then(|| (broken.closed, Err(Breach::at(broken.closed, "", why))))
     });
@@ -304,7 +310,11 @@ fn session_sent(view: &View<'_>) -> Verdict {
         before.peek()?;
         let kept = match x.session() {
             Some(id) if before.any(|one| one.id == id) => Ok(()),
-            Some(_) => Err(Breach::at(begun(x), "header:Mcp-Session-Id", "this is no session id that the server gave")),
+            Some(_) => Err(Breach::at(
+                begun(x),
+                "header:Mcp-Session-Id",
+                "this is no session id that the server gave with its answer to `initialize`",
+            )),
             None => Err(Breach::at(begun(x), "header:Mcp-Session-Id", "the request does not name its session")),
         };
         Some((begun(x), kept))

@@ -183,7 +183,17 @@ fn standard_sent(view: &View<'_>) -> Verdict {
 fn calls<'a, 'v>(view: &'a View<'v>) -> Vec<(&'a Exchange<'v>, Said<'v>, &'v serde_json::Value)> {
     let schemas = Schemas::of(view);
     let known = modern(view).into_iter().filter_map(|(x, said)| Some((x, said, schemas.at(said)?)));
-    known.filter(|(.., schema)| annotations(schema).faults.is_empty()).collect()
+    known.filter(|(.., schema)| annotations(schema).faults.is_empty() && !is_doubtful(schema)).collect()
+}
+
+/// Whether an annotated parameter may have one of several types. That may count as primitive or not: a client that takes
+/// such a tool for invalid does as the page says, and so does one that does not.
+fn is_doubtful(schema: &serde_json::Value) -> bool {
+    let kind = |annotation: &Annotation| {
+        let (property, _) = annotation.pointer.rsplit_once('/')?;
+        schema.pointer(property)?.get("type")
+    };
+    annotations(schema).valid.iter().filter_map(kind).any(serde_json::Value::is_array)
 }
 
 /// The argument at an annotation's path, null taken for none.

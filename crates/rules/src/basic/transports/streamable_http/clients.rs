@@ -10,8 +10,9 @@ use wire::{Kind, Party, Revision, Transport};
 use super::{LEGACY_SENDING, SENDING};
 use crate::coping::goes_on;
 use crate::rule::{Anchor, Rule, at, client};
+use crate::shapes::fits_whole;
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Exchange, View};
+use crate::view::{Exchange, Said, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 
@@ -145,11 +146,18 @@ fn reads_both(view: &View<'_>) -> Verdict {
     let answers = |stream: bool| {
         let all = view.endpoint_exchanges().into_iter();
         let of = all.filter(move |x| x.is("POST") && x.succeeded() && x.is_stream() == stream);
-        let last = of.filter_map(|x| x.responses().last().map(|said| said.event));
-        last.collect::<Vec<_>>()
+        of.filter_map(|x| x.responses().last().map(|said| (x, said))).collect::<Vec<_>>()
     };
     let unseen = "the client was not answered in both ways, or said nothing afterwards";
-    let by = |stream: bool, what: &str| goes_on(view, answers(stream), what, unseen);
+    let by = |stream: bool, what: &str| {
+        let answers = answers(stream);
+        // Who has gone on after one of a kind can read the kind: what it stumbles over later is what the answer says.
+        let can_read = answers.iter().any(|(_, said)| view.said_after(said.event).is_some());
+        let telling = answers
+            .iter()
+            .filter(|(x, said)| view.said_after(said.event).is_some() || (!can_read && is_plain(view, x, *said)));
+        goes_on(view, telling.map(|(_, said)| said.event), what, unseen)
+    };
     match (by(false, "an answer as JSON"), by(true, "an answer as a stream")) {
         (Verdict::Holds(mut json), Verdict::Holds(streams)) => {
             json.extend(streams);
@@ -160,9 +168,18 @@ fn reads_both(view: &View<'_>) -> Verdict {
     }
 }
 
+/// Whether an answer says nothing that may make a client leave: it comes alone, has the shape that is due, and a handshake
+/// agrees on the revision.
+fn is_plain(view: &View<'_>, x: &Exchange<'_>, said: Said<'_>) -> bool {
+    let result = said.message.result();
+    let agreed = result.and_then(|result| result.get("protocolVersion"));
+    let fits = x.question().zip(result).is_some_and(|(asked, result)| fits_whole(view, asked, result));
+    x.told.len() == 1 && fits && agreed.is_none_or(|version| version == view.revision().as_str())
+}
+
 fn takes_messages_first(view: &View<'_>) -> Verdict {
     let ahead: Vec<_> = view.by(Party::Server).filter(|said| !said.message.kind().is_response()).collect();
-    let first = |request: crate::view::Said<'_>, response: crate::view::Said<'_>| {
+    let first = |request: Said<'_>, response: Said<'_>| {
         let from = ahead.partition_point(|said| said.event < request.event);
         let mut between = ahead[from..].iter().take_while(|said| said.event < response.event);
         between.any(|said| said.connection == response.connection && said.exchange == response.exchange)
