@@ -107,7 +107,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client whose session is answered 404 MUST open another one, by `initialize` without a session id.",
         )
         .gone(R2026_07_28)
-        .how("Takes a server that answers a session with 404 from some request on, and looks for `initialize` without a session id.")
+        .how("Takes a server that answers a session with 404 from some request on, and looks for `initialize` without a session id. Who leaves instead is not judged.")
         .mend("Forget the session on 404, and begin with `initialize` anew.")
         .judge(new_session),
     client("http.session-ended-by-delete")
@@ -354,23 +354,17 @@ fn new_session(view: &View<'_>) -> Verdict {
         // What was under way when the 404 came proves nothing.
         let settled = |y: &Exchange<'_>| view.frame(begun(y)).at > view.frame(answer).at + SLACK;
         let next = later.find(|y| y.asked.iter().any(|s| s.is("initialize")) || (y.session() == dead && settled(y)));
-        if let Some(y) = next {
-            let opens = y.asked.iter().any(|s| s.is("initialize"));
-            let kept = match (opens, y.session()) {
-                (true, None) => Ok(()),
-                (true, Some(_)) => {
-                    Err(Breach::at(begun(y), "header:Mcp-Session-Id", "`initialize` still names a session"))
-                }
-                (false, _) => {
-                    Err(Breach::at(begun(y), "header:Mcp-Session-Id", "the client goes on with a session that is gone"))
-                }
-            };
-            return Some((begun(y), kept));
-        }
-        let asked = x.is("POST") && x.asked.iter().any(|s| s.message.kind() == Kind::Request);
-        let (left, _) = view.departure().filter(|(left, _)| asked && *left > answer)?;
-        let why = format!("the session was gone, and the client left (event {left}) without opening another one");
-        Some((answer, Err(Breach::at(answer, "status", why))))
+        // Who leaves instead needs no session any more.
+        let y = next?;
+        let opens = y.asked.iter().any(|s| s.is("initialize"));
+        let kept = match (opens, y.session()) {
+            (true, None) => Ok(()),
+            (true, Some(_)) => Err(Breach::at(begun(y), "header:Mcp-Session-Id", "`initialize` still names a session")),
+            (false, _) => {
+                Err(Breach::at(begun(y), "header:Mcp-Session-Id", "the client goes on with a session that is gone"))
+            }
+        };
+        Some((begun(y), kept))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no session was answered with 404, or nothing followed")
 }
