@@ -75,6 +75,10 @@ pub(super) const FAULTS: &[Fault] = &[
             if heard.is("notifications/cancelled") {
                 heard.message["method"] = json!("notifications/ignored");
             }
+            // An answer that comes soon may have crossed the cancellation.
+            if heard.is("tools/call") && heard.message["params"]["arguments"]["delay_ms"] == json!(50) {
+                heard.message["params"]["arguments"]["delay_ms"] = json!(150);
+            }
         }),
     )
     .legacy(),
