@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wire::http::{self, combined, lists};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
 use wire::trace::{Closed, header};
-use wire::{Kind, Party, Transport};
+use wire::{Party, Transport};
 
 use super::http_sse::{endpoint, streams};
 use super::sessions::issued;
