@@ -1,7 +1,8 @@
 //! `proof test`: cases against the reference server, what is said of those that fail, and of files that cannot be read.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -116,6 +117,21 @@ fn every_format_tells_the_same() {
     let count = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).count();
     assert_eq!([count("testcase"), count("failure"), count("skipped")], [4, 1, 2]);
 
+    let sarif: Value = serde_json::from_slice(&proof(folder.path(), &["--format", "sarif"]).stdout).expect("JSON");
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    let place = &results[0]["locations"][0]["physicalLocation"];
+    assert_eq!((results.len(), &place["region"]["startLine"]), (1, &5.into()), "{sarif}");
+    assert_eq!(place["artifactLocation"]["uri"], "t.mcp.yaml");
+
+    let markdown = text(&proof(folder.path(), &["--format", "markdown"]).stdout);
+    let sums = "**Not as expected.** 1 passed, 1 failed, 1 failed as expected, 1 skipped\n";
+    assert!(markdown.starts_with(sums) && markdown.contains("- **FAIL** ` <bad> `"), "{markdown}");
+
+    let html = text(&proof(folder.path(), &["--format", "html"]).stdout);
+    assert!(html.contains("&lt;bad&gt;") && !html.contains("<bad>"), "{html}");
+    let counted = ["<b>FAIL</b>", "<tr class=\"p\">", "<tr class=\"x\">", "<tr class=\"s\">"];
+    assert_eq!(counted.map(|mark| html.matches(mark).count()), [1; 4], "{html}");
+
     let tap = text(&proof(folder.path(), &["--format", "tap"]).stdout);
     assert!(tap.starts_with("TAP version 14\n1..4\nok 1 "), "{tap}");
     assert!(tap.contains("\nnot ok 2 ") && tap.contains(" # TODO why\n") && tap.contains(" # SKIP why\n"), "{tap}");
@@ -200,4 +216,72 @@ fn setup_goes_first_and_secrets_stay() {
     std::fs::write(&path, tests.replace("--stdio] }", "--stdio], env: { API_TOKEN: tr0ub4dor-and-3-more } }")).unwrap();
     let said = ends_with(1, &proof(folder.path(), &[]));
     assert!(!said.contains("tr0ub4dor"), "{said}");
+}
+
+#[test]
+fn coverage_names_what_no_case_touches() {
+    let folder = suite(
+        "",
+        "  - { call: sum, arguments: { a: 1, b: 2 } }\n  - { call: get_weather, arguments: { location: Oslo } }\n  \
+         - { read: 'proof://greeting/Ada' }\n  - { call: log, skip: why }",
+    );
+    let said = ends_with(0, &proof(folder.path(), &["--coverage"]));
+    assert!(said.contains("coverage of proof-reference "), "{said}");
+    let report: Value =
+        serde_json::from_slice(&proof(folder.path(), &["--coverage", "--format", "json"]).stdout).expect("JSON");
+    let coverage = &report["coverage"][0];
+    assert_eq!((&coverage["tools"]["touched"], &coverage["arguments"]["touched"]), (&2.into(), &3.into()));
+    let untouched = |kind: &str, name: &str| {
+        coverage[kind]["untouched"].as_array().is_some_and(|all| all.iter().any(|one| one == name))
+    };
+    assert!(untouched("tools", "log"), "what is skipped is not touched");
+    assert!(untouched("arguments", "get_weather.units") && !untouched("arguments", "sum.a"));
+    assert!(untouched("templates", "proof://city/{country}/{city}"));
+    assert!(!untouched("templates", "proof://greeting/{name}"));
+    let said = ends_with(2, &proof(folder.path(), &["--coverage", "--format", "tap"]));
+    assert!(said.contains("try:"), "{said}");
+}
+
+#[test]
+fn the_http_status_can_be_expected() {
+    let mut serving =
+        Command::new(PROOF).args(["serve", "--http", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut line = String::new();
+    BufReader::new(serving.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let url = line.trim_start_matches("serving ").split_whitespace().next().expect("an address");
+    let folder = tempfile::tempdir().expect("a folder");
+    let cases = "cases:\n  - { name: gone, raw: no/such, expect: { status: 404 } }\n  \
+                 - { name: there, call: echo, arguments: { message: x }, expect: { status: 200 } }\n  \
+                 - { name: wrong, raw: no/such, expect: { status: 200 } }\n";
+    let servers = format!("server: {{ url: {url:?} }}\nmatrix: {{ revisions: [2026-07-28] }}\n");
+    std::fs::write(folder.path().join("t.mcp.yaml"), servers + cases).expect("a file");
+    let said = ends_with(1, &proof(folder.path(), &[]));
+    assert!(said.contains("the HTTP status 200") && said.contains("found     404"), "{said}");
+    assert!(said.contains("2 passed, 1 failed"), "{said}");
+    serving.kill().and_then(|()| serving.wait()).expect("it ends");
+
+    let folder = suite("", "  - { raw: no/such, expect: { status: 404 } }");
+    let said = ends_with(1, &proof(folder.path(), &["-v"]));
+    assert!(said.contains("there is no HTTP status over stdio") && said.contains("no case was tried"), "{said}");
+}
+
+#[test]
+fn what_is_watched_is_tried_again() {
+    let folder = suite("", "  - { call: echo, arguments: { message: x } }");
+    let mut watching = Command::new(PROOF);
+    watching.args(["test", "--watch"]).current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut watching = watching.spawn().expect("it starts");
+    let mut lines = BufReader::new(watching.stdout.take().expect("a pipe")).lines();
+    let mut until = |sums: &str| {
+        let found = lines.by_ref().map_while(Result::ok).find(|line| line.contains(" in ") && line.ends_with(" s"));
+        assert!(found.as_ref().is_some_and(|line| line.starts_with(sums)), "{found:?}");
+    };
+    until("1 passed");
+    let file = folder.path().join("t.mcp.yaml");
+    let text = std::fs::read_to_string(&file).expect("the file");
+    std::fs::write(&file, text + "  - { call: no_such_tool }\n").expect("the file");
+    until("1 passed, 1 failed");
+    let ended = Command::new("kill").args(["-INT", &watching.id().to_string()]).status().expect("kill");
+    assert!(ended.success());
+    assert_eq!(watching.wait().expect("it ends").code(), Some(130));
 }

@@ -12,6 +12,8 @@ Examples:
   proof test                            every *.mcp.yaml below this directory
   proof test weather.mcp.yaml -v        one file, every case listed
   proof test --filter forecast          cases with that in their name
+  proof test --watch                    again whenever a file changes
+  proof test --coverage                 which tools and arguments no case uses
   proof test --update                   write snapshots anew
   proof test --format junit --output tests.xml
 
@@ -44,10 +46,16 @@ pub(crate) struct TestArgs {
     /// How many independent cases are tried side by side
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = jobs, help_heading = "What is tried")]
     pub(crate) jobs: usize,
+    /// Try them again whenever a file changes, until interrupted
+    #[arg(long, conflicts_with_all = ["output", "update"], help_heading = "What is tried")]
+    pub(crate) watch: bool,
     /// Write snapshots anew instead of comparing them
     #[arg(long, help_heading = "What is tried")]
     pub(crate) update: bool,
 
+    /// Tell what of the server no case touches (not in junit, tap and sarif)
+    #[arg(long, help_heading = "What comes out")]
+    pub(crate) coverage: bool,
     /// The report's format
     #[arg(long, value_enum, default_value = "human", help_heading = "What comes out")]
     pub(crate) format: TestFormat,
@@ -73,6 +81,12 @@ pub(crate) enum TestFormat {
     Junit,
     /// TAP version 14
     Tap,
+    /// SARIF 2.1.0: code scanning marks the lines of the test file
+    Sarif,
+    /// For a comment on a pull request
+    Markdown,
+    /// A page for a browser that needs nothing else
+    Html,
 }
 
 /// `2/3`

@@ -11,7 +11,7 @@ use super::detail::event;
 use super::escape::plain;
 use super::sheet::{Sheet, Standing, score};
 
-const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
+pub(super) const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
 
 /// The report as one JSON document with a line feed at its end, harmless on a terminal.
 pub(crate) fn render(sheet: &Sheet<'_>) -> String {
@@ -131,7 +131,7 @@ fn message(finding: &Finding) -> String {
 }
 
 /// In a message `{0}` would be a placeholder.
-fn braces(text: &str) -> String {
+pub(super) fn braces(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }
 

@@ -1,5 +1,8 @@
 //! `proof test`: from files to cases tried, a report and the exit code.
 
+mod watched;
+
+use std::ffi::OsStr;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,6 +16,7 @@ use crate::format::tests::{self, Style};
 use crate::format::text::Paint;
 use crate::signals::interrupted;
 use crate::verb::output;
+use watched::Watched;
 
 /// How a test file's name ends.
 const ENDINGS: [&str; 2] = [".mcp.yaml", ".mcp.yml"];
@@ -30,29 +34,57 @@ pub(crate) fn run(args: &TestArgs) -> Exit {
 }
 
 fn tried(args: &TestArgs) -> Result<Exit, Exit> {
-    let suites = suites(args)?;
+    if args.coverage && matches!(args.format, TestFormat::Junit | TestFormat::Tap | TestFormat::Sarif) {
+        return Err(usage("this format has no room for coverage", "--format human, json, markdown or html"));
+    }
     if let Some(path) = &args.output {
         output::writable(path)?;
     }
-    exit::conceal(secrets(&suites));
     // Before the first child starts.
     net::orphans::adopt();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: the runtime did not start: {error}"));
         Exit::Bug
     })?;
-    let begun = Instant::now();
-    let played = runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let interrupted = interrupted();
         tokio::select! {
-            played = all(args, &suites) => Ok(played),
+            ended = rounds(args) => ended,
             signal = interrupted => Err(Exit::Interrupted(signal)),
         }
     });
     // Whatever is still running is ours to end, on every way out.
     net::process::kill_all();
     runtime.shutdown_background();
-    conclude(args, &suites, &played?, begun.elapsed())
+    ended
+}
+
+/// Once, or again after every change.
+async fn rounds(args: &TestArgs) -> Result<Exit, Exit> {
+    loop {
+        let mut roots = paths(args);
+        let read = suites(args);
+        if !args.watch {
+            return round(args, &read?).await;
+        }
+        let read = read.unwrap_or_default();
+        roots.extend(read.iter().flat_map(Suite::local).collect::<std::collections::BTreeSet<PathBuf>>());
+        let watched = Watched::new(roots);
+        if !read.is_empty() {
+            // What came of it was told.
+            let _ = round(args, &read).await;
+        }
+        tell("waiting for a file to change; Ctrl-C ends it");
+        let changed = watched.change().await;
+        tell(format_args!("\n{} has changed", output::shown(&changed)));
+    }
+}
+
+async fn round(args: &TestArgs, suites: &[Suite]) -> Result<Exit, Exit> {
+    exit::conceal(secrets(suites));
+    let begun = Instant::now();
+    let played = all(args, suites).await;
+    conclude(args, suites, &played, begun.elapsed())
 }
 
 async fn all(args: &TestArgs, suites: &[Suite]) -> Vec<Played> {
@@ -64,6 +96,7 @@ async fn all(args: &TestArgs, suites: &[Suite]) -> Vec<Played> {
         timeout: args.timeout,
         jobs: args.jobs,
         update: args.update,
+        coverage: args.coverage,
         ..Options::default()
     };
     let mut all = Vec::new();
@@ -87,6 +120,9 @@ fn conclude(args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Durat
         TestFormat::Json => tests::json(played, elapsed),
         TestFormat::Junit => tests::junit(played),
         TestFormat::Tap => tests::tap(played),
+        TestFormat::Sarif => tests::sarif(played),
+        TestFormat::Markdown => tests::markdown(played),
+        TestFormat::Html => tests::html(played, elapsed),
     };
     let text = workbench::check::redactor(&secrets(suites)).redact_known(&text).into_owned();
     match &args.output {
@@ -114,12 +150,15 @@ fn secrets(suites: &[Suite]) -> Secrets {
     all
 }
 
+/// The files and directories that were named, or the one that this is.
+fn paths(args: &TestArgs) -> Vec<PathBuf> {
+    if args.paths.is_empty() { vec![PathBuf::from(".")] } else { args.paths.clone() }
+}
+
 /// Reads every file; the mistakes of all are told.
 fn suites(args: &TestArgs) -> Result<Vec<Suite>, Exit> {
-    let here = [PathBuf::from(".")];
-    let paths = if args.paths.is_empty() { &here[..] } else { &args.paths[..] };
     let mut files = Vec::new();
-    for path in paths {
+    for path in &paths(args) {
         if path.is_dir() {
             let before = files.len();
             found(path, DEEPEST, &mut files);
@@ -153,12 +192,17 @@ fn found(directory: &Path, room: usize, files: &mut Vec<PathBuf>) {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let foreign = name.starts_with('.') || matches!(&*name, "node_modules" | "target" | "venv");
-            if !foreign && room > 0 {
+            if !is_foreign(&entry.file_name()) && room > 0 {
                 found(&path, room - 1, files);
             }
         } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
             files.push(path.strip_prefix("./").map_or_else(|_| path.clone(), Path::to_owned));
         }
     }
+}
+
+/// Whether a directory is hidden or holds what others wrote.
+fn is_foreign(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with('.') || matches!(&*name, "node_modules" | "target" | "venv" | "__pycache__")
 }

@@ -31,6 +31,8 @@ pub enum Note {
         /// With what.
         params: Value,
     },
+    /// The status of the HTTP response to a request.
+    Status(u16),
     /// The client noticed something, and goes on all the same.
     Notice(String),
 }
@@ -239,6 +241,9 @@ impl Link {
             () = self.lost(&exchange, longest) => Some(connection.response(id, LAST_WORDS).await),
         };
         self.pass_on();
+        if let Some(status) = exchange.status() {
+            self.note(Note::Status(status));
+        }
         match answer {
             Some(Some(answer)) => self.answered(answer, &exchange),
             Some(None) if begun.elapsed() < longest => self.unanswered(&exchange, begun).await,

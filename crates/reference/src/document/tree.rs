@@ -133,7 +133,12 @@ fn next<'a>(parser: &mut Parser<'a, StrInput<'a>>) -> Option<Result<Placed<'a>, 
         Ok((event, span)) => Ok((event, position(&span.start))),
         Err(error) => {
             let what = format!("this is no YAML: {}", error.info());
-            Err(Fault::new(position(error.marker()), what, "look at the indentation and the quotes here and above"))
+            let remedy = if error.info().contains("flow") {
+                "within { } and [ ], texts with such brackets or a comma in them stand in quotes"
+            } else {
+                "look at the indentation and the quotes here and above"
+            };
+            Err(Fault::new(position(error.marker()), what, remedy))
         }
     })
 }

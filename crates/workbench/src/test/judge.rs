@@ -41,6 +41,8 @@ pub(super) struct Beside {
     pub(super) elapsed: Duration,
     /// The methods of notifications.
     pub(super) notifications: Vec<String>,
+    /// Of the last HTTP response, where HTTP is spoken.
+    pub(super) status: Option<u16>,
 }
 
 /// Everything that is not as the case expects.
@@ -61,6 +63,10 @@ pub(super) fn judge(case: &Case, came: &Came, beside: &Beside, vars: &Value) -> 
             Came::Result(result) => failures.extend(expect.at.iter().flat_map(|place| stands(place, result, vars))),
             Came::Nothing(_) => {}
         }
+    }
+    if let Some(wanted) = expect.status.filter(|wanted| beside.status != Some(*wanted)) {
+        let found = beside.status.map_or_else(|| "no HTTP response".to_owned(), |status| status.to_string());
+        failures.push(failure(case.at, format!("the HTTP status {wanted}"), found));
     }
     if let Some(latency) = expect.latency.filter(|latency| beside.elapsed > *latency) {
         let found = format!("{:.0} ms", beside.elapsed.as_secs_f64() * 1000.0);
@@ -86,7 +92,7 @@ pub(super) fn judge(case: &Case, came: &Came, beside: &Beside, vars: &Value) -> 
 
 /// What is wrong with how the request ended.
 fn outcome(case: &Case, came: &Came) -> Option<Failure> {
-    let wanted = case.expect.outcome;
+    let wanted = case.expect.outcome?;
     let is_error = |result: &Value| result.get("isError") == Some(&Value::Bool(true));
     let (ended, found, value) = match came {
         Came::Result(result) if is_error(result) => {

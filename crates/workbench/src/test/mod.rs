@@ -4,6 +4,7 @@
 //! is compared with what it got at the others ([`alike`]).
 
 mod alike;
+mod coverage;
 mod judge;
 mod matcher;
 mod model;
@@ -16,6 +17,7 @@ mod snapshots;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use coverage::{Coverage, Part};
 pub use outcome::{Failure, Hindrance, Place, Played, Tally, Tried, Verdict};
 pub use plan::Suite;
 pub use play::run;
@@ -41,6 +43,8 @@ pub struct Options {
     pub jobs: usize,
     /// Whether snapshots are written down instead of compared.
     pub update: bool,
+    /// Whether the server is asked for its lists at the end, to see what no case touched.
+    pub coverage: bool,
     /// Who is told of every case that ended.
     pub watch: Arc<dyn Fn(&Tried) + Send + Sync>,
 }
@@ -55,6 +59,7 @@ impl Default for Options {
             timeout: Duration::from_secs(30),
             jobs: 8,
             update: false,
+            coverage: false,
             watch: Arc::new(|_| ()),
         }
     }

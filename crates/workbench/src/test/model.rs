@@ -135,6 +135,7 @@ pub(super) enum Said {
 pub(super) struct Expect {
     pub(super) outcome: Option<Outcome>,
     pub(super) code: Option<i64>,
+    pub(super) status: Option<u16>,
     pub(super) message: Option<Value>,
     pub(super) latency: Option<String>,
     pub(super) progress: Option<usize>,

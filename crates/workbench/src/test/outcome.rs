@@ -8,6 +8,8 @@ use reference::document::Position;
 use serde_json::Value;
 use wire::{Revision, Transport};
 
+use super::coverage::Coverage;
+
 /// What came of a test file.
 #[derive(Clone, Debug)]
 pub struct Played {
@@ -15,6 +17,8 @@ pub struct Played {
     pub path: PathBuf,
     /// Everywhere that it was tried, in the matrix' order.
     pub places: Vec<Place>,
+    /// What of the server the cases touched, where that was asked for.
+    pub coverage: Option<Coverage>,
 }
 
 /// What came of a file at one place of its matrix.
@@ -107,35 +111,41 @@ pub struct Tally {
     pub skipped: usize,
 }
 
+impl Place {
+    /// How many cases ended how here.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally { failed: usize::from(self.hindered.is_some()), ..Tally::default() };
+        for case in &self.cases {
+            *match case.verdict {
+                Verdict::Passed => &mut tally.passed,
+                Verdict::Failed(_) => &mut tally.failed,
+                Verdict::ExpectedFailure(_) => &mut tally.expected_failures,
+                Verdict::Skipped(_) => &mut tally.skipped,
+            } += 1;
+        }
+        tally
+    }
+}
+
 impl Played {
     /// How many cases ended how, at every place.
     pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
-        for place in &self.places {
-            tally.failed += usize::from(place.hindered.is_some());
-            for case in &place.cases {
-                *match case.verdict {
-                    Verdict::Passed => &mut tally.passed,
-                    Verdict::Failed(_) => &mut tally.failed,
-                    Verdict::ExpectedFailure(_) => &mut tally.expected_failures,
-                    Verdict::Skipped(_) => &mut tally.skipped,
-                } += 1;
-            }
-        }
-        tally
+        Tally::sum(self.places.iter().map(Place::tally))
     }
 }
 
 impl Tally {
     /// How many cases of all files ended how.
     pub fn of(played: &[Played]) -> Self {
-        let mut all = Self::default();
-        for one in played.iter().map(Played::tally) {
-            all.passed += one.passed;
-            all.failed += one.failed;
-            all.expected_failures += one.expected_failures;
-            all.skipped += one.skipped;
-        }
-        all
+        Self::sum(played.iter().map(Played::tally))
+    }
+
+    fn sum(tallies: impl Iterator<Item = Self>) -> Self {
+        tallies.fold(Self::default(), |all, one| Self {
+            passed: all.passed + one.passed,
+            failed: all.failed + one.failed,
+            expected_failures: all.expected_failures + one.expected_failures,
+            skipped: all.skipped + one.skipped,
+        })
     }
 }

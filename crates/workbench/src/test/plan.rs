@@ -87,8 +87,11 @@ pub(super) enum Request {
 /// What is expected.
 #[derive(Debug)]
 pub(super) struct Expect {
-    pub(super) outcome: Outcome,
+    /// `None`: whatever comes with the `status`.
+    pub(super) outcome: Option<Outcome>,
     pub(super) code: Option<i64>,
+    /// Of the HTTP response, where HTTP is spoken.
+    pub(super) status: Option<u16>,
     pub(super) message: Option<(Matcher, Position)>,
     pub(super) latency: Option<Duration>,
     pub(super) progress: Option<usize>,
@@ -140,6 +143,20 @@ impl Suite {
                 }
             }
         }
+    }
+
+    /// The files and directories that its servers are started from, as far as they show: the directory that a command runs
+    /// in, where it has one of its own, and the files that it names.
+    pub fn local(&self) -> Vec<PathBuf> {
+        let mut local = Vec::new();
+        for server in &self.servers {
+            let Reached::Command(command) = &server.reached else { continue };
+            let cwd = command.cwd.clone().unwrap_or_default();
+            let named = std::iter::once(&command.program).chain(&command.args).map(|part| cwd.join(part));
+            local.extend(named.filter(|path| path.is_file()));
+            local.extend(command.cwd.clone());
+        }
+        local
     }
 
     /// How many cases it has.

@@ -2,6 +2,7 @@
 //! that are independent.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 use wire::{Era, Revision, Transport};
 
 use super::Options;
+use super::coverage::{Coverage, Surface, Touched, surface};
 use super::judge::{Beside, Came, captured, essence, judge};
 use super::outcome::{Hindrance, Place, Played, Tried, Verdict};
 use super::plan::{Case, List, Reached, Request, Server, Suite};
@@ -21,7 +23,7 @@ use super::snapshots::Snapshots;
 
 /// Plays a file.
 pub async fn run(suite: &Suite, options: &Options) -> Played {
-    let mut played = Played { path: suite.path.clone(), places: Vec::new() };
+    let mut played = Played { path: suite.path.clone(), places: Vec::new(), coverage: None };
     let snapshots = match Snapshots::beside(&suite.path, options.update) {
         Ok(snapshots) => snapshots,
         Err(why) => {
@@ -33,18 +35,21 @@ pub async fn run(suite: &Suite, options: &Options) -> Played {
     let anywhere = [None];
     let revisions: Vec<Option<Revision>> =
         suite.revisions.as_ref().map_or_else(|| anywhere.to_vec(), |list| list.iter().copied().map(Some).collect());
+    let covering = Covering::default();
     for server in &suite.servers {
         for &revision in &revisions {
-            let stage = Stage { suite, options, server, revision, snapshots: &snapshots };
+            let stage = Stage { suite, options, server, revision, snapshots: &snapshots, covering: &covering };
             let place = stage.play(&chosen).await;
             let failed =
                 place.hindered.is_some() || place.cases.iter().any(|case| matches!(case.verdict, Verdict::Failed(_)));
             played.places.push(place);
             if failed && options.fail_fast {
+                played.coverage = covering.told();
                 return played;
             }
         }
     }
+    played.coverage = covering.told();
     super::alike::compare(&mut played.places);
     if let Err(why) = snapshots.save(&suite.cases) {
         played.places.push(hindered(None, Hindrance::Snapshots(why)));
@@ -87,13 +92,42 @@ struct Stage<'s> {
     server: &'s Server,
     revision: Option<Revision>,
     snapshots: &'s Snapshots,
+    covering: &'s Covering,
+}
+
+/// What the cases touch, of what the server declares at the first place where it is reached.
+#[derive(Default)]
+struct Covering {
+    touched: Mutex<Touched>,
+    surface: Mutex<Option<Surface>>,
+}
+
+impl Covering {
+    fn note(&self, method: &str, params: &Map<String, Value>) {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner).note(method, params);
+    }
+
+    /// Asks for the surface, once.
+    async fn ask(&self, client: &Client) {
+        if self.surface.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            let surface = surface(client).await;
+            *self.surface.lock().unwrap_or_else(PoisonError::into_inner) = Some(surface);
+        }
+    }
+
+    fn told(self) -> Option<Coverage> {
+        let surface = self.surface.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+        Some(self.touched.into_inner().unwrap_or_else(PoisonError::into_inner).of(surface))
+    }
 }
 
 /// A conversation in which cases are played.
 struct Scene {
     client: Client,
-    /// What comes beside answers.
+    /// What comes beside answers: the methods of notifications.
     heard: Arc<Mutex<Vec<String>>>,
+    /// Of the last HTTP response; 0 before the first.
+    status: Arc<AtomicU16>,
     prompter: Arc<Prompter>,
     /// `{ NAME: value }`.
     vars: Mutex<Value>,
@@ -126,15 +160,14 @@ impl Stage<'_> {
                 }
             }
             let Some(scene) = &scene else { break };
-            let here = scene.client.revision();
-            if !case.is_for(here) {
-                self.note(&mut place, skipped(case, format!("it is not for {here}")));
+            if let Some(why) = out_of_place(case, &scene.client) {
+                self.note(&mut place, skipped(case, why));
                 continue;
             }
             if is_aside(case) && !self.server.per_case {
                 let beside = |number: &&usize| {
                     let case = &self.suite.cases[**number];
-                    is_aside(case) && case.is_for(here)
+                    is_aside(case) && out_of_place(case, &scene.client).is_none()
                 };
                 let more = after.iter().take_while(beside).count();
                 rest = &after[more..];
@@ -155,6 +188,10 @@ impl Stage<'_> {
                 break;
             }
         }
+        // Last, so that it disturbs no case.
+        if let Some(scene) = scene.as_ref().filter(|_| self.options.coverage) {
+            self.covering.ask(&scene.client).await;
+        }
         self.leave(scene).await;
         place
     }
@@ -172,16 +209,17 @@ impl Stage<'_> {
         options.revision = self.revision;
         options.progress = self.suite.wants_progress();
         options.respondent = prompter.clone();
-        let note = heard.clone();
-        options.observer = Arc::new(move |said| {
-            if let Note::Notification { method, .. } = said {
-                note.lock().unwrap_or_else(PoisonError::into_inner).push(method);
-            }
+        let status = Arc::new(AtomicU16::new(0));
+        let (note, last) = (heard.clone(), status.clone());
+        options.observer = Arc::new(move |said| match said {
+            Note::Notification { method, .. } => note.lock().unwrap_or_else(PoisonError::into_inner).push(method),
+            Note::Status(status) => last.store(status, Ordering::Relaxed),
+            Note::Notice(_) => {}
         });
         let cases = self.suite.setup.iter().chain(&self.suite.cases);
         options.limits.request = cases.filter_map(|case| case.timeout).fold(self.options.timeout, Duration::max);
         let client = Client::connect(options).await.map_err(|error| Hindrance::Unreached(error.to_string()))?;
-        let scene = Scene { client, heard, prompter, vars: Mutex::new(self.suite.vars.clone()) };
+        let scene = Scene { client, heard, status, prompter, vars: Mutex::new(self.suite.vars.clone()) };
         for case in &self.suite.setup {
             let tried = self.tried(&scene, case).await;
             if let Verdict::Failed(failures) = tried.verdict {
@@ -252,9 +290,10 @@ impl Stage<'_> {
         let vars = scene.vars.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let from = scene.heard.lock().unwrap_or_else(PoisonError::into_inner).len();
         scene.prompter.says(case.answers.clone());
+        scene.status.store(0, Ordering::Relaxed);
         let begun = Instant::now();
         let patience = case.timeout.unwrap_or(self.options.timeout);
-        let answered = tokio::time::timeout(patience, asked(&scene.client, &case.request, &vars)).await;
+        let answered = tokio::time::timeout(patience, asked(&scene.client, &case.request, &vars, self.covering)).await;
         let came = if let Ok(came) = answered {
             came
         } else {
@@ -264,7 +303,8 @@ impl Stage<'_> {
         let elapsed = begun.elapsed();
         scene.prompter.says(None);
         let notifications = scene.heard.lock().unwrap_or_else(PoisonError::into_inner).split_off(from);
-        let mut failures = judge(case, &came, &Beside { elapsed, notifications }, &vars);
+        let status = Some(scene.status.load(Ordering::Relaxed)).filter(|status| *status > 0);
+        let mut failures = judge(case, &came, &Beside { elapsed, notifications, status }, &vars);
         let Came::Result(result) = came else { return (None, failures) };
         let (captured, missing) = captured(case, &result);
         if let Value::Object(vars) = &mut *scene.vars.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -282,9 +322,21 @@ impl Stage<'_> {
     }
 }
 
+/// Why a case cannot be tried in this conversation.
+fn out_of_place(case: &Case, client: &Client) -> Option<String> {
+    let (revision, transport) = (client.revision(), client.transport());
+    if !case.is_for(revision) {
+        return Some(format!("it is not for {revision}"));
+    }
+    let speaks_http = matches!(transport, Transport::StreamableHttp | Transport::HttpSse);
+    (case.expect.status.is_some() && !speaks_http).then(|| format!("there is no HTTP status over {transport}"))
+}
+
 /// Whether a case may be tried beside others: nothing that comes beside answers is expected of it.
 fn is_aside(case: &Case) -> bool {
-    case.independent && case.skip.is_none() && case.expect.progress.is_none() && case.expect.notifications.is_empty()
+    let expect = &case.expect;
+    let alone = expect.progress.is_some() || !expect.notifications.is_empty() || expect.status.is_some();
+    case.independent && case.skip.is_none() && !alone
 }
 
 fn skipped(case: &Case, why: String) -> Tried {
@@ -298,35 +350,30 @@ fn skipped(case: &Case, why: String) -> Tried {
 }
 
 /// Puts a request, filled in.
-async fn asked(client: &Client, request: &Request, vars: &Value) -> Came {
-    match put(client, request, vars).await {
+async fn asked(client: &Client, request: &Request, vars: &Value, covering: &Covering) -> Came {
+    match put(client, request, vars, covering).await {
         Ok(came) => came.into(),
         Err(TooLong) => Came::Nothing("what is filled in becomes too long".to_owned()),
     }
 }
 
-async fn put(client: &Client, request: &Request, vars: &Value) -> Result<Result<Value, ClientError>, TooLong> {
+async fn put(
+    client: &Client,
+    request: &Request,
+    vars: &Value,
+    covering: &Covering,
+) -> Result<Result<Value, ClientError>, TooLong> {
     let map = |value: Value| match value {
         Value::Object(map) => map,
         _ => Map::new(),
     };
-    let (method, params) = match request {
-        Request::Call { tool, arguments } => {
-            let (name, arguments) = (tool.fill(vars)?, map(arguments.fill(vars)?));
-            if let Some(tool) = mirrored(client, &name).await {
-                return Ok(client
-                    .call(&tool, arguments)
-                    .await
-                    .map(|answer| answer.result().cloned().unwrap_or_default()));
-            }
-            ("tools/call", Params::new().with("name", name).with("arguments", arguments))
-        }
-        Request::Read(uri) => ("resources/read", Params::new().with("uri", uri.fill(vars)?)),
-        Request::Get { prompt, arguments } => {
-            let params = Params::new().with("name", prompt.fill(vars)?);
-            let arguments = map(arguments.fill(vars)?);
-            ("prompts/get", if arguments.is_empty() { params } else { params.with("arguments", arguments) })
-        }
+    let named = |name: String, arguments: Map<String, Value>| {
+        Map::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())])
+    };
+    let (method, mut params) = match request {
+        Request::Call { tool, arguments } => ("tools/call", named(tool.fill(vars)?, map(arguments.fill(vars)?))),
+        Request::Read(uri) => ("resources/read", Map::from_iter([("uri".to_owned(), uri.fill(vars)?.into())])),
+        Request::Get { prompt, arguments } => ("prompts/get", named(prompt.fill(vars)?, map(arguments.fill(vars)?))),
         Request::Complete { reference, argument, value, known } => {
             let (value, known) = (value.fill(vars)?, map(known.fill(vars)?));
             let answer = client.complete_value(reference.fill(vars)?, (argument, &value), known).await;
@@ -341,9 +388,20 @@ async fn put(client: &Client, request: &Request, vars: &Value) -> Result<Result<
             };
             return Ok(client.list(method, key).await.map(|listed| Value::Object(listed.result)));
         }
-        Request::Raw { method, params } => (method.as_str(), Params::from(map(params.fill(vars)?))),
+        Request::Raw { method, params } => (method.as_str(), map(params.fill(vars)?)),
     };
-    Ok(client.request(method, &params).await.map(|answer| answer.result().cloned().unwrap_or_default()))
+    covering.note(method, &params);
+    if let Request::Call { .. } = request {
+        let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
+        if let Some(tool) = mirrored(client, name).await {
+            let arguments = params.remove("arguments").map(map).unwrap_or_default();
+            return Ok(client.call(&tool, arguments).await.map(|answer| answer.result().cloned().unwrap_or_default()));
+        }
+    }
+    if method == "prompts/get" && params.get("arguments").is_some_and(|all| all == &Value::Object(Map::new())) {
+        params.remove("arguments");
+    }
+    Ok(client.request(method, &Params::from(params)).await.map(|answer| answer.result().cloned().unwrap_or_default()))
 }
 
 /// The tool, where a call has to repeat some of its arguments in headers.

@@ -311,20 +311,22 @@ impl Reader<'_> {
 
     fn expect(&mut self, expect: model::Expect, pointer: &str, number: usize, calls: bool) -> Expect {
         let at = |member: &str| format!("{pointer}/{member}");
-        let model::Expect { outcome, code, message, latency, progress, notifications, snapshot, at: paths } = expect;
+        let model::Expect { outcome, code, status, message, latency, progress, notifications, snapshot, at: paths } =
+            expect;
         let fails = code.is_some() || message.is_some();
         let outcome = match outcome {
-            None if fails => Outcome::Error,
-            None => Outcome::Ok,
+            None if fails => Some(Outcome::Error),
+            None if status.is_some() && paths.is_empty() && !snapshot => None,
+            None => Some(Outcome::Ok),
             Some(outcome) => {
                 if fails && outcome != Outcome::Error {
                     let what = "only a JSON-RPC error has a `code` and a `message`";
                     self.fault(&at("outcome"), what, "`outcome: error`, or a path into the result");
                 }
-                outcome
+                Some(outcome)
             }
         };
-        if outcome == Outcome::ToolError && !calls {
+        if outcome == Some(Outcome::ToolError) && !calls {
             self.fault(&at("outcome"), "only a `call` ends with an error of a tool", "`error`");
         }
         let places: Vec<Place> = paths
@@ -339,7 +341,7 @@ impl Reader<'_> {
                 Some(Place { text, path, matcher, at: self.tree.place(&pointer) })
             })
             .collect();
-        if matches!(outcome, Outcome::Error | Outcome::Refused) && (!places.is_empty() || snapshot) {
+        if matches!(outcome, Some(Outcome::Error | Outcome::Refused)) && (!places.is_empty() || snapshot) {
             let what = "an error has no result to look into";
             self.fault(pointer, what, "`code` and `message`, or another `outcome`");
         }
@@ -351,7 +353,7 @@ impl Reader<'_> {
             (matcher, self.tree.place(&at("message")))
         });
         let latency = latency.map(|text| self.time(&text, &at("latency")));
-        Expect { outcome, code, message, latency, progress, notifications, snapshot, at: places }
+        Expect { outcome, code, status, message, latency, progress, notifications, snapshot, at: places }
     }
 
     fn answers(&mut self, answers: model::Answers, pointer: &str) -> Scripted {

@@ -7,12 +7,12 @@ mod controls;
 mod entries;
 mod findings;
 mod matrix;
-mod policy;
+pub(super) mod policy;
 mod sheet;
 mod summary;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(super) mod text;
 mod unjudged;
 
 use std::fmt::Write as _;

@@ -5,7 +5,7 @@ use std::fmt::{Display, Formatter, Result};
 use workbench::report::Run;
 
 /// Text as it may stand in an element. Not in an attribute: quotes stay, for there are many of them in what peers send.
-pub(super) struct Text<'t>(pub(super) &'t str);
+pub(crate) struct Text<'t>(pub(crate) &'t str);
 
 impl Display for Text<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {

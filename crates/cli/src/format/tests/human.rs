@@ -3,15 +3,12 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
 use wire::escape;
 use workbench::test::{Failure, Place, Played, Tally, Tried, Verdict};
 
 use super::super::text::{Paint, wrap};
-
-/// How many lines of a difference are shown.
-const LINES: usize = 60;
+use super::coverage;
+use super::difference::{self, Line};
 
 /// How it is shown.
 #[derive(Clone, Copy)]
@@ -29,16 +26,15 @@ pub(crate) fn render(played: &[Played], elapsed: Duration, style: Style) -> Stri
             of_place(&mut out, &name, place, style);
         }
     }
-    let Tally { passed, failed, expected_failures, skipped } = Tally::of(played);
-    let mut words = vec![style.paint.green(&format!("{passed} passed"))];
-    if failed > 0 {
-        words.push(style.paint.red(&format!("{failed} failed")));
+    let tally = Tally::of(played);
+    let mut words = super::sums(tally);
+    words[0] = style.paint.green(&words[0]);
+    if tally.failed > 0 {
+        words[1] = style.paint.red(&words[1]);
     }
-    if expected_failures > 0 {
-        words.push(format!("{expected_failures} failed as expected"));
-    }
-    if skipped > 0 {
-        words.push(format!("{skipped} skipped"));
+    let covered = coverage::lines(played);
+    if !covered.is_empty() {
+        let _ = writeln!(out, "\n{covered}");
     }
     let _ = writeln!(out, "{} in {:.2} s", words.join(", "), elapsed.as_secs_f64());
     out
@@ -88,49 +84,17 @@ fn of_case(out: &mut String, file: &str, case: &Tried, style: Style) {
 fn of_failure(out: &mut String, file: &str, failure: &Failure, paint: Paint) {
     let at = failure.path.as_ref().map(|path| format!("  at {}", escape::line(path))).unwrap_or_default();
     let _ = writeln!(out, "    {}", paint.dim(&format!("{file}:{}:{}{at}", failure.at.line, failure.at.column)));
-    if let (Some(wanted), Some(found)) = (&failure.exactly, &failure.value) {
-        let (wanted, found) = (lines(wanted), lines(found));
-        if wanted.lines().count() > 1 || found.lines().count() > 1 {
-            difference(out, &wanted, &found, paint);
-            return;
-        }
+    let lines = difference::of(failure);
+    if !matches!(lines.first(), Some(Line::Said(..))) {
+        let _ = writeln!(out, "      {} {}", paint.green("- expected"), paint.red("+ found"));
     }
-    for (word, text) in [("expected", &failure.wanted), ("found", &failure.found)] {
-        let text: Vec<String> = text.lines().map(|line| escape::line(line).into_owned()).collect();
-        let _ = writeln!(out, "      {word:<9} {}", text.join("\n                "));
-    }
-}
-
-/// A value as lines: a text as it is, anything else as JSON.
-fn lines(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) if text.contains('\n') => text.clone(),
-        value => serde_json::to_string_pretty(value).unwrap_or_default(),
-    };
-    let shown = |line: &str| {
-        let cut: String = line.chars().take(200).collect();
-        escape::line(&cut).into_owned() + if cut.len() < line.len() { "…" } else { "" }
-    };
-    text.lines().map(shown).collect::<Vec<_>>().join("\n")
-}
-
-fn difference(out: &mut String, wanted: &str, found: &str, paint: Paint) {
-    let _ = writeln!(out, "      {} {}", paint.green("- expected"), paint.red("+ found"));
-    let diff = TextDiff::from_lines(wanted, found);
-    let mut shown = 0;
-    for group in diff.grouped_ops(2) {
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            shown += 1;
-            if shown > LINES {
-                out.push_str("      …\n");
-                return;
-            }
-            let line = change.value().trim_end_matches('\n');
-            let _ = match change.tag() {
-                ChangeTag::Equal => writeln!(out, "        {line}"),
-                ChangeTag::Delete => writeln!(out, "      {}", paint.green(&format!("- {line}"))),
-                ChangeTag::Insert => writeln!(out, "      {}", paint.red(&format!("+ {line}"))),
-            };
-        }
+    for line in lines {
+        let _ = match line {
+            Line::Same(line) => writeln!(out, "        {line}"),
+            Line::Wanted(line) => writeln!(out, "      {}", paint.green(&format!("- {line}"))),
+            Line::Found(line) => writeln!(out, "      {}", paint.red(&format!("+ {line}"))),
+            Line::Said(word, line) => writeln!(out, "      {word:<9} {line}"),
+            Line::More => writeln!(out, "      …"),
+        };
     }
 }

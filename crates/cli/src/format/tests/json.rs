@@ -5,13 +5,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use workbench::test::{Failure, Place, Played, Tally, Tried, Verdict};
 
+use super::coverage;
+
 pub(crate) fn render(played: &[Played], elapsed: Duration) -> String {
     let total = Tally::of(played);
     let files: Vec<Value> = played
         .iter()
         .map(|file| json!({ "file": file.path.display().to_string(), "places": file.places.iter().map(place).collect::<Vec<_>>() }))
         .collect();
-    let document = json!({
+    let mut document = json!({
         "schema": "proof.test/1",
         "proof": env!("CARGO_PKG_VERSION"),
         "summary": {
@@ -23,6 +25,9 @@ pub(crate) fn render(played: &[Played], elapsed: Duration) -> String {
         },
         "files": files,
     });
+    if played.iter().any(|file| file.coverage.is_some()) {
+        document["coverage"] = coverage::value(played);
+    }
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 

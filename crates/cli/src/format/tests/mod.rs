@@ -1,16 +1,36 @@
 //! What came of test files, as text.
 
+mod coverage;
+mod difference;
+mod html;
 mod human;
 mod json;
 mod junit;
+mod markdown;
+mod sarif;
 mod tap;
 
+pub(crate) use html::render as html;
 pub(crate) use human::{Style, render as human};
 pub(crate) use json::render as json;
 pub(crate) use junit::render as junit;
+pub(crate) use markdown::render as markdown;
+pub(crate) use sarif::render as sarif;
 pub(crate) use tap::render as tap;
 
-use workbench::test::{Failure, Place};
+use workbench::test::{Failure, Place, Tally};
+
+/// How many cases ended how, in words; how many passed stands first, and then how many failed, where any did.
+fn sums(tally: Tally) -> Vec<String> {
+    let Tally { passed, failed, expected_failures, skipped } = tally;
+    let mut words = vec![format!("{passed} passed")];
+    for (number, word) in [(failed, "failed"), (expected_failures, "failed as expected"), (skipped, "skipped")] {
+        if number > 0 {
+            words.push(format!("{number} {word}"));
+        }
+    }
+    words
+}
 
 /// Where the cases were tried, in words.
 fn place(place: &Place) -> String {

@@ -23,6 +23,7 @@ pub(super) fn observer(args: &ClientArgs) -> (Observer, Heard) {
     let wants_log = args.log.is_some();
     let (changes, heard) = mpsc::channel(WAITING);
     let observer: Observer = Arc::new(move |note| match note {
+        Note::Status(_) => {}
         Note::Notice(what) => tell(format_args!("note: {what}")),
         Note::Notification { method, params } => match method.as_str() {
             "notifications/progress" => tell_redacted(&progress(&params)),

@@ -1,0 +1,72 @@
+//! What was expected and what there was, line by line; every line can be shown as it is.
+
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+use wire::escape;
+use workbench::test::Failure;
+
+/// How many lines of a difference are shown.
+const LINES: usize = 60;
+/// How many characters of a line are.
+const WIDEST: usize = 200;
+
+/// A line of what is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Line {
+    /// In both.
+    Same(String),
+    /// Only in what was expected.
+    Wanted(String),
+    /// Only in what was found.
+    Found(String),
+    /// A word (`expected`, `found`, or nothing where the line goes on) and what there is to it.
+    Said(&'static str, String),
+    /// There are more.
+    More,
+}
+
+/// Two texts of several lines as their difference, anything else in words.
+pub(super) fn of(failure: &Failure) -> Vec<Line> {
+    if let (Some(wanted), Some(found)) = (&failure.exactly, &failure.value) {
+        let (wanted, found) = (lines(wanted), lines(found));
+        if wanted.lines().count() > 1 || found.lines().count() > 1 {
+            return difference(&wanted, &found);
+        }
+    }
+    let said = |word, text: &str| -> Vec<Line> {
+        let words = std::iter::once(word).chain(std::iter::repeat(""));
+        text.lines().zip(words).map(|(line, word)| Line::Said(word, escape::line(line).into_owned())).collect()
+    };
+    [said("expected", &failure.wanted), said("found", &failure.found)].concat()
+}
+
+/// A value as lines: a text as it is, anything else as JSON.
+fn lines(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) if text.contains('\n') => text.clone(),
+        value => serde_json::to_string_pretty(value).unwrap_or_default(),
+    };
+    let shown = |line: &str| {
+        let cut: String = line.chars().take(WIDEST).collect();
+        escape::line(&cut).into_owned() + if cut.len() < line.len() { "…" } else { "" }
+    };
+    text.lines().map(shown).collect::<Vec<_>>().join("\n")
+}
+
+fn difference(wanted: &str, found: &str) -> Vec<Line> {
+    let diff = TextDiff::from_lines(wanted, found);
+    let mut out = Vec::new();
+    for change in diff.grouped_ops(2).iter().flatten().flat_map(|op| diff.iter_changes(op)) {
+        if out.len() == LINES {
+            out.push(Line::More);
+            break;
+        }
+        let line = change.value().trim_end_matches('\n').to_owned();
+        out.push(match change.tag() {
+            ChangeTag::Equal => Line::Same(line),
+            ChangeTag::Delete => Line::Wanted(line),
+            ChangeTag::Insert => Line::Found(line),
+        });
+    }
+    out
+}
