@@ -285,3 +285,27 @@ fn what_is_watched_is_tried_again() {
     assert!(ended.success());
     assert_eq!(watching.wait().expect("it ends").code(), Some(130));
 }
+
+#[test]
+fn a_server_is_started_and_reached_at_its_address() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let played = |command: &str, url: &str, code: i32| {
+        let cases = "cases: [{ call: echo, arguments: { message: x } }]\n";
+        let server = format!("server:\n  command: {command}\n  url: {url}\n");
+        std::fs::write(folder.path().join("t.mcp.yaml"), server + cases).expect("a file");
+        ends_with(code, &proof(folder.path(), &["-v"]))
+    };
+    let served = format!("[{PROOF:?}, serve, --http, \"127.0.0.1:{{port}}\"]");
+    let said = played(&served, "\"http://127.0.0.1:{port}/mcp\"", 0);
+    assert!(said.contains("over http") && said.contains("1 passed"), "{said}");
+    let left = Command::new("pgrep").args(["-f", &format!("^{PROOF} serve --http 127.0.0.1:[1-9]")]).output();
+    assert_eq!(text(&left.expect("pgrep").stdout), "", "what was started is gone");
+
+    let said = played(&format!("[{PROOF:?}, no-such-verb]"), "\"http://127.0.0.1:{port}/mcp\"", 3);
+    assert!(said.contains("ended before anybody listened") && said.contains("no-such-verb"), "{said}");
+
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/mcp", taken.local_addr().expect("an address"));
+    let said = played(&served, &url, 3);
+    assert!(said.contains("something listens at") && said.contains("{port}"), "{said}");
+}

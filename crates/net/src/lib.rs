@@ -8,6 +8,7 @@ pub mod orphans;
 pub mod process;
 pub mod server;
 pub mod service;
+pub mod started;
 pub mod tap;
 mod tls;
 

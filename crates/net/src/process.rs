@@ -249,6 +249,51 @@ pub struct Ended {
     pub stdout: String,
 }
 
+/// A command that runs beside us until it is dropped, with nothing on its stdin: what it says is kept in part.
+#[derive(Debug)]
+pub struct Background {
+    child: Child,
+    group: Arc<Group>,
+    said: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Background {
+    /// Starts it.
+    pub fn start(command: &Command) -> std::io::Result<Self> {
+        let (mut child, group) = spawn(command)?;
+        drop(child.stdin.take());
+        let said = Arc::<Mutex<Vec<u8>>>::default();
+        // Both are read to their ends, or it would stand still one day.
+        if let Some(pipe) = child.stdout.take() {
+            tokio::spawn(keep_tail(pipe, said.clone()));
+        }
+        if let Some(pipe) = child.stderr.take() {
+            tokio::spawn(keep_tail(pipe, said.clone()));
+        }
+        Ok(Self { child, group, said })
+    }
+
+    /// The status it has exited with, where it has.
+    pub fn exited(&mut self) -> Option<std::process::ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// The end of what it said on stdout and stderr, as it came.
+    pub fn said(&self) -> String {
+        String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+
+    /// Asks it to end, and kills it and all that it started where it is not gone after `patience`.
+    pub async fn end(mut self, patience: Duration) {
+        self.group.signal(Signal::Term);
+        if tokio::time::timeout(patience, self.child.wait()).await.is_err() || !self.group.emptied(AFTERWARDS).await {
+            self.group.signal(Signal::Kill);
+            let _ = tokio::time::timeout(AFTERWARDS, self.child.wait()).await;
+            self.group.emptied(AFTERWARDS).await;
+        }
+    }
+}
+
 /// Runs a command to its end, with nothing on its stdin, for at most `patience`; `given_up` is called before it is killed
 /// after that. Whatever it leaves behind of its process group is killed too.
 pub async fn run(command: &Command, patience: Duration, given_up: impl FnOnce()) -> std::io::Result<Ended> {

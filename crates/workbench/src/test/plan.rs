@@ -9,7 +9,6 @@ use reference::client::Scripted;
 use reference::document::{Filled, Pattern, Position};
 use serde_json::Value;
 use serde_json_path::JsonPath;
-use url::Url;
 use wire::Revision;
 use wire::redact::Secrets;
 
@@ -36,16 +35,29 @@ pub(super) struct Server {
     pub(super) per_case: bool,
 }
 
+impl Server {
+    /// What is started for it.
+    pub(super) const fn command(&self) -> Option<&Command> {
+        match &self.reached {
+            Reached::Command(command) => Some(command),
+            Reached::Url { command, .. } => command.as_ref(),
+        }
+    }
+}
+
 /// Where a server is.
 #[derive(Clone, Debug)]
 pub(super) enum Reached {
     /// At the standard streams of what is started.
     Command(Command),
     Url {
-        url: Url,
+        /// As it was written, with its `{port}`.
+        url: String,
         headers: Vec<(String, String)>,
         /// The variable that holds the bearer token.
         bearer_env: Option<String>,
+        /// What is started to serve there. `{port}` in it, and in the address, becomes a free port.
+        command: Option<Command>,
     },
 }
 
@@ -125,21 +137,22 @@ impl Suite {
     /// Adds what stands in it, or is named there, that must not come out again.
     pub fn conceal(&self, secrets: &mut Secrets) {
         for server in &self.servers {
-            match &server.reached {
-                Reached::Command(command) => {
-                    for (name, value) in &command.env {
-                        secrets.variable(name, value);
-                    }
-                    secrets.arguments(command.args.iter().map(String::as_str));
+            if let Some(command) = server.command() {
+                for (name, value) in &command.env {
+                    secrets.variable(name, value);
                 }
-                Reached::Url { url, headers, bearer_env } => {
+                secrets.arguments(command.args.iter().map(String::as_str));
+            }
+            match &server.reached {
+                Reached::Command(_) => {}
+                Reached::Url { url, headers, bearer_env, .. } => {
                     for (name, value) in headers {
                         secrets.header(name, value);
                     }
                     if let Some(token) = bearer_env.as_ref().and_then(|name| std::env::var(name).ok()) {
                         secrets.add(&token);
                     }
-                    secrets.address(url.as_str());
+                    secrets.address(url);
                 }
             }
         }
@@ -150,7 +163,7 @@ impl Suite {
     pub fn local(&self) -> Vec<PathBuf> {
         let mut local = Vec::new();
         for server in &self.servers {
-            let Reached::Command(command) = &server.reached else { continue };
+            let Some(command) = server.command() else { continue };
             let cwd = command.cwd.clone().unwrap_or_default();
             let named = std::iter::once(&command.program).chain(&command.args).map(|part| cwd.join(part));
             local.extend(named.filter(|path| path.is_file()));

@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt as _};
 use net::client::{Address, HttpAddress};
+use net::started::Started;
 use reference::client::{Abilities, ClientError, Options as ClientOptions};
 use reference::client::{Answering, Client, Note, Params, Question, Refused, Respondent, Scripted, Tool};
 use reference::document::TooLong;
 use serde_json::{Map, Value};
+use url::Url;
 use wire::{Era, Revision, Transport};
 
 use super::Options;
@@ -124,6 +126,8 @@ impl Covering {
 /// A conversation in which cases are played.
 struct Scene {
     client: Client,
+    /// What was started for it, where it is not reached over its standard streams.
+    started: Option<Started>,
     /// What comes beside answers: the methods of notifications.
     heard: Arc<Mutex<Vec<String>>>,
     /// Of the last HTTP response; 0 before the first.
@@ -205,7 +209,8 @@ impl Stage<'_> {
     async fn enter(&self) -> Result<Scene, Hindrance> {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let prompter = Arc::new(Prompter { able: self.suite.able().abilities(), now: Mutex::new(None) });
-        let mut options = ClientOptions::new(self.address().map_err(Hindrance::Unreached)?);
+        let started = self.start().await.map_err(Hindrance::Unreached)?;
+        let mut options = ClientOptions::new(self.address(started.as_ref()).map_err(Hindrance::Unreached)?);
         options.revision = self.revision;
         options.progress = self.suite.wants_progress();
         options.respondent = prompter.clone();
@@ -218,13 +223,21 @@ impl Stage<'_> {
         });
         let cases = self.suite.setup.iter().chain(&self.suite.cases);
         options.limits.request = cases.filter_map(|case| case.timeout).fold(self.options.timeout, Duration::max);
-        let client = Client::connect(options).await.map_err(|error| Hindrance::Unreached(error.to_string()))?;
-        let scene = Scene { client, heard, status, prompter, vars: Mutex::new(self.suite.vars.clone()) };
+        let client = match Client::connect(options).await {
+            Ok(client) => client,
+            Err(error) => {
+                if let Some(started) = started {
+                    started.end().await;
+                }
+                return Err(Hindrance::Unreached(error.to_string()));
+            }
+        };
+        let scene = Scene { client, started, heard, status, prompter, vars: Mutex::new(self.suite.vars.clone()) };
         for case in &self.suite.setup {
             let tried = self.tried(&scene, case).await;
             if let Verdict::Failed(failures) = tried.verdict {
                 let why = failures.first().map(|failure| format!(": {}", failure.found)).unwrap_or_default();
-                scene.client.close().await;
+                self.leave(Some(scene)).await;
                 return Err(Hindrance::Setup(format!("the setup `{}` failed{why}", case.name)));
             }
         }
@@ -234,19 +247,36 @@ impl Stage<'_> {
     async fn leave(&self, scene: Option<Scene>) {
         if let Some(scene) = scene {
             scene.client.close().await;
+            if let Some(started) = scene.started {
+                started.end().await;
+            }
         }
     }
 
-    fn address(&self) -> Result<Address, String> {
+    /// Starts what is reached at an address of its own.
+    async fn start(&self) -> Result<Option<Started>, String> {
+        match &self.server.reached {
+            Reached::Url { url, command: Some(command), .. } => {
+                Started::start(command, url, self.options.timeout).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn address(&self, started: Option<&Started>) -> Result<Address, String> {
         match &self.server.reached {
             Reached::Command(command) => Ok(Address::Stdio(command.clone())),
-            Reached::Url { url, headers, bearer_env } => {
+            Reached::Url { url, headers, bearer_env, .. } => {
                 let mut headers = headers.clone();
                 if let Some(variable) = bearer_env {
                     let token = std::env::var(variable)
                         .map_err(|_| format!("the environment has no variable {variable}, which `bearerEnv` names"))?;
                     headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
                 }
+                let url = match started {
+                    Some(started) => started.url.clone(),
+                    None => Url::parse(url).map_err(|error| error.to_string())?,
+                };
                 let http = HttpAddress { url: url.clone(), headers, ca: None };
                 Ok(if matches!(url.scheme(), "ws" | "wss") { Address::WebSocket(http) } else { Address::Http(http) })
             }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use net::client::Command;
+use net::started::PORT;
 use reference::client::{Consent, Given, Scripted};
 use reference::document::{self, Fault, Faults, Filled, Node, Pattern, Shape, Wrong, nearest, quoted};
 use serde_json::{Map, Value, json};
@@ -155,23 +156,30 @@ impl Reader<'_> {
         if url.is_none() && (!headers.is_empty() || bearer_env.is_some()) {
             self.fault(pointer, "headers go with a `url`", "leave them out, or name the `url`");
         }
-        let reached = match (command.as_ref().and_then(|command| command.split_first()), url) {
-            (Some((program, args)), None) => Reached::Command(Command {
-                program: program.clone(),
-                args: args.to_vec(),
-                env: env.into_iter().collect(),
-                cwd: Some(cwd.map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd))),
-            }),
-            (None, Some(url)) => match Url::parse(&url) {
-                Ok(url) if url.has_host() => Reached::Url { url, headers: headers.into_iter().collect(), bearer_env },
-                _ => {
+        let command = command.as_ref().and_then(|command| command.split_first()).map(|(program, args)| Command {
+            program: program.clone(),
+            args: args.to_vec(),
+            env: env.into_iter().collect(),
+            cwd: Some(cwd.map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd))),
+        });
+        let reached = match (command, url) {
+            (Some(command), None) => Reached::Command(command),
+            (command, Some(url)) => {
+                // Any port may come to stand there.
+                let found = Url::parse(&url.replace(PORT, "1"));
+                if !found.is_ok_and(|url| url.has_host()) {
                     self.fault(&format!("{pointer}/url"), "this is no address", "http://127.0.0.1:3000/mcp");
                     return None;
                 }
-            },
-            _ => {
-                let what = "a server is either a `command` or a `url`";
-                self.fault(pointer, what, "one of them; `matrix.servers` holds further ways to the server");
+                if command.is_none() && url.contains(PORT) {
+                    let what = format!("{PORT} is the port of a server that is started, and none is");
+                    self.fault(&format!("{pointer}/url"), what, "a `command` beside the `url`, or the port");
+                    return None;
+                }
+                Reached::Url { url, headers: headers.into_iter().collect(), bearer_env, command }
+            }
+            (None, None) => {
+                self.fault(pointer, "this server has neither a `command` nor a `url`", "one of them, or both");
                 return None;
             }
         };

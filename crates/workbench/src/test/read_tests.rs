@@ -64,7 +64,7 @@ fn mistakes_are_told_with_their_line() {
     refused("cases:\n  - { raw: notifications/x }\n", 3, "no request", "request");
     refused("cases:\n  - { call: x, independent: true, capture: { a: $.b } }\n", 3, "not independent", "leave");
     refused("cases:\n  - { call: x, answers: { form: maybe } }\n", 3, "`form` cannot be read", "decline");
-    refused("matrix: { servers: [{}] }\ncases: []\n", 2, "either a `command` or a `url`", "one of them");
+    refused("matrix: { servers: [{}] }\ncases: []\n", 2, "neither a `command` nor a `url`", "one of them");
 }
 
 #[test]
