@@ -101,7 +101,7 @@ async fn all(args: &TestArgs, suites: &[Suite]) -> Vec<Played> {
     };
     let mut all = Vec::new();
     for suite in suites {
-        let played = test::run(suite, &options).await;
+        let played = Box::pin(test::run(suite, &options)).await;
         let failed = played.tally().failed > 0;
         all.push(played);
         if failed && args.fail_fast {

@@ -257,7 +257,7 @@ impl Stage<'_> {
     async fn start(&self) -> Result<Option<Started>, String> {
         match &self.server.reached {
             Reached::Url { url, command: Some(command), .. } => {
-                Started::start(command, url, self.options.timeout).await.map(Some)
+                Box::pin(Started::start(command, url, self.options.timeout)).await.map(Some)
             }
             _ => Ok(None),
         }
