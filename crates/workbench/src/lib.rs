@@ -2,8 +2,10 @@
 //!
 //! Nothing here prints or exits: a verb tells an observer how it fares and returns data.
 
+mod calls;
 pub mod check;
 pub mod check_client;
+mod dice;
 mod judging;
 pub mod report;
 pub mod snapshot;
