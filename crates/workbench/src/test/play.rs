@@ -7,17 +7,18 @@ use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt as _};
 use net::client::{Address, HttpAddress};
-use reference::client::{Abilities, ClientError, Options as ClientOptions};
-use reference::client::{Answering, Client, Note, Params, Question, Refused, Respondent, Scripted, Tool};
+use reference::client::{Abilities, Options as ClientOptions};
+use reference::client::{Answering, Client, Note, Question, Refused, Respondent, Scripted};
 use reference::document::TooLong;
 use serde_json::{Map, Value};
-use wire::{Era, Revision, Transport};
+use wire::Revision;
 
 use super::Options;
-use super::judge::{Beside, Came, captured, essence, judge};
+use super::judge::{Beside, captured, essence, judge};
 use super::outcome::{Hindrance, Place, Played, Tried, Verdict};
-use super::plan::{Case, List, Reached, Request, Server, Suite};
+use super::plan::{Case, Reached, Request, Server, Suite};
 use super::snapshots::Snapshots;
+use crate::asking::{Ask, Came, ask};
 
 /// Plays a file.
 pub async fn run(suite: &Suite, options: &Options) -> Played {
@@ -299,60 +300,35 @@ fn skipped(case: &Case, why: String) -> Tried {
 
 /// Puts a request, filled in.
 async fn asked(client: &Client, request: &Request, vars: &Value) -> Came {
-    match put(client, request, vars).await {
-        Ok(came) => came.into(),
+    match filled(request, vars) {
+        Ok(what) => ask(client, what).await.into(),
         Err(TooLong) => Came::Nothing("what is filled in becomes too long".to_owned()),
     }
 }
 
-async fn put(client: &Client, request: &Request, vars: &Value) -> Result<Result<Value, ClientError>, TooLong> {
+/// The request with its holes filled.
+fn filled(request: &Request, vars: &Value) -> Result<Ask, TooLong> {
     let map = |value: Value| match value {
         Value::Object(map) => map,
         _ => Map::new(),
     };
-    let (method, params) = match request {
+    Ok(match request {
         Request::Call { tool, arguments } => {
-            let (name, arguments) = (tool.fill(vars)?, map(arguments.fill(vars)?));
-            if let Some(tool) = mirrored(client, &name).await {
-                return Ok(client
-                    .call(&tool, arguments)
-                    .await
-                    .map(|answer| answer.result().cloned().unwrap_or_default()));
-            }
-            ("tools/call", Params::new().with("name", name).with("arguments", arguments))
+            Ask::Call { tool: tool.fill(vars)?, arguments: map(arguments.fill(vars)?) }
         }
-        Request::Read(uri) => ("resources/read", Params::new().with("uri", uri.fill(vars)?)),
+        Request::Read(uri) => Ask::Read(uri.fill(vars)?),
         Request::Get { prompt, arguments } => {
-            let params = Params::new().with("name", prompt.fill(vars)?);
-            let arguments = map(arguments.fill(vars)?);
-            ("prompts/get", if arguments.is_empty() { params } else { params.with("arguments", arguments) })
+            Ask::Get { prompt: prompt.fill(vars)?, arguments: map(arguments.fill(vars)?) }
         }
-        Request::Complete { reference, argument, value, known } => {
-            let (value, known) = (value.fill(vars)?, map(known.fill(vars)?));
-            let answer = client.complete_value(reference.fill(vars)?, (argument, &value), known).await;
-            return Ok(answer.map(|answer| answer.result().cloned().unwrap_or_default()));
-        }
-        Request::List(list) => {
-            let (method, key) = match list {
-                List::Tools => ("tools/list", "tools"),
-                List::Resources => ("resources/list", "resources"),
-                List::Templates => ("resources/templates/list", "resourceTemplates"),
-                List::Prompts => ("prompts/list", "prompts"),
-            };
-            return Ok(client.list(method, key).await.map(|listed| Value::Object(listed.result)));
-        }
-        Request::Raw { method, params } => (method.as_str(), Params::from(map(params.fill(vars)?))),
-    };
-    Ok(client.request(method, &params).await.map(|answer| answer.result().cloned().unwrap_or_default()))
-}
-
-/// The tool, where a call has to repeat some of its arguments in headers.
-async fn mirrored(client: &Client, name: &str) -> Option<Tool> {
-    if client.transport() != Transport::StreamableHttp || client.revision().era() == Era::Legacy {
-        return None;
-    }
-    let (tools, _) = client.tools().await.ok()?;
-    tools.into_iter().find(|tool| tool.name() == name)
+        Request::Complete { reference, argument, value, known } => Ask::Complete {
+            reference: reference.fill(vars)?,
+            argument: argument.clone(),
+            value: value.fill(vars)?,
+            known: map(known.fill(vars)?),
+        },
+        Request::List(list) => Ask::List(*list),
+        Request::Raw { method, params } => Ask::Raw { method: method.clone(), params: map(params.fill(vars)?) },
+    })
 }
 
 /// Answers what the present case says, and nothing else.
