@@ -2,9 +2,13 @@
 //!
 //! Nothing here prints or exits: a verb tells an observer how it fares and returns data.
 
+mod asking;
+mod calls;
 pub mod check;
 pub mod check_client;
+mod dice;
 mod judging;
 pub mod report;
 pub mod snapshot;
+mod step;
 pub mod test;

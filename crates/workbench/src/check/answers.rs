@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 use wire::{Kind, Message};
 
 use super::arguments;
-use super::dice::Dice;
+use crate::dice::Dice;
 
 /// How we answer what we are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

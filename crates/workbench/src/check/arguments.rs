@@ -8,7 +8,7 @@ mod scalars;
 
 use serde_json::{Map, Value, json};
 
-use super::dice::Dice;
+use crate::dice::Dice;
 use scalars::{REMARKS, fits, is_scalar, scalar, type_of};
 
 /// How deep a schema is followed.

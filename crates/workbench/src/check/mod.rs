@@ -6,7 +6,6 @@
 mod answers;
 mod arguments;
 mod case;
-mod dice;
 pub mod hints;
 mod locked;
 pub mod options;

@@ -1,12 +1,11 @@
 //! What a check is asked to do: the meaning of the command line's options, free of how they were typed.
 
-use std::collections::BTreeSet;
-
 use net::client::{Address, Limits};
 use wire::Revision;
 use wire::redact::Secrets;
 
 use super::hints::Hints;
+pub use crate::calls::Calls;
 pub use crate::judging::matches;
 use crate::judging::{Keep, Selection};
 
@@ -40,34 +39,4 @@ pub struct Options {
     pub secrets: Secrets,
     /// Who keeps the traces, if anybody does.
     pub keep: Keep,
-}
-
-/// Which tools may be called.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Calls {
-    /// None.
-    None,
-    /// Those that the server says only read, and those named here.
-    Safe(BTreeSet<String>),
-    /// All of them.
-    All,
-}
-
-impl Default for Calls {
-    fn default() -> Self {
-        Self::Safe(BTreeSet::new())
-    }
-}
-
-impl Calls {
-    /// Whether a tool, as its server lists it, may be called.
-    pub fn allow(&self, tool: &serde_json::Value) -> bool {
-        let reads = tool.pointer("/annotations/readOnlyHint") == Some(&serde_json::Value::Bool(true));
-        let name = tool.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
-        match self {
-            Self::None => false,
-            Self::Safe(named) => reads || named.contains(name),
-            Self::All => true,
-        }
-    }
 }

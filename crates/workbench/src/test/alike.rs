@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::judge::failure;
 use super::outcome::{Failure, Place, Verdict};
+use crate::step::step;
 
 /// Fails every case whose answer is not the one that it got at the first place where it passed.
 pub(super) fn compare(places: &mut [Place]) {
@@ -122,15 +123,6 @@ fn differing(one: &Value, other: &Value, layer: Layer, path: &mut String) -> Opt
         (a, b) if super::matcher::same(a, b) => None,
         (a, b) => Some((a.clone(), b.clone())),
     }
-}
-
-/// A step of a JSONPath, as people write it.
-pub(super) fn step(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) && !name.is_empty() {
-        return format!(".{name}");
-    }
-    format!("['{}']", name.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
 #[cfg(test)]

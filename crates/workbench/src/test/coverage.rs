@@ -6,6 +6,8 @@ use reference::client::Client;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use crate::asking::{Ask, List};
+
 /// What of a server's declared surface the cases of a file touched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
@@ -61,22 +63,29 @@ impl Part {
 pub(super) struct Touched(BTreeSet<Part>);
 
 impl Touched {
-    /// Notes a request as it went out.
-    pub(super) fn note(&mut self, method: &str, params: &Map<String, Value>) {
-        let text = |name: &str| params.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let arguments = params.get("arguments").and_then(Value::as_object);
-        let arguments = arguments.into_iter().flat_map(Map::keys).cloned();
-        match method {
-            "tools/call" => {
-                self.0.extend(arguments.map(|name| Part::Argument(text("name"), name)));
-                self.0.insert(Part::Tool(text("name")));
+    /// Notes a request as it goes out.
+    pub(super) fn note(&mut self, asked: &Ask) {
+        match asked {
+            Ask::Call { tool, arguments } => {
+                self.0.extend(arguments.keys().map(|name| Part::Argument(tool.clone(), name.clone())));
+                self.0.insert(Part::Tool(tool.clone()));
             }
-            "resources/read" => _ = self.0.insert(Part::Resource(text("uri"))),
-            "prompts/get" => {
-                self.0.extend(arguments.map(|name| Part::PromptArgument(text("name"), name)));
-                self.0.insert(Part::Prompt(text("name")));
+            Ask::Read(uri) => _ = self.0.insert(Part::Resource(uri.clone())),
+            Ask::Get { prompt, arguments } => {
+                self.0.extend(arguments.keys().map(|name| Part::PromptArgument(prompt.clone(), name.clone())));
+                self.0.insert(Part::Prompt(prompt.clone()));
             }
-            _ => {}
+            Ask::Raw { method, params } => {
+                let text = |name: &str| params.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+                let arguments = || params.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
+                match method.as_str() {
+                    "tools/call" => self.note(&Ask::Call { tool: text("name"), arguments: arguments() }),
+                    "resources/read" => self.note(&Ask::Read(text("uri"))),
+                    "prompts/get" => self.note(&Ask::Get { prompt: text("name"), arguments: arguments() }),
+                    _ => {}
+                }
+            }
+            Ask::Complete { .. } | Ask::List(_) => {}
         }
     }
 
@@ -111,15 +120,16 @@ pub(super) async fn surface(client: &Client) -> Surface {
     let named: Vec<&str> = [told("name"), told("version")].into_iter().flatten().collect();
     let server = if named.is_empty() { "a server without a name".to_owned() } else { named.join(" ") };
     let mut surface = Surface { server, ..Surface::default() };
-    for (capability, method, key) in [
-        ("tools", "tools/list", "tools"),
-        ("resources", "resources/list", "resources"),
-        ("resources", "resources/templates/list", "resourceTemplates"),
-        ("prompts", "prompts/list", "prompts"),
+    for (capability, list) in [
+        ("tools", List::Tools),
+        ("resources", List::Resources),
+        ("resources", List::Templates),
+        ("prompts", List::Prompts),
     ] {
         if !greeting.may_have(capability) {
             continue;
         }
+        let (method, key) = list.method();
         match client.list(method, key).await {
             Ok(listed) => {
                 let items = listed.result.get(key).and_then(Value::as_array).into_iter().flatten();
@@ -176,9 +186,9 @@ fn addresses(template: &str) -> Option<Regex> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::{Map, Value, json};
 
-    use super::{Part, Surface, Touched, addresses, parts};
+    use super::{Ask, Part, Surface, Touched, addresses, parts};
 
     #[test]
     fn a_template_is_touched_by_an_address_of_it() {
@@ -199,11 +209,11 @@ mod tests {
 
     #[test]
     fn what_no_request_names_is_untouched() {
-        let params = |value: Value| value.as_object().cloned().unwrap_or_default();
+        let map = |value: Value| value.as_object().cloned().unwrap_or_default();
         let mut touched = Touched::default();
-        touched.note("tools/call", &params(json!({ "name": "add", "arguments": { "a": 1 } })));
-        touched.note("resources/read", &params(json!({ "uri": "note:///7" })));
-        touched.note("prompts/get", &params(json!({ "name": "greet" })));
+        touched.note(&Ask::Call { tool: "add".to_owned(), arguments: map(json!({ "a": 1 })) });
+        touched.note(&Ask::Raw { method: "resources/read".to_owned(), params: map(json!({ "uri": "note:///7" })) });
+        touched.note(&Ask::Get { prompt: "greet".to_owned(), arguments: Map::new() });
         let tool = json!({ "name": "add", "inputSchema": { "properties": { "a": {}, "b": {} } } });
         let prompt = json!({ "name": "greet", "arguments": [{ "name": "who" }] });
         let mut surface = Surface::default();

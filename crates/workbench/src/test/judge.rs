@@ -2,38 +2,15 @@
 
 use std::time::Duration;
 
-use reference::client::ClientError;
 use reference::document::Position;
 use serde_json::{Map, Value};
 use serde_json_path::{JsonPath, NormalizedPath, PathElement};
 
-use super::alike::step;
 use super::matcher::{At, Matcher, Unlike};
 use super::outcome::Failure;
 use super::plan::{Case, Outcome, Place};
-
-/// What came of a request.
-#[derive(Debug)]
-pub(super) enum Came {
-    Result(Value),
-    /// A JSON-RPC error.
-    Error {
-        code: i64,
-        message: String,
-    },
-    /// Neither: why.
-    Nothing(String),
-}
-
-impl From<Result<Value, ClientError>> for Came {
-    fn from(came: Result<Value, ClientError>) -> Self {
-        match came {
-            Ok(result) => Self::Result(result),
-            Err(ClientError::Rpc { code, message, .. }) => Self::Error { code, message },
-            Err(error) => Self::Nothing(error.to_string()),
-        }
-    }
-}
+use crate::asking::Came;
+use crate::step::step;
 
 /// What came beside it.
 #[derive(Clone, Debug, Default)]

@@ -21,7 +21,7 @@ pub use coverage::{Coverage, Part};
 pub use outcome::{Failure, Hindrance, Place, Played, Tally, Tried, Verdict};
 pub use plan::Suite;
 pub use play::run;
-pub use read::load;
+pub use read::{load, parse};
 
 /// The schema of test files, for editors.
 pub const SCHEMA: &str = include_str!("../../../../docs/test.schema.json");

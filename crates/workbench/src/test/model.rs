@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::asking::List;
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -102,16 +104,6 @@ pub(super) struct Complete {
     pub(super) value: String,
     #[serde(default)]
     pub(super) known: Map<String, Value>,
-}
-
-/// What can be listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum List {
-    Tools,
-    Resources,
-    Templates,
-    Prompts,
 }
 
 #[derive(Debug, Deserialize)]

@@ -13,7 +13,8 @@ use wire::Revision;
 use wire::redact::Secrets;
 
 use super::matcher::{At, Matcher};
-pub(super) use super::model::{List, Outcome};
+pub(super) use super::model::Outcome;
+pub(super) use crate::asking::List;
 
 /// A test file.
 #[derive(Debug)]

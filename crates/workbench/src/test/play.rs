@@ -9,19 +9,20 @@ use std::time::{Duration, Instant};
 use futures_util::stream::{self, StreamExt as _};
 use net::client::{Address, HttpAddress};
 use net::started::Started;
-use reference::client::{Abilities, ClientError, Options as ClientOptions};
-use reference::client::{Answering, Client, Note, Params, Question, Refused, Respondent, Scripted, Tool};
+use reference::client::{Abilities, Options as ClientOptions};
+use reference::client::{Answering, Client, Note, Question, Refused, Respondent, Scripted};
 use reference::document::TooLong;
 use serde_json::{Map, Value};
 use url::Url;
-use wire::{Era, Revision, Transport};
+use wire::{Revision, Transport};
 
 use super::Options;
 use super::coverage::{Coverage, Surface, Touched, surface};
-use super::judge::{Beside, Came, captured, essence, judge};
+use super::judge::{Beside, captured, essence, judge};
 use super::outcome::{Hindrance, Place, Played, Tried, Verdict};
-use super::plan::{Case, List, Reached, Request, Server, Suite};
+use super::plan::{Case, Reached, Request, Server, Suite};
 use super::snapshots::Snapshots;
+use crate::asking::{Ask, Came, ask};
 
 /// Plays a file.
 pub async fn run(suite: &Suite, options: &Options) -> Played {
@@ -105,8 +106,8 @@ struct Covering {
 }
 
 impl Covering {
-    fn note(&self, method: &str, params: &Map<String, Value>) {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner).note(method, params);
+    fn note(&self, asked: &Ask) {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner).note(asked);
     }
 
     /// Asks for the surface, once.
@@ -381,66 +382,38 @@ fn skipped(case: &Case, why: String) -> Tried {
 
 /// Puts a request, filled in.
 async fn asked(client: &Client, request: &Request, vars: &Value, covering: &Covering) -> Came {
-    match put(client, request, vars, covering).await {
-        Ok(came) => came.into(),
+    match filled(request, vars) {
+        Ok(what) => {
+            covering.note(&what);
+            ask(client, what).await.into()
+        }
         Err(TooLong) => Came::Nothing("what is filled in becomes too long".to_owned()),
     }
 }
 
-async fn put(
-    client: &Client,
-    request: &Request,
-    vars: &Value,
-    covering: &Covering,
-) -> Result<Result<Value, ClientError>, TooLong> {
+/// The request with its holes filled.
+fn filled(request: &Request, vars: &Value) -> Result<Ask, TooLong> {
     let map = |value: Value| match value {
         Value::Object(map) => map,
         _ => Map::new(),
     };
-    let named = |name: String, arguments: Map<String, Value>| {
-        Map::from_iter([("name".to_owned(), name.into()), ("arguments".to_owned(), arguments.into())])
-    };
-    let (method, mut params) = match request {
-        Request::Call { tool, arguments } => ("tools/call", named(tool.fill(vars)?, map(arguments.fill(vars)?))),
-        Request::Read(uri) => ("resources/read", Map::from_iter([("uri".to_owned(), uri.fill(vars)?.into())])),
-        Request::Get { prompt, arguments } => ("prompts/get", named(prompt.fill(vars)?, map(arguments.fill(vars)?))),
-        Request::Complete { reference, argument, value, known } => {
-            let (value, known) = (value.fill(vars)?, map(known.fill(vars)?));
-            let answer = client.complete_value(reference.fill(vars)?, (argument, &value), known).await;
-            return Ok(answer.map(|answer| answer.result().cloned().unwrap_or_default()));
+    Ok(match request {
+        Request::Call { tool, arguments } => {
+            Ask::Call { tool: tool.fill(vars)?, arguments: map(arguments.fill(vars)?) }
         }
-        Request::List(list) => {
-            let (method, key) = match list {
-                List::Tools => ("tools/list", "tools"),
-                List::Resources => ("resources/list", "resources"),
-                List::Templates => ("resources/templates/list", "resourceTemplates"),
-                List::Prompts => ("prompts/list", "prompts"),
-            };
-            return Ok(client.list(method, key).await.map(|listed| Value::Object(listed.result)));
+        Request::Read(uri) => Ask::Read(uri.fill(vars)?),
+        Request::Get { prompt, arguments } => {
+            Ask::Get { prompt: prompt.fill(vars)?, arguments: map(arguments.fill(vars)?) }
         }
-        Request::Raw { method, params } => (method.as_str(), map(params.fill(vars)?)),
-    };
-    covering.note(method, &params);
-    if let Request::Call { .. } = request {
-        let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
-        if let Some(tool) = mirrored(client, name).await {
-            let arguments = params.remove("arguments").map(map).unwrap_or_default();
-            return Ok(client.call(&tool, arguments).await.map(|answer| answer.result().cloned().unwrap_or_default()));
-        }
-    }
-    if method == "prompts/get" && params.get("arguments").is_some_and(|all| all == &Value::Object(Map::new())) {
-        params.remove("arguments");
-    }
-    Ok(client.request(method, &Params::from(params)).await.map(|answer| answer.result().cloned().unwrap_or_default()))
-}
-
-/// The tool, where a call has to repeat some of its arguments in headers.
-async fn mirrored(client: &Client, name: &str) -> Option<Tool> {
-    if client.transport() != Transport::StreamableHttp || client.revision().era() == Era::Legacy {
-        return None;
-    }
-    let (tools, _) = client.tools().await.ok()?;
-    tools.into_iter().find(|tool| tool.name() == name)
+        Request::Complete { reference, argument, value, known } => Ask::Complete {
+            reference: reference.fill(vars)?,
+            argument: argument.clone(),
+            value: value.fill(vars)?,
+            known: map(known.fill(vars)?),
+        },
+        Request::List(list) => Ask::List(*list),
+        Request::Raw { method, params } => Ask::Raw { method: method.clone(), params: map(params.fill(vars)?) },
+    })
 }
 
 /// Answers what the present case says, and nothing else.

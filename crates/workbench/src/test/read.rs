@@ -42,7 +42,12 @@ pub fn load(path: &Path) -> Result<Suite, Faults> {
     }
     let text = String::from_utf8(bytes)
         .map_err(|_| refuse("the file is no text".to_owned(), "a file in UTF-8; docs/test.md shows one"))?;
-    read(&text, path).map_err(|faults| Faults::new(&name, faults))
+    parse(&text, path)
+}
+
+/// Reads a test file from its text, as if it stood at `path`.
+pub fn parse(text: &str, path: &Path) -> Result<Suite, Faults> {
+    read(text, path).map_err(|faults| Faults::new(&path.display().to_string(), faults))
 }
 
 /// Reads a file from its text. The faults are in no order.

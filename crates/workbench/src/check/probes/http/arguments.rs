@@ -118,7 +118,7 @@ fn without(params: &Value, annotations: &[Annotation], instead: Option<&Value>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::dice::Dice;
+    use crate::dice::Dice;
 
     #[test]
     fn a_mirrored_argument_is_always_given() {

@@ -1,0 +1,116 @@
+//! One request of a case, put to a server by the reference client, and what came of it: what verbs that play cases share.
+//! Judges nothing.
+
+use reference::client::{Client, ClientError, Params, Tool};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use wire::{Era, Transport};
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum List {
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
+}
+
+impl List {
+    /// The method, and the member of the result that holds the items.
+    pub(crate) const fn method(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Tools => ("tools/list", "tools"),
+            Self::Resources => ("resources/list", "resources"),
+            Self::Templates => ("resources/templates/list", "resourceTemplates"),
+            Self::Prompts => ("prompts/list", "prompts"),
+        }
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Ask {
+    Call {
+        tool: String,
+        arguments: Map<String, Value>,
+    },
+    Read(String),
+    Get {
+        prompt: String,
+        arguments: Map<String, Value>,
+    },
+    /// Of `reference`, the prompt or template; `known` are its other arguments.
+    Complete {
+        reference: Value,
+        argument: String,
+        value: String,
+        known: Map<String, Value>,
+    },
+    /// Every page.
+    List(List),
+    Raw {
+        method: String,
+        params: Map<String, Value>,
+    },
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Came {
+    Result(Value),
+    /// A JSON-RPC error.
+    Error {
+        code: i64,
+        message: String,
+    },
+    /// Neither: why.
+    Nothing(String),
+}
+
+impl From<Result<Value, ClientError>> for Came {
+    fn from(came: Result<Value, ClientError>) -> Self {
+        match came {
+            Ok(result) => Self::Result(result),
+            Err(ClientError::Rpc { code, message, .. }) => Self::Error { code, message },
+            Err(error) => Self::Nothing(error.to_string()),
+        }
+    }
+}
+
+/// Puts a request and waits for its answer.
+pub(crate) async fn ask(client: &Client, what: Ask) -> Result<Value, ClientError> {
+    let (method, params) = match what {
+        Ask::Call { tool: name, arguments } => {
+            if let Some(tool) = mirrored(client, &name).await {
+                return Ok(client.call(&tool, arguments).await?.result().cloned().unwrap_or_default());
+            }
+            ("tools/call".to_owned(), Params::new().with("name", name).with("arguments", arguments))
+        }
+        Ask::Read(uri) => ("resources/read".to_owned(), Params::new().with("uri", uri)),
+        Ask::Get { prompt, arguments } => {
+            let params = Params::new().with("name", prompt);
+            let params = if arguments.is_empty() { params } else { params.with("arguments", arguments) };
+            ("prompts/get".to_owned(), params)
+        }
+        Ask::Complete { reference, argument, value, known } => {
+            let answer = client.complete_value(reference, (&argument, &value), known).await?;
+            return Ok(answer.result().cloned().unwrap_or_default());
+        }
+        Ask::List(list) => {
+            let (method, key) = list.method();
+            return Ok(Value::Object(client.list(method, key).await?.result));
+        }
+        Ask::Raw { method, params } => (method, Params::from(params)),
+    };
+    Ok(client.request(&method, &params).await?.result().cloned().unwrap_or_default())
+}
+
+/// The tool, where a call has to repeat some of its arguments in headers.
+async fn mirrored(client: &Client, name: &str) -> Option<Tool> {
+    if client.transport() != Transport::StreamableHttp || client.revision().era() == Era::Legacy {
+        return None;
+    }
+    let (tools, _) = client.tools().await.ok()?;
+    tools.into_iter().find(|tool| tool.name() == name)
+}
