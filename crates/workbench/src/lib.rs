@@ -5,6 +5,8 @@
 pub mod check;
 pub mod check_client;
 mod judging;
+pub mod replay;
 pub mod report;
+mod sample;
 pub mod snapshot;
 pub mod test;

@@ -9,6 +9,7 @@ pub(crate) mod oauth;
 pub(crate) mod output;
 pub(crate) mod reach;
 pub(crate) mod record;
+pub(crate) mod replay;
 pub(crate) mod reports;
 pub(crate) mod select;
 pub(crate) mod snapshot;
@@ -66,6 +67,8 @@ pub(crate) enum Verb {
     Serve(Box<ServeArgs>),
     /// Write down what crosses between a client and a server
     Record(record::RecordArgs),
+    /// Serve a recording
+    Replay(Box<replay::ReplayArgs>),
     /// Talk to a server: list, call, read, watch
     Client(Box<client::ClientArgs>),
     /// Print a script that lets a shell complete this command line

@@ -10,6 +10,7 @@ mod known;
 mod output;
 mod reached;
 pub(crate) mod record;
+pub(crate) mod replay;
 pub(crate) mod rules;
 pub(crate) mod saved;
 pub(crate) mod serve;

@@ -1,5 +1,7 @@
 //! `proof test`: from files to cases tried, a report and the exit code.
 
+mod standin;
+
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,6 +15,7 @@ use crate::format::tests::{self, Style};
 use crate::format::text::Paint;
 use crate::signals::interrupted;
 use crate::verb::output;
+use standin::Instead;
 
 /// How a test file's name ends.
 const ENDINGS: [&str; 2] = [".mcp.yaml", ".mcp.yml"];
@@ -34,6 +37,7 @@ fn tried(args: &TestArgs) -> Result<Exit, Exit> {
     if let Some(path) = &args.output {
         output::writable(path)?;
     }
+    let instead = standin::instead(args)?;
     exit::conceal(secrets(&suites));
     // Before the first child starts.
     net::orphans::adopt();
@@ -45,7 +49,7 @@ fn tried(args: &TestArgs) -> Result<Exit, Exit> {
     let played = runtime.block_on(async {
         let interrupted = interrupted();
         tokio::select! {
-            played = all(args, &suites) => Ok(played),
+            played = all(args, &suites, &instead) => Ok(played),
             signal = interrupted => Err(Exit::Interrupted(signal)),
         }
     });
@@ -55,8 +59,10 @@ fn tried(args: &TestArgs) -> Result<Exit, Exit> {
     conclude(args, &suites, &played?, begun.elapsed())
 }
 
-async fn all(args: &TestArgs, suites: &[Suite]) -> Vec<Played> {
+async fn all(args: &TestArgs, suites: &[Suite], instead: &Instead) -> Vec<Played> {
     let options = Options {
+        standin: instead.standin.clone(),
+        revisions: instead.revisions.clone(),
         filter: args.filter.clone(),
         tags: args.tag.clone(),
         shard: args.shard,

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
 use wire::{Kind, Message};
 
-use super::arguments;
-use super::dice::Dice;
+use crate::sample as arguments;
+use crate::sample::dice::Dice;
 
 /// How we answer what we are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,6 @@ use wire::trace::{Header, Trace, mark};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
 use super::answers::{Answering, Manner};
-use super::dice::Dice;
 use super::hints::Hints;
 use super::options::Calls;
 use super::resume::Rest;
@@ -19,6 +18,7 @@ use super::silence::Silence;
 use super::starts::Start;
 use super::survey::Survey;
 use super::turns::{Turn, Turns};
+use crate::sample::dice::Dice;
 
 /// Why a script ended early. No judgement: what the peer did stands in the trace.
 #[derive(Debug)]

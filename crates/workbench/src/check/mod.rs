@@ -4,9 +4,7 @@
 //! side, tries a timing-dependent finding once more, and folds verdicts into a report.
 
 mod answers;
-mod arguments;
 mod case;
-mod dice;
 pub mod hints;
 mod locked;
 pub mod options;

@@ -13,8 +13,13 @@ mod play;
 mod read;
 mod snapshots;
 
+use std::any::Any;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+
+use net::client::Address;
+use wire::Revision;
 
 pub use outcome::{Failure, Hindrance, Place, Played, Tally, Tried, Verdict};
 pub use plan::Suite;
@@ -23,6 +28,17 @@ pub use read::load;
 
 /// The schema of test files, for editors.
 pub const SCHEMA: &str = include_str!("../../../../docs/test.schema.json");
+
+/// What is tried in place of the server that a file names: where it is, and what ends it when dropped.
+pub struct Standin {
+    /// Where it is reached.
+    pub address: Address,
+    /// Held as long as it is needed.
+    pub held: Box<dyn Any + Send + Sync>,
+}
+
+/// A stand-in on its way, or why there is none.
+pub type Coming = Pin<Box<dyn Future<Output = Result<Standin, String>> + Send>>;
 
 /// Which cases are tried, and how.
 #[derive(Clone)]
@@ -41,6 +57,10 @@ pub struct Options {
     pub jobs: usize,
     /// Whether snapshots are written down instead of compared.
     pub update: bool,
+    /// Starts what stands in for the servers that files name.
+    pub standin: Option<Arc<dyn Fn() -> Coming + Send + Sync>>,
+    /// The revisions to try at instead of those that files name, where any are named.
+    pub revisions: Vec<Revision>,
     /// Who is told of every case that ended.
     pub watch: Arc<dyn Fn(&Tried) + Send + Sync>,
 }
@@ -55,6 +75,8 @@ impl Default for Options {
             timeout: Duration::from_secs(30),
             jobs: 8,
             update: false,
+            standin: None,
+            revisions: Vec::new(),
             watch: Arc::new(|_| ()),
         }
     }

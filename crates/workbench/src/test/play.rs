@@ -1,6 +1,7 @@
 //! Plays a file at every place of its matrix: one server each (or one for each case), one case after the other but for those
 //! that are independent.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,9 +32,12 @@ pub async fn run(suite: &Suite, options: &Options) -> Played {
     };
     let chosen = chosen(suite, options);
     let anywhere = [None];
+    let named = Some(&options.revisions).filter(|list| !list.is_empty()).or(suite.revisions.as_ref());
     let revisions: Vec<Option<Revision>> =
-        suite.revisions.as_ref().map_or_else(|| anywhere.to_vec(), |list| list.iter().copied().map(Some).collect());
-    for server in &suite.servers {
+        named.map_or_else(|| anywhere.to_vec(), |list| list.iter().copied().map(Some).collect());
+    // What stands in for all is tried once.
+    let servers = if options.standin.is_some() { &suite.servers[..suite.servers.len().min(1)] } else { &suite.servers };
+    for server in servers {
         for &revision in &revisions {
             let stage = Stage { suite, options, server, revision, snapshots: &snapshots };
             let place = stage.play(&chosen).await;
@@ -97,6 +101,8 @@ struct Scene {
     prompter: Arc<Prompter>,
     /// `{ NAME: value }`.
     vars: Mutex<Value>,
+    /// What the server lives by, where it is ours.
+    _held: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Stage<'_> {
@@ -168,7 +174,14 @@ impl Stage<'_> {
     async fn enter(&self) -> Result<Scene, Hindrance> {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let prompter = Arc::new(Prompter { able: self.suite.able().abilities(), now: Mutex::new(None) });
-        let mut options = ClientOptions::new(self.address().map_err(Hindrance::Unreached)?);
+        let (address, held) = match &self.options.standin {
+            None => (self.address().map_err(Hindrance::Unreached)?, None),
+            Some(start) => {
+                let standin = start().await.map_err(Hindrance::Unreached)?;
+                (standin.address, Some(standin.held))
+            }
+        };
+        let mut options = ClientOptions::new(address);
         options.revision = self.revision;
         options.progress = self.suite.wants_progress();
         options.respondent = prompter.clone();
@@ -181,7 +194,7 @@ impl Stage<'_> {
         let cases = self.suite.setup.iter().chain(&self.suite.cases);
         options.limits.request = cases.filter_map(|case| case.timeout).fold(self.options.timeout, Duration::max);
         let client = Client::connect(options).await.map_err(|error| Hindrance::Unreached(error.to_string()))?;
-        let scene = Scene { client, heard, prompter, vars: Mutex::new(self.suite.vars.clone()) };
+        let scene = Scene { client, heard, prompter, vars: Mutex::new(self.suite.vars.clone()), _held: held };
         for case in &self.suite.setup {
             let tried = self.tried(&scene, case).await;
             if let Verdict::Failed(failures) = tried.verdict {

@@ -6,9 +6,9 @@ use wire::Era;
 use wire::http::{Annotation, PARAM_PREFIX, annotations, encode_always};
 
 use super::{HTTP, request};
-use crate::check::arguments;
 use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
+use crate::sample as arguments;
 
 /// How many mirrored arguments of the tool are tried.
 const MIRRORED: usize = 4;
@@ -118,7 +118,7 @@ fn without(params: &Value, annotations: &[Annotation], instead: Option<&Value>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::dice::Dice;
+    use crate::sample::dice::Dice;
 
     #[test]
     fn a_mirrored_argument_is_always_given() {

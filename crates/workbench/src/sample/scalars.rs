@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::check::dice::Dice;
+use crate::sample::dice::Dice;
 
 /// How much longer than it must be a drawn text is at most, and how far from its lower bound a drawn number: large ones may
 /// mean much work to a tool.

@@ -4,11 +4,12 @@
 //! Only what JSON Schema says plainly is used; where a schema is too clever to be met by construction, there are no
 //! arguments and the tool is not called.
 
+pub mod dice;
 mod scalars;
 
 use serde_json::{Map, Value, json};
 
-use super::dice::Dice;
+use self::dice::Dice;
 use scalars::{REMARKS, fits, is_scalar, scalar, type_of};
 
 /// How deep a schema is followed.
