@@ -23,6 +23,8 @@ fn main() -> ExitCode {
         Ok(args::Verb::Badge(args)) => verb::saved::badge(&args),
         Ok(args::Verb::Serve(args)) => verb::serve::run(&args),
         Ok(args::Verb::StdioBridge(args)) => verb::check_client::bridge(&args),
+        Ok(args::Verb::Record(args)) => verb::record::run(&args),
+        Ok(args::Verb::Replay(args)) => verb::replay::run(&args),
         Ok(args::Verb::Client(args)) => verb::client::run(&args),
         Ok(args::Verb::Completion(args)) => verb::completion::run(args.shell),
         Err(code) => code,

@@ -1,5 +1,7 @@
-//! Writes frames down into a [`Trace`] as they cross. A tap stamps, numbers and bounds; it must not read what frames say.
+//! Writes frames down into a [`Trace`] as they cross, or hands each on as it does. A tap stamps, numbers and bounds; it must
+//! not read what frames say.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -29,9 +31,23 @@ struct Inner {
     state: Mutex<State>,
 }
 
+/// Who takes frames that are not kept, and how many it has been given.
+struct Sink {
+    take: Box<dyn FnMut(&Frame) + Send>,
+    given: usize,
+}
+
+impl fmt::Debug for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a sink that was given {} frames", self.given)
+    }
+}
+
 #[derive(Debug)]
 struct State {
     frames: Vec<Frame>,
+    /// Takes every frame in place of `frames`.
+    sink: Option<Sink>,
     bytes: usize,
     limit: usize,
     full: bool,
@@ -52,8 +68,25 @@ impl Written {
 impl Tap {
     /// A tap whose time begins now.
     pub fn new(header: Header) -> Self {
-        let state =
-            State { frames: Vec::new(), bytes: 0, limit: DEFAULT_LIMIT, full: false, finished: false, idle: false };
+        Self::of(header, None)
+    }
+
+    /// A tap that keeps nothing and so has no limit: every frame goes to `take` as it is written down, which no other frame
+    /// overtakes. What is [`Tap::complete`]d later has been given already.
+    pub fn streaming(header: Header, take: impl FnMut(&Frame) + Send + 'static) -> Self {
+        Self::of(header, Some(Sink { take: Box::new(take), given: 0 }))
+    }
+
+    fn of(header: Header, sink: Option<Sink>) -> Self {
+        let state = State {
+            frames: Vec::new(),
+            sink,
+            bytes: 0,
+            limit: DEFAULT_LIMIT,
+            full: false,
+            finished: false,
+            idle: false,
+        };
         Self(Arc::new(Inner {
             begun: Instant::now(),
             header,
@@ -96,6 +129,11 @@ impl Tap {
         let mut state = self.state();
         if state.finished || state.idle {
             return Written::NONE;
+        }
+        if let Some(sink) = &mut state.sink {
+            (sink.take)(&frame);
+            sink.given += 1;
+            return Written(Some(sink.given - 1));
         }
         let light =
             matches!(frame.content, Content::Mark(_) | Content::Opened | Content::Closed(_) | Content::Exit { .. });

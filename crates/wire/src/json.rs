@@ -3,12 +3,14 @@
 //! `serde_json` gives values; this gives *where*: faults with an offset, the span of a member for the caret in a report,
 //! duplicate names. It never recurses, so hostile nesting costs memory proportional to its depth limit and no stack.
 
+mod canonical;
 mod write;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+pub use canonical::canonical;
 pub use write::{Unwritable, write, write_string};
 
 /// How deep a text may nest before we refuse to read it: `serde_json`'s own limit, so that both readers agree.

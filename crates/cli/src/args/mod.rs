@@ -8,6 +8,8 @@ pub(crate) mod faults;
 pub(crate) mod oauth;
 pub(crate) mod output;
 pub(crate) mod reach;
+pub(crate) mod record;
+pub(crate) mod replay;
 pub(crate) mod reports;
 pub(crate) mod select;
 pub(crate) mod snapshot;
@@ -63,6 +65,10 @@ pub(crate) enum Verb {
     Badge(reports::BadgeArgs),
     /// Run the reference server
     Serve(Box<ServeArgs>),
+    /// Write down what crosses between a client and a server
+    Record(record::RecordArgs),
+    /// Serve a recording
+    Replay(Box<replay::ReplayArgs>),
     /// Talk to a server: list, call, read, watch
     Client(Box<client::ClientArgs>),
     /// Print a script that lets a shell complete this command line

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use serde_json_path::JsonPath;
 
 /// Arguments of `test`.
 #[derive(Args)]
@@ -15,6 +16,7 @@ Examples:
   proof test --watch                    again whenever a file changes
   proof test --coverage                 which tools and arguments no case uses
   proof test --update                   write snapshots anew
+  proof test --replay weather.jsonl     against a recording of the server
   proof test --format junit --output tests.xml
 
 A file names a server and cases: docs/test.md tells how, docs/test.schema.json
@@ -53,6 +55,26 @@ pub(crate) struct TestArgs {
     #[arg(long, help_heading = "What is tried")]
     pub(crate) update: bool,
 
+    /// Try a recording instead of the server that a file names
+    #[arg(long, value_name = "FILE", help_heading = "Without the server")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Reach the recording over this transport
+    #[arg(long, value_enum, default_value = "stdio", requires = "replay", help_heading = "Without the server")]
+    pub(crate) over: Over,
+    /// Try at these revisions, whatever a file names
+    #[arg(
+        long,
+        value_name = "R[,R]|all",
+        value_delimiter = ',',
+        requires = "replay",
+        help_heading = "Without the server"
+    )]
+    pub(crate) revision: Vec<String>,
+    /// Leave what this JSONPath leads to in a request's arguments out when it is
+    /// looked up (again for more)
+    #[arg(long, value_name = "PATH", value_parser = super::replay::path, requires = "replay", help_heading = "Without the server")]
+    pub(crate) volatile: Vec<JsonPath>,
+
     /// Tell what of the server no case touches (not in junit, tap and sarif)
     #[arg(long, help_heading = "What comes out")]
     pub(crate) coverage: bool,
@@ -68,6 +90,17 @@ pub(crate) struct TestArgs {
     /// Print the JSON Schema of test files, and nothing else
     #[arg(long, exclusive = true, help_heading = "What comes out")]
     pub(crate) schema: bool,
+}
+
+/// How a recording is reached.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Over {
+    /// As a child process
+    Stdio,
+    /// Streamable HTTP
+    Http,
+    /// WebSocket
+    Ws,
 }
 
 /// The report's format.

@@ -9,6 +9,8 @@ pub(crate) mod explain;
 mod known;
 mod output;
 mod reached;
+pub(crate) mod record;
+pub(crate) mod replay;
 pub(crate) mod rules;
 pub(crate) mod saved;
 pub(crate) mod serve;

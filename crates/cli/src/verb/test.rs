@@ -1,5 +1,6 @@
 //! `proof test`: from files to cases tried, a report and the exit code.
 
+mod standin;
 mod watched;
 
 use std::ffi::OsStr;
@@ -16,6 +17,7 @@ use crate::format::tests::{self, Style};
 use crate::format::text::Paint;
 use crate::signals::interrupted;
 use crate::verb::output;
+use standin::Instead;
 use watched::Watched;
 
 /// How a test file's name ends.
@@ -40,6 +42,7 @@ fn tried(args: &TestArgs) -> Result<Exit, Exit> {
     if let Some(path) = &args.output {
         output::writable(path)?;
     }
+    let instead = standin::instead(args)?;
     // Before the first child starts.
     net::orphans::adopt();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
@@ -49,7 +52,7 @@ fn tried(args: &TestArgs) -> Result<Exit, Exit> {
     let ended = runtime.block_on(async {
         let interrupted = interrupted();
         tokio::select! {
-            ended = rounds(args) => ended,
+            ended = rounds(args, &instead) => ended,
             signal = interrupted => Err(Exit::Interrupted(signal)),
         }
     });
@@ -60,19 +63,19 @@ fn tried(args: &TestArgs) -> Result<Exit, Exit> {
 }
 
 /// Once, or again after every change.
-async fn rounds(args: &TestArgs) -> Result<Exit, Exit> {
+async fn rounds(args: &TestArgs, instead: &Instead) -> Result<Exit, Exit> {
     loop {
         let mut roots = paths(args);
         let read = suites(args);
         if !args.watch {
-            return round(args, &read?).await;
+            return round(args, &read?, instead).await;
         }
         let read = read.unwrap_or_default();
         roots.extend(read.iter().flat_map(Suite::local).collect::<std::collections::BTreeSet<PathBuf>>());
         let watched = Watched::new(roots);
         if !read.is_empty() {
             // What came of it was told.
-            let _ = round(args, &read).await;
+            let _ = round(args, &read, instead).await;
         }
         tell("waiting for a file to change; Ctrl-C ends it");
         let changed = watched.change().await;
@@ -80,15 +83,17 @@ async fn rounds(args: &TestArgs) -> Result<Exit, Exit> {
     }
 }
 
-async fn round(args: &TestArgs, suites: &[Suite]) -> Result<Exit, Exit> {
+async fn round(args: &TestArgs, suites: &[Suite], instead: &Instead) -> Result<Exit, Exit> {
     exit::conceal(secrets(suites));
     let begun = Instant::now();
-    let played = all(args, suites).await;
+    let played = all(args, suites, instead).await;
     conclude(args, suites, &played, begun.elapsed())
 }
 
-async fn all(args: &TestArgs, suites: &[Suite]) -> Vec<Played> {
+async fn all(args: &TestArgs, suites: &[Suite], instead: &Instead) -> Vec<Played> {
     let options = Options {
+        standin: instead.standin.clone(),
+        revisions: instead.revisions.clone(),
         filter: args.filter.clone(),
         tags: args.tag.clone(),
         shard: args.shard,

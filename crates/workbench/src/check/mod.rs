@@ -4,7 +4,6 @@
 //! side, tries a timing-dependent finding once more, and folds verdicts into a report.
 
 mod answers;
-mod arguments;
 mod case;
 pub mod hints;
 mod locked;

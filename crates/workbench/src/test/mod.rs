@@ -14,8 +14,13 @@ mod play;
 mod read;
 mod snapshots;
 
+use std::any::Any;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+
+use net::client::Address;
+use wire::Revision;
 
 pub use coverage::{Coverage, Part};
 pub use outcome::{Failure, Hindrance, Place, Played, Tally, Tried, Verdict};
@@ -25,6 +30,17 @@ pub use read::{load, parse};
 
 /// The schema of test files, for editors.
 pub const SCHEMA: &str = include_str!("../../../../docs/test.schema.json");
+
+/// What is tried in place of the server that a file names: where it is, and what ends it when dropped.
+pub struct Standin {
+    /// Where it is reached.
+    pub address: Address,
+    /// Held as long as it is needed.
+    pub held: Box<dyn Any + Send + Sync>,
+}
+
+/// A stand-in on its way, or why there is none.
+pub type Coming = Pin<Box<dyn Future<Output = Result<Standin, String>> + Send>>;
 
 /// Which cases are tried, and how.
 #[derive(Clone)]
@@ -45,6 +61,10 @@ pub struct Options {
     pub update: bool,
     /// Whether the server is asked for its lists at the end, to see what no case touched.
     pub coverage: bool,
+    /// Starts what stands in for the servers that files name.
+    pub standin: Option<Arc<dyn Fn() -> Coming + Send + Sync>>,
+    /// The revisions to try at instead of those that files name, where any are named.
+    pub revisions: Vec<Revision>,
     /// Who is told of every case that ended.
     pub watch: Arc<dyn Fn(&Tried) + Send + Sync>,
 }
@@ -60,6 +80,8 @@ impl Default for Options {
             jobs: 8,
             update: false,
             coverage: false,
+            standin: None,
+            revisions: Vec::new(),
             watch: Arc::new(|_| ()),
         }
     }

@@ -1,6 +1,7 @@
 //! Plays a file at every place of its matrix: one server each (or one for each case), one case after the other but for those
 //! that are independent.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,10 +37,13 @@ pub async fn run(suite: &Suite, options: &Options) -> Played {
     };
     let chosen = chosen(suite, options);
     let anywhere = [None];
+    let named = Some(&options.revisions).filter(|list| !list.is_empty()).or(suite.revisions.as_ref());
     let revisions: Vec<Option<Revision>> =
-        suite.revisions.as_ref().map_or_else(|| anywhere.to_vec(), |list| list.iter().copied().map(Some).collect());
+        named.map_or_else(|| anywhere.to_vec(), |list| list.iter().copied().map(Some).collect());
     let covering = Covering::default();
-    for server in &suite.servers {
+    // What stands in for all is tried once.
+    let servers = if options.standin.is_some() { &suite.servers[..suite.servers.len().min(1)] } else { &suite.servers };
+    for server in servers {
         for &revision in &revisions {
             let stage = Stage { suite, options, server, revision, snapshots: &snapshots, covering: &covering };
             let place = stage.play(&chosen).await;
@@ -98,6 +102,15 @@ struct Stage<'s> {
     covering: &'s Covering,
 }
 
+/// A way to the server.
+struct Way {
+    address: Address,
+    /// What was started, where it is not reached over its standard streams.
+    started: Option<Started>,
+    /// What must not be dropped before the conversation is over.
+    held: Option<Box<dyn Any + Send + Sync>>,
+}
+
 /// What the cases touch, of what the server declares at the first place where it is reached.
 #[derive(Default)]
 struct Covering {
@@ -136,6 +149,8 @@ struct Scene {
     prompter: Arc<Prompter>,
     /// `{ NAME: value }`.
     vars: Mutex<Value>,
+    /// What the server lives by, where it is ours.
+    _held: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Stage<'_> {
@@ -210,8 +225,8 @@ impl Stage<'_> {
     async fn enter(&self) -> Result<Scene, Hindrance> {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let prompter = Arc::new(Prompter { able: self.suite.able().abilities(), now: Mutex::new(None) });
-        let started = self.start().await.map_err(Hindrance::Unreached)?;
-        let mut options = ClientOptions::new(self.address(started.as_ref()).map_err(Hindrance::Unreached)?);
+        let Way { address, started, held } = self.way().await.map_err(Hindrance::Unreached)?;
+        let mut options = ClientOptions::new(address);
         options.revision = self.revision;
         options.progress = self.suite.wants_progress();
         options.respondent = prompter.clone();
@@ -233,7 +248,8 @@ impl Stage<'_> {
                 return Err(Hindrance::Unreached(error.to_string()));
             }
         };
-        let scene = Scene { client, started, heard, status, prompter, vars: Mutex::new(self.suite.vars.clone()) };
+        let scene =
+            Scene { client, started, _held: held, heard, status, prompter, vars: Mutex::new(self.suite.vars.clone()) };
         for case in &self.suite.setup {
             let tried = self.tried(&scene, case).await;
             if let Verdict::Failed(failures) = tried.verdict {
@@ -254,34 +270,34 @@ impl Stage<'_> {
         }
     }
 
-    /// Starts what is reached at an address of its own.
-    async fn start(&self) -> Result<Option<Started>, String> {
-        match &self.server.reached {
-            Reached::Url { url, command: Some(command), .. } => {
-                Box::pin(Started::start(command, url, self.options.timeout)).await.map(Some)
-            }
-            _ => Ok(None),
+    /// The way to the server: to what stands in for it, to what is started, or to where it is.
+    async fn way(&self) -> Result<Way, String> {
+        if let Some(start) = &self.options.standin {
+            let standin = start().await?;
+            return Ok(Way { address: standin.address, started: None, held: Some(standin.held) });
         }
-    }
-
-    fn address(&self, started: Option<&Started>) -> Result<Address, String> {
-        match &self.server.reached {
-            Reached::Command(command) => Ok(Address::Stdio(command.clone())),
-            Reached::Url { url, headers, bearer_env, .. } => {
-                let mut headers = headers.clone();
-                if let Some(variable) = bearer_env {
-                    let token = std::env::var(variable)
-                        .map_err(|_| format!("the environment has no variable {variable}, which `bearerEnv` names"))?;
-                    headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
-                }
-                let url = match started {
-                    Some(started) => started.url.clone(),
-                    None => Url::parse(url).map_err(|error| error.to_string())?,
-                };
-                let http = HttpAddress { url: url.clone(), headers, ca: None };
-                Ok(if matches!(url.scheme(), "ws" | "wss") { Address::WebSocket(http) } else { Address::Http(http) })
-            }
+        let Reached::Url { url, headers, bearer_env, command } = &self.server.reached else {
+            let command = self.server.command().cloned().unwrap_or_default();
+            return Ok(Way { address: Address::Stdio(command), started: None, held: None });
+        };
+        let mut headers = headers.clone();
+        if let Some(variable) = bearer_env {
+            let token = std::env::var(variable)
+                .map_err(|_| format!("the environment has no variable {variable}, which `bearerEnv` names"))?;
+            headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
         }
+        let started = match command {
+            Some(command) => Some(Box::pin(Started::start(command, url, self.options.timeout)).await?),
+            None => None,
+        };
+        let url = match &started {
+            Some(started) => started.url.clone(),
+            None => Url::parse(url).map_err(|error| error.to_string())?,
+        };
+        let is_socket = matches!(url.scheme(), "ws" | "wss");
+        let http = HttpAddress { url, headers, ca: None };
+        let address = if is_socket { Address::WebSocket(http) } else { Address::Http(http) };
+        Ok(Way { address, started, held: None })
     }
 
     /// Tries a case, as often as it wants.

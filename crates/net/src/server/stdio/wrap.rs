@@ -24,7 +24,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// The longest line of stderr that is written down as one.
 const STDERR_LINE: usize = 16 << 10;
 
-/// Runs `command` between this process's standard streams until it ends; gives its exit code. A signal is passed on.
+/// Runs `command` between this process's standard streams until it ends; gives its exit code, which is 128 and the signal's
+/// number where a signal ended it. A signal is passed on.
 pub async fn wrap(command: &Command, tap: &Tap, signal: impl Future<Output = u8>) -> io::Result<u8> {
     let (mut child, group) = process::spawn(command)?;
     let pen = Pen::next(tap);
@@ -67,7 +68,8 @@ pub async fn wrap(command: &Command, tap: &Tap, signal: impl Future<Output = u8>
     let _ = timeout(DRAIN, async { tokio::join!(saying, grumbling) }).await;
     pen.closed(Party::Server, Closed::End);
     pen.tell(Party::Server, Content::Exit { code: status.code(), signal: status.signal() });
-    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
 /// Passes stderr on and writes its lines down.

@@ -10,9 +10,9 @@ use wire::{Message, RequestId, Transport};
 
 use super::base::harmless;
 use super::tools;
-use crate::check::arguments;
 use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
+use crate::sample as arguments;
 
 /// How many tools are tried, and how many prompts.
 const TRIED: usize = 3;

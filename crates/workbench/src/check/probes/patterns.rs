@@ -8,10 +8,10 @@ use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::base::harmless;
 use super::tools;
-use crate::check::arguments;
 use crate::check::case::{Case, Halt};
 use crate::check::hints::ToolCall;
 use crate::check::probe::{Probe, Script};
+use crate::sample as arguments;
 
 /// A call that takes less cannot be cancelled for certain.
 const SLOW: Duration = Duration::from_millis(300);

@@ -4,9 +4,10 @@ use serde_json::{Map, Value, json};
 use wire::Revision;
 
 use super::lists::settled;
+use crate::check::answers;
 use crate::check::case::{Case, Halt, Reply};
 use crate::check::probe::{Probe, Script};
-use crate::check::{answers, arguments};
+use crate::sample as arguments;
 
 /// How many tools are called.
 const TOOLS: usize = 12;

@@ -6,9 +6,9 @@ use wire::Era;
 use wire::http::{Annotation, PARAM_PREFIX, annotations, encode_always};
 
 use super::{HTTP, request};
-use crate::check::arguments;
 use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
+use crate::sample as arguments;
 
 /// How many mirrored arguments of the tool are tried.
 const MIRRORED: usize = 4;

@@ -1,0 +1,92 @@
+//! The file of a recording: every frame stands in it as soon as it crossed, so that whoever is killed has lost no more than
+//! what had not crossed yet.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use net::Tap;
+use wire::redact::Redactor;
+use wire::trace::file::{write_frame, write_header};
+use wire::trace::{Frame, Header};
+
+use crate::exit::{Exit, tell};
+use crate::verb::output;
+
+/// How many recordings of one name there may be.
+const MOST: u32 = 10_000;
+
+/// A file with a header.
+pub(super) struct Recording {
+    file: File,
+    path: PathBuf,
+    redactor: Redactor,
+}
+
+impl Recording {
+    /// A new file that nobody else may read: `path`, or that with a number where there is one.
+    pub(super) fn create(path: &Path, header: &Header, redactor: Redactor) -> Result<Self, Exit> {
+        let unwritable = |error: &io::Error| output::unwritable(path, &error.to_string());
+        let (mut file, found) = new_file(path).map_err(|error| unwritable(&error))?;
+        if found != path {
+            tell(format_args!("{} is there already: recording to {}", output::shown(path), output::shown(&found)));
+        }
+        let line = format!("{}\n", write_header(&redactor.redact_header(header)));
+        file.write_all(line.as_bytes()).map_err(|error| unwritable(&error))?;
+        Ok(Self { file, path: found, redactor })
+    }
+
+    /// What writes into it. A disk that is full ends the recording, not the conversation.
+    pub(super) fn tap(self, header: Header) -> Tap {
+        let Self { mut file, path, redactor } = self;
+        let mut broken = false;
+        Tap::streaming(header, move |frame| {
+            if broken {
+                return;
+            }
+            if let Err(error) = append(&mut file, &redactor, frame) {
+                broken = true;
+                tell(format_args!(
+                    "error: {} cannot be written: {error}\n  try: make room; the recording ends here",
+                    output::shown(&path)
+                ));
+            }
+        })
+    }
+}
+
+/// One call of the system a frame: what was handed over outlives this process, however that ends.
+fn append(file: &mut File, redactor: &Redactor, frame: &Frame) -> io::Result<()> {
+    let mut line = write_frame(&redactor.redact_frame(frame));
+    line.push('\n');
+    file.write_all(line.as_bytes())
+}
+
+fn new_file(path: &Path) -> io::Result<(File, PathBuf)> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let mut number = 1;
+    loop {
+        let candidate = numbered(path, number);
+        match options.open(&candidate) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST => number += 1,
+            Err(error) => return Err(error),
+            Ok(file) => return Ok((file, candidate)),
+        }
+    }
+}
+
+/// `weather.jsonl`, `weather-2.jsonl`, …
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    if number == 1 {
+        return path.to_owned();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}

@@ -1,0 +1,70 @@
+//! `proof test --replay`: a recording stands in for the servers that files name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use net::client::{Address, Command, HttpAddress};
+use net::server::http::{self, Beside};
+use serde_json_path::JsonPath;
+use url::Url;
+use wire::Revision;
+use workbench::replay::{self, Replay};
+use workbench::test::{Coming, Standin};
+
+use crate::args::select::revisions;
+use crate::args::test::{Over, TestArgs};
+use crate::exit::{Exit, tell};
+use crate::verb::replay::open;
+
+/// What is tried instead of what a file says.
+#[derive(Default)]
+pub(super) struct Instead {
+    pub(super) standin: Option<Arc<dyn Fn() -> Coming + Send + Sync>>,
+    pub(super) revisions: Vec<Revision>,
+}
+
+/// What the command line wants tried. The recording is read here, so that one that is none is told before anything starts.
+pub(super) fn instead(args: &TestArgs) -> Result<Instead, Exit> {
+    let Some(file) = &args.replay else { return Ok(Instead::default()) };
+    let options = replay::Options { volatile: args.volatile.clone(), ..replay::Options::default() };
+    let replay = open(file, options)?;
+    let standin: Arc<dyn Fn() -> Coming + Send + Sync> = match args.over {
+        Over::Stdio => {
+            let command = command(file, &args.volatile)?;
+            Arc::new(move || {
+                let address = Address::Stdio(command.clone());
+                Box::pin(async { Ok(Standin { address, held: Box::new(()) }) })
+            })
+        }
+        over => Arc::new(move || {
+            let replay = replay.anew();
+            Box::pin(served(replay, over))
+        }),
+    };
+    Ok(Instead { standin: Some(standin), revisions: revisions(&args.revision)? })
+}
+
+/// This program, as the recording's server over stdio.
+fn command(file: &Path, volatile: &[JsonPath]) -> Result<Command, Exit> {
+    let program = std::env::current_exe().map_err(|error| {
+        tell(format_args!("error: this program does not find itself: {error}"));
+        Exit::Bug
+    })?;
+    let mut args = vec!["replay".to_owned(), "--stdio".to_owned()];
+    args.extend(volatile.iter().map(|path| format!("--volatile={path}")));
+    args.extend(["--".to_owned(), file.to_string_lossy().into_owned()]);
+    Ok(Command::new(program.to_string_lossy(), args))
+}
+
+async fn served(replay: Replay, over: Over) -> Result<Standin, String> {
+    let beside = Beside { websocket: over == Over::Ws, ..Beside::default() };
+    let options = http::Options { beside, ..http::Options::default() };
+    let path = if over == Over::Ws { http::WEBSOCKET_PATH.to_owned() } else { options.path.clone() };
+    let server = http::listen(Arc::new(replay), ([127, 0, 0, 1], 0).into(), options);
+    let server = server.await.map_err(|error| format!("the recording could not be served: {error}"))?;
+    let scheme = if over == Over::Ws { "ws" } else { "http" };
+    let url = Url::parse(&format!("{scheme}://{}{path}", server.local_addr())).map_err(|error| error.to_string())?;
+    let http = HttpAddress::new(url);
+    let address = if over == Over::Ws { Address::WebSocket(http) } else { Address::Http(http) };
+    Ok(Standin { address, held: Box::new(server) })
+}

@@ -1,0 +1,142 @@
+//! JSON as RFC 8785 writes it: one text for one value, whatever order its members stood in and however its numbers were
+//! spelled. For digests; nothing that crosses is written so.
+//!
+//! One thing differs: an integer that no double holds exactly keeps its digits. Rounded, two requests would become one.
+
+use serde_json::{Number, Value};
+
+use super::write_string;
+
+/// The canonical text of `value`.
+pub fn canonical(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_value(&mut out, value);
+    out
+}
+
+fn write_value(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(flag) => out.extend_from_slice(if *flag { b"true" } else { b"false" }),
+        Value::Number(number) => out.extend_from_slice(spelled(number).as_bytes()),
+        Value::String(text) => write_string(out, text),
+        Value::Array(items) => {
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_value(out, item);
+            }
+            out.push(b']');
+        }
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by(|a, b| a.0.encode_utf16().cmp(b.0.encode_utf16()));
+            out.push(b'{');
+            for (index, (name, value)) in members.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_string(out, name);
+                out.push(b':');
+                write_value(out, value);
+            }
+            out.push(b'}');
+        }
+    }
+}
+
+/// A number as ECMAScript spells it (RFC 8785, 3.2.2.3).
+fn spelled(number: &Number) -> String {
+    const EXACT: u64 = 1 << 53;
+    if let Some(whole) = number.as_i64().filter(|whole| whole.unsigned_abs() > EXACT) {
+        return whole.to_string();
+    }
+    if let Some(whole) = number.as_u64().filter(|whole| *whole > EXACT) {
+        return whole.to_string();
+    }
+    number.as_f64().map_or_else(|| number.to_string(), double)
+}
+
+fn double(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    // The shortest digits that read back as the same double, and where the point stands among them.
+    let text = format!("{:e}", value.abs());
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let point = exponent.parse::<i32>().unwrap_or_default() + 1;
+    let sign = if value < 0.0 { "-" } else { "" };
+    format!("{sign}{}", placed(&digits, point))
+}
+
+/// `digits` with the decimal point after the first `point` of them.
+fn placed(digits: &str, point: i32) -> String {
+    let length = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or_default());
+    match point {
+        _ if length <= point && point <= 21 => format!("{digits}{}", zeros(point - length)),
+        1..=21 => {
+            let (whole, fraction) = digits.split_at(usize::try_from(point).unwrap_or_default());
+            format!("{whole}.{fraction}")
+        }
+        -5..=0 => format!("0.{}{digits}", zeros(-point)),
+        _ => {
+            let (first, rest) = digits.split_at(1);
+            let rest = if rest.is_empty() { String::new() } else { format!(".{rest}") };
+            format!("{first}{rest}e{:+}", point - 1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::canonical;
+
+    fn of(text: &str) -> String {
+        String::from_utf8(canonical(&serde_json::from_str(text).unwrap())).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_spelled_as_ecmascript_does() {
+        for (written, spelled) in [
+            ("0", "0"),
+            ("-0.0", "0"),
+            ("1.0", "1"),
+            ("1e0", "1"),
+            ("4.50", "4.5"),
+            ("2e-3", "0.002"),
+            ("0.000001", "0.000001"),
+            ("0.0000001", "1e-7"),
+            ("1E30", "1e+30"),
+            ("1e21", "1e+21"),
+            ("1e20", "100000000000000000000"),
+            ("333333333.33333329", "333333333.3333333"),
+            ("1.5e300", "1.5e+300"),
+            ("-12.5", "-12.5"),
+            ("5e-324", "5e-324"),
+            ("9007199254740992", "9007199254740992"),
+            ("9007199254740993", "9007199254740993"),
+        ] {
+            assert_eq!(of(written), spelled, "{written}");
+        }
+    }
+
+    #[test]
+    fn members_stand_in_the_order_of_their_utf16() {
+        let text = r#"{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}"#;
+        let expected = "{\"\\r\":2,\"1\":4,\"\u{80}\":6,\"\u{f6}\":7,\"\u{20ac}\":1,\"\u{1f600}\":5,\"\u{fb33}\":3}";
+        assert_eq!(of(text), expected);
+    }
+
+    #[test]
+    fn spelling_and_order_do_not_count_and_values_do() {
+        assert_eq!(
+            of(r#"{"b":[1.0,{"d":null,"c":"\u0041"}],"a":true}"#),
+            of(r#"{"a":true,"b":[1,{"c":"A","d":null}]}"#)
+        );
+        assert_ne!(of(r#"{"a":1}"#), of(r#"{"a":"1"}"#));
+    }
+}

@@ -1,0 +1,236 @@
+//! What was asked in a recording and how it was answered, by key. Texts stay in the file: in memory is where they stand, which
+//! is 16 bytes a message and about 100 bytes more for each key.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
+
+use serde_json::Value;
+use serde_json_path::JsonPath;
+use wire::trace::{Content, Frame, Header};
+use wire::{Kind, Message, Party, RequestId};
+
+use super::key::{Asked, Key};
+use super::scan::{BadRecording, Place, Torn, messages, scan};
+
+/// How many names of one method are known by their text. Of more, only the digests are.
+const NAMES: usize = 10_000;
+
+/// One request and what came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) request: Place,
+    /// What the server said before it answered, in order: notifications, questions, results that ask.
+    pub(super) before: Box<[Place]>,
+    /// The end. None where the recording ends with a question.
+    pub(super) answer: Option<Place>,
+}
+
+/// Everything that was answered.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    pub(super) entries: HashMap<Key, Vec<Entry>>,
+    /// The keys of each method and name.
+    pub(super) families: HashMap<Key, Vec<Key>>,
+    /// The names of each method.
+    pub(super) names: BTreeMap<String, BTreeSet<String>>,
+    /// How many answers there are to each method.
+    pub(super) counts: BTreeMap<String, usize>,
+    /// The result of the first `initialize` that was answered.
+    pub(super) legacy: Option<Value>,
+    /// The same of `server/discover`.
+    pub(super) modern: Option<Value>,
+    /// The highest numbers in the file, and its last moment.
+    pub(super) last: Last,
+}
+
+/// Where whoever adds to a recording goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Last {
+    pub(super) at: u64,
+    pub(super) connection: u32,
+    pub(super) exchange: u32,
+}
+
+impl Index {
+    /// Reads a recording through once.
+    pub(super) fn of(file: &File, volatile: &[JsonPath]) -> Result<(Self, Header, Option<Torn>), BadRecording> {
+        let mut reader = Reader { volatile, ..Reader::default() };
+        let (header, torn) = scan(file, |place, frame| reader.take(place, frame))?;
+        Ok((reader.finish(), header, torn))
+    }
+
+    /// Takes in one more exchange.
+    fn add(&mut self, asked: &Asked, entry: Entry) {
+        *self.counts.entry(asked.method.clone()).or_default() += 1;
+        let key = asked.key();
+        let known = self.entries.entry(key).or_default();
+        if known.is_empty() {
+            self.families.entry(asked.family()).or_default().push(key);
+            let names = self.names.entry(asked.method.clone()).or_default();
+            if let Some(name) = asked.name.as_ref().filter(|_| names.len() < NAMES) {
+                names.insert(name.clone());
+            }
+        }
+        known.push(entry);
+    }
+}
+
+/// A request that is not answered yet.
+struct Waiting {
+    exchange: u32,
+    token: Option<Value>,
+    asked: Asked,
+    request: Place,
+    before: Vec<Place>,
+}
+
+/// A request whose result asks something, until the client comes back.
+struct Round {
+    state: Option<Value>,
+    waiting: Waiting,
+}
+
+/// Puts together what belongs together.
+#[derive(Default)]
+struct Reader<'v> {
+    volatile: &'v [JsonPath],
+    index: Index,
+    waiting: HashMap<(u32, RequestId), Vec<Waiting>>,
+    /// How many of the above each connection has.
+    busy: HashMap<u32, usize>,
+    rounds: HashMap<Key, Vec<Round>>,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, place: Place, frame: &Frame) {
+        let last = &mut self.index.last;
+        last.at = last.at.max(frame.done);
+        last.connection = last.connection.max(frame.connection);
+        last.exchange = last.exchange.max(frame.exchange);
+        if matches!(frame.content, Content::Exit { .. } | Content::Closed(_)) && frame.exchange == 0 {
+            self.forget(frame.connection);
+        }
+        for (part, message) in messages(frame) {
+            let place = Place { part, ..place };
+            match (frame.from, message.kind()) {
+                (Party::Client, Kind::Request) => self.asked(place, frame, &message),
+                (Party::Client, Kind::Notification) => self.cancelled(frame, &message),
+                (Party::Server, Kind::Result | Kind::Error) => self.answered(place, frame, &message),
+                (Party::Server, Kind::Request | Kind::Notification) => self.said(place, frame, &message),
+                _ => {}
+            }
+        }
+    }
+
+    fn asked(&mut self, place: Place, frame: &Frame, message: &Message) {
+        let Some(id) = message.id().cloned() else { return };
+        let asked = Asked::of(message, self.volatile);
+        let param = |name: &str| message.params().and_then(|params| params.get(name)).cloned();
+        let token = message.meta().and_then(|meta| meta.get("progressToken")).cloned();
+        let mut waiting = Waiting { exchange: frame.exchange, token, asked, request: place, before: Vec::new() };
+        let state = param("requestState");
+        if (state.is_some() || param("inputResponses").is_some())
+            && let Some(rounds) = self.rounds.get_mut(&waiting.asked.key())
+        {
+            let same = rounds.iter().position(|round| round.state == state);
+            if let Some(at) = same.or_else(|| rounds.len().checked_sub(1)) {
+                let before = rounds.remove(at).waiting;
+                waiting.request = before.request;
+                waiting.before = before.before;
+            }
+        }
+        self.waiting.entry((frame.connection, id)).or_default().push(waiting);
+        *self.busy.entry(frame.connection).or_default() += 1;
+    }
+
+    /// The request that an answer with this id, on this frame's connection, is to.
+    fn taken(&mut self, frame: &Frame, id: &RequestId) -> Option<Waiting> {
+        let place = (frame.connection, id.clone());
+        let all = self.waiting.get_mut(&place)?;
+        // Clients without a session may use one id twice at a time; then the stream tells.
+        let at = all.iter().position(|waiting| waiting.exchange == frame.exchange).unwrap_or(0);
+        let found = (at < all.len()).then(|| all.remove(at));
+        if all.is_empty() {
+            self.waiting.remove(&place);
+        }
+        if let Some(busy) = self.busy.get_mut(&frame.connection) {
+            *busy = busy.saturating_sub(1);
+        }
+        found
+    }
+
+    fn answered(&mut self, place: Place, frame: &Frame, message: &Message) {
+        let Some(mut waiting) = message.id().and_then(|id| self.taken(frame, id)) else { return };
+        if message.kind() == Kind::Result {
+            let greeting = match waiting.asked.method.as_str() {
+                "initialize" => Some(&mut self.index.legacy),
+                "server/discover" => Some(&mut self.index.modern),
+                _ => None,
+            };
+            if let Some(greeting) = greeting {
+                if greeting.is_none() {
+                    *greeting = message.result().cloned();
+                }
+                return;
+            }
+            if asks(message) {
+                waiting.before.push(place);
+                let state = message.result().and_then(|result| result.get("requestState")).cloned();
+                let rounds = self.rounds.entry(waiting.asked.key()).or_default();
+                return rounds.push(Round { state, waiting });
+            }
+        }
+        if matches!(waiting.asked.method.as_str(), "initialize" | "server/discover") {
+            return;
+        }
+        let entry = Entry { request: waiting.request, before: waiting.before.into(), answer: Some(place) };
+        self.index.add(&waiting.asked, entry);
+    }
+
+    /// What the server says of its own accord belongs to the request that its token or its stream names, or to the only one
+    /// that is under way.
+    fn said(&mut self, place: Place, frame: &Frame, message: &Message) {
+        let token = message.params().and_then(|params| params.get("progressToken"));
+        let alone = self.busy.get(&frame.connection) == Some(&1);
+        let ties = |waiting: &Waiting| match token {
+            Some(_) if waiting.token.as_ref() == token => 3,
+            Some(_) => 0,
+            None if frame.exchange != 0 && waiting.exchange == frame.exchange => 2,
+            None => u8::from(alone),
+        };
+        let here = self.waiting.iter_mut().filter(|((connection, _), _)| *connection == frame.connection);
+        let nearest = here.flat_map(|(_, all)| all).max_by_key(|waiting| ties(waiting));
+        if let Some(waiting) = nearest.filter(|waiting| ties(waiting) > 0) {
+            waiting.before.push(place);
+        }
+    }
+
+    fn cancelled(&mut self, frame: &Frame, message: &Message) {
+        if message.method() == Some("notifications/cancelled")
+            && let Some(id) = message.params().and_then(|params| RequestId::from_value(params.get("requestId")?))
+        {
+            self.taken(&Frame { exchange: u32::MAX, ..frame.clone() }, &id);
+        }
+    }
+
+    /// A connection that is over answers nothing any more.
+    fn forget(&mut self, connection: u32) {
+        self.waiting.retain(|(of, _), _| *of != connection);
+        self.busy.remove(&connection);
+    }
+
+    fn finish(mut self) -> Index {
+        for round in self.rounds.into_values().flatten() {
+            let waiting = round.waiting;
+            let entry = Entry { request: waiting.request, before: waiting.before.into(), answer: None };
+            self.index.add(&waiting.asked, entry);
+        }
+        self.index
+    }
+}
+
+/// Whether a result asks the client something before the request goes on (2026-07-28).
+pub(super) fn asks(message: &Message) -> bool {
+    message.text().contains("input_required")
+        && message.result().and_then(|result| result.get("resultType")).is_some_and(|kind| kind == "input_required")
+}

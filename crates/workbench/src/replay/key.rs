@@ -1,0 +1,202 @@
+//! What makes two requests the same: the method, the name, and the arguments but for what is volatile or secret, whatever
+//! transport carried them, in whatever revision.
+
+use serde_json::{Map, Value, json};
+use serde_json_path::JsonPath;
+use sha2::{Digest, Sha256};
+use wire::Message;
+use wire::json::canonical;
+use wire::redact::Redactor;
+
+/// SHA-256 of the canonical text of what makes a request.
+pub(super) type Key = [u8; 32];
+
+/// Members of `params` that belong to one sending of a request and not to what it asks.
+const ENVELOPE: [&str; 3] = ["_meta", "inputResponses", "requestState"];
+
+/// What stands in a key for a secret: in the recording is a pseudonym, and nobody can tell whose.
+const SECRET: &str = "(secret)";
+
+/// What a request asks.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Asked {
+    pub(super) method: String,
+    /// Of a tool, a prompt, a model; the URI of a resource.
+    pub(super) name: Option<String>,
+    pub(super) arguments: Value,
+}
+
+impl Asked {
+    /// What `message`, a request, asks; what `volatile` leads to within the arguments is left out.
+    pub(super) fn of(message: &Message, volatile: &[JsonPath]) -> Self {
+        let method = message.method().unwrap_or_default().to_owned();
+        let mut params = match message.params() {
+            Some(Value::Object(params)) => params.clone(),
+            _ => Map::new(),
+        };
+        params.retain(|name, _| !ENVELOPE.contains(&name.as_str()));
+        let name = match method.as_str() {
+            "completion/complete" => {
+                drop_empty_context(&mut params);
+                let of = params.get("ref").and_then(|of| of.get("name").or_else(|| of.get("uri")));
+                of.and_then(Value::as_str).map(str::to_owned)
+            }
+            _ => taken_text(&mut params, "name").or_else(|| taken_text(&mut params, "uri")),
+        };
+        let arguments = match method.as_str() {
+            "tools/call" | "prompts/get" => {
+                let given = params.remove("arguments").unwrap_or_else(|| json!({}));
+                // A call that is to become a task is answered with one.
+                if params.contains_key("task") { json!({ "arguments": given, "task": true }) } else { given }
+            }
+            _ => Value::Object(params),
+        };
+        Self { method, name, arguments: without_secrets(without(arguments, volatile)) }
+    }
+
+    /// What asks for the page of a list at `cursor`.
+    pub(super) fn page(method: &str, cursor: &Value) -> Self {
+        let arguments = without_secrets(json!({ "cursor": cursor }));
+        Self { method: method.to_owned(), name: None, arguments }
+    }
+
+    /// The digest of all of it.
+    pub(super) fn key(&self) -> Key {
+        Sha256::digest(canonical(&json!([self.method, self.name, self.arguments]))).into()
+    }
+
+    /// The digest of the method and the name.
+    pub(super) fn family(&self) -> Key {
+        Sha256::digest(canonical(&json!([self.method, self.name]))).into()
+    }
+}
+
+fn taken_text(params: &mut Map<String, Value>, name: &str) -> Option<String> {
+    let text = params.get(name)?.as_str()?.to_owned();
+    params.remove(name);
+    Some(text)
+}
+
+/// That nothing is known of the other arguments can be said in several ways.
+fn drop_empty_context(params: &mut Map<String, Value>) {
+    let known = params.get("context").and_then(|context| context.get("arguments")).and_then(Value::as_object);
+    if known.is_none_or(Map::is_empty) {
+        params.remove("context");
+    }
+}
+
+fn without(mut arguments: Value, volatile: &[JsonPath]) -> Value {
+    for path in volatile {
+        let pointers: Vec<String> = path.query_located(&arguments).locations().map(|at| at.to_json_pointer()).collect();
+        for pointer in pointers {
+            leave_out(&mut arguments, &pointer);
+        }
+    }
+    arguments
+}
+
+/// Takes a member out. An item of an array stays, as null: the others keep their places.
+fn leave_out(arguments: &mut Value, pointer: &str) {
+    let Some((parent, last)) = pointer.rsplit_once('/') else { return };
+    let name = last.replace("~1", "/").replace("~0", "~");
+    match arguments.pointer_mut(parent) {
+        Some(Value::Object(members)) => {
+            members.remove(&name);
+        }
+        Some(Value::Array(items)) => {
+            if let Some(item) = name.parse().ok().and_then(|index: usize| items.get_mut(index)) {
+                *item = Value::Null;
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The arguments with [`SECRET`] for what a recording does not hold: whatever two keys would give two pseudonyms.
+fn without_secrets(arguments: Value) -> Value {
+    let text = arguments.to_string();
+    let read = |key| serde_json::from_str(&Redactor::new([key; 32]).redact_message(&text)).ok();
+    let Some(one) = read(1).filter(|one: &Value| *one != arguments) else { return arguments };
+    let Some(other) = read(2) else { return arguments };
+    blanked(&one, &other)
+}
+
+fn blanked(one: &Value, other: &Value) -> Value {
+    match (one, other) {
+        (Value::Object(a), Value::Object(b)) => {
+            let blank =
+                |(name, value): (&String, &Value)| (name.clone(), blanked(value, b.get(name).unwrap_or(&Value::Null)));
+            a.iter().map(blank).collect::<Map<_, _>>().into()
+        }
+        (Value::Array(a), Value::Array(b)) => a.iter().zip(b).map(|(a, b)| blanked(a, b)).collect(),
+        (a, b) if a == b => a.clone(),
+        _ => SECRET.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str, volatile: &[&str]) -> Asked {
+        let volatile: Vec<_> = volatile.iter().map(|path| JsonPath::parse(path).unwrap()).collect();
+        let Ok(wire::message::Packet::Message(message)) = wire::message::parse(text.as_bytes()) else {
+            panic!("{text}")
+        };
+        Asked::of(&message, &volatile)
+    }
+
+    fn call(params: &str) -> Key {
+        asked(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#), &["$.now", "$.all[0]"])
+            .key()
+    }
+
+    #[test]
+    fn what_belongs_to_one_sending_does_not_count() {
+        let plain = call(r#"{"name":"t","arguments":{"a":1,"b":"x"}}"#);
+        for same in [
+            r#"{"arguments":{"b":"x","a":1.0},"name":"t"}"#,
+            r#"{"name":"t","arguments":{"a":1,"b":"x","now":"12:00"}}"#,
+            r#"{"name":"t","arguments":{"a":1,"b":"x"},"_meta":{"progressToken":7}}"#,
+            r#"{"name":"t","arguments":{"a":1,"b":"x"},"requestState":"s","inputResponses":{}}"#,
+        ] {
+            assert_eq!(call(same), plain, "{same}");
+        }
+        for other in [
+            r#"{"name":"u","arguments":{"a":1,"b":"x"}}"#,
+            r#"{"name":"t","arguments":{"a":"1","b":"x"}}"#,
+            r#"{"name":"t","arguments":{"a":1,"b":"x"},"task":{}}"#,
+            r#"{"name":"t"}"#,
+        ] {
+            assert_ne!(call(other), plain, "{other}");
+        }
+        assert_eq!(call(r#"{"name":"t"}"#), call(r#"{"name":"t","arguments":{}}"#));
+        assert_eq!(
+            call(r#"{"name":"t","arguments":{"all":[1,2]}}"#),
+            call(r#"{"name":"t","arguments":{"all":[3,2]}}"#)
+        );
+        assert_ne!(call(r#"{"name":"t","arguments":{"all":[1,2]}}"#), call(r#"{"name":"t","arguments":{"all":[1]}}"#));
+    }
+
+    #[test]
+    fn a_secret_and_its_pseudonym_are_one() {
+        let text = r#"{"name":"login","arguments":{"user":"ada","password":"correct horse 42"}}"#;
+        let recorded = Redactor::new([9; 32]).redact_message(text).into_owned();
+        assert_ne!(recorded, text);
+        assert_eq!(call(&recorded), call(text));
+        assert_ne!(call(&text.replace("ada", "bob")), call(text));
+    }
+
+    #[test]
+    fn a_completion_is_known_by_what_it_completes() {
+        let of = |more: &str| {
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{{"ref":{{"type":"ref/prompt","name":"p"}},"argument":{{"name":"a","value":"v"}}{more}}}}}"#
+            );
+            asked(&text, &[])
+        };
+        assert_eq!(of("").name.as_deref(), Some("p"));
+        assert_eq!(of(r#","context":{"arguments":{}}"#), of(""));
+        assert_ne!(of(r#","context":{"arguments":{"b":"c"}}"#), of(""));
+    }
+}

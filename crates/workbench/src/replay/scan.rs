@@ -1,0 +1,134 @@
+//! Reads a recording line by line, in the memory of one line, and knows where in the file each stands: whoever wants a
+//! message back reads it there.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::os::unix::fs::FileExt as _;
+
+use wire::Message;
+use wire::message::Packet;
+use wire::trace::file::{read_frame, read_header};
+use wire::trace::{Event, Frame, Header};
+
+/// The longest line that is read: several times the longest message, written in the longest way.
+const LINE: u64 = 256 << 20;
+
+/// Why a recording cannot be replayed.
+#[derive(Debug)]
+pub enum BadRecording {
+    /// The file cannot be read.
+    Unreadable(io::Error),
+    /// This line, counted from 1, is none of a trace.
+    NoTrace {
+        /// Which.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Nothing in it was asked and answered.
+    Nothing,
+}
+
+impl fmt::Display for BadRecording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(error) => error.fmt(f),
+            Self::NoTrace { line, why } => write!(f, "line {line}: {why}"),
+            Self::Nothing => f.write_str("no request in it was answered"),
+        }
+    }
+}
+
+impl std::error::Error for BadRecording {}
+
+impl From<io::Error> for BadRecording {
+    fn from(error: io::Error) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+/// Where a message stands: its line, and which of a batch it is. 16 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) offset: u64,
+    pub(super) length: u32,
+    pub(super) part: u32,
+}
+
+impl Place {
+    /// The message that stands here.
+    pub(super) fn load(self, file: &File) -> Result<Message, String> {
+        let mut line = vec![0; self.length as usize];
+        file.read_exact_at(&mut line, self.offset).map_err(|error| error.to_string())?;
+        let frame = std::str::from_utf8(&line).map_err(|error| error.to_string()).and_then(read_frame)?;
+        let message = messages(&frame).into_iter().find(|(part, _)| *part == self.part);
+        message.map(|(_, message)| message).ok_or_else(|| "the message is gone".to_owned())
+    }
+}
+
+/// The messages that a frame carries, each with its place among them.
+pub(super) fn messages(frame: &Frame) -> Vec<(u32, Message)> {
+    match Event::of(frame).packet() {
+        Some(Packet::Message(message)) => vec![(0, message.clone())],
+        Some(Packet::Batch(parts)) => {
+            let numbered = (0..).zip(parts);
+            numbered.filter_map(|(part, message)| Some((part, message.as_ref().ok()?.clone()))).collect()
+        }
+        None => Vec::new(),
+    }
+}
+
+/// A last line that was not written to its end, and was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Torn {
+    /// Line, counted from 1.
+    pub line: usize,
+    /// How many bytes of it there are.
+    pub bytes: usize,
+    /// Where it begins.
+    pub(super) offset: u64,
+}
+
+/// Hands every frame to `take`, with where its line stands; gives the header and the last line where that is torn.
+pub(super) fn scan(file: &File, mut take: impl FnMut(Place, &Frame)) -> Result<(Header, Option<Torn>), BadRecording> {
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let (mut offset, mut number, mut header) = (0, 0, None);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let length = reader.by_ref().take(LINE).read_until(b'\n', &mut line)?;
+        if length == 0 {
+            break;
+        }
+        number += 1;
+        let begin = offset;
+        offset += length as u64;
+        let ended = line.ends_with(b"\n");
+        let bad = |why: String| BadRecording::NoTrace { line: number, why };
+        if length as u64 == LINE && !ended {
+            return Err(bad(format!("it has more than {} MiB", LINE >> 20)));
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let text = std::str::from_utf8(&line).map_err(|_| "not UTF-8".to_owned());
+        if header.is_none() {
+            header = Some(text.and_then(read_header).map_err(bad)?);
+            continue;
+        }
+        match text.and_then(read_frame) {
+            Ok(frame) => {
+                let length = u32::try_from(length).unwrap_or(u32::MAX);
+                take(Place { offset: begin, length, part: 0 }, &frame);
+            }
+            Err(_) if !ended => {
+                let torn = Torn { line: number, bytes: length, offset: begin };
+                return Ok((header.ok_or_else(|| bad(String::new()))?, Some(torn)));
+            }
+            Err(why) => return Err(bad(why)),
+        }
+    }
+    let empty = || BadRecording::NoTrace { line: 1, why: "the file is empty".to_owned() };
+    Ok((header.ok_or_else(empty)?, None))
+}

@@ -1,0 +1,297 @@
+//! A replay answers: which entry a request gets, what is said before the answer, and the answer itself.
+
+use net::service::{Answer, Call, Reply, RpcError, Service};
+use serde_json::{Value, json};
+use wire::{Era, Kind, Message, Revision};
+
+use super::chance::{self, Fate};
+use super::fit::{self, Origin};
+use super::index::Entry;
+use super::key::{Asked, Key};
+use super::miss::{self, Miss};
+use super::turns::{Turns, severity};
+use super::{Replay, State, greeting, questions, simulate};
+
+impl Service for Replay {
+    fn call(&self, call: Call) -> Reply {
+        let method = call.message.method().unwrap_or_default();
+        let revision = call.context.revision;
+        let handled = match (call.context.era(), method) {
+            (Era::Legacy, "initialize") => greeting::initialize(self, &call),
+            (Era::Legacy, "ping") => Ok(json!({})),
+            (Era::Modern, "server/discover") => Ok(greeting::discover(self, revision)),
+            (Era::Modern, "subscriptions/listen") => return self.listen(call),
+            _ => return self.keyed(call),
+        };
+        self.0.handled(&call, handled, Origin::Recorded).into()
+    }
+
+    fn revisions(&self) -> &[Revision] {
+        &self.0.options.revisions
+    }
+}
+
+/// One entry, from one of its questions on.
+struct Part {
+    entry: Entry,
+    key: Key,
+    turn: usize,
+    from: usize,
+}
+
+impl Replay {
+    fn keyed(&self, call: Call) -> Reply {
+        let state = &self.0;
+        let refuse = |error: RpcError| Answer::error(Some(call.id()), &error).into();
+        if call.message.params().is_some_and(|params| !params.is_object()) {
+            return refuse(RpcError::invalid_params("Invalid params: `params` is not an object"));
+        }
+        let method = call.message.method().unwrap_or_default();
+        if !state.offers(method, call.context.revision) {
+            return refuse(RpcError::method_not_found(method));
+        }
+        if let Err(error) = state.noted(&call) {
+            return refuse(error);
+        }
+        let asked = Asked::of(&call.message, &state.options.volatile);
+        let key = asked.key();
+        let part = match state.part(&call, key) {
+            Ok(part) => part,
+            Err(error) => return refuse(error),
+        };
+        let turn = part.as_ref().map_or_else(|| state.turns(&call).next(key), |part| part.turn);
+        let fate = chance::fate(&state.options, &key, turn);
+        let replay = self.clone();
+        let answered = async move {
+            match fate {
+                Fate::Answered => {}
+                Fate::Fails => {
+                    let error = RpcError::internal("Failed on purpose: `--error-rate` is set");
+                    return Answer::error(Some(call.id()), &error.with_data(json!({ fit::TAG: "simulated" })));
+                }
+                Fate::Dropped => return std::future::pending().await,
+            }
+            tokio::time::sleep(replay.0.options.latency).await;
+            match part {
+                Some(part) => replay.0.play(&call, &part).await,
+                None => replay.0.missed(&call, &asked, turn),
+            }
+        };
+        Reply::later(answered)
+    }
+
+    /// Nothing ever changes that a client could be told of.
+    fn listen(&self, call: Call) -> Reply {
+        let id = call.id().clone();
+        let wanted = call.message.params().and_then(|params| params.get("notifications"));
+        if !wanted.is_some_and(Value::is_object) {
+            let error = RpcError::invalid_params("Invalid params: `notifications` is no object");
+            return Answer::error(Some(&id), &error).into();
+        }
+        let number: Value = serde_json::from_str(&id.to_json()).unwrap_or_default();
+        let mut meta = json!({ "io.modelcontextprotocol/subscriptionId": number });
+        let acknowledged = json!({ "_meta": meta, "notifications": {} });
+        let _ = call.link.notify("notifications/subscriptions/acknowledged", acknowledged);
+        let state = self.0.clone();
+        Reply::later(async move {
+            call.link.closing().await;
+            let cancelled = json!({ "_meta": meta, "requestId": number, "reason": "The server is ending" });
+            let _ = call.link.notify("notifications/cancelled", cancelled);
+            meta["io.modelcontextprotocol/serverInfo"] = greeting::identity(&state, call.context.revision);
+            Answer::result(&id, &json!({ "resultType": "complete", "_meta": meta }))
+        })
+    }
+}
+
+impl State {
+    /// Whether the recorded server has `method`: it answered it, or it declares what that needs.
+    fn offers(&self, method: &str, revision: Revision) -> bool {
+        let recorded = self.recording.index.names.contains_key(method);
+        match wire::method::find(method, revision) {
+            None => recorded && !wire::method::known_ever(method),
+            Some(row) => {
+                let declared = row.capability_at(revision);
+                recorded || declared.is_some_and(|(_, path)| greeting::declares(self, revision, path))
+            }
+        }
+    }
+
+    /// Takes note of what a request sets.
+    fn noted(&self, call: &Call) -> Result<(), RpcError> {
+        if call.message.method() == Some("logging/setLevel") {
+            let level = call.message.params().and_then(|params| params.get("level")?.as_str()).and_then(severity);
+            let level = level.ok_or_else(|| RpcError::invalid_params("Invalid params: `level` is no log level"))?;
+            self.turns(call).want(level);
+        }
+        Ok(())
+    }
+
+    /// Where the conversation of `call` stands.
+    fn turns<'s>(&'s self, call: &'s Call) -> &'s Turns {
+        match &call.context.session {
+            Some(session) if call.context.era() == Era::Legacy => session.state(),
+            _ => &self.turns,
+        }
+    }
+
+    /// What of the recording answers a request: the next entry of its key, the last one again where there are no more; or
+    /// the rest of the one whose question the client brings the answer to.
+    fn part(&self, call: &Call, key: Key) -> Result<Option<Part>, RpcError> {
+        let entries = self.recording.index.entries.get(&key).map_or(&[][..], Vec::as_slice);
+        let state = call.message.params().and_then(|params| params.get("requestState"));
+        if let Some(state) = state.filter(|_| call.context.era() == Era::Modern) {
+            let (turn, from) = state.as_str().and_then(read_state).unwrap_or((usize::MAX, 0));
+            let entry = entries.get(turn).filter(|entry| (1..=entry.before.len()).contains(&from));
+            let foreign = || RpcError::invalid_params("Invalid params: `requestState` is not one this server gave");
+            let entry = entry.cloned().ok_or_else(foreign)?;
+            return Ok(Some(Part { entry, key, turn, from }));
+        }
+        let Some(last) = entries.len().checked_sub(1) else { return Ok(None) };
+        let turn = self.turns(call).next(key);
+        let entry = entries[turn.min(last)].clone();
+        Ok(Some(Part { entry, key, turn, from: 0 }))
+    }
+
+    async fn play(&self, call: &Call, part: &Part) -> Answer {
+        let failed = |why: String| {
+            let why = format!("The recording cannot be read any more: {}", wire::escape::line(&why));
+            Answer::error(Some(call.id()), &RpcError::internal(why))
+        };
+        for (index, place) in part.entry.before.iter().enumerate().skip(part.from) {
+            let message = match place.load(&self.recording.file) {
+                Ok(message) => message,
+                Err(why) => return failed(why),
+            };
+            if message.kind() == Kind::Notification {
+                self.notify(call, &message);
+                continue;
+            }
+            let asked = questions::questions(&message);
+            if asked.is_empty() && message.kind() == Kind::Request {
+                continue;
+            }
+            if let Some(refusal) = questions::refusal(call, &asked) {
+                return Answer::error(Some(call.id()), &refusal);
+            }
+            if call.context.era() == Era::Modern {
+                let entries = self.recording.index.entries.get(&part.key).map_or(1, Vec::len);
+                let state = write_state(part.turn.min(entries - 1), index + 1);
+                return self.handled(call, Ok(questions::asking(call, &asked, &state)), Origin::Recorded);
+            }
+            if let Err(error) = questions::ask(call, &asked).await {
+                return Answer::error(Some(call.id()), &error);
+            }
+        }
+        match part.entry.answer.map(|place| place.load(&self.recording.file)) {
+            Some(Ok(message)) => self.recorded(call, &message),
+            Some(Err(why)) => failed(why),
+            None => {
+                let error = RpcError::internal("The recording ends while the client is asked something");
+                Answer::error(Some(call.id()), &error)
+            }
+        }
+    }
+
+    /// Sends what the server said beside its answer, where this client wants it.
+    fn notify(&self, call: &Call, message: &Message) {
+        let Some(method) = message.method() else { return };
+        let mut params = message.params().cloned().unwrap_or_else(|| json!({}));
+        let meta = call.message.meta();
+        let wanted = match method {
+            "notifications/progress" => {
+                let token = meta.and_then(|meta| meta.get("progressToken"));
+                params["progressToken"] = token.cloned().unwrap_or_default();
+                token.is_some()
+            }
+            "notifications/message" => {
+                let said = params.get("level").and_then(Value::as_str).and_then(severity).unwrap_or(usize::MAX);
+                let least = match call.context.era() {
+                    Era::Legacy => Some(self.turns(call).wanted()),
+                    Era::Modern => {
+                        meta.and_then(|meta| meta.get("io.modelcontextprotocol/logLevel")?.as_str()).and_then(severity)
+                    }
+                };
+                greeting::declares(self, call.context.revision, "logging") && least.is_some_and(|least| said >= least)
+            }
+            // Of changes a modern client hears where it listens, and it is told that there are none.
+            _ => call.context.era() == Era::Legacy && !method.ends_with("/list_changed"),
+        };
+        if wanted {
+            let _ = call.link.notify(method, params);
+        }
+    }
+
+    fn recorded(&self, call: &Call, message: &Message) -> Answer {
+        let method = call.message.method().unwrap_or_default();
+        let revision = call.context.revision;
+        let handled = match message.error() {
+            Some(error) => Err(fit::error(method, error, revision)),
+            None => Ok(message.result().cloned().unwrap_or_default()),
+        };
+        let handled = handled.map(|result| self.without_dead_end(method, result));
+        self.handled(call, handled, Origin::Recorded)
+    }
+
+    /// A page without the way to the next one, where nobody went there.
+    fn without_dead_end(&self, method: &str, mut result: Value) -> Value {
+        let Some(cursor) = result.get("nextCursor") else { return result };
+        let next = Asked::page(method, cursor);
+        if self.options.miss == Miss::Error
+            && !self.recording.index.entries.contains_key(&next.key())
+            && let Value::Object(members) = &mut result
+        {
+            members.remove("nextCursor");
+        }
+        result
+    }
+
+    fn missed(&self, call: &Call, asked: &Asked, turn: usize) -> Answer {
+        let revision = call.context.revision;
+        // What changes nothing needs no recording.
+        let idle = ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+        if self.options.miss == Miss::Simulate || idle.contains(&asked.method.as_str()) {
+            let number = chance::number(self.options.seed, &asked.key(), turn);
+            if let Some(result) = simulate::simulated(asked, &self.listed(&asked.method), number) {
+                return self.handled(call, Ok(result), Origin::Simulated);
+            }
+        }
+        Answer::error(Some(call.id()), &miss::error(self, asked, revision))
+    }
+
+    /// What the recording lists of the kind that `method` is about, as it was first listed.
+    fn listed(&self, method: &str) -> Vec<Value> {
+        let (list, member) = match method {
+            "tools/call" => ("tools/list", "tools"),
+            "prompts/get" => ("prompts/list", "prompts"),
+            "resources/read" => ("resources/list", "resources"),
+            _ => return Vec::new(),
+        };
+        let family = Asked { method: list.to_owned(), name: None, arguments: Value::Null }.family();
+        let keys = self.recording.index.families.get(&family).into_iter().flatten();
+        let first = |key: &Key| self.recording.index.entries.get(key)?.first()?.answer?.load(&self.recording.file).ok();
+        let pages = keys.filter_map(first).filter_map(|message| message.result()?.get(member)?.as_array().cloned());
+        pages.flatten().collect()
+    }
+
+    fn handled(&self, call: &Call, handled: Result<Value, RpcError>, origin: Origin) -> Answer {
+        let revision = call.context.revision;
+        match handled {
+            Ok(body) => {
+                let method = call.message.method().unwrap_or_default();
+                let server = greeting::identity(self, revision);
+                Answer::result(call.id(), &fit::result(method, &body, revision, &server, origin))
+            }
+            Err(error) => Answer::error(Some(call.id()), &error),
+        }
+    }
+}
+
+/// What a client brings back: which answer of its request, and from where on.
+fn write_state(turn: usize, from: usize) -> String {
+    format!("replay.{turn}.{from}")
+}
+
+fn read_state(state: &str) -> Option<(usize, usize)> {
+    let (turn, from) = state.strip_prefix("replay.")?.split_once('.')?;
+    Some((turn.parse().ok()?, from.parse().ok()?))
+}
