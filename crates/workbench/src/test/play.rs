@@ -167,7 +167,7 @@ impl Stage<'_> {
             }
             if scene.is_none() || self.server.per_case {
                 self.leave(scene.take()).await;
-                match self.enter().await {
+                match Box::pin(self.enter()).await {
                     Ok(entered) => {
                         place.transport = Some(entered.client.transport());
                         place.revision = Some(entered.client.revision());
