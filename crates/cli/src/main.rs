@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         Ok(args::Verb::Check(args)) => verb::check::run(*args),
         Ok(args::Verb::CheckClient(args)) => verb::check_client::run(&args),
         Ok(args::Verb::Test(args)) => verb::test::run(&args),
+        Ok(args::Verb::Generate(args)) => verb::generate::run(&args),
         Ok(args::Verb::Snapshot(args)) => verb::snapshot::run(&args),
         Ok(args::Verb::Explain(args)) => verb::explain::run(&args),
         Ok(args::Verb::Rules(args)) => verb::rules::run(&args),

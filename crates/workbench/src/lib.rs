@@ -7,6 +7,7 @@ mod calls;
 pub mod check;
 pub mod check_client;
 mod dice;
+pub mod generate;
 mod judging;
 pub mod replay;
 pub mod report;

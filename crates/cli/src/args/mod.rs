@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod check_client;
 pub(crate) mod client;
 pub(crate) mod faults;
+pub(crate) mod generate;
 pub(crate) mod oauth;
 pub(crate) mod output;
 pub(crate) mod reach;
@@ -35,6 +36,7 @@ Examples:
   proof check http://127.0.0.1:3000/mcp     a server over HTTP
   proof check-client -- ./my-client         a client, over HTTP
   proof test weather.mcp.yaml               cases of your own
+  proof generate -o t.mcp.yaml -- ./server  cases made from a server
   proof explain tools.names-unique          one rule, in full
   proof rules --only 'tools.*'              which rules there are
 
@@ -53,6 +55,8 @@ pub(crate) enum Verb {
     CheckClient(Box<check_client::CheckClientArgs>),
     /// Test a server by cases of your own
     Test(Box<test::TestArgs>),
+    /// Make a test file from a live server
+    Generate(Box<generate::GenerateArgs>),
     /// Write down what a server declares; tell what changed since
     Snapshot(Box<snapshot::SnapshotArgs>),
     /// Say what a rule demands, where, how it is judged, what mends it

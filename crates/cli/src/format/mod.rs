@@ -6,6 +6,7 @@ mod detail;
 pub(crate) mod diff;
 pub(crate) mod drift;
 pub(crate) mod escape;
+pub(crate) mod generated;
 mod groups;
 pub(crate) mod html;
 pub(crate) mod human;

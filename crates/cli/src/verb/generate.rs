@@ -1,0 +1,162 @@
+//! `proof generate`: from a live server to a test file that it passes.
+
+mod digest;
+mod server;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use net::client::Address;
+use workbench::generate::{Generated, Options, generate};
+use workbench::test::{self, Hindrance, Place, Verdict};
+
+use crate::args::generate::{GenerateArgs, GenerateFormat};
+use crate::exit::{self, Exit, tell, tell_redacted, usage};
+use crate::format::generated as format;
+use crate::signals::interrupted;
+use crate::verb::{output, reached, sign_in};
+
+/// How the file is called in messages where it goes to stdout.
+const UNNAMED: &str = "generated.mcp.yaml";
+/// How often cases are taken out that do not hold when `proof test` plays them.
+const ROUNDS: usize = 3;
+
+/// Writes a test file.
+pub(crate) fn run(args: &GenerateArgs) -> Exit {
+    exit::conceal(args.reach.secrets(args.named()));
+    match written(args) {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
+    let address = args.reach.address(args.named())?.ok_or_else(|| {
+        usage("no server is named", "a URL, or a command after `--`: proof generate -- npx -y my-server")
+    })?;
+    if let Some(path) = &args.output {
+        output::writable(path)?;
+        digest::replaceable(path, args.force)?;
+    }
+    let path = args.output.as_deref().unwrap_or(Path::new(UNNAMED));
+    let made = made(args, address, path)?;
+    let (server, left_out) = server::public(args, path);
+    let text = made.text(&head(args, &made, &left_out), &server);
+    let text = workbench::check::redactor(&args.reach.secrets(args.named())).redact_known(&text).into_owned();
+    let tally = made.tally();
+    if tally.played == 0 {
+        tell("error: there is no case to write: nothing that the server offers could be tried");
+        for note in &made.notes {
+            tell_redacted(&format!("note: {note}"));
+        }
+        return Ok(Exit::Finding);
+    }
+    match &args.output {
+        None => {
+            output::print(&digest::signed(&text))?;
+            tell_redacted(&format::human(&made, None));
+        }
+        Some(path) => {
+            output::write(path, &digest::signed(&text))?;
+            let told = match args.format {
+                GenerateFormat::Human => format::human(&made, Some(path)),
+                GenerateFormat::Json => format::json(&made, path),
+            };
+            output::print(&workbench::check::redactor(&args.reach.secrets(args.named())).redact_known(&told))?;
+        }
+    }
+    for name in left_out {
+        tell(format_args!("note: {name} is not in the file, for it may be a secret"));
+    }
+    Ok(Exit::Clean)
+}
+
+/// The comment at the top.
+fn head(args: &GenerateArgs, made: &Generated, left_out: &[String]) -> Vec<String> {
+    let named = |name: &str| made.server.as_ref().and_then(|server| server[name].as_str()).unwrap_or("?").to_owned();
+    let mut head = vec![
+        format!(
+            "Made by proof generate, depth {}, seed {}, from {} {} over {}.",
+            args.depth().1,
+            args.seed,
+            named("name"),
+            named("version"),
+            made.transport
+        ),
+        "`negative` breaks one constraint and must be refused; `xfail: accepted` is accepted all the same.".to_owned(),
+    ];
+    head.extend(left_out.iter().map(|name| format!("Wants {name}, which may be a secret, from its environment.")));
+    head
+}
+
+/// Asks the server, plays the cases, and takes out what does not hold when `proof test` plays it.
+fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated, Exit> {
+    let client = reached::options(&args.reach, address, args.revision)?;
+    let mut options = Options {
+        client,
+        calls: args.calls(),
+        known: args.known()?,
+        depth: args.depth().0,
+        seed: args.seed,
+        slowest: args.slowest,
+    };
+    // Before the first child starts.
+    net::orphans::adopt();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        tell(format_args!("error: the runtime did not start: {error}"));
+        Exit::Bug
+    })?;
+    let made = runtime.block_on(async {
+        let interrupted = interrupted();
+        let making = async {
+            if matches!(options.client.address, Address::Sse(_) | Address::WebSocket(_)) {
+                sign_in::at(&args.reach, &mut options.client.address, options.client.revision).await?;
+            }
+            let made = generate(&options).await.map_err(|error| {
+                tell_redacted(&format!("error: {error}"));
+                Exit::NoAnswer
+            })?;
+            proved(args, made, path).await
+        };
+        tokio::select! {
+            made = making => made,
+            signal = interrupted => Err(Exit::Interrupted(signal)),
+        }
+    });
+    // Whatever is still running is ours to end, on every way out.
+    net::process::kill_all();
+    runtime.shutdown_background();
+    made
+}
+
+/// Plays the file as `proof test` will, until all of it holds.
+async fn proved(args: &GenerateArgs, mut made: Generated, path: &Path) -> Result<Generated, Exit> {
+    let server = server::whole(args, path);
+    for _ in 0..ROUNDS {
+        if made.tally().played == 0 {
+            return Ok(made);
+        }
+        let text = made.text(&[], &server);
+        let suite = test::parse(&text, path).map_err(|faults| {
+            tell(format_args!("error: a bug in proof: it cannot read what it wrote\n{faults}"));
+            Exit::Bug
+        })?;
+        let played = test::run(&suite, &test::Options::default()).await;
+        if let Some(why) = played.places.iter().find_map(|place| place.hindered.as_ref()) {
+            let (Hindrance::Unreached(why) | Hindrance::Setup(why) | Hindrance::Snapshots(why)) = why;
+            tell_redacted(&format!("error: the server was reached before, and is no longer: {why}"));
+            return Err(Exit::NoAnswer);
+        }
+        let failed: BTreeSet<String> = played.places.iter().flat_map(failed).collect();
+        if failed.is_empty() {
+            return Ok(made);
+        }
+        made.leave(&failed);
+    }
+    tell("error: the server answers otherwise each time: no file that it passes could be made");
+    Err(Exit::Finding)
+}
+
+fn failed(place: &Place) -> impl Iterator<Item = String> {
+    let failed = place.cases.iter().filter(|case| matches!(case.verdict, Verdict::Failed(_)));
+    failed.map(|case| case.name.clone())
+}

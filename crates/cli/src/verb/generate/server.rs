@@ -1,0 +1,99 @@
+//! What stands under `server` in a test file: how the command line reached it, from where the file lies.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use wire::redact::Secrets;
+
+use crate::args::generate::GenerateArgs;
+
+/// All of it, to play the file at once.
+pub(super) fn whole(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
+    let target = args.named();
+    let mut server = Map::new();
+    let pairs = |texts: &[String], mark: char| -> Map<String, Value> {
+        let pair =
+            |text: &String| text.split_once(mark).map(|(name, value)| (name.trim().to_owned(), json!(value.trim())));
+        texts.iter().filter_map(pair).collect()
+    };
+    if let Some(url) = target.url {
+        server.insert("url".to_owned(), json!(url));
+        let headers = pairs(&args.reach.header, ':');
+        if !headers.is_empty() {
+            server.insert("headers".to_owned(), headers.into());
+        }
+        server.extend(args.reach.bearer_env.iter().map(|name| ("bearerEnv".to_owned(), json!(name))));
+        return server;
+    }
+    server.insert("command".to_owned(), json!(target.command));
+    let env = pairs(&args.reach.env, '=');
+    if !env.is_empty() {
+        server.insert("env".to_owned(), env.into());
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let cwd = below(folder, args.reach.cwd.as_deref().unwrap_or(Path::new(".")));
+    server.extend(cwd.map(|cwd| ("cwd".to_owned(), json!(cwd.to_string_lossy()))));
+    server
+}
+
+/// The same without what may be secret, and the names of that.
+pub(super) fn public(args: &GenerateArgs, path: &Path) -> (Map<String, Value>, Vec<String>) {
+    let mut server = whole(args, path);
+    let mut left_out = Vec::new();
+    for (member, header) in [("headers", true), ("env", false)] {
+        let Some(Value::Object(pairs)) = server.get_mut(member) else { continue };
+        pairs.retain(|name, value| {
+            let value = value.as_str().unwrap_or_default();
+            let mut secrets = Secrets::default();
+            if header {
+                secrets.header(name, value);
+            } else {
+                secrets.variable(name, value);
+            }
+            let keeps = workbench::check::redactor(&secrets).redact_known(value) == value;
+            if !keeps {
+                left_out.push(name.clone());
+            }
+            keeps
+        });
+        if pairs.is_empty() {
+            server.shift_remove(member);
+        }
+    }
+    (server, left_out)
+}
+
+/// The directory `wanted`, as it is called from `folder`; both from here. `None` where it is the same.
+fn below(folder: &Path, wanted: &Path) -> Option<PathBuf> {
+    let steps: Vec<Component<'_>> = folder.components().filter(|step| *step != Component::CurDir).collect();
+    let here = wanted.components().all(|step| step == Component::CurDir);
+    if steps.is_empty() {
+        return (!here).then(|| wanted.to_owned());
+    }
+    if wanted.is_absolute() || !steps.iter().all(|step| matches!(step, Component::Normal(_))) {
+        return std::path::absolute(wanted).ok();
+    }
+    let up: PathBuf = steps.iter().map(|_| Component::ParentDir).collect();
+    Some(if here { up } else { up.join(wanted) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::below;
+
+    #[test]
+    fn a_directory_is_named_from_the_file() {
+        for (folder, wanted, called) in [
+            ("", ".", None),
+            ("./", "a", Some("a")),
+            ("tests", ".", Some("..")),
+            ("tests/mcp", "srv", Some("../../srv")),
+            ("/abs", "/srv", Some("/srv")),
+        ] {
+            assert_eq!(below(Path::new(folder), Path::new(wanted)), called.map(PathBuf::from), "{folder} {wanted}");
+        }
+        assert!(below(Path::new("/abs"), Path::new(".")).is_some_and(|path| path.is_absolute()));
+    }
+}

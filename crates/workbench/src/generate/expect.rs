@@ -1,0 +1,126 @@
+//! What can be expected of a case after it was seen twice: what was the same both times, and no more.
+
+mod proposed;
+mod volatile;
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::plan::{Aim, Planned};
+use super::play::Seen;
+use crate::asking::Came;
+
+/// A case and what came of it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What was asked.
+    pub planned: Planned,
+    /// What is written of it.
+    pub verdict: Verdict,
+    /// Of a case that breaks something: whether its like that breaks nothing was accepted.
+    pub conclusive: bool,
+}
+
+/// What is written of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It is expected to end so again.
+    Expect {
+        /// `ok`, `tool-error` or `error`.
+        outcome: Ended,
+        /// What stands in the result, by JSONPath.
+        at: Vec<(String, Value)>,
+    },
+    /// It breaks what is demanded, and was accepted: a finding about the server.
+    Accepted,
+    /// It is written and not played: why.
+    Skipped(String),
+    /// It is not written: why.
+    Left(String),
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With a result that is no tool's error.
+    Ok,
+    /// With a tool's error.
+    ToolError,
+    /// With a JSON-RPC error of this code, where that was the same both times.
+    Error(Option<i64>),
+    /// With one or the other.
+    Refused,
+}
+
+fn ended(came: &Came) -> Option<Ended> {
+    match came {
+        Came::Result(result) if result.get("isError") == Some(&Value::Bool(true)) => Some(Ended::ToolError),
+        Came::Result(_) => Some(Ended::Ok),
+        Came::Error { code, .. } => Some(Ended::Error(Some(*code))),
+        Came::Nothing(_) => None,
+    }
+}
+
+/// What was the same of two ends.
+fn common(one: Ended, other: Ended) -> Option<Ended> {
+    match (one, other) {
+        (a, b) if a == b => Some(a),
+        (Ended::Error(_), Ended::Error(_)) => Some(Ended::Error(None)),
+        (Ended::ToolError | Ended::Error(_), Ended::ToolError | Ended::Error(_)) => Some(Ended::Refused),
+        _ => None,
+    }
+}
+
+/// What is written of each case.
+pub(super) fn expected(planned: Vec<Planned>, first: Vec<Seen>, second: &[Seen]) -> Vec<Case> {
+    let mut cases: Vec<Case> = planned
+        .into_iter()
+        .zip(first.iter().zip(second))
+        .map(|(planned, (first, second))| {
+            let verdict = verdict(&planned, first, second);
+            Case { planned, verdict, conclusive: false }
+        })
+        .collect();
+    let accepted = |case: &&Case| matches!(case.verdict, Verdict::Expect { outcome: Ended::Ok, .. });
+    let accepted: HashSet<String> =
+        cases.iter().filter(accepted).map(|case| format!("{:?}", case.planned.ask)).collect();
+    for case in &mut cases {
+        case.conclusive = case.planned.witness.as_ref().is_none_or(|ask| accepted.contains(&format!("{ask:?}")));
+    }
+    cases
+}
+
+fn verdict(planned: &Planned, first: &Seen, second: &Seen) -> Verdict {
+    if let Some(why) = &planned.skip {
+        return Verdict::Skipped(why.clone());
+    }
+    let (one, other) = match (first, second) {
+        (Seen::Slow, _) | (_, Seen::Slow) => {
+            return Verdict::Skipped("slow: no answer in the time that there was".to_owned());
+        }
+        (Seen::Broke(why), _) | (_, Seen::Broke(why)) => {
+            let why = wire::escape::snippet(why.lines().next().unwrap_or_default(), 120);
+            return Verdict::Skipped(format!("broke: the server was gone after it ({why})"));
+        }
+        (Seen::Not(why), _) | (_, Seen::Not(why)) if !why.is_empty() => return Verdict::Left(why.clone()),
+        (Seen::Came(Came::Nothing(why)), _) | (_, Seen::Came(Came::Nothing(why))) => {
+            return Verdict::Left(why.lines().next().unwrap_or_default().to_owned());
+        }
+        (Seen::Came(one), Seen::Came(other)) => (one, other),
+        _ => return Verdict::Left("it was not played twice".to_owned()),
+    };
+    let both = ended(one).zip(ended(other)).and_then(|(one, other)| common(one, other));
+    let Some(outcome) = both else { return Verdict::Left("it is not the same every time".to_owned()) };
+    match (planned.aim, outcome) {
+        (Aim::Breaks, Ended::Ok) => Verdict::Accepted,
+        (Aim::Strains, Ended::Ok) => Verdict::Left("it is accepted, as it may be".to_owned()),
+        (_, outcome) => {
+            let at = match (one, other) {
+                (Came::Result(one), Came::Result(other)) if outcome == Ended::Ok => proposed::proposed(one, other),
+                _ => Vec::new(),
+            };
+            Verdict::Expect { outcome, at }
+        }
+    }
+}

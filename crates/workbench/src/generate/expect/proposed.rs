@@ -1,0 +1,172 @@
+//! From two results to what stands in both, by JSONPath.
+
+use serde_json::{Value, json};
+
+use super::volatile::{Text, compared, is_now};
+use crate::step::step;
+
+/// How many places are looked at.
+const PLACES: usize = 16;
+/// How many items of a list.
+const ITEMS: usize = 3;
+/// How long a value is that is expected as it stands.
+const SHORT: usize = 240;
+/// How much of a longer text is expected.
+const BEGINNING: usize = 60;
+
+/// What the protocol adds, which differs between revisions, and what says that all went well.
+const ADDED: [&str; 6] = ["_meta", "resultType", "ttlMs", "cacheScope", "nextCursor", "isError"];
+
+/// What can be expected of a result that was `one` and then `other`.
+pub(super) fn proposed(one: &Value, other: &Value) -> Vec<(String, Value)> {
+    let mut proposal = Proposal { places: Vec::new() };
+    let (Value::Object(a), Value::Object(b)) = (one, other) else { return Vec::new() };
+    for (name, value) in a.iter().filter(|(name, _)| !ADDED.contains(&name.as_str())) {
+        if let Some(again) = b.get(name) {
+            proposal.at(&format!("${}", step(name)), value, again);
+        }
+    }
+    proposal.places
+}
+
+struct Proposal {
+    places: Vec<(String, Value)>,
+}
+
+impl Proposal {
+    fn note(&mut self, path: &str, matcher: Value) {
+        if self.places.len() < PLACES {
+            self.places.push((path.to_owned(), matcher));
+        }
+    }
+
+    fn at(&mut self, path: &str, one: &Value, other: &Value) {
+        match (one, other) {
+            (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+                self.note(path, json!({ "length": a.len() }));
+                if let Some(names) = names(a).filter(|names| Some(names) == names_of(b).as_ref()) {
+                    return self.named(path, &names);
+                }
+                for (at, (a, b)) in a.iter().zip(b).enumerate().take(ITEMS) {
+                    self.at(&format!("{path}[{at}]"), a, b);
+                }
+            }
+            (Value::Array(_), Value::Array(_)) => self.note(path, json!({ "type": "array" })),
+            (Value::Object(a), Value::Object(b)) => {
+                if one == other && one.to_string().len() <= SHORT && !is_now(&one.to_string()) {
+                    return self.note(path, json!({ "equals": literal(one) }));
+                }
+                for (name, value) in a.iter().filter(|(name, _)| *name != "_meta") {
+                    if let Some(again) = b.get(name) {
+                        self.at(&format!("{path}{}", step(name)), value, again);
+                    }
+                }
+            }
+            (Value::String(a), Value::String(b)) => self.text(path, a, b),
+            (Value::Number(a), Value::Number(_)) if one == other && !is_now(&a.to_string()) => {
+                self.note(path, one.clone())
+            }
+            (Value::Number(_), Value::Number(_)) => self.note(path, json!({ "type": "number" })),
+            (Value::Bool(_), Value::Bool(_)) if one != other => self.note(path, json!({ "type": "boolean" })),
+            _ if one == other => self.note(path, literal(one)),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, path: &str, one: &str, other: &str) {
+        let matcher = match compared(one, other) {
+            Text::Same if one.chars().count() <= SHORT => literal(&json!(one)),
+            Text::Same => {
+                let beginning: String = one.chars().take(BEGINNING).collect();
+                json!({ "length": one.chars().count(), "contains": literal(&json!(beginning)) })
+            }
+            Text::Like(regex) if one.chars().count() <= SHORT => json!({ "matches": regex }),
+            Text::Like(_) | Text::Other => json!({ "type": "string" }),
+        };
+        self.note(path, matcher);
+    }
+
+    /// What is listed under names is asked for by its name, wherever it stands.
+    fn named(&mut self, path: &str, names: &(&'static str, Vec<String>)) {
+        let (key, values) = names;
+        for value in values {
+            let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
+            self.places.push((format!("{path}[?@.{key} == '{quoted}']"), json!({ "count": 1 })));
+        }
+    }
+}
+
+/// The names of the items, where all have one of their own and nothing but descriptions.
+fn names(items: &[Value]) -> Option<(&'static str, Vec<String>)> {
+    names_of(items).filter(|(_, names)| !names.is_empty())
+}
+
+fn names_of(items: &[Value]) -> Option<(&'static str, Vec<String>)> {
+    let described = |item: &Value| item.get("name").is_some_and(Value::is_string);
+    if !items.iter().all(described) {
+        return None;
+    }
+    ["uriTemplate", "uri", "name"].into_iter().find_map(|key| {
+        let mut names: Vec<String> =
+            items.iter().map(|item| Some(item.get(key)?.as_str()?.to_owned())).collect::<Option<_>>()?;
+        names.sort();
+        let plain = |name: &String| name.chars().all(|c| !c.is_control());
+        let distinct = names.windows(2).all(|pair| pair[0] != pair[1]);
+        (distinct && names.iter().all(plain)).then_some((key, names))
+    })
+}
+
+/// A value as a matcher reads it: its texts are not filled in. A mapping still has to stand under `equals`.
+fn literal(value: &Value) -> Value {
+    crate::generate::yaml::unfilled(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::proposed;
+
+    #[test]
+    fn what_is_stable_is_expected_as_it_is() {
+        let result = json!({ "content": [{ "type": "text", "text": "5" }], "structuredContent": { "sum": 5 }, "_meta": {}, "isError": false });
+        let places = proposed(&result, &result);
+        let wanted = [
+            ("$.content", json!({ "length": 1 })),
+            ("$.content[0]", json!({ "equals": { "type": "text", "text": "5" } })),
+            ("$.structuredContent", json!({ "equals": { "sum": 5 } })),
+        ];
+        assert_eq!(places, wanted.map(|(path, value)| (path.to_owned(), value)));
+    }
+
+    #[test]
+    fn what_is_not_becomes_a_matcher() {
+        let at = |id: u32, when: &str| json!({ "structuredContent": { "id": format!("run-{id} of 3"), "n": id, "when": when, "list": vec![0; id as usize] } });
+        let places = proposed(&at(1, "morning"), &at(22, "at night"));
+        let wanted = [
+            ("$.structuredContent.id", json!({ "matches": "^run-[0-9]+ of 3$" })),
+            ("$.structuredContent.n", json!({ "type": "number" })),
+            ("$.structuredContent.when", json!({ "type": "string" })),
+            ("$.structuredContent.list", json!({ "type": "array" })),
+        ];
+        assert_eq!(places, wanted.map(|(path, value)| (path.to_owned(), value)));
+    }
+
+    #[test]
+    fn what_is_listed_is_asked_for_by_name() {
+        let result = json!({ "tools": [{ "name": "b", "inputSchema": {} }, { "name": "it's", "inputSchema": {} }] });
+        let places = proposed(&result, &result);
+        let wanted = [
+            ("$.tools", json!({ "length": 2 })),
+            ("$.tools[?@.name == 'b']", json!({ "count": 1 })),
+            ("$.tools[?@.name == 'it\\'s']", json!({ "count": 1 })),
+        ];
+        assert_eq!(places, wanted.map(|(path, value)| (path.to_owned(), value)));
+    }
+
+    #[test]
+    fn holes_are_none() {
+        let result = json!({ "content": [{ "text": "{{ vars.x }}" }] });
+        assert_eq!(proposed(&result, &result)[1].1, json!({ "equals": { "text": "{{ \"{{\" }} vars.x }}" } }));
+    }
+}

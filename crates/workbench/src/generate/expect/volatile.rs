@@ -1,0 +1,179 @@
+//! Which texts will be others next time, and what stays of them: digits, times, identifiers.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What two texts from the same place have in common.
+#[derive(Debug, PartialEq)]
+pub(super) enum Text {
+    /// They are equal, and nothing says that they will not be tomorrow.
+    Same,
+    /// A regular expression that finds both.
+    Like(String),
+    Other,
+}
+
+/// A day, in seconds.
+const DAY: u64 = 86_400;
+const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+
+/// Compares what came at a place with what came there again.
+pub(super) fn compared(one: &str, other: &str) -> Text {
+    let now = is_now(one);
+    if one == other && !now {
+        return Text::Same;
+    }
+    let (a, b) = (words(one), words(other));
+    if a.len() != b.len() {
+        return Text::Other;
+    }
+    let mut regex = "^".to_owned();
+    for (a, b) in a.iter().zip(&b) {
+        match like(a, b, now) {
+            Some(part) => regex.push_str(&part),
+            None => return Text::Other,
+        }
+    }
+    regex.push('$');
+    Text::Like(regex)
+}
+
+/// A regular expression that finds both words; `now` where they are part of a time.
+fn like(a: &str, b: &str, now: bool) -> Option<String> {
+    let digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let hex = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    let letters = |word: &str| word.chars().all(|c| c.is_ascii_alphabetic());
+    if a == b && !(now && (digits(a) || is_of_a_calendar(a))) {
+        // A dash between words means nothing but itself.
+        return Some(regex::escape(a).replace("\\-", "-"));
+    }
+    let is_word = |word: &str| word.chars().all(char::is_alphanumeric);
+    if digits(a) && digits(b) {
+        Some("[0-9]+".to_owned())
+    } else if hex(a) && hex(b) {
+        Some("[0-9a-f]+".to_owned())
+    } else if letters(a) && letters(b) && now {
+        Some("[A-Za-z]+".to_owned())
+    } else if is_word(a) && is_word(b) && [a, b].iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit())) {
+        Some("[0-9A-Za-z]+".to_owned())
+    } else {
+        None
+    }
+}
+
+/// Runs of letters and digits, and what stands between them.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut begin = 0;
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        let kind = c.is_ascii_alphanumeric();
+        if before.is_some_and(|before| before != kind) {
+            words.push(&text[begin..at]);
+            begin = at;
+        }
+        before = Some(kind);
+    }
+    words.push(&text[begin..]);
+    words
+}
+
+fn is_of_a_calendar(word: &str) -> bool {
+    let is = |name: &&str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case(&name[..3]);
+    DAYS.iter().any(|name| is(name)) || MONTHS.iter().any(|name| is(name)) || matches!(word, "AM" | "PM" | "am" | "pm")
+}
+
+/// Whether a text tells of about now: a date, a day of the week, a number of seconds or milliseconds since 1970.
+pub(super) fn is_now(text: &str) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    is_about(text, now)
+}
+
+fn is_about(text: &str, now: u64) -> bool {
+    let near = [now.saturating_sub(DAY), now, now + DAY];
+    if near.iter().any(|&at| text.contains(&date(at))) {
+        return true;
+    }
+    if DAYS.contains(&text) {
+        return true;
+    }
+    let (year, _, _) = civil(now);
+    let clock = text.as_bytes().windows(8).any(|part| {
+        part.iter().enumerate().all(|(at, byte)| if at % 3 == 2 { *byte == b':' } else { byte.is_ascii_digit() })
+    });
+    if clock && text.contains(&year.to_string()) {
+        return true;
+    }
+    let runs = text.split(|c: char| !c.is_ascii_digit()).filter(|run| matches!(run.len(), 10 | 13 | 16 | 19));
+    runs.filter_map(|run| run[..10].parse::<u64>().ok()).any(|at| at.abs_diff(now) <= DAY)
+}
+
+/// `2026-07-28`
+fn date(at: u64) -> String {
+    let (year, month, day) = civil(at);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// Year, month and day of a time since 1970, in the Gregorian calendar.
+const fn civil(at: u64) -> (u64, u64, u64) {
+    // Counted from March of the year 0, so that the odd day comes last.
+    let days = at / DAY + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let (day, month) = (of_year - (153 * shifted + 2) / 5 + 1, if shifted < 10 { shifted + 3 } else { shifted - 9 });
+    (year + era * 400 + if month <= 2 { 1 } else { 0 }, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Text, compared, date, is_about};
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        for (at, wanted) in [
+            (0, "1970-01-01"),
+            (951_782_400, "2000-02-29"),
+            (1_709_251_199, "2024-02-29"),
+            (1_785_196_800, "2026-07-28"),
+        ] {
+            assert_eq!(date(at), wanted);
+        }
+    }
+
+    #[test]
+    fn what_tells_of_now_is_known() {
+        let now = 1_785_196_800;
+        for text in
+            ["it is 2026-07-28T00:00:00Z", "1785196790", "at 1785196790123 ms", "Tue Jul 28 10:00:01 2026", "Sunday"]
+        {
+            assert!(is_about(text, now), "{text}");
+        }
+        for text in ["2025-01-31", "12", "0123456789", "2026", "on Sunday we rest", "1785196790123456"] {
+            assert_eq!(is_about(text, now), text.len() == 16, "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_keep_what_they_share() {
+        assert_eq!(compared("all is well", "all is well"), Text::Same);
+        assert_eq!(compared("pid 12 (a+b)", "pid 999 (a+b)"), Text::Like("^pid [0-9]+ \\(a\\+b\\)$".to_owned()));
+        assert_eq!(compared("id 7d44-ab12", "id 9dc0-11d1"), Text::Like("^id [0-9a-f]+-[0-9a-f]+$".to_owned()));
+        assert_eq!(compared("good morning", "good night"), Text::Other);
+        assert_eq!(compared("one", "one two"), Text::Other);
+    }
+}

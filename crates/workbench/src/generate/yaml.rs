@@ -1,0 +1,134 @@
+//! The test file as text. What is written is what `proof test` reads back: texts are quoted wherever YAML could take them for
+//! something else, and nothing in them is filled in.
+
+mod scalar;
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+
+use self::scalar::{flow, scalar};
+use super::expect::{Case, Ended, Verdict};
+use super::{Generated, plan::Aim};
+use crate::asking::{Ask, List};
+
+/// Writes a whole file.
+pub(super) fn file(generated: &Generated, head: &[String], server: &Map<String, Value>) -> String {
+    let mut out = String::new();
+    for line in head {
+        let _ = writeln!(out, "# {}", wire::escape::line(line));
+    }
+    out.push_str("server:\n");
+    for (name, value) in server {
+        let _ = writeln!(out, "  {name}: {}", flow(value));
+    }
+    let _ = writeln!(out, "matrix: {{ revisions: [{}] }}", generated.revision);
+    let written: Vec<&Case> = generated.cases.iter().filter(|case| !matches!(case.verdict, Verdict::Left(_))).collect();
+    out.push_str(if written.is_empty() { "cases: []\n" } else { "cases:\n" });
+    let mut primitive = "";
+    for case in written {
+        if case.planned.primitive != primitive {
+            primitive = &case.planned.primitive;
+            let _ = write!(out, "\n  # {}\n", wire::escape::line(primitive));
+        }
+        out.push_str(&one(case));
+    }
+    out
+}
+
+fn one(case: &Case) -> String {
+    let mut out = format!("  - name: {}\n", scalar(&case.planned.name));
+    let mut line = |name: &str, value: String| {
+        let space = if value.starts_with('\n') { "" } else { " " };
+        let _ = writeln!(out, "    {name}:{space}{value}");
+    };
+    request(&case.planned.ask, &mut line);
+    let mut tags = vec![json!(case.planned.sort)];
+    match &case.verdict {
+        Verdict::Accepted => {
+            line("expect", "{ outcome: refused }".to_owned());
+            line("xfail", "accepted".to_owned());
+            tags.push(json!("accepted"));
+        }
+        Verdict::Skipped(why) => {
+            if case.planned.aim == Aim::Breaks {
+                line("expect", "{ outcome: refused }".to_owned());
+            }
+            line("skip", scalar(why));
+        }
+        Verdict::Left(_) => {}
+        Verdict::Expect { outcome, at } => {
+            tags.extend((case.planned.is_negative() && !case.conclusive).then(|| json!("inconclusive")));
+            tags.extend((!case.planned.is_negative() && *outcome != Ended::Ok).then(|| json!("refused")));
+            line("expect", expectation(*outcome, at));
+        }
+    }
+    line("tags", flow(&Value::Array(tags)));
+    out
+}
+
+fn request(ask: &Ask, line: &mut dyn FnMut(&str, String)) {
+    let text = |text: &str| scalar(unfilled(&json!(text)).as_str().unwrap_or_default());
+    let arguments = |map: &Map<String, Value>| flow(&unfilled(&Value::Object(map.clone())));
+    match ask {
+        Ask::Call { tool, arguments: map } => {
+            line("call", text(tool));
+            line("arguments", arguments(map));
+        }
+        Ask::Read(uri) => line("read", text(uri)),
+        Ask::Get { prompt, arguments: map } => {
+            line("get", text(prompt));
+            line("arguments", arguments(map));
+        }
+        Ask::Complete { reference, argument, value, known: _ } => {
+            let mut complete = Map::new();
+            match reference["uri"].as_str() {
+                Some(template) => complete.insert("template".to_owned(), json!(template)),
+                None => complete.insert("prompt".to_owned(), reference["name"].clone()),
+            };
+            complete.insert("argument".to_owned(), json!(argument));
+            complete.insert("value".to_owned(), unfilled(&json!(value)));
+            line("complete", flow(&Value::Object(complete)));
+        }
+        Ask::List(list) => line(
+            "list",
+            match list {
+                List::Tools => "tools",
+                List::Resources => "resources",
+                List::Templates => "templates",
+                List::Prompts => "prompts",
+            }
+            .to_owned(),
+        ),
+        Ask::Raw { method, params } => {
+            line("raw", scalar(method));
+            line("params", arguments(params));
+        }
+    }
+}
+
+fn expectation(outcome: Ended, at: &[(String, Value)]) -> String {
+    let short = |outcome: &str| format!("{{ outcome: {outcome} }}");
+    match outcome {
+        Ended::Refused => short("refused"),
+        Ended::ToolError => short("tool-error"),
+        Ended::Error(None) => short("error"),
+        Ended::Error(Some(code)) => format!("{{ code: {code} }}"),
+        Ended::Ok if at.is_empty() => short("ok"),
+        Ended::Ok => at.iter().fold(String::new(), |mut out, (path, matcher)| {
+            let _ = write!(out, "\n      {}: {}", scalar(path), flow(matcher));
+            out
+        }),
+    }
+}
+
+/// The same with every text such that `proof test` fills nothing in: what looks like a hole is one that is filled with its
+/// own braces.
+pub(super) fn unfilled(value: &Value) -> Value {
+    match value {
+        Value::String(text) => json!(text.replace("{{", "{{ \"{{\" }}")),
+        Value::Array(items) => items.iter().map(unfilled).collect(),
+        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), unfilled(value))).collect(),
+        value => value.clone(),
+    }
+}
