@@ -8,13 +8,13 @@ use reference::authorization::{Development, Gate, Tokens};
 use wire::Transport;
 use workbench::check::{CheckError, Checked, Keep, check, recorded};
 
-use crate::args::check::{CheckArgs, quoted, read};
+use crate::args::check::{CheckArgs, quoted};
 use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
 use crate::verb::conclude::{Page, conclude, prepared};
 use crate::verb::sign_in::sign_in;
-use crate::verb::traces::Traces;
+use crate::verb::traces::{Traces, trace};
 
 /// Judges a server, a recording, or (without a target) the reference server over every transport.
 pub(crate) fn run(args: CheckArgs) -> Exit {
@@ -32,9 +32,9 @@ pub(crate) fn run(args: CheckArgs) -> Exit {
 
 fn judged(args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
     if let Some(path) = &args.trace {
-        let text = read(path)?;
+        let trace = trace(path)?;
         let target = format!("--trace {}", quoted(&path.to_string_lossy()));
-        return recorded(&text, &target, &args.select.meaning()?, &args.revisions()?, &keep).map_err(|why| {
+        return recorded(&trace, &target, &args.select.meaning()?, &args.revisions()?, &keep).map_err(|why| {
             usage(
                 &format!("{} is no trace that can be judged: {why}", path.display()),
                 "docs/trace.md describes the format",

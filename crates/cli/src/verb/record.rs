@@ -2,13 +2,21 @@
 
 mod file;
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use net::Tap;
+use net::client::HttpAddress;
 use net::process::Command;
+use net::server::http::{self, ProxyError};
 use net::server::stdio::wrap::wrap;
+use net::server::tapped::Taps;
+use url::Url;
 use wire::trace::Header;
 use wire::{Party, Transport};
 
 use crate::args::record::RecordArgs;
-use crate::exit::{self, Exit, tell};
+use crate::exit::{self, Exit, tell, usage};
 use crate::signals::interrupted;
 use file::Recording;
 
@@ -21,10 +29,9 @@ pub(crate) fn run(args: &RecordArgs) -> Exit {
 }
 
 fn recorded(args: &RecordArgs) -> Result<Exit, Exit> {
-    let Some((program, arguments)) = args.command.split_first() else { return Err(Exit::Usage) };
     let redactor = workbench::check::redactor(&args.secrets());
-    let header =
-        Header { subject: Party::Server, transport: Transport::Stdio, revision: None, case: "recorded".to_owned() };
+    let transport = if args.http.is_some() { Transport::StreamableHttp } else { Transport::Stdio };
+    let header = Header { subject: Party::Server, transport, revision: None, case: "recorded".to_owned() };
     let recording = Recording::create(&args.output, &header, redactor)?;
     net::orphans::adopt();
     // One thread: what one side says is written down before the other can answer it.
@@ -33,16 +40,46 @@ fn recorded(args: &RecordArgs) -> Result<Exit, Exit> {
         Exit::Bug
     })?;
     let tap = recording.tap(header);
-    let command = Command::new(program, arguments);
-    let ended = runtime.block_on(async { wrap(&command, &tap, interrupted()).await });
+    let ended = runtime.block_on(async {
+        match args.http.zip(args.to.as_ref()) {
+            Some((address, to)) => passed_on(address, to, &tap).await,
+            None => wrapped(&args.command, &tap).await,
+        }
+    });
     tap.close();
     // Whatever is still running is ours to end, on every way out.
     net::process::kill_all();
     // A read of stdin that never ends is not waited for.
     runtime.shutdown_background();
+    ended
+}
+
+/// Is the server that a client starts.
+async fn wrapped(command: &[String], tap: &Tap) -> Result<Exit, Exit> {
+    let Some((program, arguments)) = command.split_first() else { return Err(Exit::Usage) };
+    let ended = wrap(&Command::new(program, arguments), tap, interrupted()).await;
     ended.map(Exit::As).map_err(|error| {
         let shown = wire::escape::line(program);
         tell(format_args!("error: `{shown}` was not started: {error}\n  try: the command by itself"));
         Exit::NoAnswer
     })
+}
+
+/// Stands where a client looks for the server.
+async fn passed_on(address: SocketAddr, to: &Url, tap: &Tap) -> Result<Exit, Exit> {
+    let interrupted = interrupted();
+    let taps = Arc::new(Taps::apart(tap, tap, tap));
+    let proxy = http::proxy(address, &HttpAddress::new(to.clone()), taps.clone()).await;
+    let proxy = proxy.map_err(|error| match error {
+        ProxyError::At(error) => {
+            usage(&format!("{address} cannot be listened on: {error}"), "another port, or 0 for a free one")
+        }
+        ProxyError::To(error) => usage(&format!("--to: {error}"), "a URL such as http://127.0.0.1:3000/mcp"),
+    })?;
+    let here = proxy.local_addr();
+    tell(format_args!("recording http://{here}{} (Ctrl-C ends it)", to.path()));
+    interrupted.await;
+    proxy.shutdown().await;
+    taps.finish();
+    Ok(Exit::Clean)
 }

@@ -1,15 +1,47 @@
-//! `--save-trace`: a file for each case, written as the case ends. What stands in it is not known here.
+//! `--save-trace`: a file for each case, written as the case ends; `--trace`: one such file. What stands in it is not known
+//! here.
 
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wire::trace::file::{write_frame, write_header};
+use wire::trace::Trace;
+use wire::trace::file::{read_repaired, write_frame, write_header};
 use workbench::check::{Keep, Kept};
 
-use crate::exit::Exit;
+use crate::exit::{Exit, tell, usage};
 use crate::verb::output;
+
+/// How many bytes a trace may have that is judged: several times what a case keeps. All of it is in memory then.
+const LIMIT: u64 = 512 << 20;
+
+/// Reads a trace to be judged. A torn last line is left out, and told.
+pub(crate) fn trace(path: &Path) -> Result<Trace, Exit> {
+    let shown = output::shown(path);
+    let unreadable = |error: std::io::Error| {
+        usage(&format!("{shown} cannot be read: {error}"), "check the path and its permissions")
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    // Of what is no ordinary file nobody knows the length before its end.
+    let told = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut bytes = Vec::new();
+    if told <= LIMIT {
+        file.take(LIMIT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    }
+    if told.max(bytes.len() as u64) > LIMIT {
+        let what = format!("{shown} is too long to be judged: it has more than {} MiB", LIMIT >> 20);
+        return Err(usage(&what, "a part of it: the header and the lines of fewer connections (`conn`)"));
+    }
+    let (trace, torn) = read_repaired(&bytes).map_err(|bad| {
+        let what = format!("{shown} is no trace that can be judged: {}", wire::escape::line(&bad.to_string()));
+        usage(&what, "docs/trace.md describes the format")
+    })?;
+    if let Some(torn) = torn {
+        tell(format_args!("note: {shown}: line {} is torn ({} bytes) and left out", torn.line, torn.bytes));
+    }
+    Ok(trace)
+}
 
 /// A folder of traces, and the first thing that went wrong with it.
 pub(crate) struct Traces {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::harness::{Ran, check};
+use crate::harness::{Ran, check, proof};
 
 struct Folder(TempDir);
 
@@ -78,7 +78,7 @@ fn recordings_that_are_none() {
     no_trace("Dear diary,\n", &["is no trace", "line 1"]);
     no_trace("{}\n", &["is no trace", "line 1"]);
     no_trace(r#"{"trace":"proof.trace/99"}"#, &["is no trace"]);
-    no_trace([0xff, 0xfe, 0x0a], &["cannot be read"]);
+    no_trace([0xff, 0xfe, 0x0a], &["is no trace", "line 1"]);
 }
 
 #[test]
@@ -88,7 +88,43 @@ fn a_recording_cut_off() {
     let whole = whole.map(|entry| entry.path().join("holds.jsonl")).find(|path| path.exists()).expect("a fixture");
     let whole = std::fs::read_to_string(whole).expect("it can be read");
     let whole = whole.trim_end();
-    no_trace(&whole[..whole.len() - 7], &["is no trace", &format!("line {}", whole.lines().count())]);
+    let lines = whole.lines().count();
+    let torn = &whole[..whole.len() - 7];
+    // Its writer was killed, which is no mistake of whoever reads it.
+    let file = Folder::new();
+    let ran = check(&["--trace", &file.file("case.jsonl", torn)]).run();
+    assert!(matches!(ran.status.code(), Some(0 | 1)), "{}", ran.told());
+    assert!(ran.stderr.contains(&format!("line {lines} is torn")), "{}", ran.told());
+    // That a line was torn and another begun is.
+    no_trace(format!("{torn}\n"), &["is no trace", &format!("line {lines}")]);
+}
+
+#[test]
+fn recordings_that_are_too_long() {
+    let folder = Folder::new();
+    let path =
+        folder.file("long.jsonl", "{\"trace\":\"proof.trace/1\",\"subject\":\"server\",\"transport\":\"stdio\"}\n");
+    let file = std::fs::OpenOptions::new().append(true).open(&path).expect("it is there");
+    file.set_len(1 << 30).expect("a file with a hole");
+    check(&["--trace", &path]).run().was_misused(&[&path, "too long"]);
+    // A line without an end: that is none of a recording either.
+    proof(&["replay", &path, "--stdio"]).run().within(60).ends_with_at_most(400 << 10, 2).says_only(&[&path, "line 2"]);
+}
+
+#[test]
+fn what_cannot_be_replayed() {
+    let folder = Folder::new();
+    let replayed = |content: &str, parts: &[&str]| {
+        let path = folder.file("case.jsonl", content);
+        proof(&["replay", &path]).run().was_misused(parts).was_misused(&[&path]);
+    };
+    proof(&["replay", "/no/such/case.jsonl"]).run().was_misused(&["/no/such/case.jsonl", "cannot be read"]);
+    proof(&["replay", "/"]).run().was_misused(&["cannot be read"]);
+    let header = r#"{"trace":"proof.trace/1","subject":"server","transport":"stdio"}"#;
+    replayed("", &["is no recording", "docs/trace.md"]);
+    replayed("Dear diary,\n", &["is no recording", "line 1"]);
+    replayed(&format!("{header}\n{{}}\n"), &["is no recording", "line 2"]);
+    replayed(&format!("{header}\n"), &["answers nothing", "proof record"]);
 }
 
 #[test]

@@ -30,6 +30,11 @@ use url::{Position, Url};
 use wire::trace::{Closed, mark};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
+pub(crate) use self::{
+    body::{Cuts, Pieces},
+    dial::Dialer,
+    pool::{Link, Pool},
+};
 pub use attempt::{location, why};
 pub use authorizer::{Authorizer, Authorizing, Refusal};
 pub use detect::{Detected, Introduction, detect, follow};

@@ -3,7 +3,7 @@
 use rules::judge::revision_of;
 use wire::Revision;
 use wire::redact::Secrets;
-use wire::trace::file;
+use wire::trace::Trace;
 
 use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Sources, identity, redactor};
 use crate::report::{self, Report, Subject, Summary};
@@ -11,17 +11,16 @@ use crate::report::{self, Report, Subject, Summary};
 /// What a recording is called as a case.
 const CASE: &str = "recording";
 
-/// Judges the text of a `proof.trace/1` file, at the revisions named or at the one it was spoken in. `target` is how the
+/// Judges a recording, at the revisions named or at the one it was spoken in. `target` is how the
 /// command line names it. The error says what is wrong with it.
 pub fn recorded(
-    text: &str,
+    trace: &Trace,
     target: &str,
     by: &Selection,
     revisions: &[Revision],
     keep: &Keep,
 ) -> Result<Checked, String> {
-    let trace = file::read(text).map_err(|bad| bad.to_string())?;
-    let spoken = revision_of(&trace);
+    let spoken = revision_of(trace);
     let revisions = match (revisions, spoken) {
         ([], Some(revision)) => vec![revision],
         ([], None) => return Err("it does not show which revision was spoken; name one with --revision".to_owned()),
@@ -34,13 +33,13 @@ pub fn recorded(
     let mut runs = Vec::new();
     for revision in revisions {
         let place = Place { transport: trace.header.transport, revision };
-        let cases = vec![Judged::new(CASE, Vec::new(), &trace, revision, by)];
-        keep.hand(None, place, CASE, &trace, &redactor);
+        let cases = vec![Judged::new(CASE, Vec::new(), trace, revision, by)];
+        keep.hand(None, place, CASE, trace, &redactor);
         results.extend(Sources::new(&cases, place, again, &redactor).findings());
         let (transport, scenarios) = (place.transport, Vec::new());
         runs.push(report::Run { transport, revision, probes: 0, elapsed_ms: 0, cut_short: None, scenarios });
     }
-    let (name, version) = identity(&redactor.redact_trace(&trace));
+    let (name, version) = identity(&redactor.redact_trace(trace));
     let subject = Subject { kind: trace.header.subject.as_str(), target, name, version };
     let summary = Summary::of(&results);
     let report = Report { schema: report::FORMAT, proof: env!("CARGO_PKG_VERSION"), subject, runs, summary, results };

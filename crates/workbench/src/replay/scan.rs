@@ -12,7 +12,7 @@ use wire::trace::file::{read_frame, read_header};
 use wire::trace::{Event, Frame, Header};
 
 /// The longest line that is read: several times the longest message, written in the longest way.
-const LINE: u64 = 256 << 20;
+const LINE: u64 = 128 << 20;
 
 /// Why a recording cannot be replayed.
 #[derive(Debug)]

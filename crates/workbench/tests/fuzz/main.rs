@@ -102,7 +102,7 @@ fn feed(dice: &mut Dice, input: &[u8]) -> bool {
     judged(&trace, Revision::ALL[dice.below(Revision::ALL.len())]);
     written(&redactor, &trace);
     if let Ok(checked) =
-        recorded(&text, "--trace x", &Selection { safety: true, ..Selection::default() }, &[], &Keep::default())
+        recorded(&trace, "--trace x", &Selection { safety: true, ..Selection::default() }, &[], &Keep::default())
     {
         let document = serde_json::to_string(&checked.report).expect("a report is JSON");
         saved::Report::parse(&document).expect("a report can be read back");

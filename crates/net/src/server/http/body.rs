@@ -15,6 +15,7 @@ use wire::framing::sse::Block;
 
 use super::events::{Cursor, EventStream, Next};
 use super::outbox::Outbox;
+use super::proxy::Passed;
 use crate::server::manners::Edit;
 use crate::server::tapped::WrittenBody as Written;
 use crate::service::Pending;
@@ -33,6 +34,8 @@ pub(crate) enum Body {
     Edited(Box<Self>, Edit),
     /// Another body, written down as it goes out.
     Tapped(Box<Written>),
+    /// What another server sends.
+    Passed(Box<Passed>),
 }
 
 /// Events that a task renders and hands over one by one.
@@ -186,6 +189,7 @@ impl hyper::body::Body for Body {
                 polled.map(|frame| frame.map(|frame| frame.map(|frame| frame.map_data(edit))))
             }
             Self::Tapped(written) => written.poll(context),
+            Self::Passed(passed) => passed.poll(context),
         }
     }
 
@@ -194,6 +198,7 @@ impl hyper::body::Body for Body {
             Self::Whole(text) => text.is_none(),
             Self::Edited(body, _) => body.is_end_stream(),
             Self::Tapped(written) => written.is_end_stream(),
+            Self::Passed(passed) => passed.is_end_stream(),
             Self::Stream(_) | Self::Events(_) | Self::Relay(_) => false,
         }
     }
@@ -203,6 +208,7 @@ impl hyper::body::Body for Body {
             Self::Whole(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
             Self::Stream(_) | Self::Events(_) | Self::Relay(_) | Self::Edited(..) => SizeHint::default(),
             Self::Tapped(written) => written.size_hint(),
+            Self::Passed(passed) => passed.size_hint(),
         }
     }
 }

@@ -12,6 +12,7 @@ mod legacy;
 mod modern;
 mod old_sse;
 mod outbox;
+mod proxy;
 mod sessions;
 mod upgrade;
 
@@ -33,6 +34,7 @@ pub use self::bearer::Bearer;
 pub(crate) use self::body::Body;
 pub use self::guard::{Asked, Denied, Grant, Guard, Head, Later, SUBJECT, Served};
 use self::old_sse::Talks;
+pub use self::proxy::{ProxyError, proxy};
 use self::sessions::Sessions;
 use super::link::Closing;
 use super::manners::Manners;

@@ -1,0 +1,196 @@
+//! `proof record` as a process: what crosses is what was said, all of it is written down, and neither side notices.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use wire::Party;
+use wire::trace::{Content, Trace, file};
+
+const PROOF: &str = env!("CARGO_BIN_EXE_proof");
+
+struct Recording {
+    folder: TempDir,
+}
+
+impl Recording {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("case.jsonl")
+    }
+
+    fn of(&self, command: &[&str]) -> Command {
+        let mut recorder = Command::new(PROOF);
+        recorder.arg("record").arg("-o").arg(self.path()).arg("--").args(command);
+        recorder.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        recorder
+    }
+
+    /// What the command says to `input`, recorded.
+    fn ran(&self, command: &[&str], input: &[u8]) -> std::process::Output {
+        let mut child = self.of(command).spawn().expect("the binary runs");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let input = input.to_vec();
+        let feeding = std::thread::spawn(move || {
+            let _ = stdin.write_all(&input);
+        });
+        let output = child.wait_with_output().expect("it ends");
+        feeding.join().expect("it was fed");
+        output
+    }
+
+    fn trace(&self) -> Trace {
+        read(&self.path())
+    }
+}
+
+fn read(path: &Path) -> Trace {
+    let bytes = std::fs::read(path).expect("a recording");
+    let (trace, torn) = file::read_repaired(bytes).expect("a trace");
+    assert_eq!(torn, None);
+    trace
+}
+
+fn lines(trace: &Trace, of: Party) -> Vec<u8> {
+    let mut all = Vec::new();
+    for frame in trace.frames.iter().filter(|frame| frame.from == of) {
+        if let Content::Line { bytes, terminated } = &frame.content {
+            all.extend_from_slice(bytes);
+            all.extend(terminated.then_some(b'\n'));
+        }
+    }
+    all
+}
+
+#[test]
+fn bytes_pass_as_they_are_and_are_written_down() {
+    let recording = Recording::new();
+    let input = [
+        "{\"jsonrpc\":\"2.0\", \"id\":1,\"method\":\"ping\"}\r\n".as_bytes(),
+        b"no JSON at all\n",
+        &[0xff, 0x00, b'\n'],
+        &[b'x'; 300_000],
+        b"\n\nwithout an end",
+    ]
+    .concat();
+    let ran = recording.ran(&["sh", "-c", "cat; echo to the log >&2; exit 7"], &input);
+    assert_eq!(ran.status.code(), Some(7));
+    assert_eq!(ran.stdout, input);
+    assert_eq!(String::from_utf8_lossy(&ran.stderr), "to the log\n");
+    let trace = recording.trace();
+    assert_eq!(lines(&trace, Party::Client), input);
+    assert_eq!(lines(&trace, Party::Server), input);
+    let has = |content: &Content| trace.frames.iter().any(|frame| frame.content == *content);
+    assert!(has(&Content::Stderr(b"to the log".to_vec())));
+    assert!(has(&Content::Exit { code: Some(7), signal: None }));
+}
+
+#[test]
+fn secrets_do_not_reach_the_file_and_do_reach_the_server() {
+    let recording = Recording::new();
+    let said = r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"password":"open sesame 1","plain":"kept"}}"#;
+    let mut command = recording.of(&["sh", "-c", "cat; echo $WEATHER_API_KEY", "--api-key=given-to-it-9"]);
+    let mut child = command.env("WEATHER_API_KEY", "from-outside-77").spawn().expect("the binary runs");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    writeln!(stdin, "{said}\ngiven-to-it-9").expect("it reads");
+    drop(stdin);
+    let ran = child.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), format!("{said}\ngiven-to-it-9\nfrom-outside-77\n"));
+    let text = std::fs::read_to_string(recording.path()).expect("a recording");
+    for secret in ["sesame", "from-outside-77", "given-to-it-9"] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+    assert!(text.contains("kept"), "{text}");
+}
+
+#[test]
+fn a_second_recording_leaves_the_first_alone() {
+    let recording = Recording::new();
+    recording.ran(&["cat"], b"first\n");
+    let ran = recording.ran(&["cat"], b"second\n");
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("case-2.jsonl"));
+    assert_eq!(lines(&recording.trace(), Party::Client), b"first\n");
+    assert_eq!(lines(&read(&recording.folder.path().join("case-2.jsonl")), Party::Client), b"second\n");
+}
+
+#[test]
+fn what_cannot_be_started_or_written_is_told() {
+    let recording = Recording::new();
+    let ran = recording.ran(&["/no/such/server"], b"");
+    assert_eq!(ran.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&ran.stderr).contains("/no/such/server"));
+    let ran = Command::new(PROOF).args(["record", "-o", "/no/such/folder/x.jsonl", "--", "cat"]).output();
+    let ran = ran.expect("the binary runs");
+    assert_eq!(ran.status.code(), Some(2));
+    assert!(ran.stdout.is_empty() && String::from_utf8_lossy(&ran.stderr).contains("cannot be written"));
+}
+
+/// Waits until `there` or fails.
+#[track_caller]
+fn until(what: &str, mut there: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !there() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A recorded echo that was asked for `count` lines and gave them back.
+fn echoed(recording: &Recording, count: usize) -> Child {
+    let mut child = recording.of(&["cat"]).spawn().expect("the binary runs");
+    let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    let stdin = child.stdin.as_mut().expect("a pipe");
+    for number in 0..count {
+        writeln!(stdin, "{{\"line\":{number}}}").expect("it reads");
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("it answers");
+        assert_eq!(line, format!("{{\"line\":{number}}}\n"));
+    }
+    child
+}
+
+#[test]
+fn killed_it_has_lost_nothing_that_crossed() {
+    let recording = Recording::new();
+    let mut child = echoed(&recording, 50);
+    child.kill().expect("it is there");
+    child.wait().expect("it ends");
+    let (trace, _) = file::read_repaired(std::fs::read(recording.path()).expect("a recording")).expect("a trace");
+    let count = |of| trace.frames.iter().filter(|f| f.from == of && matches!(f.content, Content::Line { .. })).count();
+    assert_eq!(count(Party::Client), 50);
+    // What was last passed on may not have been written down yet.
+    assert!((49..=50).contains(&count(Party::Server)), "{}", count(Party::Server));
+}
+
+#[test]
+fn a_signal_is_passed_on_and_nobody_is_left_behind() {
+    let recording = Recording::new();
+    let mut child = recording
+        .of(&["sh", "-c", "trap 'echo told; exit 5' TERM; echo up; while :; do sleep 0.05; done"])
+        .spawn()
+        .expect("the binary runs");
+    let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("it says that it is up");
+    let sent = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(5));
+    line.clear();
+    stdout.read_line(&mut line).expect("its last word");
+    assert_eq!(line, "told\n");
+}
+
+#[test]
+fn the_end_of_the_client_is_the_end_of_the_server() {
+    let recording = Recording::new();
+    let mut child = echoed(&recording, 1);
+    drop(child.stdin.take());
+    until("the recorder outlives its client", || child.try_wait().expect("a child").is_some());
+    assert_eq!(child.wait().expect("it ended").code(), Some(0));
+}

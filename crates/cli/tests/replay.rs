@@ -1,0 +1,346 @@
+//! `proof replay` and `proof test --replay`: what was recorded once is answered again, over any transport, in any revision.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const PROOF: &str = env!("CARGO_BIN_EXE_proof");
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/reference.mcp.yaml");
+const TAG: &str = "io.github.proofhouse/replay";
+
+/// The example's cases, and a recording of the reference server under them for each revision of its matrix.
+struct Recorded {
+    folder: TempDir,
+}
+
+impl Recorded {
+    fn new() -> Self {
+        let recorded = Self { folder: tempfile::tempdir().expect("a folder") };
+        let example = std::fs::read_to_string(EXAMPLE).expect("the example");
+        let file = recorded.path("case.jsonl");
+        let command = json!([PROOF, "record", "-o", file, "--", PROOF, "serve", "--stdio"]);
+        let snapshots = EXAMPLE.replace(".mcp.yaml", ".mcp.snap.json");
+        std::fs::copy(snapshots, recorded.path("reference.mcp.snap.json")).expect("the example's snapshots");
+        let text = example.replace("[proof, serve, --stdio]", &command.to_string());
+        std::fs::write(recorded.path("reference.mcp.yaml"), text).expect("it can be written");
+        assert_ran(&recorded.tested(&[]), 0);
+        recorded
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn tested(&self, arguments: &[&str]) -> Output {
+        let file = self.path("reference.mcp.yaml");
+        let ran = Command::new(PROOF).args(["test", "--format", "json"]).arg(file).args(arguments).output();
+        ran.expect("the binary runs")
+    }
+}
+
+#[track_caller]
+fn assert_ran(ran: &Output, code: i32) {
+    let told = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(ran.status.code(), Some(code), "{told}");
+}
+
+#[test]
+fn every_case_ends_as_it_did_over_any_transport_in_any_revision() {
+    let recorded = Recorded::new();
+    for name in ["case.jsonl", "case-2.jsonl", "case-3.jsonl"] {
+        let file = recorded.path(name);
+        for over in ["stdio", "http", "ws"] {
+            let ran = recorded.tested(&["--replay", &file.to_string_lossy(), "--over", over]);
+            assert_ran(&ran, 0);
+            let report: Value = serde_json::from_slice(&ran.stdout).expect("a report");
+            let places: Vec<_> = report.to_string().matches("\"passed\"").map(|_| ()).collect();
+            assert!(places.len() >= 3 * 8, "{name} over {over}: {report}");
+        }
+    }
+}
+
+#[test]
+fn a_case_that_was_not_recorded_fails() {
+    let recorded = Recorded::new();
+    let file = recorded.path("reference.mcp.yaml");
+    let text = std::fs::read_to_string(&file).expect("the cases");
+    std::fs::write(&file, text.replace("city: Oslo", "city: Oslo!")).expect("it can be written");
+    let ran = recorded.tested(&["--replay", &recorded.path("case.jsonl").to_string_lossy()]);
+    assert_ran(&ran, 1);
+    let told = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(told.contains("Not in the recording") && told.contains("arguments.message"), "{told}");
+}
+
+/// A server over stdio, spoken to line by line.
+struct Peer {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    next: u32,
+}
+
+impl Peer {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = Command::new(PROOF);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the binary runs");
+        let stdin = child.stdin.take().expect("a pipe");
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { child, stdin, stdout, next: 0 }
+    }
+
+    fn say(&mut self, message: &Value) {
+        writeln!(self.stdin, "{message}").expect("it reads");
+    }
+
+    fn hear(&mut self) -> Value {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("it answers");
+        serde_json::from_str(&line).expect("JSON")
+    }
+
+    /// The answer to a request; what comes before it goes by.
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.next += 1;
+        let id = self.next;
+        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        loop {
+            let heard = self.hear();
+            if heard["id"] == id && heard.get("method").is_none() {
+                return heard;
+            }
+        }
+    }
+
+    fn greet(&mut self, revision: &str) -> Value {
+        let client = json!({ "name": "test", "version": "1" });
+        let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client });
+        let answer = self.ask("initialize", &params);
+        self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        answer
+    }
+
+    fn call(&mut self, name: &str, arguments: &Value) -> Value {
+        self.ask("tools/call", &json!({ "name": name, "arguments": arguments }))
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn modern(mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+    });
+    params
+}
+
+/// A recording, written by hand: what client and server said in turn.
+fn written(folder: &Path, lines: &[(&str, Value)]) -> String {
+    let mut text = json!({ "trace": "proof.trace/1", "subject": "server", "transport": "stdio" }).to_string();
+    for (from, message) in lines {
+        text.push_str(&format!("\n{}", json!({ "from": from, "line": message })));
+    }
+    let path = folder.join("written.jsonl");
+    std::fs::write(&path, text + "\n").expect("it can be written");
+    path.to_string_lossy().into_owned()
+}
+
+fn exchange(id: u32, method: &str, params: Value, answer: (&str, Value)) -> [(&'static str, Value); 2] {
+    let (kind, body) = answer;
+    [
+        ("client", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })),
+        ("server", json!({ "jsonrpc": "2.0", "id": id, kind: body })),
+    ]
+}
+
+fn text(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
+/// A greeting, a list, and calls with the answers that they got.
+fn weather(folder: &Path) -> String {
+    let server = json!({ "name": "weather", "version": "3" });
+    let greeting = json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {} }, "serverInfo": server });
+    let output =
+        json!({ "type": "object", "properties": { "degrees": { "type": "integer" } }, "required": ["degrees"] });
+    let tool = |name: &str| json!({ "name": name, "title": "T", "inputSchema": { "type": "object" } });
+    let mut typed = tool("degrees");
+    typed["outputSchema"] = output;
+    let call = |city: &str, now: u32| json!({ "name": "weather", "arguments": { "city": city, "now": now } });
+    let refused = json!({ "code": -32000, "message": "closed today" });
+    let lines = [
+        exchange(1, "initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {} }), ("result", greeting)),
+        exchange(2, "tools/list", json!({}), ("result", json!({ "tools": [tool("weather"), typed] }))),
+        exchange(3, "tools/call", call("Oslo", 1), ("result", text("rain"))),
+        exchange(4, "tools/call", call("Oslo", 1), ("result", text("sun"))),
+        exchange(5, "tools/call", call("Rome", 1), ("error", refused)),
+    ];
+    written(folder, &lines.concat())
+}
+
+#[test]
+fn answers_come_in_their_order_and_say_where_they_come_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = weather(folder.path());
+    let mut peer = Peer::start(&["replay", &file]);
+    let greeting = peer.greet("2025-11-25");
+    assert_eq!(greeting["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(greeting["result"]["serverInfo"]["name"], "weather");
+    let oslo = json!({ "now": 1.0, "city": "Oslo" });
+    for said in ["rain", "sun", "sun"] {
+        let answer = peer.call("weather", &oslo);
+        assert_eq!(answer["result"]["content"][0]["text"], said, "{answer}");
+        assert_eq!(answer["result"]["_meta"][TAG], "recorded");
+    }
+    let refused = peer.call("weather", &json!({ "city": "Rome", "now": 1 }));
+    assert_eq!(
+        (refused["error"]["code"].clone(), refused["error"]["message"].clone()),
+        (json!(-32000), json!("closed today"))
+    );
+    // A conversation of its own begins anew.
+    let mut peer = Peer::start(&["replay", &file]);
+    peer.greet("2024-11-05");
+    assert_eq!(peer.call("weather", &oslo)["result"]["content"][0]["text"], "rain");
+    let listed = peer.ask("tools/list", &json!({}));
+    assert_eq!(listed["result"]["tools"][1].get("outputSchema"), None);
+    assert_eq!(listed["result"]["tools"][1].get("title"), None);
+}
+
+#[test]
+fn a_modern_client_is_served_from_a_legacy_recording() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut peer = Peer::start(&["replay", &weather(folder.path()), "--stdio"]);
+    let discovered = peer.ask("server/discover", &modern(json!({})));
+    assert!(discovered["result"]["supportedVersions"].as_array().expect("versions").contains(&json!("2026-07-28")));
+    let listed = peer.ask("tools/list", &modern(json!({})));
+    assert_eq!(listed["result"]["resultType"], "complete");
+    assert_eq!(listed["result"]["cacheScope"], "private");
+    assert_eq!(listed["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "weather");
+    let answer =
+        peer.ask("tools/call", &modern(json!({ "name": "weather", "arguments": { "city": "Oslo", "now": 1 } })));
+    assert_eq!(answer["result"]["content"][0]["text"], "rain");
+    assert_eq!(answer["result"]["resultType"], "complete");
+}
+
+#[test]
+fn a_miss_names_what_is_nearest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = weather(folder.path());
+    let mut peer = Peer::start(&["replay", &file]);
+    peer.greet("2025-11-25");
+    let missed = peer.call("weather", &json!({ "city": "Oslo", "now": 2 }));
+    assert_eq!(missed["error"]["code"], -32602);
+    assert_eq!(missed["error"]["data"]["nearest"]["arguments"], json!({ "city": "Oslo", "now": 1 }));
+    assert_eq!(missed["error"]["data"]["differences"], json!(["arguments.now"]));
+    assert_eq!(missed["error"]["data"][TAG], "miss");
+    let missed = peer.call("wether", &json!({ "city": "Rome", "now": 1 }));
+    assert_eq!(missed["error"]["data"]["nearest"]["arguments"]["city"], "Rome");
+    assert_eq!(peer.ask("prompts/list", &json!({}))["error"]["code"], -32601);
+    // What does not count cannot be missed.
+    let mut peer = Peer::start(&["replay", &file, "--volatile", "$.now"]);
+    peer.greet("2025-11-25");
+    assert_eq!(peer.call("weather", &json!({ "city": "Oslo" }))["result"]["content"][0]["text"], "rain");
+}
+
+#[test]
+fn a_miss_can_be_simulated_and_depends_on_the_seed_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = weather(folder.path());
+    let degrees = |seed: &str| {
+        let mut peer = Peer::start(&["replay", &file, "--miss", "simulate", "--seed", seed]);
+        peer.greet("2025-11-25");
+        assert_eq!(peer.call("nobody", &json!({}))["error"]["code"], -32602);
+        assert_eq!(peer.call("weather", &json!({ "city": "Oslo", "now": 1 }))["result"]["_meta"][TAG], "recorded");
+        let answer = peer.call("degrees", &json!({ "of": "Oslo" }));
+        assert_eq!(answer["result"]["_meta"][TAG], "simulated", "{answer}");
+        answer["result"]["structuredContent"]["degrees"].as_i64().expect("what the schema wants")
+    };
+    assert_eq!(degrees("7"), degrees("7"));
+    assert!((1..9).any(|seed| degrees(&seed.to_string()) != degrees("7")));
+}
+
+#[test]
+fn what_goes_wrong_on_purpose_goes_wrong_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = weather(folder.path());
+    let fates = || {
+        let mut peer = Peer::start(&["replay", &file, "--error-rate", "50", "--seed", "3"]);
+        peer.greet("2025-11-25");
+        let mut fate = || peer.call("weather", &json!({ "city": "Oslo", "now": 1 })).get("error").is_some();
+        (0..20).map(|_| fate()).collect::<Vec<_>>()
+    };
+    let first = fates();
+    assert!(first.contains(&true) && first.contains(&false), "{first:?}");
+    assert_eq!(fates(), first);
+    let begun = std::time::Instant::now();
+    let mut peer = Peer::start(&["replay", &file, "--latency", "300"]);
+    peer.greet("2025-11-25");
+    peer.call("weather", &json!({ "city": "Oslo", "now": 1 }));
+    assert!(begun.elapsed().as_millis() >= 300);
+}
+
+#[test]
+fn a_torn_last_line_is_left_out_and_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = weather(folder.path());
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    std::fs::write(&file, &text[..text.len() - 20]).expect("it can be written");
+    let ran = Command::new(PROOF).args(["replay", &file]).stdin(Stdio::null()).output().expect("the binary runs");
+    assert_ran(&ran, 0);
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(told.contains("line 11 is torn"), "{told}");
+}
+
+#[test]
+fn questions_are_asked_again_in_both_eras() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+    let asked = json!({ "message": "Who?", "requestedSchema": schema });
+    let greeting = json!({
+        "protocolVersion": "2025-06-18",
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "asker", "version": "1" },
+    });
+    let [call, answer] = exchange(2, "tools/call", json!({ "name": "ask" }), ("result", text("Hello Ada")));
+    let question = json!({ "jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": asked });
+    let said = json!({ "jsonrpc": "2.0", "id": 1, "result": { "action": "accept", "content": { "name": "Ada" } } });
+    let mut lines = exchange(1, "initialize", json!({}), ("result", greeting)).to_vec();
+    lines.extend([call, ("server", question), ("client", said.clone()), answer]);
+    let file = written(folder.path(), &lines);
+
+    let mut peer = Peer::start(&["replay", &file]);
+    let client = json!({ "name": "test", "version": "1" });
+    let able = json!({ "protocolVersion": "2025-11-25", "capabilities": { "elicitation": {} }, "clientInfo": client });
+    peer.ask("initialize", &able);
+    peer.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    peer.say(&json!({ "jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": { "name": "ask" } }));
+    let heard = peer.hear();
+    assert_eq!(
+        (heard["method"].clone(), heard["params"]["message"].clone()),
+        (json!("elicitation/create"), json!("Who?"))
+    );
+    peer.say(&json!({ "jsonrpc": "2.0", "id": heard["id"], "result": said["result"] }));
+    assert_eq!(peer.hear()["result"]["content"][0]["text"], "Hello Ada");
+
+    let mut params = modern(json!({ "name": "ask" }));
+    assert_eq!(peer.ask("tools/call", &params)["error"]["code"], -32021);
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": { "form": {} } });
+    let asks = peer.ask("tools/call", &params)["result"].clone();
+    assert_eq!(asks["resultType"], "input_required");
+    assert_eq!(asks["inputRequests"]["question"]["params"]["message"], "Who?");
+    params["requestState"] = asks["requestState"].clone();
+    params["inputResponses"] = json!({ "question": said["result"] });
+    assert_eq!(peer.ask("tools/call", &params)["result"]["content"][0]["text"], "Hello Ada");
+    params["requestState"] = json!("replay.9.9");
+    assert_eq!(peer.ask("tools/call", &params)["error"]["code"], -32602);
+}
