@@ -213,6 +213,8 @@ fn polls_after_close(view: &View<'_>) -> Verdict {
 
 /// How much earlier (microseconds) than told a client may seem to come back: clocks tick coarsely.
 const SLACK: u64 = 25_000;
+/// How long (microseconds) a request may be under way on a busy machine before it reaches its server.
+const LONG: u64 = 1_000_000;
 
 fn retry_respected(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
@@ -351,9 +353,15 @@ fn new_session(view: &View<'_>) -> Verdict {
         let (answer, ..) = x.response?;
         let dead = x.session();
         let mut later = all.iter().filter(|y| begun(y) > answer && y.is("POST"));
-        // What was under way when the 404 came proves nothing.
-        let settled = |y: &Exchange<'_>| view.frame(begun(y)).at > view.frame(answer).at + SLACK;
-        let next = later.find(|y| y.asked.iter().any(|s| s.is("initialize")) || (y.session() == dead && settled(y)));
+        let since = |y: &Exchange<'_>, event| view.frame(begun(y)).at.saturating_sub(view.frame(event).at);
+        // What was under way when the 404 came proves nothing, and on a busy machine it is so for long: only what follows a
+        // further 404, or comes much later, goes on.
+        let goes_on = |y: &Exchange<'_>| {
+            let stale = |z: &&&Exchange<'_>| z.is("POST") && z.session() == dead && begun(z) > answer;
+            let told = all.iter().filter(stale).filter_map(|z| Some(z.response?.0));
+            since(y, answer) > LONG || told.min().is_some_and(|told| begun(y) > told && since(y, told) > SLACK)
+        };
+        let next = later.find(|y| y.asked.iter().any(|s| s.is("initialize")) || (y.session() == dead && goes_on(y)));
         // Who leaves instead needs no session any more.
         let y = next?;
         let opens = y.asked.iter().any(|s| s.is("initialize"));
