@@ -344,3 +344,27 @@ fn questions_are_asked_again_in_both_eras() {
     params["requestState"] = json!("replay.9.9");
     assert_eq!(peer.ask("tools/call", &params)["error"]["code"], -32602);
 }
+
+#[test]
+fn a_live_server_is_asked_once_for_what_is_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = weather(folder.path());
+    // Torn where somebody was killed: that is cut off before anything is added.
+    let whole = std::fs::read_to_string(&file).expect("it is there");
+    std::fs::write(&file, format!("{whole}{{\"at\":1,\"fr")).expect("it can be written");
+    let mut peer = Peer::start(&["replay", &file, "--", PROOF, "serve", "--stdio"]);
+    peer.greet("2025-06-18");
+    let echo = json!({ "message": "never recorded" });
+    let live = peer.call("echo", &echo);
+    assert_eq!(live["result"]["_meta"][TAG], "live", "{live}");
+    let again = peer.call("echo", &echo);
+    assert_eq!(again["result"]["_meta"][TAG], "recorded", "{again}");
+    assert_eq!(again["result"]["content"], live["result"]["content"]);
+    drop(peer);
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    assert!(text.starts_with(&whole) && text.contains("never recorded"));
+    // By itself, too.
+    let mut peer = Peer::start(&["replay", &file]);
+    peer.greet("2025-06-18");
+    assert_eq!(peer.call("echo", &echo)["result"]["content"], live["result"]["content"]);
+}

@@ -16,6 +16,8 @@ pub(super) enum Origin {
     Recorded,
     /// It was made from a schema.
     Simulated,
+    /// The live server gave it.
+    Live,
 }
 
 impl Origin {
@@ -23,6 +25,7 @@ impl Origin {
         match self {
             Self::Recorded => "recorded",
             Self::Simulated => "simulated",
+            Self::Live => "live",
         }
     }
 }
@@ -66,7 +69,7 @@ pub(super) fn result(method: &str, recorded: &Value, revision: Revision, server:
 }
 
 /// An error to `method` at `revision`.
-pub(super) fn error(method: &str, recorded: &Value, revision: Revision) -> RpcError {
+pub(super) fn error(method: &str, recorded: &Value, revision: Revision, origin: Origin) -> RpcError {
     let number = recorded.get("code").and_then(Value::as_i64).unwrap_or(code::INTERNAL_ERROR);
     let number = match (method, revision.era(), number) {
         ("resources/read", Era::Modern, code::RESOURCE_NOT_FOUND) => code::INVALID_PARAMS,
@@ -74,7 +77,7 @@ pub(super) fn error(method: &str, recorded: &Value, revision: Revision) -> RpcEr
         _ => number,
     };
     let message = recorded.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let tag = || (TAG.to_owned(), json!(Origin::Recorded.as_str()));
+    let tag = || (TAG.to_owned(), json!(origin.as_str()));
     let data = match recorded.get("data").cloned() {
         None => Some(Value::Object([tag()].into_iter().collect())),
         Some(Value::Object(mut members)) => {

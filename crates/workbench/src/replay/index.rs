@@ -1,8 +1,11 @@
 //! What was asked in a recording and how it was answered, by key. Texts stay in the file: in memory is where they stand, which
 //! is 16 bytes a message and about 100 bytes more for each key.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -41,6 +44,8 @@ pub(super) struct Index {
     pub(super) modern: Option<Value>,
     /// The highest numbers in the file, and its last moment.
     pub(super) last: Last,
+    /// Whether the last line is whole but for its line feed.
+    pub(super) ends_open: bool,
 }
 
 /// Where whoever adds to a recording goes on.
@@ -54,9 +59,16 @@ pub(super) struct Last {
 impl Index {
     /// Reads a recording through once.
     pub(super) fn of(file: &File, volatile: &[JsonPath]) -> Result<(Self, Header, Option<Torn>), BadRecording> {
-        let mut reader = Reader { volatile, ..Reader::default() };
+        let mut reader = Reader::new(volatile);
         let (header, torn) = scan(file, |place, frame| reader.take(place, frame))?;
-        Ok((reader.finish(), header, torn))
+        let mut index = reader.finish();
+        index.ends_open = ends_open(file)?;
+        Ok((index, header, torn))
+    }
+
+    /// How what was asked with this key was answered.
+    pub(super) fn entries(&self, key: &Key) -> &[Entry] {
+        self.entries.get(key).map_or(&[], Vec::as_slice)
     }
 
     /// Takes in one more exchange.
@@ -92,8 +104,8 @@ struct Round {
 
 /// Puts together what belongs together.
 #[derive(Default)]
-struct Reader<'v> {
-    volatile: &'v [JsonPath],
+pub(super) struct Reader<'v> {
+    volatile: Cow<'v, [JsonPath]>,
     index: Index,
     waiting: HashMap<(u32, RequestId), Vec<Waiting>>,
     /// How many of the above each connection has.
@@ -101,8 +113,19 @@ struct Reader<'v> {
     rounds: HashMap<Key, Vec<Round>>,
 }
 
-impl Reader<'_> {
-    fn take(&mut self, place: Place, frame: &Frame) {
+impl<'v> Reader<'v> {
+    /// A reader that has read nothing.
+    pub(super) fn new(volatile: impl Into<Cow<'v, [JsonPath]>>) -> Self {
+        Self { volatile: volatile.into(), ..Self::default() }
+    }
+
+    /// What was put together so far.
+    pub(super) const fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Reads one more frame.
+    pub(super) fn take(&mut self, place: Place, frame: &Frame) {
         let last = &mut self.index.last;
         last.at = last.at.max(frame.done);
         last.connection = last.connection.max(frame.connection);
@@ -124,7 +147,7 @@ impl Reader<'_> {
 
     fn asked(&mut self, place: Place, frame: &Frame, message: &Message) {
         let Some(id) = message.id().cloned() else { return };
-        let asked = Asked::of(message, self.volatile);
+        let asked = Asked::of(message, &self.volatile);
         let param = |name: &str| message.params().and_then(|params| params.get(name)).cloned();
         let token = message.meta().and_then(|meta| meta.get("progressToken")).cloned();
         let mut waiting = Waiting { exchange: frame.exchange, token, asked, request: place, before: Vec::new() };
@@ -233,4 +256,12 @@ impl Reader<'_> {
 pub(super) fn asks(message: &Message) -> bool {
     message.text().contains("input_required")
         && message.result().and_then(|result| result.get("resultType")).is_some_and(|kind| kind == "input_required")
+}
+
+fn ends_open(file: &File) -> io::Result<bool> {
+    let mut last = [b'\n'];
+    if let Some(at) = file.metadata()?.len().checked_sub(1) {
+        file.read_exact_at(&mut last, at)?;
+    }
+    Ok(last != [b'\n'])
 }

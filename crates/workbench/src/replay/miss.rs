@@ -1,5 +1,6 @@
 //! What was not recorded. Unless told otherwise, the answer is an error that names the nearest request that was.
 
+use net::client::Address;
 use net::service::{RpcError, code};
 use serde_json::{Map, Value, json};
 use wire::escape::snippet;
@@ -10,13 +11,15 @@ use super::key::Asked;
 use super::{State, key};
 
 /// What comes of a request that was not recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Miss {
     /// An error that names the nearest recorded request.
     #[default]
     Error,
     /// An answer made from the server's schemas.
     Simulate,
+    /// What the server at this address answers, which is added to the recording.
+    Live(Address),
 }
 
 /// How many recorded requests are compared with one that was not.

@@ -1,5 +1,7 @@
 //! A replay answers: which entry a request gets, what is said before the answer, and the answer itself.
 
+use std::borrow::Cow;
+
 use net::service::{Answer, Call, Reply, RpcError, Service};
 use serde_json::{Value, json};
 use wire::{Era, Kind, Message, Revision};
@@ -34,7 +36,8 @@ impl Service for Replay {
 /// One entry, from one of its questions on.
 struct Part {
     entry: Entry,
-    key: Key,
+    /// Its place among those of its key.
+    place: usize,
     turn: usize,
     from: usize,
 }
@@ -74,7 +77,7 @@ impl Replay {
             tokio::time::sleep(replay.0.options.latency).await;
             match part {
                 Some(part) => replay.0.play(&call, &part).await,
-                None => replay.0.missed(&call, &asked, turn),
+                None => replay.0.missed(&call, &asked, turn).await,
             }
         };
         Reply::later(answered)
@@ -137,19 +140,22 @@ impl State {
     /// What of the recording answers a request: the next entry of its key, the last one again where there are no more; or
     /// the rest of the one whose question the client brings the answer to.
     fn part(&self, call: &Call, key: Key) -> Result<Option<Part>, RpcError> {
-        let entries = self.recording.index.entries.get(&key).map_or(&[][..], Vec::as_slice);
+        let mut entries = Cow::Borrowed(self.recording.index.entries(&key));
+        if let Some(live) = self.live.as_ref().filter(|_| entries.is_empty()) {
+            entries = Cow::Owned(live.entries(&key));
+        }
         let state = call.message.params().and_then(|params| params.get("requestState"));
         if let Some(state) = state.filter(|_| call.context.era() == Era::Modern) {
             let (turn, from) = state.as_str().and_then(read_state).unwrap_or((usize::MAX, 0));
             let entry = entries.get(turn).filter(|entry| (1..=entry.before.len()).contains(&from));
             let foreign = || RpcError::invalid_params("Invalid params: `requestState` is not one this server gave");
             let entry = entry.cloned().ok_or_else(foreign)?;
-            return Ok(Some(Part { entry, key, turn, from }));
+            return Ok(Some(Part { entry, place: turn, turn, from }));
         }
         let Some(last) = entries.len().checked_sub(1) else { return Ok(None) };
         let turn = self.turns(call).next(key);
-        let entry = entries[turn.min(last)].clone();
-        Ok(Some(Part { entry, key, turn, from: 0 }))
+        let place = turn.min(last);
+        Ok(Some(Part { entry: entries[place].clone(), place, turn, from: 0 }))
     }
 
     async fn play(&self, call: &Call, part: &Part) -> Answer {
@@ -174,8 +180,7 @@ impl State {
                 return Answer::error(Some(call.id()), &refusal);
             }
             if call.context.era() == Era::Modern {
-                let entries = self.recording.index.entries.get(&part.key).map_or(1, Vec::len);
-                let state = write_state(part.turn.min(entries - 1), index + 1);
+                let state = write_state(part.place, index + 1);
                 return self.handled(call, Ok(questions::asking(call, &asked, &state)), Origin::Recorded);
             }
             if let Err(error) = questions::ask(call, &asked).await {
@@ -225,7 +230,7 @@ impl State {
         let method = call.message.method().unwrap_or_default();
         let revision = call.context.revision;
         let handled = match message.error() {
-            Some(error) => Err(fit::error(method, error, revision)),
+            Some(error) => Err(fit::error(method, error, revision, Origin::Recorded)),
             None => Ok(message.result().cloned().unwrap_or_default()),
         };
         let handled = handled.map(|result| self.without_dead_end(method, result));
@@ -245,8 +250,15 @@ impl State {
         result
     }
 
-    fn missed(&self, call: &Call, asked: &Asked, turn: usize) -> Answer {
+    async fn missed(&self, call: &Call, asked: &Asked, turn: usize) -> Answer {
         let revision = call.context.revision;
+        if let Some(live) = &self.live {
+            let handled = match live.ask(call).await {
+                Ok(result) => Ok(result),
+                Err(error) => Err(fit::error(&asked.method, &json!(error), revision, Origin::Live)),
+            };
+            return self.handled(call, handled, Origin::Live);
+        }
         // What changes nothing needs no recording.
         let idle = ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
         if self.options.miss == Miss::Simulate || idle.contains(&asked.method.as_str()) {
