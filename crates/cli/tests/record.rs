@@ -74,7 +74,7 @@ fn bytes_pass_as_they_are_and_are_written_down() {
         "{\"jsonrpc\":\"2.0\", \"id\":1,\"method\":\"ping\"}\r\n".as_bytes(),
         b"no JSON at all\n",
         &[0xff, 0x00, b'\n'],
-        &[b'x'; 300_000],
+        "x".repeat(300_000).as_bytes(),
         b"\n\nwithout an end",
     ]
     .concat();

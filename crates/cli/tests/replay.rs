@@ -368,3 +368,11 @@ fn a_live_server_is_asked_once_for_what_is_missing() {
     peer.greet("2025-06-18");
     assert_eq!(peer.call("echo", &echo)["result"]["content"], live["result"]["content"]);
 }
+
+#[test]
+fn a_replay_breaks_no_rule() {
+    let recorded = Recorded::new();
+    let file = recorded.path("case-2.jsonl");
+    let ran = Command::new(PROOF).args(["check", "--format", "json", "--", PROOF, "replay"]).arg(file).output();
+    assert_ran(&ran.expect("the binary runs"), 0);
+}

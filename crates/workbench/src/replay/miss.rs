@@ -29,23 +29,19 @@ const SHOWN: usize = 200;
 
 /// Why there is no answer.
 pub(super) fn error(state: &State, asked: &Asked, revision: Revision) -> RpcError {
-    let nearest = nearest(state, asked);
-    let mut message = format!("Not in the recording: {}", told(asked));
     let mut data = Map::from_iter([(TAG.to_owned(), json!("miss"))]);
-    match nearest {
+    let near = match nearest(state, asked) {
         Some((near, differences)) => {
-            message.push_str(&format!(". Nearest there: {}", told(&near)));
-            if !differences.is_empty() {
-                message.push_str(&format!(" (differs at {})", snippet(&differences.join(", "), SHOWN)));
-            }
-            data.insert(
-                "nearest".to_owned(),
-                json!({ "method": near.method, "name": near.name, "arguments": near.arguments }),
-            );
+            let text = told(&near);
+            let recorded = json!({ "method": near.method, "name": near.name, "arguments": near.arguments });
+            data.insert("nearest".to_owned(), recorded);
             data.insert("differences".to_owned(), json!(differences));
+            let differences = snippet(&differences.join(", "), SHOWN);
+            format!("Nearest there: {text} (differs at {differences})")
         }
-        None => message.push_str(&format!(". No {} is", snippet(&asked.method, SHOWN))),
-    }
+        None => format!("No {} is", snippet(&asked.method, SHOWN)),
+    };
+    let message = format!("Not in the recording: {}. {near}", told(asked));
     let number = if asked.method == "resources/read" && revision.era() == Era::Legacy {
         code::RESOURCE_NOT_FOUND
     } else {
