@@ -146,10 +146,9 @@ fn modern(mut params: Value) -> Value {
 
 /// A recording, written by hand: what client and server said in turn.
 fn written(folder: &Path, lines: &[(&str, Value)]) -> String {
-    let mut text = json!({ "trace": "proof.trace/1", "subject": "server", "transport": "stdio" }).to_string();
-    for (from, message) in lines {
-        text.push_str(&format!("\n{}", json!({ "from": from, "line": message })));
-    }
+    let header = json!({ "trace": "proof.trace/1", "subject": "server", "transport": "stdio" }).to_string();
+    let frames = lines.iter().map(|(from, message)| json!({ "from": from, "line": message }).to_string());
+    let text = std::iter::once(header).chain(frames).collect::<Vec<_>>().join("\n");
     let path = folder.join("written.jsonl");
     std::fs::write(&path, text + "\n").expect("it can be written");
     path.to_string_lossy().into_owned()
