@@ -111,12 +111,19 @@ impl State {
     fn offers(&self, method: &str, revision: Revision) -> bool {
         let recorded = self.recording.index.names.contains_key(method);
         match wire::method::find(method, revision) {
+            None if revision.era() == Era::Modern && method.starts_with("tasks/") => self.has_tasks(revision),
             None => recorded && !wire::method::known_ever(method),
             Some(row) => {
                 let declared = row.capability_at(revision);
                 recorded || declared.is_some_and(|(_, path)| greeting::declares(self, revision, path))
             }
         }
+    }
+
+    /// Whether the extension is declared whose methods these are.
+    fn has_tasks(&self, revision: Revision) -> bool {
+        let declared = greeting::capabilities(self, revision);
+        declared.get("extensions").is_some_and(|extensions| extensions.get(fit::TASKS).is_some())
     }
 
     /// Takes note of what a request sets.
@@ -218,8 +225,11 @@ impl State {
                 };
                 greeting::declares(self, call.context.revision, "logging") && least.is_some_and(|least| said >= least)
             }
-            // Of changes a modern client hears where it listens, and it is told that there are none.
-            _ => call.context.era() == Era::Legacy && !method.ends_with("/list_changed"),
+            // What changes, and what is cancelled, has no meaning here.
+            "notifications/elicitation/complete" | "notifications/tasks/status" => {
+                call.context.revision == Revision::NEWEST_LEGACY
+            }
+            method => call.context.era() == Era::Legacy && !wire::method::known_ever(method),
         };
         if wanted {
             let _ = call.link.notify(method, params);
@@ -233,6 +243,10 @@ impl State {
             Some(error) => Err(fit::error(method, error, revision, Origin::Recorded)),
             None => Ok(message.result().cloned().unwrap_or_default()),
         };
+        if handled.as_ref().is_ok_and(|result| fit::is_foreign_task(method, result, revision)) {
+            let error = RpcError::internal("The recorded answer is a task of a revision other than this one");
+            return Answer::error(Some(call.id()), &error);
+        }
         let handled = handled.map(|result| self.without_dead_end(method, result));
         self.handled(call, handled, Origin::Recorded)
     }
