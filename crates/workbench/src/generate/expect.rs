@@ -6,6 +6,7 @@ mod volatile;
 use std::collections::HashSet;
 
 use serde_json::Value;
+use wire::redact::{Redactor, Secrets};
 
 use super::plan::{Aim, Planned};
 use super::play::Seen;
@@ -74,11 +75,12 @@ fn common(one: Ended, other: Ended) -> Option<Ended> {
 
 /// What is written of each case.
 pub(super) fn expected(planned: Vec<Planned>, first: Vec<Seen>, second: &[Seen]) -> Vec<Case> {
+    let redactor = crate::judging::redactor(&Secrets::default());
     let mut cases: Vec<Case> = planned
         .into_iter()
         .zip(first.iter().zip(second))
         .map(|(planned, (first, second))| {
-            let verdict = verdict(&planned, first, second);
+            let verdict = verdict(&planned, first, second, &redactor);
             Case { planned, verdict, conclusive: false }
         })
         .collect();
@@ -91,7 +93,7 @@ pub(super) fn expected(planned: Vec<Planned>, first: Vec<Seen>, second: &[Seen])
     cases
 }
 
-fn verdict(planned: &Planned, first: &Seen, second: &Seen) -> Verdict {
+fn verdict(planned: &Planned, first: &Seen, second: &Seen, redactor: &Redactor) -> Verdict {
     if let Some(why) = &planned.skip {
         return Verdict::Skipped(why.clone());
     }
@@ -117,7 +119,9 @@ fn verdict(planned: &Planned, first: &Seen, second: &Seen) -> Verdict {
         (Aim::Strains, Ended::Ok) => Verdict::Left("it is accepted, as it may be".to_owned()),
         (_, outcome) => {
             let at = match (one, other) {
-                (Came::Result(one), Came::Result(other)) if outcome == Ended::Ok => proposed::proposed(one, other),
+                (Came::Result(one), Came::Result(other)) if outcome == Ended::Ok => {
+                    proposed::proposed(one, other, redactor)
+                }
                 _ => Vec::new(),
             };
             Verdict::Expect { outcome, at }

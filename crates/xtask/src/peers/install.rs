@@ -67,6 +67,11 @@ impl Home {
         self.hidden.join("logs")
     }
 
+    /// Where the files go that are made from servers.
+    pub(crate) fn corpus(&self) -> PathBuf {
+        self.hidden.join("corpus")
+    }
+
     /// A folder that servers and clients may read and write.
     pub(super) fn files(&self) -> PathBuf {
         self.hidden.join("files")
@@ -85,7 +90,7 @@ impl Home {
             ("{modules}", npm.join("node_modules")),
             ("{scripts}", npm),
             ("{python}", self.hidden.join("venv/bin/python")),
-            ("{python1}", self.hidden.join("venv1/bin/python")),
+            ("{programs1}", self.hidden.join("venv1/bin")),
             ("{programs}", self.hidden.join("venv/bin")),
             ("{peers}", self.peers.clone()),
             ("{rust}", self.rust_target().join("release")),
