@@ -115,7 +115,7 @@ fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated,
                 tell_redacted(&format!("error: {error}"));
                 Exit::NoAnswer
             })?;
-            proved(args, made, path).await
+            Box::pin(proved(args, made, path)).await
         };
         tokio::select! {
             made = making => made,

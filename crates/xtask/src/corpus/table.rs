@@ -167,8 +167,16 @@ pub(super) fn page(rows: &[Row], depth: &str) -> String {
         sum(|row| row.distinct.len()),
         refused * 100 / played.max(1)
     );
+    findings(rows, &mut out);
+    out
+}
+
+/// What servers accept, and what ended them.
+fn findings(rows: &[Row], out: &mut String) {
     out.push_str(
-        "## What servers accept that they must not\n\n| server | constraint | cases | such as |\n|---|---|---|---|\n",
+        "## What servers accept that they must not\n\nA result whose text tells of an error, and which lacks `isError`, is a result like any other to a client: it counts as accepted.\n\
+         Arguments that a server converts although its schema excludes them are most of the rest: `\"7\"` and `true` for integers,\n\
+         members that `additionalProperties: false` excludes.\n\n| server | constraint | cases | such as |\n|---|---|---|---|\n",
     );
     for (row, (keyword, (example, count))) in rows.iter().flat_map(|row| row.lax.iter().map(move |lax| (row, lax))) {
         let _ = writeln!(out, "| {} | `{}` | {count} | {} |", row.name, cell(keyword), cell(example));
@@ -181,7 +189,6 @@ pub(super) fn page(rows: &[Row], depth: &str) -> String {
             let _ = writeln!(out, "| {} | {} |", row.name, cell(name));
         }
     }
-    out
 }
 
 /// A text in a table.

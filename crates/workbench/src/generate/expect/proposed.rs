@@ -71,7 +71,7 @@ impl Proposal<'_> {
             }
             (Value::String(a), Value::String(b)) => self.text(path, a, b),
             (Value::Number(a), Value::Number(_)) if one == other && !is_now(&a.to_string()) => {
-                self.note(path, one.clone())
+                self.note(path, one.clone());
             }
             (Value::Number(_), Value::Number(_)) => self.note(path, json!({ "type": "number" })),
             (Value::Bool(_), Value::Bool(_)) if one != other => self.note(path, json!({ "type": "boolean" })),

@@ -93,7 +93,7 @@ fn words(text: &str) -> Vec<&str> {
 
 fn is_of_a_calendar(word: &str) -> bool {
     let is = |name: &&str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case(&name[..3]);
-    DAYS.iter().any(|name| is(name)) || MONTHS.iter().any(|name| is(name)) || matches!(word, "AM" | "PM" | "am" | "pm")
+    DAYS.iter().chain(&MONTHS).any(is) || matches!(word, "AM" | "PM" | "am" | "pm")
 }
 
 /// Whether a text tells of about now: a date, a day of the week, a number of seconds or milliseconds since 1970.
