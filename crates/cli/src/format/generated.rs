@@ -32,7 +32,7 @@ pub(crate) fn human(made: &Generated, path: Option<&Path>) -> String {
     }
     let _ = writeln!(out, "  {:>5} break something and are accepted (xfail)", tally.accepted);
     let _ = writeln!(out, "  {:>5} are written and skipped, {} not written", tally.skipped, tally.left);
-    named(&mut out, "Accepted, and must not be", made, &|case| case.verdict == Verdict::Accepted);
+    named(&mut out, "Accepted all the same", made, &|case| case.verdict == Verdict::Accepted);
     let skipped = |case: &Case| match &case.verdict {
         Verdict::Skipped(why) => Some(why.clone()),
         _ => None,

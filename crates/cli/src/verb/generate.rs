@@ -82,7 +82,7 @@ fn head(args: &GenerateArgs, made: &Generated, left_out: &[String]) -> Vec<Strin
             named("version"),
             made.transport
         ),
-        "`negative` breaks one constraint and must be refused; `xfail: accepted` is accepted all the same.".to_owned(),
+        "`negative` breaks one constraint and is to be refused; `xfail: accepted` is accepted all the same.".to_owned(),
     ];
     head.extend(left_out.iter().map(|name| format!("Wants {name}, which may be a secret, from its environment.")));
     head

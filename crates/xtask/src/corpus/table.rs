@@ -174,7 +174,7 @@ pub(super) fn page(rows: &[Row], depth: &str) -> String {
 /// What servers accept, and what ended them.
 fn findings(rows: &[Row], out: &mut String) {
     out.push_str(
-        "## What servers accept that they must not\n\nA result whose text tells of an error, and which lacks `isError`, is a result like any other to a client: it counts as accepted.\n\
+        "## What servers accept all the same\n\nServers must validate what tools take; what else is here they should refuse. A result whose text tells of an error, and which lacks `isError`, is a result like any other to a client: it counts as accepted.\n\
          Arguments that a server converts although its schema excludes them are most of the rest: `\"7\"` and `true` for integers,\n\
          members that `additionalProperties: false` excludes.\n\n| server | constraint | cases | such as |\n|---|---|---|---|\n",
     );
