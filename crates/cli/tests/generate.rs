@@ -1,7 +1,8 @@
 //! `proof generate`: what it writes passes at once, is the same each time, and fails where the server is faulty.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -183,6 +184,59 @@ fn tools_that_may_change_something_are_skipped_until_allowed() {
         |tool: &str| file.split("\n  # ").find(|part| part.starts_with(&format!("tool {tool}\n"))).map(str::to_owned);
     assert!(about("touch_resource").is_some_and(|part| !part.contains("skip:")), "{file}");
     assert!(about("toggle_tool").is_some_and(|part| part.contains("skip:")), "{file}");
+}
+
+/// A server over HTTP, for as long as it is held.
+struct Served {
+    child: Child,
+    url: String,
+}
+
+impl Served {
+    fn start(catalogue: &Path) -> Self {
+        let mut command = Command::new(PROOF);
+        command.args(["serve", "--http", "127.0.0.1:0", "--catalog"]).arg(catalogue);
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("an address").to_owned();
+        Self { child, url }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The server goes on while it is asked: `fickle` fails the third time, when it is played by the rules of `proof test`.
+#[test]
+fn what_changes_is_matched_by_its_form_or_left_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tool = |name: &str, answers: &str| {
+        format!(
+            "  - name: {name}\n    description: x\n    inputSchema: {{ type: object }}\n    choose: turn\n    \
+             annotations: {{ readOnlyHint: true }}\n    answers: [{answers}]\n"
+        )
+    };
+    let turns: Vec<String> = (1..=9).map(|number| format!("{{ text: ticket {number} of 9 }}")).collect();
+    let fickle = "{ text: a }, { text: a }, { text: b, isError: true }";
+    let text =
+        format!("name: t\nversion: '1'\ntools:\n{}{}", tool("tickets", &turns.join(", ")), tool("fickle", fickle));
+    std::fs::write(folder.path().join("t.yaml"), text).unwrap();
+    let served = Served::start(&folder.path().join("t.yaml"));
+    let ran = proof(folder.path(), &["generate", "-o", "t.mcp.yaml", "--format", "json", &served.url]);
+    ends_with(0, &ran);
+    let report: Value = serde_json::from_slice(&ran.stdout).expect("one JSON document");
+    let case = |name: &str| report["cases"].as_array().unwrap().iter().find(|case| case["name"] == name).cloned();
+    assert_eq!(case("fickle: a typical call").unwrap()["verdict"], "left", "{report}");
+    assert_eq!(case("tickets: a typical call").unwrap()["verdict"], "expected", "{report}");
+    let file = read(&folder, "t.mcp.yaml");
+    assert!(file.contains("^ticket [0-9]+ of 9$"), "{file}");
+    assert!(!file.contains("fickle: a typical call"), "{file}");
+    ends_with(0, &proof(folder.path(), &["test", "t.mcp.yaml"]));
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn many() -> String {
     for number in 0..TOOLS {
         let _ = write!(
             text,
-            "  - name: tool_{number}\n    inputSchema:\n      type: object\n      properties:\n        \
+            "  - name: tool_{number}\n    description: Gives a text back\n    inputSchema:\n      type: object\n      properties:\n        \
              text: {{ type: string, minLength: 2, maxLength: 20 }}\n        \
              count: {{ type: integer, minimum: 1, maximum: 9 }}\n        \
              kind: {{ type: string, enum: [a, b, c] }}\n      \
