@@ -1,5 +1,6 @@
 //! The first line of a file that we wrote says what the rest was: so it is known whether somebody edited it since.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
@@ -31,7 +32,10 @@ fn is_ours(text: &str) -> bool {
 }
 
 fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text.as_bytes()).iter().take(8).fold(String::new(), |mut digest, byte| {
+        let _ = write!(digest, "{byte:02x}");
+        digest
+    })
 }
 
 #[cfg(test)]
