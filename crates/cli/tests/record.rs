@@ -250,6 +250,14 @@ fn what_passes_a_proxy_is_written_down_and_can_be_replayed() {
     let has = |wanted: fn(&Content) -> bool| trace.frames.iter().any(|frame| wanted(&frame.content));
     assert!(has(|content| matches!(content, Content::Sse(_))), "progress is streamed");
     assert!(has(|content| matches!(content, Content::Request { method, .. } if method == "DELETE")));
+    // Each of its connections is judged at the revision that it spoke.
+    let ran = Command::new(PROOF).args(["check", "--format", "json", "--trace", &file]).output();
+    let ran = ran.expect("the binary runs");
+    let report = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(ran.status.code(), Some(0), "{report}");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("a report");
+    let runs = report["runs"].as_array().expect("runs").iter().map(|run| run["revision"].clone());
+    assert_eq!(runs.collect::<Vec<_>>(), ["2025-11-25", "2026-07-28"]);
     // The server is gone.
     for over in ["http", "stdio", "ws"] {
         tested(folder, "127.0.0.1:1", &["--replay", &file, "--over", over]);
