@@ -262,6 +262,8 @@ fn secrets_stay_out_and_mistakes_are_told() {
     );
     assert!(text(&ran.stdout).starts_with("# proof generate "), "{said}");
     assert!(ends_with(2, &proof(folder.path(), &["generate"])).contains("no server is named"));
+    let oauth = ["generate", "--oauth", "http://127.0.0.1:9/mcp"];
+    assert!(ends_with(2, &proof(folder.path(), &oauth)).contains("--bearer-env"));
     ends_with(3, &proof(folder.path(), &["generate", "--", "./no-such-server"]));
     std::fs::write(folder.path().join("known.json"), "[]").unwrap();
     let said = ends_with(

@@ -80,7 +80,7 @@ pub(crate) struct GenerateArgs {
 enum DepthArg {
     /// Typical calls, and each argument's constraints broken once
     Basic,
-    /// Also edges, enumerations, more wrong types, arguments within arguments
+    /// Also edges, enumerations, more types, arguments within arguments
     Standard,
     /// All that can be made
     Full,

@@ -14,7 +14,7 @@ use crate::args::generate::{GenerateArgs, GenerateFormat};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::generated as format;
 use crate::signals::interrupted;
-use crate::verb::{output, reached, sign_in};
+use crate::verb::{output, reached};
 
 /// How the file is called in messages where it goes to stdout.
 const UNNAMED: &str = "generated.mcp.yaml";
@@ -33,6 +33,12 @@ fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
     let address = args.reach.address(args.named())?.ok_or_else(|| {
         usage("no server is named", "a URL, or a command after `--`: proof generate -- npx -y my-server")
     })?;
+    if args.reach.oauth.oauth.is_some() {
+        return Err(usage("a test file cannot get a token", "a token in a variable: --bearer-env VAR"));
+    }
+    if args.reach.ca_file.is_some() {
+        return Err(usage("a test file cannot name certificates", "add them to those that the system trusts"));
+    }
     if let Some(path) = &args.output {
         output::writable(path)?;
         digest::replaceable(path, args.force)?;
@@ -91,7 +97,7 @@ fn head(args: &GenerateArgs, made: &Generated, left_out: &[String]) -> Vec<Strin
 /// Asks the server, plays the cases, and takes out what does not hold when `proof test` plays it.
 fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated, Exit> {
     let client = reached::options(&args.reach, address, args.revision)?;
-    let mut options = Options {
+    let options = Options {
         client,
         calls: args.calls(),
         known: args.known()?,
@@ -108,9 +114,6 @@ fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated,
     let made = runtime.block_on(async {
         let interrupted = interrupted();
         let making = async {
-            if matches!(options.client.address, Address::Sse(_) | Address::WebSocket(_)) {
-                sign_in::at(&args.reach, &mut options.client.address, options.client.revision).await?;
-            }
             let made = generate(&options).await.map_err(|error| {
                 tell_redacted(&format!("error: {error}"));
                 Exit::NoAnswer

@@ -83,8 +83,8 @@ fn request(ask: &Ask, line: &mut dyn FnMut(&str, String)) {
         Ask::Complete { reference, argument, value, known: _ } => {
             let mut complete = Map::new();
             match reference["uri"].as_str() {
-                Some(template) => complete.insert("template".to_owned(), json!(template)),
-                None => complete.insert("prompt".to_owned(), reference["name"].clone()),
+                Some(template) => complete.insert("template".to_owned(), unfilled(&json!(template))),
+                None => complete.insert("prompt".to_owned(), unfilled(&reference["name"])),
             };
             complete.insert("argument".to_owned(), json!(argument));
             complete.insert("value".to_owned(), unfilled(&json!(value)));

@@ -174,9 +174,13 @@ pub(super) fn page(rows: &[Row], depth: &str) -> String {
 /// What servers accept, and what ended them.
 fn findings(rows: &[Row], out: &mut String) {
     out.push_str(
-        "## What servers accept all the same\n\nServers must validate what tools take; what else is here they should refuse. A result whose text tells of an error, and which lacks `isError`, is a result like any other to a client: it counts as accepted.\n\
-         Arguments that a server converts although its schema excludes them are most of the rest: `\"7\"` and `true` for integers,\n\
-         members that `additionalProperties: false` excludes.\n\n| server | constraint | cases | such as |\n|---|---|---|---|\n",
+        "## What servers accept all the same\n\n\
+         Servers must validate what tools take; what else is here they should refuse. A result whose text tells of an error, and which\n\
+         lacks `isError`, is a result like any other to a client: it counts as accepted.\n\n\
+         By hand on 2026-11-22: shrimp answers whatever it does not like with such a text (`Error occurred: Invalid arguments …`), and\n\
+         sqlite a tool that it does not know. thinking and the servers on the Python SDK take `true` and `\"7\"` for numbers that their\n\
+         schemas want. Whoever appears with `additionalProperties` declares that there are no other members, and passes over them.\n\n\
+         | server | constraint | cases | such as |\n|---|---|---|---|\n",
     );
     for (row, (keyword, (example, count))) in rows.iter().flat_map(|row| row.lax.iter().map(move |lax| (row, lax))) {
         let _ = writeln!(out, "| {} | `{}` | {count} | {} |", row.name, cell(keyword), cell(example));

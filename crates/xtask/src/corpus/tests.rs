@@ -38,6 +38,15 @@ fn the_page_names_what_is_accepted() {
 }
 
 #[test]
+fn every_place_is_filled() {
+    let home = crate::peers::Home::new(std::path::Path::new("/somewhere"));
+    for server in SERVERS {
+        let command = home.filled(server.command).join(" ").replace("{folder}", "");
+        assert!(!command.contains(['{', '}']), "{command}");
+    }
+}
+
+#[test]
 fn the_arguments_belong_to_servers_and_can_be_read() {
     let folder = crate::root().join("peers/arguments");
     for entry in std::fs::read_dir(folder).expect("there are arguments") {

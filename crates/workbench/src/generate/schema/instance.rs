@@ -12,24 +12,36 @@ const DEPTH: usize = 8;
 /// How many items a list may have to have.
 const ITEMS: u64 = 64;
 
+/// How many values one is made of, those that came to nothing counted.
+const STEPS: usize = 4000;
+
 /// What makes values of one schema.
 pub(super) struct Maker<'m> {
-    pub(super) root: &'m Value,
-    pub(super) dice: Dice,
+    root: &'m Value,
+    dice: Dice,
+    /// How many values may still be made for the present one.
+    steps: usize,
 }
 
-impl Maker<'_> {
+impl<'m> Maker<'m> {
+    pub(super) const fn new(root: &'m Value, dice: Dice) -> Self {
+        Self { root, dice, steps: 0 }
+    }
+
     /// A value that the schema may admit.
     pub(super) fn value(&mut self, schema: &Value) -> Option<Value> {
+        self.steps = STEPS;
         self.made(schema, DEPTH)
     }
 
     /// A value for one view.
     pub(super) fn of(&mut self, view: &View) -> Option<Value> {
+        self.steps = STEPS;
         self.seen(view, DEPTH)
     }
 
     fn made(&mut self, schema: &Value, room: usize) -> Option<Value> {
+        self.steps = self.steps.checked_sub(1)?;
         if room == 0 {
             return None;
         }

@@ -124,6 +124,31 @@ fn what_is_known_is_used() {
     assert_eq!(made[0].instance, json!({ "path": "note.txt", "head": 2 }));
 }
 
+/// A server may send anything: what has no end comes to one.
+#[test]
+fn hostile_schemas_come_to_an_end() {
+    let itself = |count: usize| vec![json!({ "$ref": "#/$defs/a" }); count];
+    let members: Map<String, Value> = (0..60).map(|at| (format!("p{at}"), json!({ "$ref": "#" }))).collect();
+    let pattern = |pattern: &str| object(&json!({ "x": { "type": "string", "pattern": pattern } }));
+    let begun = std::time::Instant::now();
+    for schema in [
+        json!({ "$ref": "#/$defs/a", "$defs": { "a": { "anyOf": itself(40) } } }),
+        json!({ "$ref": "#/$defs/a", "$defs": { "a": { "allOf": itself(40) } } }),
+        json!({ "$ref": "#/$defs/a", "$defs": { "a": { "type": "object", "required": ["x"], "properties": { "x": { "anyOf": itself(12) } } } } }),
+        json!({ "type": "object", "properties": members }),
+        json!({ "type": "array", "minItems": 64, "items": { "type": "array", "minItems": 64, "items": { "type": "array", "minItems": 64, "items": { "$ref": "#" } } } }),
+        pattern("((){2000}){2000}((){2000}){2000}"),
+        pattern("(a{1000}){1000}"),
+        pattern("^(a|b){5000}$"),
+    ] {
+        if let Ok(shape) = Shape::new(&schema) {
+            let nothing = Map::new();
+            drop(variations(&shape, &nothing, &nothing, Dice::plain(), FULL));
+        }
+    }
+    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
 /// A schema of any shape that people write, at most so deep.
 fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![

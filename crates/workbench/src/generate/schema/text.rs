@@ -8,6 +8,9 @@ use crate::dice::Dice;
 /// How long a text is at most that is made here.
 pub(super) const LONGEST: usize = 2000;
 
+/// How many parts of a regular expression are looked at: repetitions of nothing have no end that the length tells.
+const STEPS: usize = 50_000;
+
 /// A text that a view may admit. Whether it does is for the validator to say.
 pub(super) fn text(view: &View, dice: &mut Dice) -> Option<String> {
     let bound = |name: &str| view.get(name).and_then(serde_json::Value::as_u64);
@@ -62,14 +65,17 @@ fn of_format(name: &str) -> Option<&'static str> {
 /// dialects differ: the validator has the last word.
 fn fitting(pattern: &str, least: usize) -> Option<String> {
     let parsed = regex_syntax::parse(pattern).ok()?;
+    let mut steps = STEPS;
     (0..=least.min(LONGEST)).find_map(|more| {
         let mut text = String::new();
-        written(&parsed, more, &mut text).then_some(text).filter(|text| text.chars().count() >= least)
+        written(&parsed, more, &mut text, &mut steps).then_some(text).filter(|text| text.chars().count() >= least)
     })
 }
 
 /// Writes something that `hir` matches; repetitions get up to `more` rounds beyond the least.
-fn written(hir: &Hir, more: usize, text: &mut String) -> bool {
+fn written(hir: &Hir, more: usize, text: &mut String, steps: &mut usize) -> bool {
+    let Some(left) = steps.checked_sub(1) else { return false };
+    *steps = left;
     if text.len() > LONGEST {
         return false;
     }
@@ -95,13 +101,13 @@ fn written(hir: &Hir, more: usize, text: &mut String) -> bool {
         HirKind::Repetition(repetition) => {
             let most = repetition.max.unwrap_or(u32::MAX);
             let rounds = repetition.min.saturating_add(more as u32).min(most);
-            (0..rounds).all(|_| written(&repetition.sub, more, text))
+            (0..rounds).all(|_| written(&repetition.sub, more, text, steps))
         }
-        HirKind::Capture(capture) => written(&capture.sub, more, text),
-        HirKind::Concat(parts) => parts.iter().all(|part| written(part, more, text)),
+        HirKind::Capture(capture) => written(&capture.sub, more, text, steps),
+        HirKind::Concat(parts) => parts.iter().all(|part| written(part, more, text, steps)),
         HirKind::Alternation(ways) => ways.iter().any(|way| {
             let before = text.len();
-            let done = written(way, more, text);
+            let done = written(way, more, text, steps);
             if !done {
                 text.truncate(before);
             }

@@ -14,6 +14,8 @@ use super::instance::{Maker, dependents, is_a, kind, required};
 use super::views::{View, views};
 use crate::dice::Dice;
 
+/// How many values are held against the schema: one that names itself has no end of places.
+const STEPS: usize = 20_000;
 /// How many members of an object are looked at.
 const MEMBERS: usize = 60;
 
@@ -72,11 +74,12 @@ pub(crate) fn variations(
 ) -> Vec<Variation> {
     let mut walker = Walker {
         shape,
-        maker: Maker { root: shape.root, dice },
+        maker: Maker::new(shape.root, dice),
         known,
         width,
         seen: HashSet::new(),
         found: Vec::new(),
+        steps: STEPS,
     };
     let Some(typical) = walker.typical(wanted) else { return Vec::new() };
     let spot = Spot { pointer: String::new(), loose: Vec::new(), room: width.depth, rebuild: Rc::new(|value| value) };
@@ -93,6 +96,7 @@ struct Walker<'w> {
     /// The wholes that are there already.
     seen: HashSet<String>,
     found: Vec<Variation>,
+    steps: usize,
 }
 
 /// A place in the whole.
@@ -125,7 +129,7 @@ impl Walker<'_> {
     /// Notes a value that fits, if it does.
     fn fitting(&mut self, spot: &Spot, kind: Kind, keyword: &str, what: &str, value: Value) {
         let instance = (spot.rebuild)(value);
-        if self.shape.fits(&instance) && self.seen.insert(instance.to_string()) {
+        if self.goes_on() && self.shape.fits(&instance) && self.seen.insert(instance.to_string()) {
             self.found.push(Variation {
                 kind,
                 pointer: spot.pointer.clone(),
@@ -141,7 +145,7 @@ impl Walker<'_> {
     /// Notes a value that breaks `keyword` there and nothing else, if it does.
     fn breaking(&mut self, spot: &Spot, keyword: &str, what: &str, value: Value, fits: &Value) -> bool {
         let (instance, beside) = ((spot.rebuild)(value), (spot.rebuild)(fits.clone()));
-        if !self.shape.fits(&beside) {
+        if !self.goes_on() || !self.shape.fits(&beside) {
             return false;
         }
         let breaks = self.shape.breaks(&instance);
@@ -165,7 +169,16 @@ impl Walker<'_> {
         true
     }
 
+    /// Whether there is still room for a step.
+    const fn goes_on(&mut self) -> bool {
+        self.steps = self.steps.saturating_sub(1);
+        self.steps > 0
+    }
+
     fn walk(&mut self, schema: &Value, value: &Value, spot: &Spot) {
+        if !self.goes_on() {
+            return;
+        }
         let views = views(schema, self.shape.root);
         let fits = |view: &View| kind(view).is_none_or(|kind| is_a(value, kind));
         let Some(chosen) = views.iter().position(fits) else { return };

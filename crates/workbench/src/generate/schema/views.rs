@@ -9,16 +9,20 @@ pub(super) type View = Map<String, Value>;
 /// How many ways are looked at.
 const MOST: usize = 12;
 /// How far references are followed.
-pub(super) const DEPTH: usize = 8;
+const DEPTH: usize = 8;
+/// How many schemas are looked at for one: a schema may name itself many times over.
+const STEPS: usize = 2000;
 
 /// Every way to meet `schema`, in its own order.
 pub(super) fn views(schema: &Value, root: &Value) -> Vec<View> {
-    let mut views = seen(schema, root, DEPTH);
+    let mut views = seen(schema, root, DEPTH, &mut STEPS.clone());
     views.truncate(MOST);
     views
 }
 
-fn seen(schema: &Value, root: &Value, room: usize) -> Vec<View> {
+fn seen(schema: &Value, root: &Value, room: usize, steps: &mut usize) -> Vec<View> {
+    let Some(left) = steps.checked_sub(1) else { return Vec::new() };
+    *steps = left;
     let members = match schema {
         Value::Bool(true) => return vec![View::new()],
         Value::Object(members) if room > 0 => members,
@@ -32,14 +36,14 @@ fn seen(schema: &Value, root: &Value, room: usize) -> Vec<View> {
     if let Some(reference) = reference {
         let target = reference.as_str().and_then(|reference| root.pointer(reference.strip_prefix('#')?));
         let Some(target) = target else { return Vec::new() };
-        views = crossed(&views, &seen(target, root, room - 1));
+        views = crossed(&views, &seen(target, root, room - 1, steps));
     }
     for part in all.iter().filter_map(Value::as_array).flatten() {
-        views = crossed(&views, &seen(part, root, room - 1));
+        views = crossed(&views, &seen(part, root, room - 1, steps));
     }
     for choice in [any, one].into_iter().flatten() {
         let ways: Vec<View> =
-            choice.as_array().into_iter().flatten().flat_map(|one| seen(one, root, room - 1)).collect();
+            choice.as_array().into_iter().flatten().flat_map(|one| seen(one, root, room - 1, steps)).collect();
         views = crossed(&views, &ways);
     }
     views.into_iter().flat_map(by_type).take(MOST * 4).collect()
