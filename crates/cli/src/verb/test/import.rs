@@ -86,11 +86,8 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Exit> {
             return Err(usage(&what, "JSON with `server` and `tests`, or YAML with `server` and `assert`"));
         }
         if others > 0 {
-            tell(format_args!(
-                "note: {} in {} are neither mcp-jest's nor mcp-assert's",
-                files_of(others),
-                output::shown(path)
-            ));
+            let (number, folder) = (files_of(others), output::shown(path));
+            tell(format_args!("note: left out, being of neither format: {number} in {folder}"));
         }
     }
     if wrong { Err(Exit::Usage) } else { Ok(sources) }
@@ -112,7 +109,7 @@ fn places<'i>(args: &ImportArgs, made: &'i [Imported]) -> Result<Vec<(Option<Pat
                     .sources()
                     .split_first()
                     .map_or_else(Default::default, |(first, others)| (output::shown(first), others.len()));
-                let others = if others == 0 { String::new() } else { format!(" and {} more", files_of(others)) };
+                let others = if others == 0 { String::new() } else { format!(" and {others} more") };
                 let _ = write!(what, "\n  {first}{others}");
             }
             Err(usage(&what, "-o DIR, a directory, for one file each; or import them one by one"))
@@ -159,12 +156,9 @@ fn text(path: Option<&Path>, one: &Imported) -> Result<String, Exit> {
 fn told(one: &Imported, path: Option<&Path>) -> String {
     let tally = one.tally();
     let name = path.map_or_else(|| "the file".to_owned(), output::shown);
-    let mut out = format!(
-        "{name}: {} cases from {}, {} conditions\n",
-        tally.cases,
-        files_of(one.sources().len()),
-        tally.conditions
-    );
+    let (cases, files) = (counted(tally.cases, "case", "cases"), files_of(one.sources().len()));
+    let conditions = counted(tally.conditions, "condition", "conditions");
+    let mut out = format!("{name}: {cases} from {files}, {conditions}\n");
     if !tally.left.is_empty() {
         out.push_str("not imported, and marked so in the file:\n");
         for (kind, times) in &tally.left {
@@ -172,14 +166,21 @@ fn told(one: &Imported, path: Option<&Path>) -> String {
         }
     }
     if tally.empty > 0 {
-        let _ = writeln!(out, "{} cases are skipped: nothing of what they check could be imported", tally.empty);
+        let skipped = counted(tally.empty, "case is", "cases are");
+        let _ = writeln!(out, "{skipped} skipped: nothing of what is checked could be imported");
     }
     if tally.snapshots > 0 {
-        let _ = writeln!(out, "{} cases compare snapshots: proof test --update writes them", tally.snapshots);
+        let (compare, them) =
+            if tally.snapshots == 1 { ("case compares a snapshot", "it") } else { ("cases compare snapshots", "them") };
+        let _ = writeln!(out, "{} {compare}: proof test --update writes {them}", tally.snapshots);
     }
     out
 }
 
+fn counted(number: usize, one: &str, several: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { several })
+}
+
 fn files_of(number: usize) -> String {
-    if number == 1 { "1 file".to_owned() } else { format!("{number} files") }
+    counted(number, "file", "files")
 }
