@@ -271,7 +271,7 @@ fn the_other_assertions_of_mcp_assert_have_theirs() {
         ),
         (
             "assert_resources: { list: {}, expect: { contains: [x] } }",
-            "list: resources\nexpect:\n\"$.resources..[?search(@, 'x')]\": { exists: true }",
+            "# note: mcp-assert looks into the list as JSON; here it is looked for in the values of its items\nlist: resources\nexpect:\n\"$.resources..[?search(@, 'x')]\": { exists: true }",
         ),
         (
             "assert_resources: { read: 'a://b', expect: { contains: [x] } }",
@@ -287,7 +287,7 @@ fn the_other_assertions_of_mcp_assert_have_theirs() {
         ),
         (
             "assert_completion: { ref: { type: ref/prompt, name: p }, argument: { name: a, value: v }, expect: { contains: [x] } }",
-            "complete: { prompt: p, argument: a, value: v }\nexpect:\n\"$.completion.values[?search(@, 'x')]\": { exists: true }",
+            "# note: mcp-assert looks into the list as JSON; here it is looked for in the values of its items\ncomplete: { prompt: p, argument: a, value: v }\nexpect:\n\"$.completion.values[?search(@, 'x')]\": { exists: true }",
         ),
         (
             "assert_sampling: { tool: t, mock_text: hi, mock_model: m, expect: { not_error: true } }",

@@ -19,6 +19,8 @@ pub(super) struct Said {
     counted: Option<&'static str>,
     /// How it ends where a tool or the request fails.
     fails: &'static str,
+    /// What is said where a text is looked for in less than mcp-assert makes one of.
+    narrower: Option<&'static str>,
 }
 
 impl Said {
@@ -28,17 +30,25 @@ impl Said {
         json: Some("$.structuredContent"),
         counted: None,
         fails: "tool-error",
+        narrower: None,
     };
     pub(super) const READ: Self =
-        Self { items: "$.contents", text: "@.text", json: None, counted: None, fails: "error" };
-    pub(super) const GET: Self =
-        Self { items: "$.messages", text: "@.content.text", json: None, counted: None, fails: "error" };
+        Self { items: "$.contents", text: "@.text", json: None, counted: None, fails: "error", narrower: None };
+    pub(super) const GET: Self = Self {
+        items: "$.messages",
+        text: "@.content.text",
+        json: None,
+        counted: None,
+        fails: "error",
+        narrower: Some("mcp-assert also looks into the prompt's description; here only its messages are looked into"),
+    };
     pub(super) const RESOURCES: Self = Self::listed("$.resources..", "$.resources");
     pub(super) const PROMPTS: Self = Self::listed("$.prompts..", "$.prompts");
     pub(super) const COMPLETION: Self = Self::listed("$.completion.values", "$.completion.values");
 
     const fn listed(items: &'static str, counted: &'static str) -> Self {
-        Self { items, text: "@", json: Some("$"), counted: Some(counted), fails: "error" }
+        let narrower = Some("mcp-assert looks into the list as JSON; here it is looked for in the values of its items");
+        Self { items, text: "@", json: Some("$"), counted: Some(counted), fails: "error", narrower }
     }
 
     /// The path to the parts whose text has what a regular expression fits.
@@ -81,6 +91,10 @@ pub(super) fn expect(case: &mut Case, expected: &Map<String, Value>, said: &Said
         if let Err(why) = one(case, name, value, said) {
             case.leave(name, format!("{value}: {why}"));
         }
+    }
+    let looks = ["contains", "contains_any", "not_contains", "in_order", "matches_regex", "equals"];
+    if looks.iter().any(|name| expected.contains_key(*name)) {
+        case.remarks.extend(said.narrower.map(str::to_owned));
     }
     if case.expected.conditions == 0 && case.left.is_empty() {
         // It is answered: that is what was asked.
