@@ -8,6 +8,7 @@ pub mod check;
 pub mod check_client;
 mod dice;
 pub mod generate;
+pub mod import;
 mod judging;
 pub mod replay;
 pub mod report;

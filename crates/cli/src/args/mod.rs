@@ -6,6 +6,7 @@ pub(crate) mod check_client;
 pub(crate) mod client;
 pub(crate) mod faults;
 pub(crate) mod generate;
+pub(crate) mod import;
 pub(crate) mod oauth;
 pub(crate) mod output;
 pub(crate) mod reach;

@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json_path::JsonPath;
+
+use super::import::ImportArgs;
 
 /// Arguments of `test`.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 #[command(after_help = "\
 Examples:
   proof test                            every *.mcp.yaml below this directory
@@ -18,6 +21,7 @@ Examples:
   proof test --update                   write snapshots anew
   proof test --replay weather.jsonl     against a recording of the server
   proof test --format junit --output tests.xml
+  proof test import -o t.mcp.yaml jest.json    from mcp-jest or mcp-assert
 
 A file names a server and cases: docs/test.md tells how, docs/test.schema.json
 completes them in an editor.
@@ -26,6 +30,9 @@ Exit codes: 0 all as expected; 1 not so; 2 usage or a file with mistakes;
 3 a server could not be reached; 4 our own bug.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that may be given or not")]
 pub(crate) struct TestArgs {
+    #[command(subcommand)]
+    pub(crate) action: Option<TestAction>,
+
     /// Test files, or directories to look for *.mcp.yaml in [default: .]
     #[arg(value_name = "FILE|DIR")]
     pub(crate) paths: Vec<PathBuf>,
@@ -90,6 +97,13 @@ pub(crate) struct TestArgs {
     /// Print the JSON Schema of test files, and nothing else
     #[arg(long, exclusive = true, help_heading = "What comes out")]
     pub(crate) schema: bool,
+}
+
+/// What else is done with test files.
+#[derive(Subcommand)]
+pub(crate) enum TestAction {
+    /// Make a test file from tests for mcp-jest or mcp-assert
+    Import(ImportArgs),
 }
 
 /// How a recording is reached.

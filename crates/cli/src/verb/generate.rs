@@ -1,6 +1,5 @@
 //! `proof generate`: from a live server to a test file that it passes.
 
-mod digest;
 mod server;
 
 use std::collections::BTreeSet;
@@ -14,6 +13,7 @@ use crate::args::generate::{GenerateArgs, GenerateFormat};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::generated as format;
 use crate::signals::interrupted;
+use crate::verb::written::{self, By};
 use crate::verb::{output, reached};
 
 /// How the file is called in messages where it goes to stdout.
@@ -41,7 +41,7 @@ fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
     }
     if let Some(path) = &args.output {
         output::writable(path)?;
-        digest::replaceable(path, args.force)?;
+        written::replaceable(By::Generate, path, args.force)?;
     }
     let path = args.output.as_deref().unwrap_or(Path::new(UNNAMED));
     let made = made(args, address, path)?;
@@ -58,11 +58,11 @@ fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
     }
     match &args.output {
         None => {
-            output::print(&digest::signed(&text))?;
+            output::print(&written::signed(By::Generate, &text))?;
             tell_redacted(&format::human(&made, None));
         }
         Some(path) => {
-            output::write(path, &digest::signed(&text))?;
+            output::write(path, &written::signed(By::Generate, &text))?;
             let told = match args.format {
                 GenerateFormat::Human => format::human(&made, Some(path)),
                 GenerateFormat::Json => format::json(&made, path),

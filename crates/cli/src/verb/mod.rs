@@ -19,3 +19,4 @@ mod sign_in;
 pub(crate) mod snapshot;
 pub(crate) mod test;
 mod traces;
+mod written;

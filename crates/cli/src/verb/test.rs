@@ -1,5 +1,6 @@
 //! `proof test`: from files to cases tried, a report and the exit code.
 
+mod import;
 mod standin;
 mod watched;
 
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use wire::redact::Secrets;
 use workbench::test::{self, Hindrance, Options, Played, Suite, Tally};
 
-use crate::args::test::{TestArgs, TestFormat};
+use crate::args::test::{TestAction, TestArgs, TestFormat};
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::tests::{self, Style};
 use crate::format::text::Paint;
@@ -27,6 +28,9 @@ const DEEPEST: usize = 32;
 
 /// Tries the cases of all files.
 pub(crate) fn run(args: &TestArgs) -> Exit {
+    if let Some(TestAction::Import(args)) = &args.action {
+        return import::run(args);
+    }
     if args.schema {
         return output::print(test::SCHEMA).err().unwrap_or(Exit::Clean);
     }
@@ -166,7 +170,7 @@ fn suites(args: &TestArgs) -> Result<Vec<Suite>, Exit> {
     for path in &paths(args) {
         if path.is_dir() {
             let before = files.len();
-            found(path, DEEPEST, &mut files);
+            found(path, &ENDINGS, DEEPEST, &mut files);
             files[before..].sort();
             if files.len() == before {
                 let what = format!("there is no *.mcp.yaml in {}", output::shown(path));
@@ -190,17 +194,17 @@ fn suites(args: &TestArgs) -> Result<Vec<Suite>, Exit> {
     if wrong { Err(Exit::Usage) } else { Ok(suites) }
 }
 
-/// The test files in a directory and below, but in none that is hidden or holds what others wrote.
-fn found(directory: &Path, room: usize, files: &mut Vec<PathBuf>) {
+/// The files with such an ending in a directory and below, but in none that is hidden or holds what others wrote.
+fn found(directory: &Path, endings: &[&str], room: usize, files: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             if !is_foreign(&entry.file_name()) && room > 0 {
-                found(&path, room - 1, files);
+                found(&path, endings, room - 1, files);
             }
-        } else if ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        } else if endings.iter().any(|ending| name.ends_with(ending)) {
             files.push(path.strip_prefix("./").map_or_else(|_| path.clone(), Path::to_owned));
         }
     }

@@ -1,13 +1,11 @@
 //! The test file as text. What is written is what `proof test` reads back: texts are quoted wherever YAML could take them for
 //! something else, and nothing in them is filled in.
 
-mod scalar;
-
 use std::fmt::Write as _;
 
+use reference::document::{flow, scalar, unfilled};
 use serde_json::{Map, Value, json};
 
-use self::scalar::{flow, scalar};
 use super::expect::{Case, Ended, Verdict};
 use super::{Generated, plan::Aim};
 use crate::asking::{Ask, List};
@@ -119,16 +117,5 @@ fn expectation(outcome: Ended, at: &[(String, Value)]) -> String {
             let _ = write!(out, "\n      {}: {}", scalar(path), flow(matcher));
             out
         }),
-    }
-}
-
-/// The same with every text such that `proof test` fills nothing in: what looks like a hole is one that is filled with its
-/// own braces.
-pub(super) fn unfilled(value: &Value) -> Value {
-    match value {
-        Value::String(text) => json!(text.replace("{{", "{{ \"{{\" }}")),
-        Value::Array(items) => items.iter().map(unfilled).collect(),
-        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), unfilled(value))).collect(),
-        value => value.clone(),
     }
 }

@@ -1,11 +1,12 @@
 //! What stands under `server` in a test file: how the command line reached it, from where the file lies.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use wire::redact::Secrets;
 
 use crate::args::generate::GenerateArgs;
+use crate::verb::written::below;
 
 /// All of it, to play the file at once.
 pub(super) fn whole(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
@@ -61,39 +62,4 @@ pub(super) fn public(args: &GenerateArgs, path: &Path) -> (Map<String, Value>, V
         }
     }
     (server, left_out)
-}
-
-/// The directory `wanted`, as it is called from `folder`; both from here. `None` where it is the same.
-fn below(folder: &Path, wanted: &Path) -> Option<PathBuf> {
-    let steps: Vec<Component<'_>> = folder.components().filter(|step| *step != Component::CurDir).collect();
-    let here = wanted.components().all(|step| step == Component::CurDir);
-    if steps.is_empty() {
-        return (!here).then(|| wanted.to_owned());
-    }
-    if wanted.is_absolute() || !steps.iter().all(|step| matches!(step, Component::Normal(_))) {
-        return std::path::absolute(wanted).ok();
-    }
-    let up: PathBuf = steps.iter().map(|_| Component::ParentDir).collect();
-    Some(if here { up } else { up.join(wanted) })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::{Path, PathBuf};
-
-    use super::below;
-
-    #[test]
-    fn a_directory_is_named_from_the_file() {
-        for (folder, wanted, called) in [
-            ("", ".", None),
-            ("./", "a", Some("a")),
-            ("tests", ".", Some("..")),
-            ("tests/mcp", "srv", Some("../../srv")),
-            ("/abs", "/srv", Some("/srv")),
-        ] {
-            assert_eq!(below(Path::new(folder), Path::new(wanted)), called.map(PathBuf::from), "{folder} {wanted}");
-        }
-        assert!(below(Path::new("/abs"), Path::new(".")).is_some_and(|path| path.is_absolute()));
-    }
 }

@@ -1,14 +1,15 @@
-//! Values as YAML on one line. A text stands plain only where nothing could take it for something else.
+//! Values as YAML on one line, such that [`read`](super::read) gives them back. A text stands plain only where nothing could take
+//! it for something else.
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Words that some reader of YAML takes for something else.
 const TAKEN: [&str; 11] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"];
 
 /// A text, quoted where it must be.
-pub(super) fn scalar(text: &str) -> String {
+pub fn scalar(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
     }
@@ -47,7 +48,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// A value in flow style.
-pub(super) fn flow(value: &Value) -> String {
+pub fn flow(value: &Value) -> String {
     match value {
         Value::String(text) if text.starts_with('$') => serde_json::to_string(text).unwrap_or_default(),
         Value::String(text) => scalar(text),
@@ -65,13 +66,23 @@ pub(super) fn flow(value: &Value) -> String {
     }
 }
 
+/// The same with every text such that nothing is filled in: what looks like a hole is one that is filled with its own braces.
+pub fn unfilled(value: &Value) -> Value {
+    match value {
+        Value::String(text) => json!(text.replace("{{", "{{ \"{{\" }}")),
+        Value::Array(items) => items.iter().map(unfilled).collect(),
+        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), unfilled(value))).collect(),
+        value => value.clone(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use reference::document;
     use serde_json::{Map, Value, json};
 
     use super::{flow, scalar};
+    use crate::document;
 
     #[track_caller]
     fn comes_back(value: &Value) {

@@ -1,0 +1,51 @@
+//! `{{fixture}}`: a directory that mcp-assert is told on its command line.
+
+use reference::document::Fault;
+use serde_json::{Map, Value, json};
+
+use crate::import::read::Source;
+
+const MARK: &str = "{{fixture}}";
+
+/// The file with the directory in its place. `None` where it is needed and not known.
+pub(super) fn filled(source: &Source, fixture: Option<&str>, faults: &mut Vec<Fault>) -> Option<Source> {
+    let mut missing = None;
+    let root = members(&source.root, "", fixture, &mut missing);
+    if let Some(pointer) = missing {
+        let what = format!("{MARK} is a directory that mcp-assert is told on its command line");
+        faults.push(source.fault(&pointer, what, "--fixture DIR"));
+        return None;
+    }
+    Some(source.with(root))
+}
+
+fn members(
+    all: &Map<String, Value>,
+    pointer: &str,
+    fixture: Option<&str>,
+    missing: &mut Option<String>,
+) -> Map<String, Value> {
+    let member = |(name, value): (&String, &Value)| {
+        let below = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+        (name.clone(), one(value, &below, fixture, missing))
+    };
+    all.iter().map(member).collect()
+}
+
+fn one(value: &Value, pointer: &str, fixture: Option<&str>, missing: &mut Option<String>) -> Value {
+    match value {
+        Value::String(text) if text.contains(MARK) => match fixture {
+            Some(fixture) => json!(text.replace(MARK, fixture)),
+            None => {
+                missing.get_or_insert_with(|| pointer.to_owned());
+                value.clone()
+            }
+        },
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.map(|(at, item)| one(item, &format!("{pointer}/{at}"), fixture, missing)).collect()
+        }
+        Value::Object(all) => Value::Object(members(all, pointer, fixture, missing)),
+        value => value.clone(),
+    }
+}
