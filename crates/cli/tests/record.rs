@@ -282,3 +282,23 @@ fn a_proxy_is_no_way_in_for_strangers_and_tells_of_a_server_that_is_gone() {
     assert!(asked("evil.example").starts_with("HTTP/1.1 403"));
     assert!(asked(&proxy.address).starts_with("HTTP/1.1 502"));
 }
+
+/// Probes that share no session are one conversation to a proxy: what they do to one another is no fault of the server.
+#[test]
+fn a_check_through_a_proxy_is_clean_and_so_is_its_recording() {
+    let recording = Recording::new();
+    let file = recording.path().to_string_lossy().into_owned();
+    let server = Listening::start(&["serve", "--http", "127.0.0.1:0"]);
+    let to = format!("http://{}/mcp", server.address);
+    let mut proxy = Listening::start(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &to]);
+    let check = |target: &[&str]| {
+        let only = ["check", "--only", "http.*", "--fail-on", "should"];
+        let ran = Command::new(PROOF).args(only).args(target).output().expect("the binary runs");
+        assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stdout));
+    };
+    check(&[&format!("http://{}/mcp", proxy.address)]);
+    let sent = Command::new("kill").args(["-s", "TERM", &proxy.child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    assert_eq!(proxy.child.wait().expect("it ends").code(), Some(0));
+    check(&["--trace", &file]);
+}

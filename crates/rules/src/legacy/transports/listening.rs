@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wire::message::{Kind, RequestId};
 use wire::revision::{R2025_03_26, R2026_07_28};
-use wire::{Party, Revision, Transport};
+use wire::{Era, Party, Revision, Transport};
 
 use super::sessions::{endings, issued};
 use crate::basic::transports::streamable_http::foreign_origin;
@@ -90,7 +90,8 @@ fn plain_get(sessions: &Sessions<'_>, x: &Exchange<'_>) -> bool {
     x.is("GET")
         && x.resumes().is_none()
         && accepts
-        && version.is_none_or(|v| v.parse::<Revision>().is_ok())
+        // In a session, that of another era may be refused.
+        && version.is_none_or(|v| v.parse::<Revision>().is_ok_and(|revision| revision.era() == Era::Legacy))
         && x.session() == session
         && !foreign_origin(x)
         && !over
