@@ -148,7 +148,7 @@ fn hostile_schemas_come_to_an_end() {
             drop(variations(&shape, &nothing, &nothing, Dice::plain(), FULL));
         }
     }
-    assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < std::time::Duration::from_mins(1), "{:?}", begun.elapsed());
 }
 
 /// A schema of any shape that people write, at most so deep.
