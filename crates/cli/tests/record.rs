@@ -74,7 +74,7 @@ fn bytes_pass_as_they_are_and_are_written_down() {
         "{\"jsonrpc\":\"2.0\", \"id\":1,\"method\":\"ping\"}\r\n".as_bytes(),
         b"no JSON at all\n",
         &[0xff, 0x00, b'\n'],
-        &[b'x'; 300_000],
+        "x".repeat(300_000).as_bytes(),
         b"\n\nwithout an end",
     ]
     .concat();
@@ -193,4 +193,92 @@ fn the_end_of_the_client_is_the_end_of_the_server() {
     drop(child.stdin.take());
     until("the recorder outlives its client", || child.try_wait().expect("a child").is_some());
     assert_eq!(child.wait().expect("it ended").code(), Some(0));
+}
+
+/// A process that tells its address first, and is ended with this.
+struct Listening {
+    child: Child,
+    address: String,
+}
+
+impl Listening {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(PROOF).args(arguments).stderr(Stdio::piped()).spawn().expect("the binary runs");
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let address = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp")).map(|(host, _)| host);
+        let address = address.unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        Self { child, address }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn tested(folder: &Path, server: &str, more: &[&str]) {
+    let cases = format!(
+        "server: {{ url: 'http://{server}/mcp' }}\nmatrix: {{ revisions: [2025-11-25, 2026-07-28] }}\ncases:\n  \
+         - {{ name: echo, call: echo, arguments: {{ message: hello }}, expect: {{ '$.content[0].text': {{ contains: \
+         hello }} }} }}\n  - {{ name: progress, call: slow, arguments: {{ steps: 2 }}, expect: {{ progress: 2 }} }}\n  \
+         - {{ name: tools, list: tools, volatile: [$.tools] }}\n"
+    );
+    let file = folder.join("cases.mcp.yaml");
+    std::fs::write(&file, cases).expect("it can be written");
+    let ran = Command::new(PROOF).arg("test").arg(&file).args(more).output().expect("the binary runs");
+    let told = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(ran.status.code(), Some(0), "{told}");
+}
+
+#[test]
+fn what_passes_a_proxy_is_written_down_and_can_be_replayed() {
+    let recording = Recording::new();
+    let folder = recording.folder.path();
+    let file = recording.path().to_string_lossy().into_owned();
+    let server = Listening::start(&["serve", "--http", "127.0.0.1:0"]);
+    let to = format!("http://{}/mcp", server.address);
+    let mut proxy = Listening::start(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &to]);
+    tested(folder, &proxy.address, &[]);
+    let sent = Command::new("kill").args(["-s", "TERM", &proxy.child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    assert_eq!(proxy.child.wait().expect("it ends").code(), Some(0));
+    drop(server);
+    let trace = recording.trace();
+    let has = |wanted: fn(&Content) -> bool| trace.frames.iter().any(|frame| wanted(&frame.content));
+    assert!(has(|content| matches!(content, Content::Sse(_))), "progress is streamed");
+    assert!(has(|content| matches!(content, Content::Request { method, .. } if method == "DELETE")));
+    // Each of its connections is judged at the revision that it spoke.
+    let ran = Command::new(PROOF).args(["check", "--format", "json", "--trace", &file]).output();
+    let ran = ran.expect("the binary runs");
+    let report = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(ran.status.code(), Some(0), "{report}");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("a report");
+    let runs = report["runs"].as_array().expect("runs").iter().map(|run| run["revision"].clone());
+    assert_eq!(runs.collect::<Vec<_>>(), ["2025-11-25", "2026-07-28"]);
+    // The server is gone.
+    for over in ["http", "stdio", "ws"] {
+        tested(folder, "127.0.0.1:1", &["--replay", &file, "--over", over]);
+    }
+}
+
+#[test]
+fn a_proxy_is_no_way_in_for_strangers_and_tells_of_a_server_that_is_gone() {
+    let recording = Recording::new();
+    let file = recording.path().to_string_lossy().into_owned();
+    let to = "http://127.0.0.1:1/mcp";
+    let proxy = Listening::start(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", to]);
+    let asked = |host: &str| {
+        use std::io::Read as _;
+        let mut stream = std::net::TcpStream::connect(&proxy.address).expect("it listens");
+        let request = format!("GET /mcp HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut said = String::new();
+        stream.read_to_string(&mut said).expect("it answers");
+        said
+    };
+    assert!(asked("evil.example").starts_with("HTTP/1.1 403"));
+    assert!(asked(&proxy.address).starts_with("HTTP/1.1 502"));
 }

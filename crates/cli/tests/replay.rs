@@ -146,10 +146,9 @@ fn modern(mut params: Value) -> Value {
 
 /// A recording, written by hand: what client and server said in turn.
 fn written(folder: &Path, lines: &[(&str, Value)]) -> String {
-    let mut text = json!({ "trace": "proof.trace/1", "subject": "server", "transport": "stdio" }).to_string();
-    for (from, message) in lines {
-        text.push_str(&format!("\n{}", json!({ "from": from, "line": message })));
-    }
+    let header = json!({ "trace": "proof.trace/1", "subject": "server", "transport": "stdio" }).to_string();
+    let frames = lines.iter().map(|(from, message)| json!({ "from": from, "line": message }).to_string());
+    let text = std::iter::once(header).chain(frames).collect::<Vec<_>>().join("\n");
     let path = folder.join("written.jsonl");
     std::fs::write(&path, text + "\n").expect("it can be written");
     path.to_string_lossy().into_owned()
@@ -343,4 +342,36 @@ fn questions_are_asked_again_in_both_eras() {
     assert_eq!(peer.ask("tools/call", &params)["result"]["content"][0]["text"], "Hello Ada");
     params["requestState"] = json!("replay.9.9");
     assert_eq!(peer.ask("tools/call", &params)["error"]["code"], -32602);
+}
+
+#[test]
+fn a_live_server_is_asked_once_for_what_is_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = weather(folder.path());
+    // Torn where somebody was killed: that is cut off before anything is added.
+    let whole = std::fs::read_to_string(&file).expect("it is there");
+    std::fs::write(&file, format!("{whole}{{\"at\":1,\"fr")).expect("it can be written");
+    let mut peer = Peer::start(&["replay", &file, "--", PROOF, "serve", "--stdio"]);
+    peer.greet("2025-06-18");
+    let echo = json!({ "message": "never recorded" });
+    let live = peer.call("echo", &echo);
+    assert_eq!(live["result"]["_meta"][TAG], "live", "{live}");
+    let again = peer.call("echo", &echo);
+    assert_eq!(again["result"]["_meta"][TAG], "recorded", "{again}");
+    assert_eq!(again["result"]["content"], live["result"]["content"]);
+    drop(peer);
+    let text = std::fs::read_to_string(&file).expect("it is there");
+    assert!(text.starts_with(&whole) && text.contains("never recorded"));
+    // By itself, too.
+    let mut peer = Peer::start(&["replay", &file]);
+    peer.greet("2025-06-18");
+    assert_eq!(peer.call("echo", &echo)["result"]["content"], live["result"]["content"]);
+}
+
+#[test]
+fn a_replay_breaks_no_rule() {
+    let recorded = Recorded::new();
+    let file = recorded.path("case-2.jsonl");
+    let ran = Command::new(PROOF).args(["check", "--format", "json", "--", PROOF, "replay"]).arg(file).output();
+    assert_ran(&ran.expect("the binary runs"), 0);
 }

@@ -171,9 +171,13 @@ impl Tap {
         self.write(self.frame(Party::Client, connection, 0, content), Written::NONE);
     }
 
-    /// Forgets what was written and writes nothing from now on, for a connection that may last for as long as it likes.
+    /// Forgets what was written and writes nothing from now on, for a connection that may last for as long as it likes. A
+    /// tap that keeps nothing goes on.
     pub fn put_down(&self) {
         let mut state = self.state();
+        if state.sink.is_some() {
+            return;
+        }
         state.idle = true;
         state.frames = Vec::new();
         state.bytes = 0;

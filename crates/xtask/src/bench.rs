@@ -1,11 +1,13 @@
 //! `cargo xtask bench check`: how long a whole `proof check` on the reference server takes, and what it costs beside the
-//! official suite. `cargo xtask bench serve`: what a request costs `proof serve`. `cargo xtask bench client`: how long a call by `proof client` takes. Prints medians; judges nothing: a benchmark
-//! is no test.
+//! official suite. `cargo xtask bench serve`: what a request costs `proof serve`. `cargo xtask bench client`: how long a
+//! call by `proof client` takes. `cargo xtask bench test`: how long `proof test` takes. Prints medians; judges nothing but
+//! whether they are as wanted: a benchmark is no test.
 
 mod check;
 mod client;
 mod figures;
 mod serve;
+mod test;
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -20,8 +22,10 @@ pub fn run(args: &[String]) -> Verdict {
         [what] if what == "check" => check::run(&release()?),
         [what] if what == "client" => client::run(&release()?),
         [what, proof] if what == "client" => client::run(proof.as_ref()),
+        [what] if what == "test" => test::run(&release()?),
+        [what, proof] if what == "test" => test::run(proof.as_ref()),
         [what, options @ ..] if what == "serve" => serve::run(options),
-        _ => anyhow::bail!("usage: cargo xtask bench check | serve [--rounds N] | client [PROOF]"),
+        _ => anyhow::bail!("usage: cargo xtask bench check | serve [--rounds N] | client [PROOF] | test [PROOF]"),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod bench;
 mod conformance;
+mod corpus;
 mod coverage;
 mod docs;
 mod fuzz;
@@ -29,13 +30,18 @@ struct Task {
 const TASKS: &[Task] = &[
     Task {
         name: "bench",
-        help: "bench check: how long a whole check takes; bench serve: what a request costs",
+        help: "bench check, client, test: how long each takes; bench serve: what a request costs",
         run: bench::run,
     },
     Task {
         name: "conformance",
         help: "run the official suite and `proof check` on our own server with the official catalogue",
         run: conformance::run,
+    },
+    Task {
+        name: "corpus",
+        help: "make test files from real servers, play them, write docs/corpus.md",
+        run: corpus::run,
     },
     Task {
         name: "coverage",

@@ -5,8 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use net::client::{Address, Command, HttpAddress};
 use serde_json_path::JsonPath;
-use workbench::replay;
+use url::Url;
+use workbench::replay::{self, Miss};
+
+use crate::exit::{Exit, usage};
 
 /// Arguments of `replay`.
 #[derive(Args)]
@@ -16,6 +20,7 @@ Examples:
   proof replay weather.jsonl --http 127.0.0.1:3000     http://127.0.0.1:3000/mcp
   proof replay weather.jsonl --volatile '$.now'        whatever the time was
   proof replay weather.jsonl --miss simulate --seed 7  answers to all
+  proof replay weather.jsonl -- node weather.js        asks it what is missing
 
 A request is answered as the same one was in the recording: the same method,
 name and arguments. Where it was answered several times, the answers come in
@@ -56,9 +61,16 @@ pub(crate) struct MeaningArgs {
     /// comparison (again for more)
     #[arg(long, value_name = "PATH", value_parser = path, help_heading = "What is answered")]
     pub(crate) volatile: Vec<JsonPath>,
-    /// What comes of a request that was not recorded
-    #[arg(long, value_enum, default_value = "error", help_heading = "What is answered")]
-    pub(crate) miss: MissArg,
+    /// What comes of a request that was not recorded [default: error, or live
+    /// where there is a server]
+    #[arg(long, value_enum, help_heading = "What is answered")]
+    pub(crate) miss: Option<MissArg>,
+    /// The server to ask what was not recorded; its answers are added to FILE
+    #[arg(long, value_name = "URL", conflicts_with = "command", help_heading = "What is answered")]
+    pub(crate) live: Option<Url>,
+    /// Or its command, after `--`
+    #[arg(value_name = "COMMAND", last = true, help_heading = "What is answered")]
+    pub(crate) command: Vec<String>,
     /// What simulated answers and mishaps depend on
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "What is answered")]
     pub(crate) seed: u64,
@@ -81,22 +93,42 @@ pub(crate) enum MissArg {
     Error,
     /// An answer made from the recorded schemas, and from --seed
     Simulate,
+    /// What the server answers that --live or a command names
+    Live,
 }
 
 impl MeaningArgs {
-    /// What the options mean.
-    pub(crate) fn options(&self) -> replay::Options {
-        replay::Options {
+    /// What the options mean, or the exit code after saying what is wrong with them.
+    pub(crate) fn options(&self) -> Result<replay::Options, Exit> {
+        Ok(replay::Options {
             volatile: self.volatile.clone(),
-            miss: match self.miss {
-                MissArg::Error => replay::Miss::Error,
-                MissArg::Simulate => replay::Miss::Simulate,
-            },
+            miss: self.miss()?,
             seed: self.seed,
             latency: Duration::from_millis(self.latency.into()),
             errors: self.error_rate,
             drops: self.drop_rate,
             ..replay::Options::default()
+        })
+    }
+
+    fn miss(&self) -> Result<Miss, Exit> {
+        let address = match (&self.live, self.command.split_first()) {
+            (Some(url), _) => {
+                let http = HttpAddress::new(url.clone());
+                let socket = matches!(url.scheme(), "ws" | "wss");
+                Some(if socket { Address::WebSocket(http) } else { Address::Http(http) })
+            }
+            (None, Some((program, arguments))) => Some(Address::Stdio(Command::new(program, arguments))),
+            (None, None) => None,
+        };
+        match (self.miss, address) {
+            (None | Some(MissArg::Live), Some(address)) => Ok(Miss::Live(address)),
+            (None | Some(MissArg::Error), None) => Ok(Miss::Error),
+            (Some(MissArg::Simulate), None) => Ok(Miss::Simulate),
+            (Some(MissArg::Live), None) => Err(usage("--miss live names no server", "--live URL, or -- COMMAND")),
+            (Some(_), Some(_)) => {
+                Err(usage("there is a live server that would never be asked", "--miss live, or no server"))
+            }
         }
     }
 }

@@ -32,32 +32,58 @@ pub(crate) fn human(made: &Generated, path: Option<&Path>) -> String {
     }
     let _ = writeln!(out, "  {:>5} break something and are accepted (xfail)", tally.accepted);
     let _ = writeln!(out, "  {:>5} are written and skipped, {} not written", tally.skipped, tally.left);
-    let why = |case: &Case| match &case.verdict {
-        Verdict::Accepted => Some(String::new()),
-        Verdict::Skipped(why) | Verdict::Left(why) => Some(why.clone()),
-        Verdict::Expect { .. } => None,
+    named(&mut out, "Accepted all the same", made, &|case| case.verdict == Verdict::Accepted);
+    let skipped = |case: &Case| match &case.verdict {
+        Verdict::Skipped(why) => Some(why.clone()),
+        _ => None,
     };
-    list(&mut out, "Accepted, and must not be", made, &|case| why(case).filter(|_| case.verdict == Verdict::Accepted));
-    list(&mut out, "Skipped", made, &|case| why(case).filter(|_| matches!(case.verdict, Verdict::Skipped(_))));
-    list(&mut out, "Not written", made, &|case| why(case).filter(|_| matches!(case.verdict, Verdict::Left(_))));
+    counted(&mut out, "Skipped", made, &skipped);
+    let left = |case: &Case| match &case.verdict {
+        Verdict::Left(why) => Some(why.clone()),
+        _ => None,
+    };
+    counted(&mut out, "Not written", made, &left);
     for note in &made.notes {
         let _ = writeln!(out, "note: {}", wire::escape::line(note));
     }
     out
 }
 
-fn list(out: &mut String, heading: &str, made: &Generated, why: &dyn Fn(&Case) -> Option<String>) {
-    let all: Vec<(&Case, String)> = made.cases.iter().filter_map(|case| Some((case, why(case)?))).collect();
+/// The names of cases.
+fn named(out: &mut String, heading: &str, made: &Generated, wanted: &dyn Fn(&Case) -> bool) {
+    let all: Vec<&Case> = made.cases.iter().filter(|case| wanted(case)).collect();
     if all.is_empty() {
         return;
     }
     let _ = writeln!(out, "\n{heading}");
-    for (case, why) in all.iter().take(SHOWN) {
-        let why = if why.is_empty() { String::new() } else { format!(" – {}", wire::escape::snippet(why, 160)) };
-        let _ = writeln!(out, "  {}{why}", case.planned.name);
+    for case in all.iter().take(SHOWN) {
+        let _ = writeln!(out, "  {}", case.planned.name);
     }
     if all.len() > SHOWN {
         let _ = writeln!(out, "  and {} more", all.len() - SHOWN);
+    }
+}
+
+/// Reasons, each with how many cases it holds for and the first of them.
+fn counted(out: &mut String, heading: &str, made: &Generated, why: &dyn Fn(&Case) -> Option<String>) {
+    let mut reasons: Vec<(String, &Case, usize)> = Vec::new();
+    for case in &made.cases {
+        let Some(reason) = why(case) else { continue };
+        match reasons.iter_mut().find(|(known, ..)| *known == reason) {
+            Some((.., count)) => *count += 1,
+            None => reasons.push((reason, case, 1)),
+        }
+    }
+    if reasons.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{heading}");
+    for (reason, first, count) in reasons.iter().take(SHOWN) {
+        let others = if *count > 1 { format!(", and {} more", count - 1) } else { String::new() };
+        let _ = writeln!(out, "  {}\n    {}{others}", wire::escape::snippet(reason, 160), first.planned.name);
+    }
+    if reasons.len() > SHOWN {
+        let _ = writeln!(out, "  and {} more reasons", reasons.len() - SHOWN);
     }
 }
 

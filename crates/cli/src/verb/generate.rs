@@ -82,7 +82,7 @@ fn head(args: &GenerateArgs, made: &Generated, left_out: &[String]) -> Vec<Strin
             named("version"),
             made.transport
         ),
-        "`negative` breaks one constraint and must be refused; `xfail: accepted` is accepted all the same.".to_owned(),
+        "`negative` breaks one constraint and is to be refused; `xfail: accepted` is accepted all the same.".to_owned(),
     ];
     head.extend(left_out.iter().map(|name| format!("Wants {name}, which may be a secret, from its environment.")));
     head
@@ -115,7 +115,7 @@ fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated,
                 tell_redacted(&format!("error: {error}"));
                 Exit::NoAnswer
             })?;
-            proved(args, made, path).await
+            Box::pin(proved(args, made, path)).await
         };
         tokio::select! {
             made = making => made,

@@ -6,8 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use net::Tap;
-use net::client::HttpAddress;
-use net::process::Command;
+use net::client::{Command, HttpAddress};
 use net::server::http::{self, ProxyError};
 use net::server::stdio::wrap::wrap;
 use net::server::tapped::Taps;

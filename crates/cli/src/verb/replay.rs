@@ -14,10 +14,11 @@ use crate::verb::output;
 
 /// Serves until stdin ends, where that is a way in, or a signal comes.
 pub(crate) fn run(args: &ReplayArgs) -> Exit {
-    let replay = match open(&args.file, args.meaning.options()) {
+    let replay = match args.meaning.options().and_then(|options| open(&args.file, options)) {
         Ok(replay) => replay,
         Err(exit) => return exit,
     };
+    net::orphans::adopt();
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -25,7 +26,13 @@ pub(crate) fn run(args: &ReplayArgs) -> Exit {
             return Exit::Bug;
         }
     };
-    let exit = runtime.block_on(serve(args, &replay));
+    let exit = runtime.block_on(async {
+        let exit = serve(args, &replay).await;
+        replay.close().await;
+        exit
+    });
+    // Whatever is still running is ours to end, on every way out.
+    net::process::kill_all();
     // A read of stdin that never ends is not waited for.
     runtime.shutdown_background();
     exit

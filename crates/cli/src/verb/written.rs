@@ -1,6 +1,7 @@
 //! Test files that we write. The first line of one says what the rest was: so it is known whether somebody edited it since. And
 //! where a directory is, as it is called from such a file.
 
+use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -46,7 +47,10 @@ fn is_ours(by: By, text: &str) -> bool {
 }
 
 fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text.as_bytes()).iter().take(8).fold(String::new(), |mut digest, byte| {
+        let _ = write!(digest, "{byte:02x}");
+        digest
+    })
 }
 
 /// The directory `wanted`, as it is called from `folder`; both from here. `None` where it is the same.

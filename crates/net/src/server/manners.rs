@@ -2,6 +2,7 @@
 //! after everything is done with it. Absent, it costs one look at an `Option`. Knows no fault by name.
 
 use std::fmt;
+use std::time::Duration;
 
 pub use bytes::Bytes;
 pub use hyper::http::request::Parts;
@@ -89,6 +90,8 @@ pub struct Outgoing<'r> {
     pub text: Option<Bytes>,
     /// What becomes of the body.
     pub body: Alteration,
+    /// How long it is held back.
+    pub pause: Duration,
 }
 
 /// What becomes of a body.

@@ -29,8 +29,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use net::Tap;
 use net::client::{Address, Authorizer, Limits};
 use serde_json::Value;
+use wire::trace::Header;
 use wire::{Era, Revision, Transport};
 
 pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent};
@@ -72,6 +74,8 @@ pub struct Options {
     pub progress: bool,
     /// What is wrong with it, on purpose.
     pub faults: Vec<&'static faults::Fault>,
+    /// Who writes down what crosses, if anybody does: a tap for each connection.
+    pub tap: Option<Arc<dyn Fn(Header) -> Tap + Send + Sync>>,
 }
 
 impl Options {
@@ -87,6 +91,7 @@ impl Options {
             log_level: None,
             progress: false,
             faults: Vec::new(),
+            tap: None,
         }
     }
 }

@@ -156,7 +156,8 @@ impl Way<'_> {
     }
 
     async fn connect(&self, revision: Revision) -> Result<(Link, AbortHandle), OpenError> {
-        let tap = Tap::new(Header::server(self.address.transport(), revision, "client"));
+        let header = Header::server(self.address.transport(), revision, "client");
+        let tap = self.options.tap.as_ref().map_or_else(|| Tap::new(header.clone()), |tap| tap(header.clone()));
         let authorizer = self.options.authorizer.clone();
         let connection = Connection::open_as(self.address, revision, &tap, &self.options.limits, authorizer).await?;
         let link = Link::new(connection, self.address.clone(), self.options, self.manners.clone());

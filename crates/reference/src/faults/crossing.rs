@@ -144,7 +144,10 @@ impl Manners for Crossing {
         for kind in faults.iter().flat_map(|fault| fault.kinds()) {
             match kind {
                 Kind::Http(http) => (http.response)(asked, response),
-                Kind::Sessions(habit) => self.ledger.go(*habit, response.headers),
+                Kind::Sessions(habit) => {
+                    self.ledger.go(*habit, response.headers);
+                    response.pause = response.pause.max(habit.pause(*response.status));
+                }
                 _ => {}
             }
         }

@@ -1,6 +1,7 @@
 //! Faults of sessions over HTTP (legacy era).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use net::server::manners::{Bytes, HeaderMap, HeaderValue, Method, Parts, StatusCode, Uri};
 
@@ -157,6 +158,17 @@ pub(super) enum Habit {
     TakesAny,
     /// Knows nothing any more of the first session after a few requests.
     Forgets,
+}
+
+/// How long a forgetful server takes to find out that it has forgotten: what its client has sent by then was under way, and
+/// what comes later was not.
+const DAWNING: Duration = Duration::from_millis(300);
+
+impl Habit {
+    /// How long a response of this status is held back.
+    pub(super) fn pause(self, status: StatusCode) -> Duration {
+        if self == Self::Forgets && status == StatusCode::NOT_FOUND { DAWNING } else { Duration::ZERO }
+    }
 }
 
 /// The ids that were given out.

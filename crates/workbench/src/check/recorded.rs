@@ -1,11 +1,14 @@
 //! Judging a recording: the rules read its trace as they would read a probe's.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use rules::judge::revision_of;
 use wire::Revision;
 use wire::redact::Secrets;
 use wire::trace::Trace;
 
-use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Sources, identity, redactor};
+use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Sources, identity, part, redactor, spoken};
 use crate::report::{self, Report, Subject, Summary};
 
 /// What a recording is called as a case.
@@ -20,18 +23,21 @@ pub fn recorded(
     revisions: &[Revision],
     keep: &Keep,
 ) -> Result<Checked, String> {
-    let spoken = revision_of(trace);
-    let revisions = match (revisions, spoken) {
-        ([], Some(revision)) => vec![revision],
-        ([], None) => return Err("it does not show which revision was spoken; name one with --revision".to_owned()),
-        (named, _) => named.to_vec(),
-    };
+    let parts = parts(trace, revisions);
+    if parts.is_empty() {
+        let why = match revisions {
+            [] => "it does not show which revision was spoken; name one with --revision",
+            _ => "several revisions were spoken in it, and none of those that are named",
+        };
+        return Err(why.to_owned());
+    }
     let redactor = redactor(&Secrets::default());
     let target = redactor.redact_text(target).into_owned();
     let again = Again { verb: "check", words: &target };
     let mut results = Vec::new();
     let mut runs = Vec::new();
-    for revision in revisions {
+    for (revision, trace) in &parts {
+        let revision = *revision;
         let place = Place { transport: trace.header.transport, revision };
         let cases = vec![Judged::new(CASE, Vec::new(), trace, revision, by)];
         keep.hand(None, place, CASE, trace, &redactor);
@@ -44,4 +50,20 @@ pub fn recorded(
     let summary = Summary::of(&results);
     let report = Report { schema: report::FORMAT, proof: env!("CARGO_PKG_VERSION"), subject, runs, summary, results };
     Ok(Checked { report })
+}
+
+/// What is judged at which revision: all of it at the one that was spoken, or at those that are named; where several were
+/// spoken, at each of them the connections that spoke it.
+fn parts<'t>(trace: &'t Trace, named: &[Revision]) -> Vec<(Revision, Cow<'t, Trace>)> {
+    let spoken = if trace.header.revision.is_none() { spoken(trace) } else { BTreeMap::new() };
+    if spoken.len() > 1 {
+        let wanted = spoken.iter().filter(|(revision, _)| named.is_empty() || named.contains(revision));
+        return wanted.map(|(&at, connections)| (at, Cow::Owned(part(trace, at, connections)))).collect();
+    }
+    let whole = |revision| (revision, Cow::Borrowed(trace));
+    if named.is_empty() {
+        revision_of(trace).map(whole).into_iter().collect()
+    } else {
+        named.iter().copied().map(whole).collect()
+    }
 }

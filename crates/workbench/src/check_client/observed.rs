@@ -1,6 +1,5 @@
 //! A client that nobody scripted: everything it did is judged, at each revision and over each transport that it spoke.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,15 +9,15 @@ use net::Tap;
 use net::server::http::{self, Beside};
 use net::server::tapped::Taps;
 use reference::Server;
-use rules::View;
-use rules::view::PROTOCOL_VERSION;
 use wire::redact::Secrets;
 use wire::trace::{Frame, Header, Trace};
 use wire::{Party, Revision, Transport};
 
 use super::scenario::Scenario;
 use super::stage;
-use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Shelf, Sources, identity, redactor};
+use crate::judging::{
+    Again, Checked, Judged, Keep, Place, Selection, Shelf, Sources, identity, part, redactor, spoken,
+};
 use crate::report::{self, Report, Subject, Summary};
 
 /// What an observation is called as a case.
@@ -133,42 +132,4 @@ pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
     let summary = Summary::of(&results);
     let report = Report { schema: report::FORMAT, proof: env!("CARGO_PKG_VERSION"), subject, runs, summary, results };
     Checked { report }
-}
-
-/// Which connections spoke which revision. One that never came to speak any is left out.
-fn spoken(trace: &Trace) -> BTreeMap<Revision, BTreeSet<u32>> {
-    let events = trace.events();
-    let view = View::new(trace, &events, Revision::NEWEST);
-    let mut spoken: BTreeMap<Revision, BTreeSet<u32>> = BTreeMap::new();
-    let mut told = BTreeSet::new();
-    for said in view.by(Party::Client) {
-        if told.contains(&said.connection) {
-            continue;
-        }
-        let version = match view.handshake(said.connection) {
-            Some(handshake) => handshake.result().and_then(|result| result.get("protocolVersion")),
-            None => said.message.params().and_then(|params| params.get("_meta")?.get(PROTOCOL_VERSION)),
-        };
-        if let Some(revision) = version.and_then(|version| version.as_str()?.parse().ok()) {
-            told.insert(said.connection);
-            spoken.entry(revision).or_default().insert(said.connection);
-        }
-    }
-    spoken
-}
-
-/// What crossed on some connections, and what is no connection's.
-fn part(trace: &Trace, revision: Revision, connections: &BTreeSet<u32>) -> Trace {
-    let mut places = vec![None; trace.frames.len()];
-    let mut frames = Vec::new();
-    for (index, frame) in trace.frames.iter().enumerate() {
-        if frame.connection == 0 || connections.contains(&frame.connection) {
-            places[index] = Some(frames.len());
-            frames.push(frame.clone());
-        }
-    }
-    for frame in &mut frames {
-        frame.cause = frame.cause.and_then(|cause| places.get(cause).copied().flatten());
-    }
-    Trace { header: Header { revision: Some(revision), ..trace.header.clone() }, frames }
 }

@@ -39,7 +39,7 @@ pub struct Planned {
 pub enum Aim {
     /// Nothing.
     Fits,
-    /// It breaks what the server itself or the specification demands: it must be refused.
+    /// It breaks what the server itself declares, or the specification: it must, or at least should, be refused.
     Breaks,
     /// It breaks a remark, or something that a server should mind: it may be refused.
     Strains,

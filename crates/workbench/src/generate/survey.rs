@@ -1,6 +1,7 @@
 //! What a server offers: its lists, and the values that it suggests for arguments of prompts and templates.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use reference::client::{Client, ClientError, Params};
 use serde_json::{Map, Value, json};
@@ -137,7 +138,7 @@ pub(super) fn expanded(template: &str, values: &Map<String, Value>) -> Option<St
             if plain || reserved && b"/:@!$&'()*+,;=?#[]%".contains(&byte) {
                 uri.push(char::from(byte));
             } else {
-                uri.push_str(&format!("%{byte:02X}"));
+                let _ = write!(uri, "%{byte:02X}");
             }
         }
         uri.push_str(after);

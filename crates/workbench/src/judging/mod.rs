@@ -7,6 +7,7 @@ mod judged;
 mod keep;
 mod progress;
 mod selection;
+mod spoken;
 
 use wire::redact::{Redactor, Secrets};
 use wire::{Revision, Transport};
@@ -17,6 +18,7 @@ pub use self::judged::Judged;
 pub use self::keep::{Keep, Kept};
 pub use self::progress::{Progress, Watch};
 pub use self::selection::{Selection, matches};
+pub use self::spoken::{part, spoken};
 use crate::report::Report;
 
 /// A transport and a revision.

@@ -16,6 +16,8 @@ pub(super) enum Origin {
     Recorded,
     /// It was made from a schema.
     Simulated,
+    /// The live server gave it.
+    Live,
 }
 
 impl Origin {
@@ -23,6 +25,7 @@ impl Origin {
         match self {
             Self::Recorded => "recorded",
             Self::Simulated => "simulated",
+            Self::Live => "live",
         }
     }
 }
@@ -30,6 +33,9 @@ impl Origin {
 /// The members of the modern era's every result, and where they stand.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 const MODERN_META: &str = "io.modelcontextprotocol/";
+
+/// The extension by which modern calls become tasks.
+pub(super) const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// The methods whose results a modern client may keep.
 const CACHEABLE: [&str; 6] =
@@ -52,7 +58,8 @@ pub(super) fn result(method: &str, recorded: &Value, revision: Revision, server:
         }
         Era::Modern => {
             members.entry("resultType").or_insert_with(|| json!("complete"));
-            if CACHEABLE.contains(&method) {
+            let complete = members.get("resultType").is_some_and(|kind| kind == "complete");
+            if complete && CACHEABLE.contains(&method) {
                 // The next answer to the same request may be another.
                 members.entry("ttlMs").or_insert_with(|| json!(0));
                 members.entry("cacheScope").or_insert_with(|| json!("private"));
@@ -66,7 +73,7 @@ pub(super) fn result(method: &str, recorded: &Value, revision: Revision, server:
 }
 
 /// An error to `method` at `revision`.
-pub(super) fn error(method: &str, recorded: &Value, revision: Revision) -> RpcError {
+pub(super) fn error(method: &str, recorded: &Value, revision: Revision, origin: Origin) -> RpcError {
     let number = recorded.get("code").and_then(Value::as_i64).unwrap_or(code::INTERNAL_ERROR);
     let number = match (method, revision.era(), number) {
         ("resources/read", Era::Modern, code::RESOURCE_NOT_FOUND) => code::INVALID_PARAMS,
@@ -74,7 +81,7 @@ pub(super) fn error(method: &str, recorded: &Value, revision: Revision) -> RpcEr
         _ => number,
     };
     let message = recorded.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let tag = || (TAG.to_owned(), json!(Origin::Recorded.as_str()));
+    let tag = || (TAG.to_owned(), json!(origin.as_str()));
     let data = match recorded.get("data").cloned() {
         None => Some(Value::Object([tag()].into_iter().collect())),
         Some(Value::Object(mut members)) => {
@@ -84,6 +91,13 @@ pub(super) fn error(method: &str, recorded: &Value, revision: Revision) -> RpcEr
         other => other,
     };
     RpcError { code: number, message: message.into(), data }
+}
+
+/// Whether a recorded result is a task, which no other era could follow up: one of 2025-11-25, or of the extension.
+pub(super) fn is_foreign_task(method: &str, recorded: &Value, revision: Revision) -> bool {
+    let extension = recorded.get("resultType").is_some_and(|kind| kind == "task");
+    let legacy = method == "tools/call" && recorded.get("task").is_some_and(Value::is_object);
+    (extension && revision.era() == Era::Legacy) || (legacy && !extension && revision != R2025_11_25)
 }
 
 /// Who a server says it is.
@@ -166,21 +180,33 @@ fn later_members(content: &mut Value, revision: Revision) {
     }
 }
 
+/// What was seen in a recording, beyond what was declared.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    /// A resource was subscribed to.
+    pub(super) subscriptions: bool,
+    /// A task was followed up.
+    pub(super) tasks: bool,
+}
+
 /// What a server declares, as far as a replay can keep it: it changes nothing, so it has no changes to tell of.
-pub(super) fn capabilities(recorded: &Value, from: Era, revision: Revision, subscribes: bool) -> Value {
+pub(super) fn capabilities(recorded: &Value, from: Era, revision: Revision, seen: Seen) -> Value {
     const MODERN: [&str; 7] = ["completions", "logging", "prompts", "resources", "tools", "experimental", "extensions"];
     let mut declared = recorded.as_object().cloned().unwrap_or_default();
     let modern = revision.era() == Era::Modern;
     declared.retain(|name, _| match name.as_str() {
-        "tasks" => revision == R2025_11_25 && from == Era::Legacy,
+        "tasks" => revision == R2025_11_25 && from == Era::Legacy && seen.tasks,
         "extensions" => modern && from == Era::Modern,
         "completions" => revision.at_least(R2025_03_26),
         name => !modern || MODERN.contains(&name),
     });
+    if let Some(Value::Object(extensions)) = declared.get_mut("extensions") {
+        extensions.retain(|name, _| name != TASKS || seen.tasks);
+    }
     for name in ["tools", "prompts", "resources"] {
         if let Some(Value::Object(parts)) = declared.get_mut(name) {
             parts.remove("listChanged");
-            if modern || !subscribes {
+            if modern || !seen.subscriptions {
                 parts.remove("subscribe");
             }
         }

@@ -33,7 +33,9 @@ pub(super) fn capabilities(state: &State, revision: Revision) -> Value {
     let names = &state.recording.index.names;
     if let Some((greeting, era)) = recorded(state, revision) {
         let declared = greeting.get("capabilities").cloned().unwrap_or_else(|| json!({}));
-        return fit::capabilities(&declared, era, revision, names.contains_key("resources/subscribe"));
+        let seen = |method| names.contains_key(method);
+        let seen = fit::Seen { subscriptions: seen("resources/subscribe"), tasks: seen("tasks/get") };
+        return fit::capabilities(&declared, era, revision, seen);
     }
     let mut declared = json!({});
     for method in names.keys() {

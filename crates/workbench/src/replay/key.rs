@@ -11,6 +11,11 @@ use wire::redact::Redactor;
 /// SHA-256 of the canonical text of what makes a request.
 pub(super) type Key = [u8; 32];
 
+/// The digest of a value's canonical text.
+pub(super) fn digest(value: &Value) -> Key {
+    Sha256::digest(canonical(value)).into()
+}
+
 /// Members of `params` that belong to one sending of a request and not to what it asks.
 const ENVELOPE: [&str; 3] = ["_meta", "inputResponses", "requestState"];
 
@@ -62,12 +67,12 @@ impl Asked {
 
     /// The digest of all of it.
     pub(super) fn key(&self) -> Key {
-        Sha256::digest(canonical(&json!([self.method, self.name, self.arguments]))).into()
+        digest(&json!([self.method, self.name, self.arguments]))
     }
 
     /// The digest of the method and the name.
     pub(super) fn family(&self) -> Key {
-        Sha256::digest(canonical(&json!([self.method, self.name]))).into()
+        digest(&json!([self.method, self.name]))
     }
 }
 

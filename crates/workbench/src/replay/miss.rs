@@ -1,5 +1,6 @@
 //! What was not recorded. Unless told otherwise, the answer is an error that names the nearest request that was.
 
+use net::client::Address;
 use net::service::{RpcError, code};
 use serde_json::{Map, Value, json};
 use wire::escape::snippet;
@@ -10,13 +11,15 @@ use super::key::Asked;
 use super::{State, key};
 
 /// What comes of a request that was not recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Miss {
     /// An error that names the nearest recorded request.
     #[default]
     Error,
     /// An answer made from the server's schemas.
     Simulate,
+    /// What the server at this address answers, which is added to the recording.
+    Live(Address),
 }
 
 /// How many recorded requests are compared with one that was not.
@@ -26,23 +29,19 @@ const SHOWN: usize = 200;
 
 /// Why there is no answer.
 pub(super) fn error(state: &State, asked: &Asked, revision: Revision) -> RpcError {
-    let nearest = nearest(state, asked);
-    let mut message = format!("Not in the recording: {}", told(asked));
     let mut data = Map::from_iter([(TAG.to_owned(), json!("miss"))]);
-    match nearest {
+    let near = match nearest(state, asked) {
         Some((near, differences)) => {
-            message.push_str(&format!(". Nearest there: {}", told(&near)));
-            if !differences.is_empty() {
-                message.push_str(&format!(" (differs at {})", snippet(&differences.join(", "), SHOWN)));
-            }
-            data.insert(
-                "nearest".to_owned(),
-                json!({ "method": near.method, "name": near.name, "arguments": near.arguments }),
-            );
+            let text = told(&near);
+            let recorded = json!({ "method": near.method, "name": near.name, "arguments": near.arguments });
+            data.insert("nearest".to_owned(), recorded);
             data.insert("differences".to_owned(), json!(differences));
+            let differences = snippet(&differences.join(", "), SHOWN);
+            format!("Nearest there: {text} (differs at {differences})")
         }
-        None => message.push_str(&format!(". No {} is", snippet(&asked.method, SHOWN))),
-    }
+        None => format!("No {} is", snippet(&asked.method, SHOWN)),
+    };
+    let message = format!("Not in the recording: {}. {near}", told(asked));
     let number = if asked.method == "resources/read" && revision.era() == Era::Legacy {
         code::RESOURCE_NOT_FOUND
     } else {

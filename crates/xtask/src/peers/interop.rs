@@ -4,14 +4,17 @@
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 
 use super::catalog::{Peer, Side, Transport};
 use super::install::Home;
-use super::judge::{SCENARIO_TIME, end_within, free_port, wait_until_listening};
+use super::judge::{end_within, free_port, wait_until_listening};
 use super::leash::Leash;
+
+/// How long a client may take for its visit.
+const VISIT: Duration = Duration::from_mins(1);
 
 /// What our clients are to bring home from `echo`.
 const ECHO: &str = "Good day";
@@ -138,7 +141,7 @@ impl Visit {
     }
 
     fn end(&self, child: Child, log: &Path) -> anyhow::Result<()> {
-        let status = end_within(child, SCENARIO_TIME)?;
+        let status = end_within(child, VISIT)?;
         let said = std::fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))?;
         ensure!(status.success(), "{status}; what it said lies in {}", log.display());
         ensure!(

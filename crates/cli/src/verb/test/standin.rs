@@ -52,7 +52,8 @@ fn command(file: &Path, volatile: &[JsonPath]) -> Result<Command, Exit> {
     })?;
     let mut args = vec!["replay".to_owned(), "--stdio".to_owned()];
     args.extend(volatile.iter().map(|path| format!("--volatile={path}")));
-    args.extend(["--".to_owned(), file.to_string_lossy().into_owned()]);
+    // After `--` stands a command; and no file is to be taken for an option.
+    args.push(Path::new(".").join(file).to_string_lossy().into_owned());
     Ok(Command::new(program.to_string_lossy(), args))
 }
 

@@ -1,6 +1,7 @@
 //! The endpoints: what is refused before any message is read, how a body is read, and which era answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -107,8 +108,17 @@ async fn misbehave(manners: &dyn Manners, shared: &Arc<Shared>, peer: &Peer, req
     manners.head(&mut parts);
     let (mut head, mut body) = answer(shared, peer, Request::from_parts(parts, body)).await.into_parts();
     let text = if let Body::Whole(text) = &body { text.clone() } else { None };
-    let mut outgoing = Outgoing { status: &mut head.status, headers: &mut head.headers, text, body: Alteration::None };
+    let mut outgoing = Outgoing {
+        status: &mut head.status,
+        headers: &mut head.headers,
+        text,
+        body: Alteration::None,
+        pause: Duration::ZERO,
+    };
     manners.response(&asked, &mut outgoing);
+    if !outgoing.pause.is_zero() {
+        tokio::time::sleep(outgoing.pause).await;
+    }
     match outgoing.body {
         Alteration::None => {}
         Alteration::Replaced(text) => body = Body::Whole(Some(text)),

@@ -70,7 +70,8 @@ pub enum ProxyError {
 }
 
 async fn accept_all(listener: TcpListener, proxy: Arc<Proxy>) {
-    let (open, mut all) = watch::channel(());
+    // Everybody who serves a connection holds one end.
+    let (open, _) = watch::channel(());
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -87,7 +88,6 @@ async fn accept_all(listener: TcpListener, proxy: Arc<Proxy>) {
             () = proxy.closing.wait() => break,
         }
     }
-    let _ = all.mark_changed();
     let _ = tokio::time::timeout(proxy.limits.grace, open.closed()).await;
 }
 

@@ -213,6 +213,10 @@ fn polls_after_close(view: &View<'_>) -> Verdict {
 
 /// How much earlier (microseconds) than told a client may seem to come back: clocks tick coarsely.
 const SLACK: u64 = 25_000;
+/// How long (microseconds) after a 404 a request that comes cannot have been under way before it.
+const LONG: u64 = 1_000_000;
+/// How long (microseconds) a 404 takes that all has come before which was sent together with what it answers.
+const THOROUGH: u64 = 250_000;
 
 fn retry_respected(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
@@ -351,9 +355,11 @@ fn new_session(view: &View<'_>) -> Verdict {
         let (answer, ..) = x.response?;
         let dead = x.session();
         let mut later = all.iter().filter(|y| begun(y) > answer && y.is("POST"));
-        // What was under way when the 404 came proves nothing.
-        let settled = |y: &Exchange<'_>| view.frame(begun(y)).at > view.frame(answer).at + SLACK;
-        let next = later.find(|y| y.asked.iter().any(|s| s.is("initialize")) || (y.session() == dead && settled(y)));
+        // What was under way when the 404 came proves nothing. Where the 404 took its time, that had come before it.
+        let at = |event: usize| view.frame(event).at;
+        let thorough = at(answer).saturating_sub(at(begun(x))) >= THOROUGH;
+        let goes_on = |y: &Exchange<'_>| thorough || at(begun(y)).saturating_sub(at(answer)) > LONG;
+        let next = later.find(|y| y.asked.iter().any(|s| s.is("initialize")) || (y.session() == dead && goes_on(y)));
         // Who leaves instead needs no session any more.
         let y = next?;
         let opens = y.asked.iter().any(|s| s.is("initialize"));

@@ -1,6 +1,7 @@
 //! From two results to what stands in both, by JSONPath.
 
 use serde_json::{Value, json};
+use wire::redact::Redactor;
 
 use super::volatile::{Text, compared, is_now};
 use crate::step::step;
@@ -17,9 +18,9 @@ const BEGINNING: usize = 60;
 /// What the protocol adds, which differs between revisions, and what says that all went well.
 const ADDED: [&str; 6] = ["_meta", "resultType", "ttlMs", "cacheScope", "nextCursor", "isError"];
 
-/// What can be expected of a result that was `one` and then `other`.
-pub(super) fn proposed(one: &Value, other: &Value) -> Vec<(String, Value)> {
-    let mut proposal = Proposal { places: Vec::new() };
+/// What can be expected of a result that was `one` and then `other`. What looks like a secret to `redactor` is not written.
+pub(super) fn proposed(one: &Value, other: &Value, redactor: &Redactor) -> Vec<(String, Value)> {
+    let mut proposal = Proposal { redactor, places: Vec::new() };
     let (Value::Object(a), Value::Object(b)) = (one, other) else { return Vec::new() };
     for (name, value) in a.iter().filter(|(name, _)| !ADDED.contains(&name.as_str())) {
         if let Some(again) = b.get(name) {
@@ -29,11 +30,16 @@ pub(super) fn proposed(one: &Value, other: &Value) -> Vec<(String, Value)> {
     proposal.places
 }
 
-struct Proposal {
+struct Proposal<'r> {
+    redactor: &'r Redactor,
     places: Vec<(String, Value)>,
 }
 
-impl Proposal {
+impl Proposal<'_> {
+    fn is_secret(&self, text: &str) -> bool {
+        self.redactor.redact_text(text) != text
+    }
+
     fn note(&mut self, path: &str, matcher: Value) {
         if self.places.len() < PLACES {
             self.places.push((path.to_owned(), matcher));
@@ -53,7 +59,8 @@ impl Proposal {
             }
             (Value::Array(_), Value::Array(_)) => self.note(path, json!({ "type": "array" })),
             (Value::Object(a), Value::Object(b)) => {
-                if one == other && one.to_string().len() <= SHORT && !is_now(&one.to_string()) {
+                let text = one.to_string();
+                if one == other && text.len() <= SHORT && !is_now(&text) && !self.is_secret(&text) {
                     return self.note(path, json!({ "equals": literal(one) }));
                 }
                 for (name, value) in a.iter().filter(|(name, _)| *name != "_meta") {
@@ -64,7 +71,7 @@ impl Proposal {
             }
             (Value::String(a), Value::String(b)) => self.text(path, a, b),
             (Value::Number(a), Value::Number(_)) if one == other && !is_now(&a.to_string()) => {
-                self.note(path, one.clone())
+                self.note(path, one.clone());
             }
             (Value::Number(_), Value::Number(_)) => self.note(path, json!({ "type": "number" })),
             (Value::Bool(_), Value::Bool(_)) if one != other => self.note(path, json!({ "type": "boolean" })),
@@ -75,6 +82,7 @@ impl Proposal {
 
     fn text(&mut self, path: &str, one: &str, other: &str) {
         let matcher = match compared(one, other) {
+            _ if self.is_secret(one) => json!({ "type": "string" }),
             Text::Same if one.chars().count() <= SHORT => literal(&json!(one)),
             Text::Same => {
                 let beginning: String = one.chars().take(BEGINNING).collect();
@@ -125,7 +133,11 @@ fn literal(value: &Value) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::proposed;
+    use wire::redact::{Redactor, Secrets};
+
+    fn proposed(one: &serde_json::Value, other: &serde_json::Value) -> Vec<(String, serde_json::Value)> {
+        super::proposed(one, other, &Redactor::new([7; 32]).knowing(&Secrets::default()))
+    }
 
     #[test]
     fn what_is_stable_is_expected_as_it_is() {
@@ -168,5 +180,13 @@ mod tests {
     fn holes_are_none() {
         let result = json!({ "content": [{ "text": "{{ vars.x }}" }] });
         assert_eq!(proposed(&result, &result)[1].1, json!({ "equals": { "text": "{{ \"{{\" }} vars.x }}" } }));
+    }
+
+    #[test]
+    fn secrets_are_not_written() {
+        let result = json!({ "content": [{ "type": "text", "text": "API_TOKEN=tr0ub4dor-and-3-more-of-it" }] });
+        let places = proposed(&result, &result);
+        assert_eq!(places.last(), Some(&("$.content[0].text".to_owned(), json!({ "type": "string" }))));
+        assert!(!format!("{places:?}").contains("tr0ub4dor"));
     }
 }

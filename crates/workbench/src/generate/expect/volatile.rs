@@ -12,6 +12,8 @@ pub(super) enum Text {
     Other,
 }
 
+/// How long a word is at most that is matched by its form: what is longer, such as Base64, has no form to rely on.
+const LONGEST_WORD: usize = 40;
 /// A day, in seconds.
 const DAY: u64 = 86_400;
 const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
@@ -32,7 +34,8 @@ const MONTHS: [&str; 12] = [
 
 /// Compares what came at a place with what came there again.
 pub(super) fn compared(one: &str, other: &str) -> Text {
-    let now = is_now(one);
+    // A clock whose seconds differ will show another hour, too.
+    let now = is_now(one) || one != other && clocks(one).next().is_some();
     if one == other && !now {
         return Text::Same;
     }
@@ -61,7 +64,9 @@ fn like(a: &str, b: &str, now: bool) -> Option<String> {
         return Some(regex::escape(a).replace("\\-", "-"));
     }
     let is_word = |word: &str| word.chars().all(char::is_alphanumeric);
-    if digits(a) && digits(b) {
+    if a.len().max(b.len()) > LONGEST_WORD {
+        None
+    } else if digits(a) && digits(b) {
         Some("[0-9]+".to_owned())
     } else if hex(a) && hex(b) {
         Some("[0-9a-f]+".to_owned())
@@ -93,7 +98,7 @@ fn words(text: &str) -> Vec<&str> {
 
 fn is_of_a_calendar(word: &str) -> bool {
     let is = |name: &&str| word.eq_ignore_ascii_case(name) || word.eq_ignore_ascii_case(&name[..3]);
-    DAYS.iter().any(|name| is(name)) || MONTHS.iter().any(|name| is(name)) || matches!(word, "AM" | "PM" | "am" | "pm")
+    DAYS.iter().chain(&MONTHS).any(is) || matches!(word, "AM" | "PM" | "am" | "pm")
 }
 
 /// Whether a text tells of about now: a date, a day of the week, a number of seconds or milliseconds since 1970.
@@ -111,14 +116,23 @@ fn is_about(text: &str, now: u64) -> bool {
         return true;
     }
     let (year, _, _) = civil(now);
-    let clock = text.as_bytes().windows(8).any(|part| {
-        part.iter().enumerate().all(|(at, byte)| if at % 3 == 2 { *byte == b':' } else { byte.is_ascii_digit() })
-    });
-    if clock && text.contains(&year.to_string()) {
+    let minute = now / 60 % 60;
+    let close = |shown: u64| [59, 0, 1].iter().any(|off| (minute + off) % 60 == shown);
+    if clocks(text).any(close) || clocks(text).next().is_some() && text.contains(&year.to_string()) {
         return true;
     }
     let runs = text.split(|c: char| !c.is_ascii_digit()).filter(|run| matches!(run.len(), 10 | 13 | 16 | 19));
     runs.filter_map(|run| run[..10].parse::<u64>().ok()).any(|at| at.abs_diff(now) <= DAY)
+}
+
+/// The minutes of every time of day, `9:05`.
+fn clocks(text: &str) -> impl Iterator<Item = u64> {
+    text.as_bytes().windows(4).filter_map(|part| match part {
+        [hour, b':', ten @ b'0'..=b'5', one] if hour.is_ascii_digit() && one.is_ascii_digit() => {
+            Some(u64::from(ten - b'0') * 10 + u64::from(one - b'0'))
+        }
+        _ => None,
+    })
 }
 
 /// `2026-07-28`
@@ -158,12 +172,20 @@ mod tests {
     #[test]
     fn what_tells_of_now_is_known() {
         let now = 1_785_196_800;
-        for text in
-            ["it is 2026-07-28T00:00:00Z", "1785196790", "at 1785196790123 ms", "Tue Jul 28 10:00:01 2026", "Sunday"]
-        {
+        for text in [
+            "it is 2026-07-28T00:00:00Z",
+            "1785196790",
+            "at 1785196790123 ms",
+            "Tue Jul 28 10:00:01 2026",
+            "Sunday",
+            "at 5:59 PM",
+            "12:35:07 in 2026",
+        ] {
             assert!(is_about(text, now), "{text}");
         }
-        for text in ["2025-01-31", "12", "0123456789", "2026", "on Sunday we rest", "1785196790123456"] {
+        for text in
+            ["2025-01-31", "12", "0123456789", "2026", "on Sunday we rest", "at 12:30", "1:2", "1785196790123456"]
+        {
             assert_eq!(is_about(text, now), text.len() == 16, "{text}");
         }
     }
@@ -173,6 +195,10 @@ mod tests {
         assert_eq!(compared("all is well", "all is well"), Text::Same);
         assert_eq!(compared("pid 12 (a+b)", "pid 999 (a+b)"), Text::Like("^pid [0-9]+ \\(a\\+b\\)$".to_owned()));
         assert_eq!(compared("id 7d44-ab12", "id 9dc0-11d1"), Text::Like("^id [0-9a-f]+-[0-9a-f]+$".to_owned()));
+        let clock = "^made at [0-9]+:[0-9]+:[0-9]+ [A-Za-z]+$";
+        assert_eq!(compared("made at 8:12:10 AM", "made at 8:12:12 AM"), Text::Like(clock.to_owned()));
+        let (one, other) = ("a1".repeat(30), "b2".repeat(30));
+        assert_eq!(compared(&one, &other), Text::Other);
         assert_eq!(compared("good morning", "good night"), Text::Other);
         assert_eq!(compared("one", "one two"), Text::Other);
     }

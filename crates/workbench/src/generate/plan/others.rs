@@ -33,7 +33,7 @@ impl Plan {
                 self.add(Planned { aim: Aim::Strains, witness: Some(Ask::List(list)), ..case });
                 let ask = raw(method, json!({ "cursor": 7 }));
                 let case = breaks(method, "cursor type", "a cursor that is a number", ask);
-                self.add(Planned { witness: Some(Ask::List(list)), ..case });
+                self.add(Planned { aim: Aim::Strains, witness: Some(Ask::List(list)), ..case });
             }
         }
     }

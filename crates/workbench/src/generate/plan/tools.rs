@@ -1,5 +1,7 @@
 //! Cases about tools: what their schemas admit and what not.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value, json};
 
 use super::{Aim, Plan, Planned, breaks, fits, map, raw};
@@ -58,12 +60,14 @@ impl Plan {
         };
         let (known, wanted) = (options.known.around(name), options.known.of(name));
         let dice = Dice::new(options.seed, &primitive);
-        let made = variations(&shape, &known, &wanted, dice, width(options.depth));
+        // What is not played needs no more than to show what there would be.
+        let depth = if skip.is_some() { Depth::Basic } else { options.depth };
+        let made = variations(&shape, &known, &wanted, dice, width(depth));
         if made.is_empty() {
             self.notes.push(format!("{primitive}: no cases, no arguments that fit its schema could be made"));
         }
         let call = |value: Value| Ask::Call { tool: name.to_owned(), arguments: map(value) };
-        for one in made.iter().take(most(options.depth)) {
+        for one in made.iter().take(most(depth)) {
             let (constraint, what) = (constraint(one), said(one));
             let ask = call(one.instance.clone());
             let case = match one.kind {
@@ -79,7 +83,7 @@ impl Plan {
             };
             self.add(Planned { skip: skip.clone(), ..case });
         }
-        let Some(typical) = made.first().filter(|_| options.depth != Depth::Basic) else { return };
+        let Some(typical) = made.first().filter(|_| depth != Depth::Basic) else { return };
         let ask = raw("tools/call", json!({ "name": name, "arguments": "proof" }));
         let witness = Some(call(typical.instance.clone()));
         let case = breaks(&primitive, "arguments type", "its arguments are a text", ask);
@@ -114,7 +118,7 @@ fn dotted(pointer: &str) -> String {
     let mut path = String::new();
     for step in pointer.split('/').skip(1) {
         if !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()) {
-            path.push_str(&format!("[{step}]"));
+            let _ = write!(path, "[{step}]");
         } else {
             if !path.is_empty() {
                 path.push('.');

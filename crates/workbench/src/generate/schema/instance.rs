@@ -122,11 +122,11 @@ fn another(item: Value, items: &[Value], schema: &Value, root: &Value) -> Option
         return Some(item);
     }
     let members = views(schema, root).into_iter().filter_map(|view| view.get("enum")?.as_array().cloned()).flatten();
-    let more = (1..=ITEMS).map(|number| match &item {
+    let more = (1..=ITEMS as u32).map(|number| match &item {
         Value::String(text) => json!(format!("{text}{number}")),
         Value::Number(start) => match start.as_i64() {
-            Some(start) => json!(start.saturating_add(number as i64)),
-            None => json!(start.as_f64().unwrap_or_default() + number as f64),
+            Some(start) => json!(start.saturating_add(i64::from(number))),
+            None => json!(start.as_f64().unwrap_or_default() + f64::from(number)),
         },
         Value::Bool(value) => json!(!value),
         other => other.clone(),

@@ -110,8 +110,7 @@ impl Walker<'_> {
     fn typical(&mut self, wanted: &Map<String, Value>) -> Option<Value> {
         let made = self.maker.value(self.shape.root);
         let mut ways = Vec::new();
-        for whole in made.into_iter() {
-            let Value::Object(plain) = whole else { continue };
+        if let Some(Value::Object(plain)) = made {
             let mut with = plain.clone();
             for (name, value) in self.known {
                 if with.contains_key(name) || wanted.contains_key(name) {

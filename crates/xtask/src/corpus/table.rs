@@ -1,0 +1,197 @@
+//! What came of the corpus: counts, what servers accept that they must not, and where it falls short.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use super::servers::Server;
+
+/// How many servers, cases, and per cent of them that break something and are refused, there are to be.
+const SERVERS: usize = 12;
+const CASES: usize = 702;
+const REFUSED: usize = 40;
+
+pub(super) const HEAD: &str = "server               cases   fit  refused  proving  accepted  skipped  left      s";
+
+/// What came of one server.
+pub(super) struct Row {
+    name: &'static str,
+    origin: &'static str,
+    version: String,
+    revision: String,
+    played: usize,
+    refused: usize,
+    conclusive: usize,
+    accepted: usize,
+    skipped: usize,
+    left: usize,
+    seconds: f64,
+    /// Primitive, constraint and violation of each case that is played.
+    distinct: BTreeSet<[String; 3]>,
+    /// What is accepted: constraint's keyword, example, how many.
+    lax: BTreeMap<String, (String, usize)>,
+    /// After what the server was gone.
+    broke: Vec<String>,
+}
+
+impl Row {
+    /// Reads the report of `proof generate`.
+    pub(super) fn new(server: &'static Server, report: &Value, seconds: f64) -> anyhow::Result<Self> {
+        let count = |name: &str| {
+            let count = report["summary"][name].as_u64();
+            count.map(|count| count as usize).with_context(|| format!("the report has no `{name}`"))
+        };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let mut row = Self {
+            name: server.name,
+            origin: server.origin,
+            version: text(&report["server"]["version"]),
+            revision: text(&report["revision"]),
+            played: count("played")?,
+            refused: count("refused")?,
+            conclusive: count("conclusive")?,
+            accepted: count("accepted")?,
+            skipped: count("skipped")?,
+            left: count("left")?,
+            seconds,
+            distinct: BTreeSet::new(),
+            lax: BTreeMap::new(),
+            broke: Vec::new(),
+        };
+        for case in report["cases"].as_array().into_iter().flatten() {
+            let about = ["primitive", "constraint", "violation"].map(|name| text(&case[name]));
+            match case["verdict"].as_str() {
+                Some("expected") => _ = row.distinct.insert(about),
+                Some("accepted") => {
+                    let keyword = about[1].rsplit(' ').next().unwrap_or_default().to_owned();
+                    row.lax.entry(keyword).or_insert_with(|| (text(&case["name"]), 0)).1 += 1;
+                    row.distinct.insert(about);
+                }
+                Some("skipped") if text(&case["why"]).starts_with("broke") => row.broke.push(text(&case["name"])),
+                _ => {}
+            }
+        }
+        Ok(row)
+    }
+
+    const fn fit(&self) -> usize {
+        self.played - self.refused - self.accepted
+    }
+
+    /// A line on the terminal.
+    pub(super) fn line(&self) -> String {
+        format!(
+            "{:<18} {:>7} {:>5} {:>8} {:>8} {:>9} {:>8} {:>5} {:>6.1}",
+            self.name,
+            self.played,
+            self.fit(),
+            self.refused,
+            self.conclusive,
+            self.accepted,
+            self.skipped,
+            self.left,
+            self.seconds
+        )
+    }
+}
+
+/// Where the corpus falls short of what is wanted.
+pub(super) fn shortfalls(rows: &[Row]) -> Vec<String> {
+    let sum = |of: fn(&Row) -> usize| rows.iter().map(of).sum::<usize>();
+    let (played, distinct, refused) = (sum(|row| row.played), sum(|row| row.distinct.len()), sum(|row| row.refused));
+    let mut wrong = Vec::new();
+    if rows.len() < SERVERS {
+        wrong.push(format!("{} servers; wanted: {SERVERS}", rows.len()));
+    }
+    if distinct < CASES {
+        wrong.push(format!("{distinct} distinct cases; wanted: {CASES}"));
+    }
+    if distinct < played {
+        wrong.push(format!("{} cases are about the same as others", played - distinct));
+    }
+    if refused * 100 < REFUSED * played {
+        wrong.push(format!("{refused} of {played} break something and are refused; wanted: {REFUSED} %"));
+    }
+    wrong
+}
+
+/// The page of the documentation.
+pub(super) fn page(rows: &[Row], depth: &str) -> String {
+    let mut out = String::from("# Test files made from real servers\n\n");
+    let _ = writeln!(
+        out,
+        "Made by `cargo xtask corpus`: `proof generate --depth {depth}` on each of these servers, with what\n\
+         `peers/arguments/NAME.json` knows of their arguments, each in a folder of its own. Every file then passed `proof test` twice.\n"
+    );
+    out.push_str("| server | from | revision | cases | fit | break something, refused | proving | accepted | skipped | not written | s |\n");
+    out.push_str("|---|---|---|---|---|---|---|---|---|---|---|\n");
+    for row in rows {
+        let _ = writeln!(
+            out,
+            "| {} | {} {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.1} |",
+            row.name,
+            row.origin,
+            cell(&row.version),
+            row.revision,
+            row.played,
+            row.fit(),
+            row.refused,
+            row.conclusive,
+            row.accepted,
+            row.skipped,
+            row.left,
+            row.seconds
+        );
+    }
+    let sum = |of: fn(&Row) -> usize| rows.iter().map(of).sum::<usize>();
+    let (played, refused) = (sum(|row| row.played), sum(|row| row.refused));
+    let _ = writeln!(
+        out,
+        "| **all {}** | | | **{played}** | {} | **{refused}** | {} | {} | {} | {} | {:.0} |",
+        rows.len(),
+        sum(Row::fit),
+        sum(|row| row.conclusive),
+        sum(|row| row.accepted),
+        sum(|row| row.skipped),
+        sum(|row| row.left),
+        rows.iter().map(|row| row.seconds).sum::<f64>()
+    );
+    let _ = writeln!(
+        out,
+        "\n{} cases differ in what they are about (tool, prompt or resource; constraint; violation). {} % of the cases break\n\
+         something and are refused. *Proving*: their like that breaks nothing is accepted, so that the refusal is for the breach. The\n\
+         version is the one that the server says; the seconds are those of `proof generate`, most of them spent on starting the\n\
+         server three times.\n",
+        sum(|row| row.distinct.len()),
+        refused * 100 / played.max(1)
+    );
+    findings(rows, &mut out);
+    out
+}
+
+/// What servers accept, and what ended them.
+fn findings(rows: &[Row], out: &mut String) {
+    out.push_str(
+        "## What servers accept all the same\n\nServers must validate what tools take; what else is here they should refuse. A result whose text tells of an error, and which lacks `isError`, is a result like any other to a client: it counts as accepted.\n\
+         Arguments that a server converts although its schema excludes them are most of the rest: `\"7\"` and `true` for integers,\n\
+         members that `additionalProperties: false` excludes.\n\n| server | constraint | cases | such as |\n|---|---|---|---|\n",
+    );
+    for (row, (keyword, (example, count))) in rows.iter().flat_map(|row| row.lax.iter().map(move |lax| (row, lax))) {
+        let _ = writeln!(out, "| {} | `{}` | {count} | {} |", row.name, cell(keyword), cell(example));
+    }
+    let broke: Vec<(&Row, &String)> =
+        rows.iter().flat_map(|row| row.broke.iter().map(move |name| (row, name))).collect();
+    if !broke.is_empty() {
+        out.push_str("\n## After what servers were gone\n\n| server | case |\n|---|---|\n");
+        for (row, name) in broke {
+            let _ = writeln!(out, "| {} | {} |", row.name, cell(name));
+        }
+    }
+}
+
+/// A text in a table.
+fn cell(text: &str) -> String {
+    wire::escape::snippet(text, 120).replace('|', "\\|").replace('`', "'")
+}
