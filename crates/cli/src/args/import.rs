@@ -26,8 +26,7 @@ pub(crate) struct ImportArgs {
     /// What {{fixture}} stands for in files of mcp-assert
     #[arg(long, value_name = "DIR")]
     pub(crate) fixture: Option<String>,
-    /// Write here instead of to stdout: a file, or a directory for one file per
-    /// server
+    /// Write a file, or into a directory one per server
     #[arg(long, short, value_name = "FILE|DIR")]
     pub(crate) output: Option<PathBuf>,
     /// Write over a file that was edited, or is none of ours

@@ -34,13 +34,13 @@ fn members(
 
 fn one(value: &Value, pointer: &str, fixture: Option<&str>, missing: &mut Option<String>) -> Value {
     match value {
-        Value::String(text) if text.contains(MARK) => match fixture {
-            Some(fixture) => json!(text.replace(MARK, fixture)),
-            None => {
+        Value::String(text) if text.contains(MARK) => {
+            let Some(fixture) = fixture else {
                 missing.get_or_insert_with(|| pointer.to_owned());
-                value.clone()
-            }
-        },
+                return value.clone();
+            };
+            json!(text.replace(MARK, fixture))
+        }
         Value::Array(items) => {
             let items = items.iter().enumerate();
             items.map(|(at, item)| one(item, &format!("{pointer}/{at}"), fixture, missing)).collect()

@@ -1,0 +1,110 @@
+//! The calls that come before an assertion, and what of their answers it is filled with.
+
+use reference::document::{Fault, unfilled};
+use serde_json::{Map, Value, json};
+
+use super::{answer, expect};
+use crate::import::file::{Case, hole};
+use crate::import::read::Source;
+use crate::import::server::Server;
+
+/// The calls that come first.
+pub(super) fn setup(
+    source: &Source,
+    name: &str,
+    server: &Server,
+    captured: &[(String, String)],
+    faults: &mut Vec<Fault>,
+) -> Option<Vec<Case>> {
+    let steps = match source.root.get("setup") {
+        None | Some(Value::Null) => return Some(Vec::new()),
+        Some(Value::Array(steps)) => steps,
+        Some(_) => {
+            faults.push(source.fault("/setup", "`setup` is no list", "- tool: NAME"));
+            return None;
+        }
+    };
+    let mut cases = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let pointer = format!("/setup/{at}");
+        let (Some(said), Some(tool)) = (step.as_object(), step["tool"].as_str()) else {
+            faults.push(source.fault(&pointer, "this step has no `tool`", "tool: NAME"));
+            return None;
+        };
+        let mut case = Case::new(format!("{name}: setup {}, {tool}", at + 1)).with("call", unfilled(&json!(tool)));
+        case.expected.ends("ok");
+        for (name, value) in said {
+            match (name.as_str(), value) {
+                ("tool", _) => {}
+                ("args", Value::Object(members)) if members.is_empty() => {}
+                ("args", Value::Object(_)) => case = case.with("arguments", fill(value, captured)),
+                ("capture", Value::Object(capture)) => captures(&mut case, capture, source, &pointer, faults),
+                (name, value) => case.leave(name, value.to_string()),
+            }
+        }
+        answer(&mut case, server);
+        cases.push(case);
+    }
+    Some(cases)
+}
+
+fn captures(case: &mut Case, capture: &Map<String, Value>, source: &Source, pointer: &str, faults: &mut Vec<Fault>) {
+    let mut paths = Map::new();
+    for (name, path) in capture {
+        if let Some(path) = path.as_str().and_then(expect::structured) {
+            paths.insert(variable(name), json!(path));
+        } else {
+            let what = format!("what `{name}` captures has no counterpart: it is not within a mapping");
+            faults.push(source.fault(&format!("{pointer}/capture/{name}"), what, "$.NAME, $.LIST[0].NAME"));
+        }
+    }
+    case.members.insert("capture".to_owned(), Value::Object(paths));
+    case.remarks.push(expect::STRUCTURED.to_owned());
+}
+
+/// What is captured: what it is called in texts, and here.
+pub(super) fn captured(root: &Map<String, Value>) -> Vec<(String, String)> {
+    let steps = root.get("setup").and_then(Value::as_array).into_iter().flatten();
+    let names = steps.filter_map(|step| step["capture"].as_object()).flat_map(Map::keys);
+    names.map(|name| (format!("{{{{{name}}}}}"), hole(&variable(name)))).collect()
+}
+
+/// A name that a text can be filled with.
+fn variable(name: &str) -> String {
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("v{name}") }
+}
+
+/// A value whose texts are filled with what was captured, and with nothing else.
+pub(super) fn fill(value: &Value, captured: &[(String, String)]) -> Value {
+    match value {
+        Value::String(text) => {
+            let mut filled = String::new();
+            let mut rest = text.as_str();
+            while let Some(begin) = rest.find("{{") {
+                filled.push_str(&rest[..begin]);
+                rest = &rest[begin..];
+                let (mark, hole) = captured
+                    .iter()
+                    .find(|(mark, _)| rest.starts_with(mark.as_str()))
+                    .map_or(("{{", "{{ \"{{\" }}"), |(mark, hole)| (mark.as_str(), hole.as_str()));
+                filled.push_str(hole);
+                rest = &rest[mark.len()..];
+            }
+            json!(filled + rest)
+        }
+        Value::Array(items) => items.iter().map(|item| fill(item, captured)).collect(),
+        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), fill(value, captured))).collect(),
+        value => value.clone(),
+    }
+}
+
+/// A value that names variables that nobody captures, with their names alone.
+pub(super) fn bare(value: &Value) -> Value {
+    match value {
+        Value::String(text) => json!(text.replace("{{ vars.", "{{ \"{{\" }}")),
+        Value::Array(items) => items.iter().map(bare).collect(),
+        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), bare(value))).collect(),
+        value => value.clone(),
+    }
+}
