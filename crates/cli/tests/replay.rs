@@ -375,3 +375,34 @@ fn a_replay_breaks_no_rule() {
     let ran = Command::new(PROOF).args(["check", "--format", "json", "--", PROOF, "replay"]).arg(file).output();
     assert_ran(&ran.expect("the binary runs"), 0);
 }
+
+/// A server of the legacy era that says -32602 where it should say -32002 is repeated, not mended.
+#[test]
+fn an_error_keeps_its_code_in_its_era() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("case.jsonl");
+    let lines = [
+        r#"{"trace":"proof.trace/1","subject":"server","transport":"stdio","revision":"2025-11-25","case":"recorded"}"#,
+        r#"{"from":"client","line":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}}"#,
+        r#"{"from":"server","line":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"}}}}"#,
+        r#"{"from":"client","line":{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"no:such"}}}"#,
+        r#"{"from":"server","line":{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"none"}}}"#,
+        r#"{"from":"client","line":{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"nor:this"}}}"#,
+        r#"{"from":"server","line":{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"none"}}}"#,
+    ];
+    std::fs::write(&file, lines.join("\n") + "\n").expect("it can be written");
+    for (uri, revision, code) in [
+        ("no:such", "2025-11-25", -32602),
+        ("no:such", "2026-07-28", -32602),
+        ("nor:this", "2025-06-18", -32002),
+        ("nor:this", "2026-07-28", -32602),
+    ] {
+        let ran = Command::new(PROOF)
+            .args(["client", "read", uri, "--revision", revision, "--", PROOF, "replay", "--stdio"])
+            .arg(&file)
+            .output()
+            .expect("the binary runs");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(said.contains(&format!("error {code}")), "{uri} {revision}: {said}");
+    }
+}

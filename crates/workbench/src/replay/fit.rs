@@ -72,10 +72,11 @@ pub(super) fn result(method: &str, recorded: &Value, revision: Revision, server:
     Value::Object(members)
 }
 
-/// An error to `method` at `revision`.
-pub(super) fn error(method: &str, recorded: &Value, revision: Revision, origin: Origin) -> RpcError {
+/// An error to `method` at `revision`. What was said in the same era (`from`) keeps its code, right or wrong.
+pub(super) fn error(method: &str, recorded: &Value, from: Option<Era>, revision: Revision, origin: Origin) -> RpcError {
     let number = recorded.get("code").and_then(Value::as_i64).unwrap_or(code::INTERNAL_ERROR);
     let number = match (method, revision.era(), number) {
+        (_, era, number) if from == Some(era) => number,
         ("resources/read", Era::Modern, code::RESOURCE_NOT_FOUND) => code::INVALID_PARAMS,
         ("resources/read", Era::Legacy, code::INVALID_PARAMS) => code::RESOURCE_NOT_FOUND,
         _ => number,

@@ -195,7 +195,7 @@ impl State {
             }
         }
         match part.entry.answer.map(|place| place.load(&self.recording.file)) {
-            Some(Ok(message)) => self.recorded(call, &message),
+            Some(Ok(message)) => self.recorded(call, &part.entry, &message),
             Some(Err(why)) => failed(why),
             None => {
                 let error = RpcError::internal("The recording ends while the client is asked something");
@@ -236,11 +236,14 @@ impl State {
         }
     }
 
-    fn recorded(&self, call: &Call, message: &Message) -> Answer {
+    fn recorded(&self, call: &Call, entry: &Entry, message: &Message) -> Answer {
         let method = call.message.method().unwrap_or_default();
         let revision = call.context.revision;
         let handled = match message.error() {
-            Some(error) => Err(fit::error(method, error, revision, Origin::Recorded)),
+            Some(error) => {
+                let request = entry.request.load(&self.recording.file).ok();
+                Err(fit::error(method, error, request.as_ref().map(era), revision, Origin::Recorded))
+            }
             None => Ok(message.result().cloned().unwrap_or_default()),
         };
         if handled.as_ref().is_ok_and(|result| fit::is_foreign_task(method, result, revision)) {
@@ -269,7 +272,7 @@ impl State {
         if let Some(live) = &self.live {
             let handled = match live.ask(call).await {
                 Ok(result) => Ok(result),
-                Err(error) => Err(fit::error(&asked.method, &json!(error), revision, Origin::Live)),
+                Err(error) => Err(fit::error(&asked.method, &json!(error), None, revision, Origin::Live)),
             };
             return self.handled(call, handled, Origin::Live);
         }
@@ -310,6 +313,12 @@ impl State {
             Err(error) => Answer::error(Some(call.id()), &error),
         }
     }
+}
+
+/// The era that a request was put in.
+fn era(request: &Message) -> Era {
+    let tells = request.meta().is_some_and(|meta| meta.get("io.modelcontextprotocol/protocolVersion").is_some());
+    if tells { Era::Modern } else { Era::Legacy }
 }
 
 /// What a client brings back: which answer of its request, and from where on.
