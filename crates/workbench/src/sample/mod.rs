@@ -9,6 +9,7 @@ mod scalars;
 use serde_json::{Map, Value, json};
 
 use crate::dice::Dice;
+pub(crate) use scalars::of_format;
 use scalars::{REMARKS, fits, is_scalar, scalar, type_of};
 
 /// How deep a schema is followed.

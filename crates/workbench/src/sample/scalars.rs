@@ -54,7 +54,18 @@ pub(super) const fn is_scalar(value: &Value) -> bool {
 fn texts(schema: &Value) -> Vec<Value> {
     let (least, most) = lengths(schema);
     let (least, most) = (least as usize, most as usize);
-    let of_format = match schema.get("format").and_then(Value::as_str).unwrap_or_default() {
+    if let Some(text) = schema.get("format").and_then(Value::as_str).and_then(of_format) {
+        return vec![json!(text)];
+    }
+    // Whatever else stands there is a remark.
+    let text = if schema.get("contentEncoding").is_some() { "cHJvb2Y=" } else { "proof" };
+    let cut = text.chars().cycle().take(most.min(least.max(text.len())));
+    vec![json!(text), json!(cut.collect::<String>())]
+}
+
+/// A text of a `format` of JSON Schema, where it is one that we know.
+pub(crate) fn of_format(name: &str) -> Option<&'static str> {
+    Some(match name {
         "uri" | "uri-reference" | "url" | "iri" | "iri-reference" | "uri-template" => "https://example.com/",
         "email" | "idn-email" => "proof@example.com",
         "hostname" | "idn-hostname" => "example.com",
@@ -64,17 +75,12 @@ fn texts(schema: &Value) -> Vec<Value> {
         "date-time" => "2025-01-31T12:00:00Z",
         "time" => "12:00:00Z",
         "duration" => "PT1S",
-        "uuid" => "7d444840-9dc0-11d1-b245-5ffdce74fad2",
+        // Of version 4: some want no other.
+        "uuid" => "7d444840-9dc0-41d1-b245-5ffdce74fad2",
         "json-pointer" => "/proof",
         "relative-json-pointer" => "0",
-        // Whatever else stands there is a remark.
-        _ => {
-            let text = if schema.get("contentEncoding").is_some() { "cHJvb2Y=" } else { "proof" };
-            let cut = text.chars().cycle().take(most.min(least.max(text.len())));
-            return vec![json!(text), json!(cut.collect::<String>())];
-        }
-    };
-    vec![json!(of_format)]
+        _ => return None,
+    })
 }
 
 fn numbers(schema: &Value) -> Vec<Value> {

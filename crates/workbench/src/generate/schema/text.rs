@@ -4,6 +4,7 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use super::views::View;
 use crate::dice::Dice;
+use crate::sample::of_format;
 
 /// How long a text is at most that is made here.
 pub(super) const LONGEST: usize = 2000;
@@ -40,25 +41,6 @@ pub(super) fn of_length(length: usize) -> String {
 fn drawn(dice: &mut Dice) -> String {
     let length = 3 + dice.below(6);
     (0..length).map(|_| char::from(b'a' + dice.below(26) as u8)).collect()
-}
-
-fn of_format(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "uri" | "uri-reference" | "url" | "iri" | "iri-reference" | "uri-template" => "https://example.com/",
-        "email" | "idn-email" => "proof@example.com",
-        "hostname" | "idn-hostname" => "example.com",
-        "ipv4" => "127.0.0.1",
-        "ipv6" => "::1",
-        "date" => "2025-01-31",
-        "date-time" => "2025-01-31T12:00:00Z",
-        "time" => "12:00:00Z",
-        "duration" => "PT1S",
-        "uuid" => "7d444840-9dc0-41d1-b245-5ffdce74fad2",
-        "json-pointer" => "/proof",
-        "relative-json-pointer" => "0",
-        "regex" => "proof",
-        _ => return None,
-    })
 }
 
 /// A text that a regular expression finds itself in, of at least so many characters where it can be stretched. The
