@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use net::client::{Address, Limits};
-use wire::redact::Secrets;
-use wire::{Revision, Transport};
+use wire::Revision;
 use workbench::check::hints::Hints;
 use workbench::check::{Calls, Keep, Options};
 
 use super::output::OutputArgs;
-use super::reach::{Reach, Target};
+use super::reach::ServerArgs;
 use super::select::{SelectArgs, revisions};
 use crate::exit::{Exit, usage};
 
@@ -37,30 +36,21 @@ Examples:
 Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage;
 3 no MCP answer in any era; 4 our own bug.
 
-Only tools that their server marks with readOnlyHint are called, unless
---call all or --allow-tool says otherwise.")]
+Without an address or a command, our own server is judged. Only tools that
+their server marks with readOnlyHint are called, unless --call all or
+--allow-tool says otherwise.")]
 pub(crate) struct CheckArgs {
-    /// The server's address: http(s):// or ws(s):// [default: our own server]
-    #[arg(value_name = "URL", conflicts_with_all = ["command", "trace"])]
-    pub(crate) url: Option<String>,
-    /// The server's command and its arguments, after `--`
-    #[arg(last = true, value_name = "COMMAND", conflicts_with = "trace")]
-    pub(crate) command: Vec<String>,
-
     /// Revisions to judge at [default: all that the server speaks]
     #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "What to judge")]
     pub(crate) revision: Vec<String>,
-    /// How to reach a URL [default: found out]
-    #[arg(long, value_name = "stdio|http|sse|ws", help_heading = "What to judge")]
-    pub(crate) transport: Option<Transport>,
     #[command(flatten)]
     pub(crate) select: SelectArgs,
     /// Judge a recorded trace instead of a server
-    #[arg(long, value_name = "FILE", help_heading = "What to judge")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"], help_heading = "What to judge")]
     pub(crate) trace: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) server: ServerArgs,
 
     /// Which tools may be called
     #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", help_heading = "What may be done")]
@@ -99,11 +89,12 @@ pub(crate) enum CallArg {
 impl CheckArgs {
     /// How the user named the target: `-- COMMAND…` or the URL.
     pub(crate) fn target(&self) -> String {
-        match &self.url {
-            Some(url) => url.clone(),
-            None if self.command.is_empty() => String::new(),
+        let named = self.server.named();
+        match named.url {
+            Some(url) => url.to_owned(),
+            None if named.command.is_empty() => String::new(),
             None => {
-                let words: Vec<_> = self.command.iter().map(|word| quoted(word)).collect();
+                let words: Vec<_> = named.command.iter().map(|word| quoted(word)).collect();
                 format!("-- {}", words.join(" "))
             }
         }
@@ -123,13 +114,13 @@ impl CheckArgs {
             CallArg::All => (vec!["all".to_owned()], vec![]),
         };
         let options = [
-            ("--header", named(&self.reach.header, ':')),
-            ("--bearer-env", self.reach.bearer_env.iter().cloned().collect()),
-            ("--env", named(&self.reach.env, '=')),
-            ("--cwd", path(&self.reach.cwd)),
-            ("--ca-file", path(&self.reach.ca_file)),
+            ("--header", named(&self.server.reach.header, ':')),
+            ("--bearer-env", self.server.reach.bearer_env.iter().cloned().collect()),
+            ("--env", named(&self.server.reach.env, '=')),
+            ("--cwd", path(&self.server.reach.cwd)),
+            ("--ca-file", path(&self.server.reach.ca_file)),
             ("--hints", path(&self.hints)),
-            ("--timeout", self.reach.timeout.iter().map(|timeout| timeout.as_secs_f64().to_string()).collect()),
+            ("--timeout", self.server.reach.timeout.iter().map(|timeout| timeout.as_secs_f64().to_string()).collect()),
             ("--call", call),
             ("--allow-tool", tools),
             ("--seed", Some(self.seed).filter(|&seed| seed != 0).iter().map(u64::to_string).collect()),
@@ -157,30 +148,15 @@ impl CheckArgs {
             jobs: self.jobs.map_or(JOBS, usize::from),
             seed: self.seed,
             limits: self.limits(),
-            secrets: self.secrets(),
+            secrets: self.server.secrets(),
             keep,
         })
     }
 
-    /// What the command line hands in for the server that must not come out again.
-    pub(crate) fn secrets(&self) -> Secrets {
-        self.reach.secrets(self.named())
-    }
-
-    /// Whom the user named.
-    fn named(&self) -> Target<'_> {
-        Target { url: self.url.as_deref(), command: &self.command, transport: self.transport }
-    }
-
-    /// The address that the user named, if any.
-    pub(crate) fn address(&self) -> Result<Option<Address>, Exit> {
-        self.reach.address(self.named())
-    }
-
     /// What is given holds for every answer; else a command may take longer to start than to answer.
     fn limits(&self) -> Limits {
-        let request = self.reach.timeout.unwrap_or(ANSWER);
-        Limits { request, connect: request, start: self.reach.timeout.unwrap_or(START), ..Limits::default() }
+        let request = self.server.reach.timeout.unwrap_or(ANSWER);
+        Limits { request, connect: request, start: self.server.reach.timeout.unwrap_or(START), ..Limits::default() }
     }
 
     pub(crate) fn revisions(&self) -> Result<Vec<Revision>, Exit> {
@@ -199,7 +175,7 @@ impl CheckArgs {
         let Some(path) = &self.hints else {
             // What makes the reference server do everything it can.
             let own = include_str!("reference-hints.json");
-            let is_own = self.url.is_none() && self.command.is_empty();
+            let is_own = self.server.is_unnamed();
             return if is_own { Hints::parse(own).map_err(|_| Exit::Bug) } else { Ok(Hints::default()) };
         };
         let text = read(path)?;

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use wire::Transport;
 
 use super::faults::ClientFaultArgs;
 use super::reach::{Reach, Target};
@@ -31,9 +30,6 @@ pub(crate) struct ClientArgs {
     /// The server's address: http(s):// or ws(s)://
     #[arg(long, global = true, value_name = "URL", help_heading = "Reaching the server")]
     url: Option<String>,
-    /// How to reach a URL [default: found out]
-    #[arg(long, global = true, value_name = "stdio|http|sse|ws", help_heading = "Reaching the server")]
-    transport: Option<Transport>,
     /// The revision to speak [default: the newest that both know]
     #[arg(long, global = true, value_name = "R", help_heading = "Reaching the server")]
     pub(crate) revision: Option<String>,
@@ -230,6 +226,6 @@ impl ClientArgs {
     pub(crate) fn named(&self) -> Target<'_> {
         let command = self.verb.as_ref().map_or(&self.command, |verb| &verb.bare().command);
         let suite = self.conformance.as_deref().filter(|url| !url.is_empty());
-        Target { url: suite.or(self.url.as_deref()), command, transport: self.transport }
+        Target { url: suite.or(self.url.as_deref()), command }
     }
 }
