@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ran, check};
+use crate::harness::check;
+use crate::printed::Printed;
 
 fn written(folder: &Path) -> PathBuf {
     let path = folder.join("known.json");
@@ -25,7 +26,7 @@ fn reason<'v>(entries: &'v [Value], rule: &str) -> Option<&'v str> {
     entries.iter().find(|entry| entry["rule"] == rule)?["reason"].as_str()
 }
 
-fn with(recording: &str, baseline: &Path, more: &[&str]) -> Ran {
+fn with(recording: &str, baseline: &Path, more: &[&str]) -> Printed {
     check(recording, &[&["--baseline", &baseline.to_string_lossy()], more].concat())
 }
 
