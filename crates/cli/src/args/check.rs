@@ -10,6 +10,7 @@ use wire::Revision;
 use workbench::check::hints::Hints;
 use workbench::check::{Calls, Keep, Options};
 
+use super::line::{quoted, shown};
 use super::output::OutputArgs;
 use super::reach::ServerArgs;
 use super::select::{SelectArgs, revisions};
@@ -94,14 +95,13 @@ impl CheckArgs {
             Some(url) => url.to_owned(),
             None if named.command.is_empty() => String::new(),
             None => {
-                let words: Vec<_> = named.command.iter().map(|word| quoted(word)).collect();
-                format!("-- {}", words.join(" "))
+                format!("-- {}", shown(named.command, &self.server.secrets()))
             }
         }
     }
 
     /// What a command line needs besides a rule, a revision and a transport to do the same to the same target. Values that
-    /// may be secret are left for the user to fill in: quoted for a shell, no redactor would know them again.
+    /// may be secret are left for the user to fill in.
     fn again(&self) -> String {
         let named = |given: &[String], mark: char| -> Vec<String> {
             let name = |text: &String| text.split_once(mark).map_or("", |(name, _)| name).to_owned();
@@ -189,52 +189,4 @@ impl CheckArgs {
 pub(crate) fn read(path: &std::path::Path) -> Result<String, Exit> {
     std::fs::read_to_string(path)
         .map_err(|e| usage(&format!("{} cannot be read: {e}", path.display()), "check the path and its permissions"))
-}
-
-/// A word as a shell wants it. What would not survive being printed or pasted (line feeds, control characters, text that
-/// runs backwards) is written as bash, zsh and ksh read it: `$'…'`.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else if wire::escape::line(word) == word {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    } else {
-        format!("$'{}'", word.chars().map(dollar_quoted).collect::<String>())
-    }
-}
-
-/// A character between `$'` and `'`. Bytes in octal: three digits end by themselves, whatever follows, in any locale.
-fn dollar_quoted(c: char) -> String {
-    match c {
-        '\n' => "\\n".to_owned(),
-        '\r' => "\\r".to_owned(),
-        '\t' => "\\t".to_owned(),
-        '\'' | '\\' => format!("\\{c}"),
-        c if *wire::escape::character(c) == *c.encode_utf8(&mut [0; 4]) => c.to_string(),
-        c => c.encode_utf8(&mut [0; 4]).bytes().fold(String::new(), |text, byte| format!("{text}\\{byte:03o}")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        assert_eq!(quoted("--a=b"), "--a=b");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("it's $HOME \\n"), "'it'\\''s $HOME \\n'");
-        assert_eq!(quoted("a\nb\t'c'\\"), r"$'a\nb\t\'c\'\\'");
-        assert_eq!(quoted("\u{1b}[1m7ö\u{202e}"), r"$'\033[1m7ö\342\200\256'");
-    }
-
-    #[test]
-    fn a_shell_reads_back_what_was_quoted() {
-        for word in ["a\nb", "\u{1b}7'\\n\r\t", "\u{1}1\u{202e}ö $x `y`", "plain", "it's"] {
-            let script = format!("printf %s {}", quoted(word));
-            let Ok(ran) = std::process::Command::new("bash").args(["-c", &script]).output() else { return };
-            assert_eq!(String::from_utf8_lossy(&ran.stdout), word, "{script}");
-        }
-    }
 }

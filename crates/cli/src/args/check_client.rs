@@ -13,7 +13,7 @@ use workbench::check_client::all;
 use workbench::check_client::options::{Options, SERVER, URL};
 
 use super::ALIKE;
-use super::check::quoted;
+use super::line::shown;
 use super::output::OutputArgs;
 use super::reach::{seconds, variables};
 use super::select::{SelectArgs, revisions};
@@ -99,8 +99,7 @@ pub(crate) struct BridgeArgs {
 impl CheckClientArgs {
     /// How the user named the client.
     pub(crate) fn target(&self) -> String {
-        let words: Vec<_> = self.command.iter().map(|word| quoted(word)).collect();
-        format!("-- {}", words.join(" "))
+        format!("-- {}", shown(&self.command, &self.secrets()))
     }
 
     /// What the command line hands in that must not come out again.

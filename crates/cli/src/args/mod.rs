@@ -7,6 +7,7 @@ pub(crate) mod client;
 pub(crate) mod faults;
 pub(crate) mod generate;
 pub(crate) mod import;
+pub(crate) mod line;
 pub(crate) mod oauth;
 pub(crate) mod output;
 pub(crate) mod reach;

@@ -8,7 +8,8 @@ use reference::authorization::{Development, Gate, Tokens};
 use wire::Transport;
 use workbench::check::{CheckError, Checked, Keep, check, recorded};
 
-use crate::args::check::{CheckArgs, quoted};
+use crate::args::check::CheckArgs;
+use crate::args::line::quoted;
 use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
