@@ -45,6 +45,11 @@ there is. One that reads neither is judged by what it does by itself.
 Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage;
 3 no word from the client; 4 our own bug.")]
 #[group(skip)]
+#[command(override_usage = "\
+proof check-client [OPTIONS] -- <COMMAND>...
+       proof check-client [OPTIONS] --listen <ADDR>
+       proof check-client [OPTIONS] --stdio-wrap -- <COMMAND>...
+       proof check-client --list-scenarios")]
 #[command(group(clap::ArgGroup::new("way").required(true).args(["listen", "command", "list"])))]
 pub(crate) struct CheckClientArgs {
     /// The client's command, after `--`; {url} or {server} is its server

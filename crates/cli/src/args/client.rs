@@ -9,6 +9,12 @@ use super::reach::{Reach, Target};
 
 /// Arguments of `client`.
 #[derive(Args)]
+#[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+#[command(override_usage = "\
+proof client <VERB> [OPTIONS] --url <URL>
+       proof client <VERB> [OPTIONS] -- <COMMAND>...
+       proof client --conformance <URL> [OPTIONS]
+       proof client --conformance [OPTIONS] -- <COMMAND>...")]
 #[command(after_help = "\
 Examples:
   proof client tools --url http://127.0.0.1:3000/mcp
@@ -99,7 +105,7 @@ pub(crate) enum ClientVerb {
     Complete(CompleteArgs),
     /// Tell what changes, until Ctrl-C
     Watch(WatchArgs),
-    /// Ask whether it is there: `ping`, or `server/discover` where there is none
+    /// Ask whether it is there (`ping`, or else `server/discover`)
     Ping(Bare),
     /// Make any request
     Raw(RawArgs),
@@ -164,6 +170,9 @@ pub(crate) struct GetArgs {
 
 /// Arguments of `complete`.
 #[derive(Args)]
+#[command(override_usage = "\
+proof client complete [OPTIONS] <PROMPT|TEMPLATE> <NAME=VALUE>
+                             [NAME=VALUE]... [-- <COMMAND>...]")]
 pub(crate) struct CompleteArgs {
     /// A prompt's name, or the URI template of a resource
     #[arg(value_name = "PROMPT|TEMPLATE")]

@@ -71,7 +71,7 @@ pub(crate) struct GenerateArgs {
 enum DepthArg {
     /// Typical calls, and each argument's constraints broken once
     Basic,
-    /// Also edges, enumerations, more types, arguments within arguments
+    /// Also edges, enumerations, more types, nested arguments
     Standard,
     /// All that can be made
     Full,

@@ -224,4 +224,22 @@ mod tests {
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
     }
+
+    /// Usage lines too, which nothing wraps.
+    #[test]
+    fn no_line_of_any_help_is_longer_than_80_characters() {
+        let mut cli = super::Cli::command();
+        cli.build();
+        let (mut waiting, mut seen) = (vec![cli], 0);
+        while let Some(mut command) = waiting.pop() {
+            for help in [command.render_help(), command.render_long_help()] {
+                let help = help.to_string();
+                let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
+                assert_eq!(long, [""; 0], "{}", command.get_name());
+            }
+            seen += 1;
+            waiting.extend(command.get_subcommands().cloned());
+        }
+        assert!(seen > 25, "{seen} commands");
+    }
 }

@@ -65,7 +65,7 @@ pub(crate) struct Reach {
     /// The command's working directory
     #[arg(long, global = true, value_name = "DIR", help_heading = "Reaching the server")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Seconds for one answer [default: 10, client 60; first of a command 30]
+    /// Seconds for one answer [default: 60; check 10, a command's first 30]
     #[arg(long, global = true, value_name = "S", value_parser = seconds, help_heading = "Reaching the server")]
     pub(crate) timeout: Option<Duration>,
     /// Certificates (PEM) to trust beside the system's

@@ -12,7 +12,7 @@ use wire::redact::Secrets;
 #[command(after_help = "\
 Examples:
   proof record -o weather.jsonl -- node weather.js
-  proof record -o weather.jsonl --http 127.0.0.1:4000 \
+  proof record -o weather.jsonl --http 127.0.0.1:4000 \\
                --to http://127.0.0.1:3000/mcp
   proof replay weather.jsonl --stdio
   proof check --trace weather.jsonl

@@ -65,11 +65,11 @@ pub(crate) struct MeaningArgs {
     /// where there is a server]
     #[arg(long, value_enum, help_heading = "What is answered")]
     pub(crate) miss: Option<MissArg>,
-    /// The server to ask what was not recorded; its answers are added to FILE
+    /// A server to ask what was not recorded; its answers are added to FILE
     #[arg(long, value_name = "URL", conflicts_with = "command", help_heading = "What is answered")]
     pub(crate) live: Option<Url>,
-    /// Or its command, after `--`
-    #[arg(value_name = "COMMAND", last = true, help_heading = "What is answered")]
+    /// The command of a server to ask what was not recorded, after `--`
+    #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<String>,
     /// What simulated answers and mishaps depend on
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "What is answered")]
