@@ -13,6 +13,7 @@ use workbench::check_client::all;
 use workbench::check_client::options::{Options, SERVER, URL};
 
 use super::ALIKE;
+use super::address::socket;
 use super::line::shown;
 use super::output::OutputArgs;
 use super::reach::{seconds, variables};
@@ -56,7 +57,7 @@ pub(crate) struct CheckClientArgs {
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
     /// Serve at this address, show what comes, and judge it on Ctrl-C
-    #[arg(long, value_name = "ADDR", help_heading = "Without a script")]
+    #[arg(long, value_name = "ADDR", value_parser = socket, help_heading = "Without a script")]
     pub(crate) listen: Option<SocketAddr>,
     /// Be the server that a client starts: COMMAND is the real one
     #[arg(long, requires = "command", conflicts_with = "listen", help_heading = "Without a script")]

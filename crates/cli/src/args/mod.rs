@@ -1,5 +1,6 @@
 //! The command line as it is typed. What it means is [`check::CheckArgs::meaning`] and the like.
 
+mod address;
 pub(crate) mod auth;
 pub(crate) mod check;
 pub(crate) mod check_client;
@@ -122,7 +123,7 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) stdio: bool,
     /// Listen for Streamable HTTP at http://ADDR/mcp; port 0 picks a free one
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address::socket)]
     pub(crate) http: Option<SocketAddr>,
     /// Serve Streamable HTTP at this path instead of /mcp
     #[arg(long, default_value = "/mcp", requires = "http", value_parser = endpoint)]

@@ -92,6 +92,10 @@ impl Reach {
         if let Some(transport) = self.transport.filter(|&transport| transport != Transport::Stdio) {
             return Err(unreachable(program, transport));
         }
+        if let Some(cwd) = self.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
+            let what = format!("--cwd: there is no directory {}", crate::verb::output::shown(cwd));
+            return Err(usage(&what, "the path of a directory to run the command in"));
+        }
         Ok(Some(Address::Stdio(Command {
             program: program.clone(),
             args: arguments.to_vec(),
@@ -105,10 +109,7 @@ impl Reach {
         let url = url::Url::parse(text).ok().filter(|u| matches!(u.scheme(), "http" | "https" | "ws" | "wss"));
         let Some(url) = url.filter(|u| u.has_host()) else {
             let what = format!("`{shown}` is not an http(s):// or ws(s):// address");
-            return Err(usage(
-                &what,
-                "a command goes after `--`: proof check -- COMMAND; an address begins with http://",
-            ));
+            return Err(usage(&what, "an address begins with http://, and a command goes after `--`"));
         };
         let socket = matches!(url.scheme(), "ws" | "wss");
         let address = HttpAddress { url, headers: self.headers()?, ca: self.ca_file.clone() };

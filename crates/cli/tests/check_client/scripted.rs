@@ -118,6 +118,10 @@ fn an_exit_code_is_told_and_is_no_finding() {
     let told = check(&arguments).stdout;
     assert!(told.contains("1 scenario played, 1 of them without a good end."), "{told}");
     assert!(told.contains("initialize: exit code 7 (http 2025-11-25)"), "{told}");
+    let content =
+        ["--scenario", "initialize", "--revision", "2025-11-25", "--", PROOF, "client", "--url", "{url}", "tools"];
+    let told = check(&content).stdout;
+    assert!(told.contains("1 scenario played, to a good end."), "{told}");
 }
 
 #[test]
