@@ -1,9 +1,16 @@
 //! Tokens on the command line: a server that demands them, a check and a client that get them, and what is wrong usage.
 #![expect(clippy::unwrap_used, reason = "a test may give up loudly")]
 
-use std::io::{BufRead as _, BufReader};
+#[path = "shared/printed.rs"]
+mod printed;
+#[path = "shared/serving.rs"]
+mod serving;
+
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
+
+use printed::Printed;
+use serving::Serving;
 
 /// How every access token of ours begins: its header, encoded.
 const TOKEN: &str = "eyJ0eXAiOiJhdCtqd3Qi";
@@ -18,39 +25,16 @@ fn proof(arguments: &[&str]) -> Command {
 }
 
 fn ran(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let Output { status, stdout, stderr } = proof(arguments).output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (status.code(), text(&stdout), text(&stderr))
+    let Printed { code, stdout, stderr } = Printed::by(&mut proof(arguments));
+    (code, stdout, stderr)
 }
 
-struct Serving {
-    child: Child,
-    url: String,
-    said: Vec<String>,
+fn serving(arguments: &[&str]) -> Serving {
+    Serving::start(proof(&["serve", "--http", "127.0.0.1:0"]).args(arguments))
 }
 
-impl Serving {
-    fn start(arguments: &[&str]) -> Self {
-        let mut command = proof(&["serve", "--http", "127.0.0.1:0"]);
-        let mut child = command.args(arguments).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said: Vec<String> = lines.by_ref().take(3).map(Result::unwrap).collect();
-        let url = said[0].split(' ').nth(1).unwrap().to_owned();
-        // What it says later must find somebody.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, url, said }
-    }
-
-    fn development() -> Self {
-        Self::start(&["--auth", "dev", "--auth-client-env", "CLIENT_OF_THIS_TEST", "--sse", "--ws"])
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn development() -> Serving {
+    serving(&["--auth", "dev", "--auth-client-env", "CLIENT_OF_THIS_TEST", "--sse", "--ws"])
 }
 
 /// Whether a token stands in any file of a directory.
@@ -61,8 +45,9 @@ fn tells(directory: &Path) -> bool {
 
 #[test]
 fn a_check_gets_a_token_and_tells_nobody() {
-    let server = Serving::development();
-    assert!(server.said[1].contains("for development only"), "{:?}", server.said);
+    let server = development();
+    let (code, _, said) = ran(&["serve", "--http", "127.0.0.1:0", "--stdio", "--auth", "dev"]);
+    assert!(code == Some(0) && said.contains("for development only"), "{said}");
     let directory = tempfile::tempdir().unwrap();
     let traces = directory.path().join("traces");
     let only = ["--only", "authorization.*,http.authenticated", "--revision", "2026-07-28", "--timeout", "2"];
@@ -84,7 +69,7 @@ fn a_check_gets_a_token_and_tells_nobody() {
 
 #[test]
 fn a_client_gets_a_token_and_more_where_more_is_needed() {
-    let server = Serving::development();
+    let server = development();
     let directory = tempfile::tempdir().unwrap();
     let cache = directory.path().join("tokens.json");
     let with = ["--oauth", "--oauth-cache", cache.to_str().unwrap(), "--url", &server.url];
@@ -109,7 +94,7 @@ fn a_client_gets_a_token_and_more_where_more_is_needed() {
 
 #[test]
 fn who_is_not_let_in_is_told_why_and_no_secret_with_it() {
-    let server = Serving::development();
+    let server = development();
     let (code, out, err) = ran(&[
         "check",
         "--oauth=client",
@@ -121,7 +106,7 @@ fn who_is_not_let_in_is_told_why_and_no_secret_with_it() {
     ]);
     assert_eq!((code, out.as_str()), (Some(3), ""));
     assert!(err.contains("invalid_client") && err.contains("/token") && !err.contains("s3cret"), "{err}");
-    let open = Serving::start(&["--ws", "--sse"]);
+    let open = serving(&["--ws", "--sse"]);
     let (code, out, err) = ran(&[
         "check",
         "--oauth",

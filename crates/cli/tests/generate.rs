@@ -1,28 +1,16 @@
 //! `proof generate`: what it writes passes at once, is the same each time, and fails where the server is faulty.
 
-use std::io::{BufRead as _, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+#[path = "shared/ran.rs"]
+mod ran;
+#[path = "shared/serving.rs"]
+mod serving;
 
+use std::process::Command;
+
+use ran::{PROOF, ends_with, proof};
 use serde_json::Value;
+use serving::Serving;
 use tempfile::TempDir;
-
-const PROOF: &str = env!("CARGO_BIN_EXE_proof");
-
-fn proof(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(PROOF).args(arguments).current_dir(folder).output().expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-#[track_caller]
-fn ends_with(code: i32, ran: &Output) -> String {
-    let (out, err) = (text(&ran.stdout), text(&ran.stderr));
-    assert_eq!(ran.status.code(), Some(code), "{out}\n{err}");
-    out + &err
-}
 
 /// A folder with `t.mcp.yaml`, made from the reference server with these options.
 #[track_caller]
@@ -186,31 +174,6 @@ fn tools_that_may_change_something_are_skipped_until_allowed() {
     assert!(about("toggle_tool").is_some_and(|part| part.contains("skip:")), "{file}");
 }
 
-/// A server over HTTP, for as long as it is held.
-struct Served {
-    child: Child,
-    url: String,
-}
-
-impl Served {
-    fn start(catalogue: &Path) -> Self {
-        let mut command = Command::new(PROOF);
-        command.args(["serve", "--http", "127.0.0.1:0", "--catalog"]).arg(catalogue);
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary runs");
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
-        let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("an address").to_owned();
-        Self { child, url }
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// The server goes on while it is asked: `fickle` fails the third time, when it is played by the rules of `proof test`.
 #[test]
 fn what_changes_is_matched_by_its_form_or_left_out() {
@@ -226,7 +189,9 @@ fn what_changes_is_matched_by_its_form_or_left_out() {
     let text =
         format!("name: t\nversion: '1'\ntools:\n{}{}", tool("tickets", &turns.join(", ")), tool("fickle", fickle));
     std::fs::write(folder.path().join("t.yaml"), text).unwrap();
-    let served = Served::start(&folder.path().join("t.yaml"));
+    let served = Serving::start(
+        Command::new(PROOF).args(["serve", "--http", "127.0.0.1:0", "--catalog"]).arg(folder.path().join("t.yaml")),
+    );
     let ran = proof(folder.path(), &["generate", "-o", "t.mcp.yaml", "--format", "json", &served.url]);
     ends_with(0, &ran);
     let report: Value = serde_json::from_slice(&ran.stdout).expect("one JSON document");
@@ -260,7 +225,7 @@ fn secrets_stay_out_and_mistakes_are_told() {
         !said.contains("tr0ub4dor") && said.contains("Wants API_TOKEN") && said.contains("env: { MODE: plain }"),
         "{said}"
     );
-    assert!(text(&ran.stdout).starts_with("# proof generate "), "{said}");
+    assert!(ran.stdout.starts_with(b"# proof generate "), "{said}");
     assert!(ends_with(2, &proof(folder.path(), &["generate"])).contains("no server is named"));
     let oauth = ["generate", "--oauth", "http://127.0.0.1:9/mcp"];
     assert!(ends_with(2, &proof(folder.path(), &oauth)).contains("--bearer-env"));

@@ -1,27 +1,18 @@
 //! `proof test import`: what is made of tests for others passes where they mean to pass, fails where they mean to fail, and is
 //! told where it is neither.
 
+#[path = "shared/ran.rs"]
+mod ran;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
+use ran::{PROOF, ends_with, proof};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-const PROOF: &str = env!("CARGO_BIN_EXE_proof");
-
-fn proof(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(PROOF).arg("test").args(arguments).current_dir(folder).output().expect("the binary runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-#[track_caller]
-fn ends_with(code: i32, ran: &Output) -> String {
-    let (out, err) = (text(&ran.stdout), text(&ran.stderr));
-    assert_eq!(ran.status.code(), Some(code), "{out}\n{err}");
-    out + &err
+fn tested(folder: &Path, arguments: &[&str]) -> Output {
+    proof(folder, &[&["test"], arguments].concat())
 }
 
 /// A folder with these files.
@@ -46,9 +37,9 @@ fn assertion(name: &str, rest: &str) -> String {
 /// Imports what is there, and tries it. By name, whether each case passed.
 #[track_caller]
 fn tried(folder: &TempDir) -> (Option<i32>, Map<String, Value>) {
-    ends_with(0, &proof(folder.path(), &["import", "-o", "t.mcp.yaml", "."]));
-    let ran = proof(folder.path(), &["--format", "json", "t.mcp.yaml"]);
-    let report: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{}", text(&ran.stderr)));
+    ends_with(0, &tested(folder.path(), &["import", "-o", "t.mcp.yaml", "."]));
+    let ran = tested(folder.path(), &["--format", "json", "t.mcp.yaml"]);
+    let report: Value = serde_json::from_slice(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"));
     let cases = report["files"][0]["places"][0]["cases"].as_array().unwrap_or_else(|| panic!("{report:#}"));
     let verdict = |case: &Value| (case["name"].as_str().unwrap_or_default().to_owned(), case["verdict"].clone());
     (ran.status.code(), cases.iter().map(verdict).collect())
@@ -227,10 +218,10 @@ fn levels_are_set_where_they_can_be() {
     let not_so = "assert_logging: { set_level: debug, tool: sum, args: { a: 1, b: 2 }, expect: { min_messages: 1 } }";
     for (rest, code) in [(so, 0), (not_so, 1)] {
         let folder = folder(&[("a.yaml", &assertion("logs", rest))]);
-        let made = proof(folder.path(), &["import", "a.yaml"]);
-        let legacy = text(&made.stdout) + "matrix: { revisions: [2025-11-25] }\n";
+        let made = tested(folder.path(), &["import", "a.yaml"]);
+        let legacy = String::from_utf8_lossy(&made.stdout).into_owned() + "matrix: { revisions: [2025-11-25] }\n";
         std::fs::write(folder.path().join("t.mcp.yaml"), legacy).expect("a file");
-        ends_with(code, &proof(folder.path(), &["t.mcp.yaml"]));
+        ends_with(code, &tested(folder.path(), &["t.mcp.yaml"]));
     }
 }
 
@@ -238,11 +229,11 @@ fn levels_are_set_where_they_can_be() {
 fn a_snapshot_is_to_be_written_first() {
     let tests = json!({ "tools": { "sum": { "args": { "a": 1, "b": 2 }, "snapshot": { "exclude": ["_meta"] } } } });
     let folder = folder(&[("jest.json", &jest(&tests))]);
-    let said = ends_with(0, &proof(folder.path(), &["import", "jest.json", "-o", "t.mcp.yaml"]));
+    let said = ends_with(0, &tested(folder.path(), &["import", "jest.json", "-o", "t.mcp.yaml"]));
     assert!(said.contains("1 case compares a snapshot: proof test --update writes it"), "{said}");
-    ends_with(1, &proof(folder.path(), &["t.mcp.yaml"]));
-    ends_with(0, &proof(folder.path(), &["t.mcp.yaml", "--update"]));
-    ends_with(0, &proof(folder.path(), &["t.mcp.yaml"]));
+    ends_with(1, &tested(folder.path(), &["t.mcp.yaml"]));
+    ends_with(0, &tested(folder.path(), &["t.mcp.yaml", "--update"]));
+    ends_with(0, &tested(folder.path(), &["t.mcp.yaml"]));
 }
 
 /// The command is started from where it was, wherever the file lies.
@@ -254,21 +245,21 @@ fn a_file_elsewhere_starts_the_server_from_here() {
     if cfg!(unix) {
         let made = Command::new("chmod").args(["+x", "srv"]).current_dir(folder.path()).status();
         assert!(made.is_ok_and(|made| made.success()));
-        ends_with(0, &proof(folder.path(), &["import", "a.yaml", "-o", "tests/t.mcp.yaml"]));
-        ends_with(0, &proof(folder.path(), &["tests/t.mcp.yaml"]));
+        ends_with(0, &tested(folder.path(), &["import", "a.yaml", "-o", "tests/t.mcp.yaml"]));
+        ends_with(0, &tested(folder.path(), &["tests/t.mcp.yaml"]));
     }
 }
 
 #[test]
 fn files_that_were_edited_stay() {
     let folder = folder(&[("jest.json", &jest(&json!({ "prompts": ["code_review"] }))), ("mine.yaml", "mine\n")]);
-    let import = |arguments: &[&str]| proof(folder.path(), &[&["import", "jest.json"], arguments].concat());
+    let import = |arguments: &[&str]| tested(folder.path(), &[&["import", "jest.json"], arguments].concat());
     let said = ends_with(2, &import(&["-o", "mine.yaml"]));
     assert!(said.contains("mine.yaml was edited, or is none of ours"), "{said}");
     ends_with(0, &import(&["-o", "t.mcp.yaml"]));
     ends_with(0, &import(&["-o", "t.mcp.yaml"]));
     ends_with(0, &import(&["-o", "mine.yaml", "--force"]));
-    assert!(text(&import(&[]).stdout).starts_with("# proof test import "));
+    assert!(import(&[]).stdout.starts_with(b"# proof test import "));
 }
 
 #[test]
@@ -276,7 +267,7 @@ fn several_servers_are_several_files() {
     let other = "name: other\nserver: { command: other }\nassert: { tool: t }\n";
     let one = assertion("one", "assert: { tool: sum }\n");
     let folder = folder(&[("a.yaml", &one), ("b.yaml", other), ("package.json", "{\"name\": \"x\"}")]);
-    let said = ends_with(2, &proof(folder.path(), &["import", "."]));
+    let said = ends_with(2, &tested(folder.path(), &["import", "."]));
     for part in
         ["tests of 2 servers", "./a.yaml", "./b.yaml", "-o DIR", "note: left out, being of neither format: 1 file in ."]
     {
@@ -286,7 +277,7 @@ fn several_servers_are_several_files() {
         );
     }
     std::fs::create_dir(folder.path().join("out")).expect("a folder");
-    ends_with(0, &proof(folder.path(), &["import", "a.yaml", "b.yaml", "-o", "out"]));
+    ends_with(0, &tested(folder.path(), &["import", "a.yaml", "b.yaml", "-o", "out"]));
     assert!(folder.path().join("out/a.mcp.yaml").is_file() && folder.path().join("out/b.mcp.yaml").is_file());
 }
 
@@ -318,10 +309,10 @@ fn what_cannot_be_read_is_told() {
         (&["server.json", "-o", "gone/t.yaml"], "error: "),
         (&[], "required arguments were not provided"),
     ] {
-        let said = ends_with(2, &proof(folder.path(), &[&["import"], arguments].concat()));
+        let said = ends_with(2, &tested(folder.path(), &[&["import"], arguments].concat()));
         assert!(said.contains(told), "{arguments:?}\n{said}");
     }
-    ends_with(0, &proof(folder.path(), &["import", "fixture.yaml", "--fixture", "data"]));
+    ends_with(0, &tested(folder.path(), &["import", "fixture.yaml", "--fixture", "data"]));
 }
 
 /// `import` is a verb only where it comes first and alone.
@@ -330,9 +321,9 @@ fn a_folder_called_import_can_still_be_tested() {
     let folder = folder(&[]);
     std::fs::create_dir(folder.path().join("import")).expect("a folder");
     for arguments in [&["./import"][..], &["-v", "import"]] {
-        let said = ends_with(2, &proof(folder.path(), arguments));
+        let said = ends_with(2, &tested(folder.path(), arguments));
         assert!(said.contains("there is no *.mcp.yaml in "), "{said}");
     }
-    let said = ends_with(0, &proof(folder.path(), &["--schema"]));
+    let said = ends_with(0, &tested(folder.path(), &["--schema"]));
     assert!(said.contains("\"$schema\""), "{said}");
 }

@@ -1,15 +1,22 @@
 //! `proof record` as a process: what crosses is what was said, all of it is written down, and neither side notices.
 
+#[path = "shared/ran.rs"]
+mod ran;
+#[path = "shared/serving.rs"]
+mod serving;
+#[path = "shared/signal.rs"]
+mod signal;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use ran::{PROOF, ends_with, proof};
+use serving::Serving;
 use tempfile::TempDir;
 use wire::Party;
 use wire::trace::{Content, Trace, file};
-
-const PROOF: &str = env!("CARGO_BIN_EXE_proof");
 
 struct Recording {
     folder: TempDir,
@@ -177,8 +184,7 @@ fn a_signal_is_passed_on_and_nobody_is_left_behind() {
     let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
     let mut line = String::new();
     stdout.read_line(&mut line).expect("it says that it is up");
-    let sent = Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status();
-    assert!(sent.expect("kill runs").success());
+    signal::send("TERM", &child);
     let status = child.wait().expect("it ends");
     assert_eq!(status.code(), Some(5));
     line.clear();
@@ -195,28 +201,14 @@ fn the_end_of_the_client_is_the_end_of_the_server() {
     assert_eq!(child.wait().expect("it ended").code(), Some(0));
 }
 
-/// A process that tells its address first, and is ended with this.
-struct Listening {
-    child: Child,
-    address: String,
+/// `proof` with these arguments, listening.
+fn listening(arguments: &[&str]) -> Serving {
+    Serving::start(Command::new(PROOF).args(arguments))
 }
 
-impl Listening {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(PROOF).args(arguments).stderr(Stdio::piped()).spawn().expect("the binary runs");
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
-        let address = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp")).map(|(host, _)| host);
-        let address = address.unwrap_or_else(|| panic!("{line:?}")).to_owned();
-        Self { child, address }
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Host and port.
+fn host(serving: &Serving) -> &str {
+    serving.url.strip_prefix("http://").and_then(|rest| rest.split_once("/mcp")).map_or("", |(host, _)| host)
 }
 
 fn tested(folder: &Path, server: &str, more: &[&str]) {
@@ -228,9 +220,7 @@ fn tested(folder: &Path, server: &str, more: &[&str]) {
     );
     let file = folder.join("cases.mcp.yaml");
     std::fs::write(&file, cases).expect("it can be written");
-    let ran = Command::new(PROOF).arg("test").arg(&file).args(more).output().expect("the binary runs");
-    let told = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    assert_eq!(ran.status.code(), Some(0), "{told}");
+    ends_with(0, &proof(folder, &[&["test", &*file.to_string_lossy()], more].concat()));
 }
 
 #[test]
@@ -238,12 +228,10 @@ fn what_passes_a_proxy_is_written_down_and_can_be_replayed() {
     let recording = Recording::new();
     let folder = recording.folder.path();
     let file = recording.path().to_string_lossy().into_owned();
-    let server = Listening::start(&["serve", "--http", "127.0.0.1:0"]);
-    let to = format!("http://{}/mcp", server.address);
-    let mut proxy = Listening::start(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &to]);
-    tested(folder, &proxy.address, &[]);
-    let sent = Command::new("kill").args(["-s", "TERM", &proxy.child.id().to_string()]).status();
-    assert!(sent.expect("kill runs").success());
+    let server = listening(&["serve", "--http", "127.0.0.1:0"]);
+    let mut proxy = listening(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &server.url]);
+    tested(folder, host(&proxy), &[]);
+    signal::send("TERM", &proxy.child);
     assert_eq!(proxy.child.wait().expect("it ends").code(), Some(0));
     drop(server);
     let trace = recording.trace();
@@ -269,18 +257,18 @@ fn a_proxy_is_no_way_in_for_strangers_and_tells_of_a_server_that_is_gone() {
     let recording = Recording::new();
     let file = recording.path().to_string_lossy().into_owned();
     let to = "http://127.0.0.1:1/mcp";
-    let proxy = Listening::start(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", to]);
-    let asked = |host: &str| {
+    let proxy = listening(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", to]);
+    let asked = |named: &str| {
         use std::io::Read as _;
-        let mut stream = std::net::TcpStream::connect(&proxy.address).expect("it listens");
-        let request = format!("GET /mcp HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let mut stream = std::net::TcpStream::connect(host(&proxy)).expect("it listens");
+        let request = format!("GET /mcp HTTP/1.1\r\nHost: {named}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).expect("it reads");
         let mut said = String::new();
         stream.read_to_string(&mut said).expect("it answers");
         said
     };
     assert!(asked("evil.example").starts_with("HTTP/1.1 403"));
-    assert!(asked(&proxy.address).starts_with("HTTP/1.1 502"));
+    assert!(asked(host(&proxy)).starts_with("HTTP/1.1 502"));
 }
 
 /// Probes that share no session are one conversation to a proxy: what they do to one another is no fault of the server.
@@ -288,17 +276,15 @@ fn a_proxy_is_no_way_in_for_strangers_and_tells_of_a_server_that_is_gone() {
 fn a_check_through_a_proxy_is_clean_and_so_is_its_recording() {
     let recording = Recording::new();
     let file = recording.path().to_string_lossy().into_owned();
-    let server = Listening::start(&["serve", "--http", "127.0.0.1:0"]);
-    let to = format!("http://{}/mcp", server.address);
-    let mut proxy = Listening::start(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &to]);
+    let server = listening(&["serve", "--http", "127.0.0.1:0"]);
+    let mut proxy = listening(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &server.url]);
     let check = |target: &[&str]| {
         let only = ["check", "--only", "http.*", "--fail-on", "should"];
         let ran = Command::new(PROOF).args(only).args(target).output().expect("the binary runs");
         assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stdout));
     };
-    check(&[&format!("http://{}/mcp", proxy.address)]);
-    let sent = Command::new("kill").args(["-s", "TERM", &proxy.child.id().to_string()]).status();
-    assert!(sent.expect("kill runs").success());
+    check(&[&proxy.url]);
+    signal::send("TERM", &proxy.child);
     assert_eq!(proxy.child.wait().expect("it ends").code(), Some(0));
     check(&["--trace", &file]);
 }

@@ -1,13 +1,16 @@
 //! `proof replay` and `proof test --replay`: what was recorded once is answered again, over any transport, in any revision.
 
+#[path = "shared/ran.rs"]
+mod ran;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
+use ran::{PROOF, ends_with, proof};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const PROOF: &str = env!("CARGO_BIN_EXE_proof");
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/reference.mcp.yaml");
 const TAG: &str = "io.github.proofhouse/replay";
 
@@ -26,7 +29,7 @@ impl Recorded {
         std::fs::copy(snapshots, recorded.path("reference.mcp.snap.json")).expect("the example's snapshots");
         let text = example.replace("[proof, serve, --stdio]", &command.to_string());
         std::fs::write(recorded.path("reference.mcp.yaml"), text).expect("it can be written");
-        assert_ran(&recorded.tested(&[]), 0);
+        ends_with(0, &recorded.tested(&[]));
         recorded
     }
 
@@ -36,15 +39,9 @@ impl Recorded {
 
     fn tested(&self, arguments: &[&str]) -> Output {
         let file = self.path("reference.mcp.yaml");
-        let ran = Command::new(PROOF).args(["test", "--format", "json"]).arg(file).args(arguments).output();
-        ran.expect("the binary runs")
+        let words = ["test", "--format", "json", &*file.to_string_lossy()];
+        proof(self.folder.path(), &[&words, arguments].concat())
     }
-}
-
-#[track_caller]
-fn assert_ran(ran: &Output, code: i32) {
-    let told = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    assert_eq!(ran.status.code(), Some(code), "{told}");
 }
 
 #[test]
@@ -54,7 +51,7 @@ fn every_case_ends_as_it_did_over_any_transport_in_any_revision() {
         let file = recorded.path(name);
         for over in ["stdio", "http", "ws"] {
             let ran = recorded.tested(&["--replay", &file.to_string_lossy(), "--over", over]);
-            assert_ran(&ran, 0);
+            ends_with(0, &ran);
             let report: Value = serde_json::from_slice(&ran.stdout).expect("a report");
             let places: Vec<_> = report.to_string().matches("\"passed\"").map(|_| ()).collect();
             assert!(places.len() >= 3 * 8, "{name} over {over}: {report}");
@@ -69,7 +66,7 @@ fn a_case_that_was_not_recorded_fails() {
     let text = std::fs::read_to_string(&file).expect("the cases");
     std::fs::write(&file, text.replace("city: Oslo", "city: Oslo!")).expect("it can be written");
     let ran = recorded.tested(&["--replay", &recorded.path("case.jsonl").to_string_lossy()]);
-    assert_ran(&ran, 1);
+    ends_with(1, &ran);
     let told = String::from_utf8_lossy(&ran.stdout).into_owned();
     assert!(told.contains("Not in the recording") && told.contains("arguments.message"), "{told}");
 }
@@ -295,7 +292,7 @@ fn a_torn_last_line_is_left_out_and_told() {
     let text = std::fs::read_to_string(&file).expect("it is there");
     std::fs::write(&file, &text[..text.len() - 20]).expect("it can be written");
     let ran = Command::new(PROOF).args(["replay", &file]).stdin(Stdio::null()).output().expect("the binary runs");
-    assert_ran(&ran, 0);
+    ends_with(0, &ran);
     let told = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert!(told.contains("line 11 is torn"), "{told}");
 }
@@ -372,8 +369,8 @@ fn a_live_server_is_asked_once_for_what_is_missing() {
 fn a_replay_breaks_no_rule() {
     let recorded = Recorded::new();
     let file = recorded.path("case-2.jsonl");
-    let ran = Command::new(PROOF).args(["check", "--format", "json", "--", PROOF, "replay"]).arg(file).output();
-    assert_ran(&ran.expect("the binary runs"), 0);
+    let words = ["check", "--format", "json", "--", PROOF, "replay", &*file.to_string_lossy()];
+    ends_with(0, &proof(recorded.folder.path(), &words));
 }
 
 /// A server of the legacy era that says -32602 where it should say -32002 is repeated, not mended.

@@ -1,5 +1,8 @@
 //! `proof serve` as a process: its command line, several transports at once, and how it ends.
 
+#[path = "shared/signal.rs"]
+mod signal;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, ChildStderr, Command, Stdio};
@@ -42,8 +45,7 @@ impl Serving {
     }
 
     fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
-        assert!(sent.expect("kill runs").success());
+        signal::send(name, &self.child);
     }
 
     #[track_caller]

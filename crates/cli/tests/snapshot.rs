@@ -1,11 +1,13 @@
 //! `proof snapshot`: what is written down, what is told of a server that changed, and of snapshots that cannot be read.
 
+#[path = "shared/ran.rs"]
+mod ran;
+
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
+use ran::{PROOF, ends_with, proof};
 use serde_json::Value;
-
-const PROOF: &str = env!("CARGO_BIN_EXE_proof");
 
 const BEFORE: &str = r#"
 name: shop
@@ -37,66 +39,53 @@ tools:
 fn ran(folder: &Path, catalogue: &str, arguments: &[&str]) -> Output {
     std::fs::write(folder.join("shop.yaml"), catalogue).expect("a file");
     let server = ["--", PROOF, "serve", "--stdio", "--catalog", "shop.yaml"];
-    Command::new(PROOF)
-        .arg("snapshot")
-        .args(arguments)
-        .args(server)
-        .current_dir(folder)
-        .output()
-        .expect("the binary runs")
-}
-
-#[track_caller]
-fn said(code: i32, ran: &Output) -> String {
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    assert_eq!(ran.status.code(), Some(code), "{said}");
-    said
+    proof(folder, &[&["snapshot"], arguments, &server].concat())
 }
 
 #[test]
 fn a_server_that_changed_is_told_from_one_that_did_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    assert_eq!(said(0, &ran(folder, BEFORE, &["--output", "shop.json"])), "");
-    assert_eq!(said(0, &ran(folder, BEFORE, &["--check", "shop.json"])), "nothing changed\n");
+    assert_eq!(ends_with(0, &ran(folder, BEFORE, &["--output", "shop.json"])), "");
+    assert_eq!(ends_with(0, &ran(folder, BEFORE, &["--check", "shop.json"])), "nothing changed\n");
     let changed = ran(folder, AFTER, &["--check", "shop.json"]);
-    insta::assert_snapshot!(said(1, &changed));
-    insta::assert_snapshot!(said(1, &ran(folder, AFTER, &["--check", "shop.json", "--format", "markdown"])));
+    insta::assert_snapshot!(ends_with(1, &changed));
+    insta::assert_snapshot!(ends_with(1, &ran(folder, AFTER, &["--check", "shop.json", "--format", "markdown"])));
     let report = ran(folder, AFTER, &["--check", "shop.json", "--format", "json"]);
     let report: Value = serde_json::from_slice(&report.stdout).expect("one JSON document");
     let breaking = report["changes"].as_array().unwrap().iter().filter(|change| change["breaks"] == true).count();
     assert_eq!((report["schema"].as_str(), breaking), (Some("proof.drift/1"), 4));
     // The other way round, nobody who only relies on the words is broken.
     let reworded = BEFORE.replace("Looks.", "Has a look.");
-    said(1, &ran(folder, &reworded, &["--check", "shop.json"]));
-    said(0, &ran(folder, &reworded, &["--check", "shop.json", "--fail-on", "breaking"]));
+    ends_with(1, &ran(folder, &reworded, &["--check", "shop.json"]));
+    ends_with(0, &ran(folder, &reworded, &["--check", "shop.json", "--fail-on", "breaking"]));
 }
 
 #[test]
 fn a_snapshot_is_the_same_every_time_and_in_order() {
     let folder = tempfile::tempdir().expect("a folder");
-    let one = said(0, &ran(folder.path(), BEFORE, &[]));
-    assert_eq!(one, said(0, &ran(folder.path(), BEFORE, &[])));
+    let one = ends_with(0, &ran(folder.path(), BEFORE, &[]));
+    assert_eq!(one, ends_with(0, &ran(folder.path(), BEFORE, &[])));
     let value: Value = serde_json::from_str(&one).expect("JSON");
     let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
     assert!(keys.is_sorted() && value["tools"][0]["name"] == "buy" && value["revision"] == "2026-07-28", "{one}");
-    let old = said(0, &ran(folder.path(), BEFORE, &["--revision", "2024-11-05"]));
+    let old = ends_with(0, &ran(folder.path(), BEFORE, &["--revision", "2024-11-05"]));
     assert!(old.contains("\"revision\": \"2024-11-05\""), "{old}");
     // What is compared with it is spoken at its own revision.
     std::fs::write(folder.path().join("old.json"), old).unwrap();
-    assert_eq!(said(0, &ran(folder.path(), BEFORE, &["--check", "old.json"])), "nothing changed\n");
+    assert_eq!(ends_with(0, &ran(folder.path(), BEFORE, &["--check", "old.json"])), "nothing changed\n");
 }
 
 #[test]
 fn what_is_no_snapshot_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    assert!(said(2, &ran(folder, BEFORE, &["--check", "none.json"])).contains("cannot be read"));
+    assert!(ends_with(2, &ran(folder, BEFORE, &["--check", "none.json"])).contains("cannot be read"));
     std::fs::write(folder.join("bad.json"), "{").unwrap();
-    assert!(said(2, &ran(folder, BEFORE, &["--check", "bad.json"])).contains("damaged"));
+    assert!(ends_with(2, &ran(folder, BEFORE, &["--check", "bad.json"])).contains("damaged"));
     std::fs::write(folder.join("bad.json"), "{}").unwrap();
-    assert!(said(2, &ran(folder, BEFORE, &["--check", "bad.json"])).contains("no snapshot"));
-    let nobody = Command::new(PROOF).args(["snapshot", "--", "./no-such-server"]).output().unwrap();
-    assert!(said(3, &nobody).contains("error: "));
-    assert!(said(2, &Command::new(PROOF).arg("snapshot").output().unwrap()).contains("no server is named"));
+    assert!(ends_with(2, &ran(folder, BEFORE, &["--check", "bad.json"])).contains("no snapshot"));
+    let nobody = proof(folder, &["snapshot", "--", "./no-such-server"]);
+    assert!(ends_with(3, &nobody).contains("error: "));
+    assert!(ends_with(2, &proof(folder, &["snapshot"])).contains("no server is named"));
 }

@@ -1,16 +1,23 @@
 //! `proof test`: cases against the reference server, what is said of those that fail, and of files that cannot be read.
 
+#[path = "shared/ran.rs"]
+mod ran;
+#[path = "shared/serving.rs"]
+mod serving;
+#[path = "shared/signal.rs"]
+mod signal;
+
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use ran::{PROOF, ends_with, proof};
 use serde_json::Value;
+use serving::Serving;
 use tempfile::TempDir;
 
-const PROOF: &str = env!("CARGO_BIN_EXE_proof");
-
-fn proof(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(PROOF).arg("test").args(arguments).current_dir(folder).output().expect("the binary runs")
+fn tested(folder: &Path, arguments: &[&str]) -> Output {
+    proof(folder, &[&["test"], arguments].concat())
 }
 
 /// A folder with one file, `t.mcp.yaml`: cases for the reference server.
@@ -25,13 +32,6 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-#[track_caller]
-fn ends_with(code: i32, ran: &Output) -> String {
-    let (out, err) = (text(&ran.stdout), text(&ran.stderr));
-    assert_eq!(ran.status.code(), Some(code), "{out}\n{err}");
-    out + &err
-}
-
 /// The example of the documentation, with our own binary in the place of the one on the path.
 #[test]
 fn the_example_passes_in_both_eras() {
@@ -41,7 +41,7 @@ fn the_example_passes_in_both_eras() {
     let tests = read("reference.mcp.yaml").replace("[proof, serve", &format!("[{PROOF:?}, serve"));
     std::fs::write(folder.path().join("reference.mcp.yaml"), tests).expect("a file");
     std::fs::write(folder.path().join("reference.mcp.snap.json"), read("reference.mcp.snap.json")).expect("a file");
-    let said = ends_with(0, &proof(folder.path(), &["-v"]));
+    let said = ends_with(0, &tested(folder.path(), &["-v"]));
     assert!(said.contains("27 passed in"), "{said}");
 }
 
@@ -89,7 +89,7 @@ fn what_is_not_as_expected_is_shown_where_it_stands() {
     call: echo
     skip: later",
     );
-    let ran = proof(folder.path(), &["--verbose"]);
+    let ran = tested(folder.path(), &["--verbose"]);
     assert_eq!(ran.status.code(), Some(1));
     insta::assert_snapshot!(settled(&text(&ran.stdout)));
 }
@@ -101,7 +101,7 @@ fn every_format_tells_the_same() {
         "  - { name: good, call: echo, arguments: { message: x } }\n  - { name: '<bad>', call: nope }\n  \
          - { name: known, call: nope, xfail: why }\n  - { name: not, call: nope, skip: why }",
     );
-    let ran = proof(folder.path(), &["--format", "json"]);
+    let ran = tested(folder.path(), &["--format", "json"]);
     assert_eq!(ran.status.code(), Some(1));
     let report: Value = serde_json::from_slice(&ran.stdout).expect("one JSON document");
     let sums = |name: &str| report["summary"][name].as_u64();
@@ -111,28 +111,28 @@ fn every_format_tells_the_same() {
     assert_eq!(verdicts, ["passed", "failed", "xfailed", "skipped"]);
     assert_eq!(cases[1]["failures"][0]["line"], 5);
 
-    let ran = proof(folder.path(), &["--format", "junit"]);
+    let ran = tested(folder.path(), &["--format", "junit"]);
     let document = text(&ran.stdout);
     let document = roxmltree::Document::parse(&document).expect("XML");
     let count = |name: &str| document.descendants().filter(|node| node.has_tag_name(name)).count();
     assert_eq!([count("testcase"), count("failure"), count("skipped")], [4, 1, 2]);
 
-    let sarif: Value = serde_json::from_slice(&proof(folder.path(), &["--format", "sarif"]).stdout).expect("JSON");
+    let sarif: Value = serde_json::from_slice(&tested(folder.path(), &["--format", "sarif"]).stdout).expect("JSON");
     let results = sarif["runs"][0]["results"].as_array().expect("results");
     let place = &results[0]["locations"][0]["physicalLocation"];
     assert_eq!((results.len(), &place["region"]["startLine"]), (1, &5.into()), "{sarif}");
     assert_eq!(place["artifactLocation"]["uri"], "t.mcp.yaml");
 
-    let markdown = text(&proof(folder.path(), &["--format", "markdown"]).stdout);
+    let markdown = text(&tested(folder.path(), &["--format", "markdown"]).stdout);
     let sums = "**Not as expected.** 1 passed, 1 failed, 1 failed as expected, 1 skipped\n";
     assert!(markdown.starts_with(sums) && markdown.contains("- **FAIL** ` <bad> `"), "{markdown}");
 
-    let html = text(&proof(folder.path(), &["--format", "html"]).stdout);
+    let html = text(&tested(folder.path(), &["--format", "html"]).stdout);
     assert!(html.contains("&lt;bad&gt;") && !html.contains("<bad>"), "{html}");
     let counted = ["<b>FAIL</b>", "<tr class=\"p\">", "<tr class=\"x\">", "<tr class=\"s\">"];
     assert_eq!(counted.map(|mark| html.matches(mark).count()), [1; 4], "{html}");
 
-    let tap = text(&proof(folder.path(), &["--format", "tap"]).stdout);
+    let tap = text(&tested(folder.path(), &["--format", "tap"]).stdout);
     assert!(tap.starts_with("TAP version 14\n1..4\nok 1 "), "{tap}");
     assert!(tap.contains("\nnot ok 2 ") && tap.contains(" # TODO why\n") && tap.contains(" # SKIP why\n"), "{tap}");
 }
@@ -145,32 +145,32 @@ fn what_is_chosen_brings_along_what_it_needs() {
          - { name: second, tags: [fast], call: '{{ vars.tool }}', arguments: { message: x } }",
     );
     for arguments in [["--filter", "second"], ["--tag", "fast"], ["--shard", "3/3"]] {
-        let said = ends_with(0, &proof(folder.path(), &arguments));
+        let said = ends_with(0, &tested(folder.path(), &arguments));
         assert!(said.contains("2 passed"), "{said}");
     }
-    let said = ends_with(1, &proof(folder.path(), &["--filter", "nothing of that name"]));
+    let said = ends_with(1, &tested(folder.path(), &["--filter", "nothing of that name"]));
     assert!(said.contains("no case was tried"), "{said}");
-    let said = ends_with(1, &proof(folder.path(), &["--fail-fast"]));
+    let said = ends_with(1, &tested(folder.path(), &["--fail-fast"]));
     assert!(said.contains("1 passed, 1 failed in"), "{said}");
 }
 
 #[test]
 fn snapshots_are_written_compared_and_tidied() {
     let folder = suite("", "  - { name: s, call: echo, arguments: { message: one }, expect: { snapshot: true } }");
-    assert!(ends_with(1, &proof(folder.path(), &[])).contains("--update"));
-    ends_with(0, &proof(folder.path(), &["--update"]));
-    ends_with(0, &proof(folder.path(), &[]));
+    assert!(ends_with(1, &tested(folder.path(), &[])).contains("--update"));
+    ends_with(0, &tested(folder.path(), &["--update"]));
+    ends_with(0, &tested(folder.path(), &[]));
     let path = folder.path().join("t.mcp.yaml");
     let tests = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, tests.replace("message: one", "message: two")).unwrap();
-    let said = ends_with(1, &proof(folder.path(), &[]));
+    let said = ends_with(1, &tested(folder.path(), &[]));
     assert!(said.contains("at $.content[0].text") && said.contains("what the snapshot has"), "{said}");
     std::fs::write(&path, tests.replace("name: s", "name: other")).unwrap();
-    ends_with(0, &proof(folder.path(), &["--update"]));
+    ends_with(0, &tested(folder.path(), &["--update"]));
     let kept = std::fs::read_to_string(folder.path().join("t.mcp.snap.json")).unwrap();
     assert!(kept.contains("\"other\"") && !kept.contains("\"s\""), "{kept}");
     std::fs::write(folder.path().join("t.mcp.snap.json"), "{").unwrap();
-    assert!(ends_with(1, &proof(folder.path(), &[])).contains("damaged"));
+    assert!(ends_with(1, &tested(folder.path(), &[])).contains("damaged"));
 }
 
 #[test]
@@ -180,33 +180,33 @@ fn answers_that_differ_from_place_to_place_fail() {
         "matrix: { revisions: [2024-11-05, 2026-07-28] }",
         "  - list: tools\n  - { call: echo, arguments: { message: x } }",
     );
-    let said = ends_with(1, &proof(folder.path(), &[]));
+    let said = ends_with(1, &tested(folder.path(), &[]));
     assert!(said.contains(", as at 2024-11-05 over stdio") && said.contains("3 passed, 1 failed"), "{said}");
 }
 
 #[test]
 fn bad_files_and_servers_are_told_with_their_exit_codes() {
     let folder = suite("", "  - { name: x, cal: echo }");
-    let said = ends_with(2, &proof(folder.path(), &[]));
+    let said = ends_with(2, &tested(folder.path(), &[]));
     assert!(said.contains("t.mcp.yaml:4:16") && said.contains("try: `call`"), "{said}");
-    assert!(ends_with(2, &proof(folder.path(), &["no-such.mcp.yaml"])).contains("cannot be read"));
+    assert!(ends_with(2, &tested(folder.path(), &["no-such.mcp.yaml"])).contains("cannot be read"));
     let empty = tempfile::tempdir().unwrap();
-    assert!(ends_with(2, &proof(empty.path(), &[])).contains("no *.mcp.yaml"));
+    assert!(ends_with(2, &tested(empty.path(), &[])).contains("no *.mcp.yaml"));
     let file = |text: &str| std::fs::write(empty.path().join("t.mcp.yaml"), text).unwrap();
     file("server: { command: [./no-such-server] }\ncases: [{ list: tools }]\n");
-    assert!(ends_with(3, &proof(empty.path(), &[])).contains("not tried"));
+    assert!(ends_with(3, &tested(empty.path(), &[])).contains("not tried"));
     file("server: { url: 'http://127.0.0.1:9/mcp' }\ncases: [{ list: tools }]\n");
-    assert!(ends_with(3, &proof(empty.path(), &[])).contains("not tried"));
+    assert!(ends_with(3, &tested(empty.path(), &[])).contains("not tried"));
     let long: PathBuf = empty.path().join("t.mcp.yaml");
     std::fs::File::create(long).unwrap().set_len(1 << 30).unwrap();
-    assert!(ends_with(2, &proof(empty.path(), &[])).contains("longer than 8 MiB"));
+    assert!(ends_with(2, &tested(empty.path(), &[])).contains("longer than 8 MiB"));
 }
 
 /// A setup that fails hinders the rest; a token in a variable is sent and never shown.
 #[test]
 fn setup_goes_first_and_secrets_stay() {
     let folder = suite("setup: [{ name: prepare, call: no_such_tool }]", "  - { list: tools }");
-    let said = ends_with(1, &proof(folder.path(), &[]));
+    let said = ends_with(1, &tested(folder.path(), &[]));
     assert!(said.contains("the setup `prepare` failed") && said.contains("0 passed, 1 failed"), "{said}");
     let echo =
         "  - { call: echo, arguments: { message: tr0ub4dor-and-3-more }, expect: { '$.content[0].text': other } }";
@@ -214,7 +214,7 @@ fn setup_goes_first_and_secrets_stay() {
     let path = folder.path().join("t.mcp.yaml");
     let tests = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, tests.replace("--stdio] }", "--stdio], env: { API_TOKEN: tr0ub4dor-and-3-more } }")).unwrap();
-    let said = ends_with(1, &proof(folder.path(), &[]));
+    let said = ends_with(1, &tested(folder.path(), &[]));
     assert!(!said.contains("tr0ub4dor"), "{said}");
 }
 
@@ -225,10 +225,10 @@ fn coverage_names_what_no_case_touches() {
         "  - { call: sum, arguments: { a: 1, b: 2 } }\n  - { call: get_weather, arguments: { location: Oslo } }\n  \
          - { read: 'proof://greeting/Ada' }\n  - { call: log, skip: why }",
     );
-    let said = ends_with(0, &proof(folder.path(), &["--coverage"]));
+    let said = ends_with(0, &tested(folder.path(), &["--coverage"]));
     assert!(said.contains("coverage of proof-reference "), "{said}");
     let report: Value =
-        serde_json::from_slice(&proof(folder.path(), &["--coverage", "--format", "json"]).stdout).expect("JSON");
+        serde_json::from_slice(&tested(folder.path(), &["--coverage", "--format", "json"]).stdout).expect("JSON");
     let coverage = &report["coverage"][0];
     assert_eq!((&coverage["tools"]["touched"], &coverage["arguments"]["touched"]), (&2.into(), &3.into()));
     let untouched = |kind: &str, name: &str| {
@@ -238,30 +238,27 @@ fn coverage_names_what_no_case_touches() {
     assert!(untouched("arguments", "get_weather.units") && !untouched("arguments", "sum.a"));
     assert!(untouched("templates", "proof://city/{country}/{city}"));
     assert!(!untouched("templates", "proof://greeting/{name}"));
-    let said = ends_with(2, &proof(folder.path(), &["--coverage", "--format", "tap"]));
+    let said = ends_with(2, &tested(folder.path(), &["--coverage", "--format", "tap"]));
     assert!(said.contains("try:"), "{said}");
 }
 
 #[test]
 fn the_http_status_can_be_expected() {
-    let mut serving =
-        Command::new(PROOF).args(["serve", "--http", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().expect("it starts");
-    let mut line = String::new();
-    BufReader::new(serving.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
-    let url = line.trim_start_matches("serving ").split_whitespace().next().expect("an address");
+    let serving = Serving::start(Command::new(PROOF).args(["serve", "--http", "127.0.0.1:0"]));
+    let url = &serving.url;
     let folder = tempfile::tempdir().expect("a folder");
     let cases = "cases:\n  - { name: gone, raw: no/such, expect: { status: 404 } }\n  \
                  - { name: there, call: echo, arguments: { message: x }, expect: { status: 200 } }\n  \
                  - { name: wrong, raw: no/such, expect: { status: 200 } }\n";
     let servers = format!("server: {{ url: {url:?} }}\nmatrix: {{ revisions: [2026-07-28] }}\n");
     std::fs::write(folder.path().join("t.mcp.yaml"), servers + cases).expect("a file");
-    let said = ends_with(1, &proof(folder.path(), &[]));
+    let said = ends_with(1, &tested(folder.path(), &[]));
     assert!(said.contains("the HTTP status 200") && said.contains("found     404"), "{said}");
     assert!(said.contains("2 passed, 1 failed"), "{said}");
-    serving.kill().and_then(|()| serving.wait()).expect("it ends");
+    drop(serving);
 
     let folder = suite("", "  - { raw: no/such, expect: { status: 404 } }");
-    let said = ends_with(1, &proof(folder.path(), &["-v"]));
+    let said = ends_with(1, &tested(folder.path(), &["-v"]));
     assert!(said.contains("there is no HTTP status over stdio") && said.contains("no case was tried"), "{said}");
 }
 
@@ -281,8 +278,7 @@ fn what_is_watched_is_tried_again() {
     let text = std::fs::read_to_string(&file).expect("the file");
     std::fs::write(&file, text + "  - { call: no_such_tool }\n").expect("the file");
     until("1 passed, 1 failed");
-    let ended = Command::new("kill").args(["-INT", &watching.id().to_string()]).status().expect("kill");
-    assert!(ended.success());
+    signal::send("INT", &watching);
     assert_eq!(watching.wait().expect("it ends").code(), Some(130));
 }
 
@@ -293,7 +289,7 @@ fn a_server_is_started_and_reached_at_its_address() {
         let cases = "cases: [{ call: echo, arguments: { message: x } }]\n";
         let server = format!("server:\n  command: {command}\n  url: {url}\n");
         std::fs::write(folder.path().join("t.mcp.yaml"), server + cases).expect("a file");
-        ends_with(code, &proof(folder.path(), &["-v"]))
+        ends_with(code, &tested(folder.path(), &["-v"]))
     };
     let served = format!("[{PROOF:?}, serve, --http, \"127.0.0.1:{{port}}\"]");
     let said = played(&served, "\"http://127.0.0.1:{port}/mcp\"", 0);

@@ -46,6 +46,9 @@ fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), String> {
     if roots.len() == before { Err(told("holds no certificate".to_owned())) } else { Ok(()) }
 }
 
+/// What is said of a peer that answers a handshake with something else.
+pub(crate) const PLAIN: &str = "the peer does not speak TLS there";
+
 /// What a failed handshake means, in a person's words.
 pub(crate) fn explain(error: &std::io::Error) -> String {
     let Some(error) = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>()) else {
@@ -53,7 +56,7 @@ pub(crate) fn explain(error: &std::io::Error) -> String {
     };
     let certificate = match error {
         rustls::Error::InvalidCertificate(why) => why,
-        rustls::Error::InvalidMessage(_) => return "the peer does not speak TLS there".to_owned(),
+        rustls::Error::InvalidMessage(_) => return PLAIN.to_owned(),
         other => return other.to_string(),
     };
     match certificate {

@@ -384,6 +384,13 @@ fn what_was_handed_in_is_found_under_any_name_and_has_one_pseudonym() {
 }
 
 #[test]
+fn what_was_handed_in_is_found_as_a_shell_quotes_it() {
+    let redactor = knowing("it's my s3cret");
+    let with = redactor.pseudonym("it's my s3cret").replace('\'', "'\\''");
+    assert_eq!(redactor.redact_text("+ ./server --key 'it'\\''s my s3cret'"), format!("+ ./server --key '{with}'"));
+}
+
+#[test]
 fn numbers_that_were_handed_in_stay_numbers() {
     let redactor = knowing("93817264");
     let redacted: Value = serde_json::from_str(&redactor.redact_message(r#"{"id":93817264,"n":[1,9381726]}"#)).unwrap();

@@ -15,10 +15,9 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
-
 use crate::Verdict;
-use crate::peers::{Home, build_proof, judge_official};
+use crate::peers::{Home, judge_official, proof};
+use crate::words::{Words, help};
 use expected::Expectations;
 use leg::Leg;
 use suite::Served;
@@ -40,12 +39,12 @@ struct Options {
 impl Options {
     fn parse(args: &[String]) -> anyhow::Result<Self> {
         let mut options = Self::default();
-        let mut args = args.iter();
-        while let Some(arg) = args.next() {
-            match arg.as_str() {
+        let mut words = Words::of(args, USAGE);
+        while let Some(option) = words.option() {
+            match option {
                 "--install-only" => options.install_only = true,
-                "--proof" => options.proof = Some(args.next().context("--proof wants a path")?.into()),
-                _ => bail!("unknown argument {arg:?}\n\n{USAGE}"),
+                "--proof" => options.proof = Some(words.value()?.into()),
+                _ => return Err(words.unknown()),
             }
         }
         Ok(options)
@@ -54,8 +53,7 @@ impl Options {
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> Verdict {
-    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
-        println!("{USAGE}");
+    if help(args, USAGE) {
         return Ok(true);
     }
     let options = Options::parse(args)?;
@@ -65,10 +63,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     if options.install_only {
         return Ok(true);
     }
-    let proof = match options.proof {
-        Some(path) => path.canonicalize().with_context(|| format!("--proof {}", path.display()))?,
-        None => build_proof()?,
-    };
+    let proof = proof(options.proof.as_deref())?;
     let mut served = Served::start(&home, &proof)?;
     let mut complaints = Vec::new();
     for (leg, revision) in Leg::ALL.into_iter().flat_map(|leg| REVISIONS.map(|revision| (leg, revision))) {

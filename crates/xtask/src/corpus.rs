@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::Verdict;
-use crate::peers::{Home, Leash, build_proof, free_port, wait_until_listening};
+use crate::peers::{Home, Leash, free_port, proof, wait_until_listening};
+use crate::words::{Words, help};
 use servers::{SERVERS, Server};
 use table::Row;
 
@@ -40,14 +41,13 @@ struct Options {
 impl Options {
     fn parse(args: &[String]) -> anyhow::Result<Self> {
         let mut options = Self::default();
-        let mut args = args.iter();
-        while let Some(arg) = args.next() {
-            let mut value = || args.next().cloned().with_context(|| format!("{arg} wants a value\n\n{USAGE}"));
-            match arg.as_str() {
-                "--only" => options.only.push(value()?),
-                "--proof" => options.proof = Some(value()?.into()),
-                "--depth" => options.depth = Some(value()?),
-                _ => bail!("unknown argument {arg:?}\n\n{USAGE}"),
+        let mut words = Words::of(args, USAGE);
+        while let Some(option) = words.option() {
+            match option {
+                "--only" => options.only.push(words.value()?.to_owned()),
+                "--proof" => options.proof = Some(words.value()?.into()),
+                "--depth" => options.depth = Some(words.value()?.to_owned()),
+                _ => return Err(words.unknown()),
             }
         }
         Ok(options)
@@ -56,17 +56,13 @@ impl Options {
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> Verdict {
-    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
-        println!("{USAGE}");
+    if help(args, USAGE) {
         return Ok(true);
     }
     let options = Options::parse(args)?;
     let home = Home::new(&crate::root());
     home.install_corpus()?;
-    let proof = match &options.proof {
-        Some(path) => path.canonicalize().with_context(|| format!("--proof {}", path.display()))?,
-        None => build_proof()?,
-    };
+    let proof = proof(options.proof.as_deref())?;
     let depth = options.depth.as_deref().unwrap_or("full");
     let chosen = |server: &&Server| options.only.is_empty() || options.only.iter().any(|name| name == server.name);
     let (mut rows, mut complaints) = (Vec::new(), Vec::new());

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail, ensure};
 
+use crate::words::{Words, help};
 use crate::{Verdict, root};
 
 const USAGE: &str = "usage: cargo xtask fuzz [OPTIONS]
@@ -66,18 +67,14 @@ impl Options {
 
     fn parse(args: &[String]) -> anyhow::Result<Self> {
         let mut options = Self::default();
-        let mut args = args.iter();
-        while let Some(arg) = args.next() {
-            if arg == "--minimise" {
-                options.minimise = true;
-                continue;
-            }
-            let value = args.next().with_context(|| format!("{arg} wants a value\n\n{USAGE}"))?;
-            match arg.as_str() {
-                "--target" => options.targets.push(value.clone()),
-                "--seconds" => options.seconds = value.parse().context("--seconds wants a number")?,
-                "--seed" => options.seed = value.parse().context("--seed wants a number")?,
-                _ => bail!("unknown argument {arg:?}\n\n{USAGE}"),
+        let mut words = Words::of(args, USAGE);
+        while let Some(option) = words.option() {
+            match option {
+                "--minimise" => options.minimise = true,
+                "--target" => options.targets.push(words.value()?.to_owned()),
+                "--seconds" => options.seconds = words.number()?,
+                "--seed" => options.seed = words.number()?,
+                _ => return Err(words.unknown()),
             }
         }
         if let Some(name) = options.targets.iter().find(|name| TARGETS.iter().all(|(known, _)| known != name)) {
@@ -90,8 +87,10 @@ impl Options {
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> Verdict {
+    if help(args, USAGE) {
+        return Ok(true);
+    }
     match args {
-        [arg] if arg == "--help" || arg == "-h" => println!("{USAGE}"),
         [arg] if arg == "--list" => TARGETS.iter().for_each(|(name, _)| println!("{name}")),
         _ => return Ok(all(&Options::parse(args)?)?.iter().all(|line| line.well)),
     }

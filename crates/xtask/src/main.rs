@@ -14,6 +14,7 @@ mod nightly;
 mod peers;
 mod soak;
 mod tidy;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 
+use crate::words::{Words, help};
 use crate::{Verdict, fuzz, peers, root, soak};
 
 const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--seed N] [--list]
@@ -71,14 +72,13 @@ struct Options {
 impl Options {
     fn parse(args: &[String]) -> anyhow::Result<Self> {
         let mut options = Self { parts: Vec::new(), percent: 100, seed: 1 };
-        let mut args = args.iter();
-        while let Some(arg) = args.next() {
-            let value = args.next().with_context(|| format!("{arg} wants a value\n\n{USAGE}"))?;
-            match arg.as_str() {
-                "--part" => options.parts.push(value.clone()),
-                "--percent" => options.percent = value.parse().context("--percent wants a number")?,
-                "--seed" => options.seed = value.parse().context("--seed wants a number")?,
-                _ => bail!("unknown argument {arg:?}\n\n{USAGE}"),
+        let mut words = Words::of(args, USAGE);
+        while let Some(option) = words.option() {
+            match option {
+                "--part" => options.parts.push(words.value()?.to_owned()),
+                "--percent" => options.percent = words.number()?,
+                "--seed" => options.seed = words.number()?,
+                _ => return Err(words.unknown()),
             }
         }
         if let Some(name) = options.parts.iter().find(|name| PARTS.iter().all(|part| part.name != **name)) {
@@ -96,18 +96,14 @@ impl Options {
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> Verdict {
-    match args {
-        [arg] if arg == "--help" || arg == "-h" => {
-            println!("{USAGE}");
-            return Ok(true);
+    if help(args, USAGE) {
+        return Ok(true);
+    }
+    if matches!(args, [arg] if arg == "--list") {
+        for part in PARTS {
+            println!("{:<11} {}", part.name, part.title);
         }
-        [arg] if arg == "--list" => {
-            for part in PARTS {
-                println!("{:<11} {}", part.name, part.title);
-            }
-            return Ok(true);
-        }
-        _ => {}
+        return Ok(true);
     }
     let options = Options::parse(args)?;
     let mut rows = Vec::new();

@@ -26,6 +26,7 @@ pub(crate) use judge::{free_port, wait_until_listening};
 pub(crate) use leash::Leash;
 
 use crate::Verdict;
+use crate::words::{Words, help};
 
 const USAGE: &str = "usage: cargo xtask peers [--only NAME] [--visits] [--list] [--install-only] [--proof PATH]
 
@@ -47,15 +48,15 @@ struct Options {
 impl Options {
     fn parse(args: &[String]) -> anyhow::Result<Self> {
         let mut options = Self::default();
-        let mut args = args.iter();
-        while let Some(arg) = args.next() {
-            match arg.as_str() {
+        let mut words = Words::of(args, USAGE);
+        while let Some(option) = words.option() {
+            match option {
                 "--visits" => options.visits = true,
                 "--list" => options.list = true,
                 "--install-only" => options.install_only = true,
-                "--only" => options.only.push(args.next().context("--only wants a name")?.clone()),
-                "--proof" => options.proof = Some(args.next().context("--proof wants a path")?.into()),
-                _ => bail!("unknown argument {arg:?}\n\n{USAGE}"),
+                "--only" => options.only.push(words.value()?.to_owned()),
+                "--proof" => options.proof = Some(words.value()?.into()),
+                _ => return Err(words.unknown()),
             }
         }
         Ok(options)
@@ -83,6 +84,14 @@ pub(crate) fn names() -> Vec<String> {
 /// Builds `proof` in release and says where it lies.
 pub(crate) fn build_proof() -> anyhow::Result<PathBuf> {
     judge::build_proof(&Home::new(&crate::root()))
+}
+
+/// The binary that a task is told to use, or a fresh one.
+pub(crate) fn proof(told: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match told {
+        Some(path) => path.canonicalize().with_context(|| format!("--proof {}", path.display())),
+        None => build_proof(),
+    }
 }
 
 /// Judges one peer and gives the whole report.
@@ -122,8 +131,7 @@ pub(crate) fn judge_official(home: &Home, proof: &Path, url: &str) -> Vec<String
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> Verdict {
-    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
-        println!("{USAGE}");
+    if help(args, USAGE) {
         return Ok(true);
     }
     let options = Options::parse(args)?;
@@ -138,10 +146,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     if options.install_only {
         return Ok(true);
     }
-    let proof = match options.proof {
-        Some(path) => path.canonicalize().with_context(|| format!("--proof {}", path.display()))?,
-        None => judge::build_proof(&home)?,
-    };
+    let proof = proof(options.proof.as_deref())?;
     let mut complaints = if options.visits { Vec::new() } else { judge_all(&home, &proof, &peers, &expectations) };
     complaints.extend(interop::all(&home, &proof, &peers));
     Ok(tell(&home, &complaints))

@@ -20,6 +20,7 @@ use self::http::Connection;
 use self::player::Player;
 use self::requests::Place;
 use self::server::Server;
+use crate::words::{Words, help};
 use crate::{Verdict, peers, root};
 
 const USAGE: &str = "usage: cargo xtask soak [OPTIONS]
@@ -70,20 +71,15 @@ impl Plan {
 
     fn parse(args: &[String]) -> anyhow::Result<Self> {
         let mut plan = Self::default();
-        let mut args = args.iter();
-        while let Some(arg) = args.next() {
-            let value = args.next().with_context(|| format!("{arg} wants a value\n\n{USAGE}"))?;
-            if arg == "--proof" {
-                plan.proof = Some(PathBuf::from(value));
-                continue;
-            }
-            let number = value.parse::<u64>().with_context(|| format!("{arg} wants a number"))?;
-            match arg.as_str() {
-                "--sessions" => plan.sessions = number,
-                "--requests" => plan.requests = number,
-                "--seed" => plan.seed = number,
-                "--idle" => plan.idle = u32::try_from(number).context("--idle wants seconds")?.max(1),
-                _ => bail!("unknown argument {arg:?}\n\n{USAGE}"),
+        let mut words = Words::of(args, USAGE);
+        while let Some(option) = words.option() {
+            match option {
+                "--sessions" => plan.sessions = words.number()?,
+                "--requests" => plan.requests = words.number()?,
+                "--seed" => plan.seed = words.number()?,
+                "--idle" => plan.idle = words.number::<u32>()?.max(1),
+                "--proof" => plan.proof = Some(words.value()?.into()),
+                _ => return Err(words.unknown()),
             }
         }
         ensure!(plan.sessions >= PLAYERS, "--sessions wants at least {PLAYERS}");
@@ -148,8 +144,7 @@ impl Counts {
 
 /// Runs the task.
 pub(crate) fn run(args: &[String]) -> Verdict {
-    if matches!(args, [arg] if arg == "--help" || arg == "-h") {
-        println!("{USAGE}");
+    if help(args, USAGE) {
         return Ok(true);
     }
     let (well, figure) = soak(Plan::parse(args)?)?;
@@ -159,7 +154,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
 
 /// Both parts; whether all is well, and the figures in words.
 pub(crate) fn soak(plan: Plan) -> anyhow::Result<(bool, String)> {
-    let proof = plan.proof.clone().map_or_else(peers::build_proof, Ok)?;
+    let proof = peers::proof(plan.proof.as_deref())?;
     let folder = root().join("target/nightly");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let (light, idle) = at_rest(&proof, folder.join("soak-idle.log"))?;

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use net::client::{Address, Limits};
-use wire::redact::Secrets;
-use wire::{Revision, Transport};
+use wire::Revision;
 use workbench::check::hints::Hints;
 use workbench::check::{Calls, Keep, Options};
 
+use super::line::{quoted, shown};
 use super::output::OutputArgs;
-use super::reach::{Reach, Target};
+use super::reach::ServerArgs;
 use super::select::{SelectArgs, revisions};
 use crate::exit::{Exit, usage};
 
@@ -37,30 +37,21 @@ Examples:
 Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage;
 3 no MCP answer in any era; 4 our own bug.
 
-Only tools that their server marks with readOnlyHint are called, unless
---call all or --allow-tool says otherwise.")]
+Without an address or a command, our own server is judged. Only tools that
+their server marks with readOnlyHint are called, unless --call all or
+--allow-tool says otherwise.")]
 pub(crate) struct CheckArgs {
-    /// The server's address: http(s):// or ws(s):// [default: our own server]
-    #[arg(value_name = "URL", conflicts_with_all = ["command", "trace"])]
-    pub(crate) url: Option<String>,
-    /// The server's command and its arguments, after `--`
-    #[arg(last = true, value_name = "COMMAND", conflicts_with = "trace")]
-    pub(crate) command: Vec<String>,
-
     /// Revisions to judge at [default: all that the server speaks]
     #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "What to judge")]
     pub(crate) revision: Vec<String>,
-    /// How to reach a URL [default: found out]
-    #[arg(long, value_name = "stdio|http|sse|ws", help_heading = "What to judge")]
-    pub(crate) transport: Option<Transport>,
     #[command(flatten)]
     pub(crate) select: SelectArgs,
     /// Judge a recorded trace instead of a server
-    #[arg(long, value_name = "FILE", help_heading = "What to judge")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "command"], help_heading = "What to judge")]
     pub(crate) trace: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) server: ServerArgs,
 
     /// Which tools may be called
     #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", help_heading = "What may be done")]
@@ -99,18 +90,18 @@ pub(crate) enum CallArg {
 impl CheckArgs {
     /// How the user named the target: `-- COMMAND…` or the URL.
     pub(crate) fn target(&self) -> String {
-        match &self.url {
-            Some(url) => url.clone(),
-            None if self.command.is_empty() => String::new(),
+        let named = self.server.named();
+        match named.url {
+            Some(url) => url.to_owned(),
+            None if named.command.is_empty() => String::new(),
             None => {
-                let words: Vec<_> = self.command.iter().map(|word| quoted(word)).collect();
-                format!("-- {}", words.join(" "))
+                format!("-- {}", shown(named.command, &self.server.secrets()))
             }
         }
     }
 
     /// What a command line needs besides a rule, a revision and a transport to do the same to the same target. Values that
-    /// may be secret are left for the user to fill in: quoted for a shell, no redactor would know them again.
+    /// may be secret are left for the user to fill in.
     fn again(&self) -> String {
         let named = |given: &[String], mark: char| -> Vec<String> {
             let name = |text: &String| text.split_once(mark).map_or("", |(name, _)| name).to_owned();
@@ -123,13 +114,13 @@ impl CheckArgs {
             CallArg::All => (vec!["all".to_owned()], vec![]),
         };
         let options = [
-            ("--header", named(&self.reach.header, ':')),
-            ("--bearer-env", self.reach.bearer_env.iter().cloned().collect()),
-            ("--env", named(&self.reach.env, '=')),
-            ("--cwd", path(&self.reach.cwd)),
-            ("--ca-file", path(&self.reach.ca_file)),
+            ("--header", named(&self.server.reach.header, ':')),
+            ("--bearer-env", self.server.reach.bearer_env.iter().cloned().collect()),
+            ("--env", named(&self.server.reach.env, '=')),
+            ("--cwd", path(&self.server.reach.cwd)),
+            ("--ca-file", path(&self.server.reach.ca_file)),
             ("--hints", path(&self.hints)),
-            ("--timeout", self.reach.timeout.iter().map(|timeout| timeout.as_secs_f64().to_string()).collect()),
+            ("--timeout", self.server.reach.timeout.iter().map(|timeout| timeout.as_secs_f64().to_string()).collect()),
             ("--call", call),
             ("--allow-tool", tools),
             ("--seed", Some(self.seed).filter(|&seed| seed != 0).iter().map(u64::to_string).collect()),
@@ -157,30 +148,15 @@ impl CheckArgs {
             jobs: self.jobs.map_or(JOBS, usize::from),
             seed: self.seed,
             limits: self.limits(),
-            secrets: self.secrets(),
+            secrets: self.server.secrets(),
             keep,
         })
     }
 
-    /// What the command line hands in for the server that must not come out again.
-    pub(crate) fn secrets(&self) -> Secrets {
-        self.reach.secrets(self.named())
-    }
-
-    /// Whom the user named.
-    fn named(&self) -> Target<'_> {
-        Target { url: self.url.as_deref(), command: &self.command, transport: self.transport }
-    }
-
-    /// The address that the user named, if any.
-    pub(crate) fn address(&self) -> Result<Option<Address>, Exit> {
-        self.reach.address(self.named())
-    }
-
     /// What is given holds for every answer; else a command may take longer to start than to answer.
     fn limits(&self) -> Limits {
-        let request = self.reach.timeout.unwrap_or(ANSWER);
-        Limits { request, connect: request, start: self.reach.timeout.unwrap_or(START), ..Limits::default() }
+        let request = self.server.reach.timeout.unwrap_or(ANSWER);
+        Limits { request, connect: request, start: self.server.reach.timeout.unwrap_or(START), ..Limits::default() }
     }
 
     pub(crate) fn revisions(&self) -> Result<Vec<Revision>, Exit> {
@@ -199,7 +175,7 @@ impl CheckArgs {
         let Some(path) = &self.hints else {
             // What makes the reference server do everything it can.
             let own = include_str!("reference-hints.json");
-            let is_own = self.url.is_none() && self.command.is_empty();
+            let is_own = self.server.is_unnamed();
             return if is_own { Hints::parse(own).map_err(|_| Exit::Bug) } else { Ok(Hints::default()) };
         };
         let text = read(path)?;
@@ -213,52 +189,4 @@ impl CheckArgs {
 pub(crate) fn read(path: &std::path::Path) -> Result<String, Exit> {
     std::fs::read_to_string(path)
         .map_err(|e| usage(&format!("{} cannot be read: {e}", path.display()), "check the path and its permissions"))
-}
-
-/// A word as a shell wants it. What would not survive being printed or pasted (line feeds, control characters, text that
-/// runs backwards) is written as bash, zsh and ksh read it: `$'…'`.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else if wire::escape::line(word) == word {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    } else {
-        format!("$'{}'", word.chars().map(dollar_quoted).collect::<String>())
-    }
-}
-
-/// A character between `$'` and `'`. Bytes in octal: three digits end by themselves, whatever follows, in any locale.
-fn dollar_quoted(c: char) -> String {
-    match c {
-        '\n' => "\\n".to_owned(),
-        '\r' => "\\r".to_owned(),
-        '\t' => "\\t".to_owned(),
-        '\'' | '\\' => format!("\\{c}"),
-        c if *wire::escape::character(c) == *c.encode_utf8(&mut [0; 4]) => c.to_string(),
-        c => c.encode_utf8(&mut [0; 4]).bytes().fold(String::new(), |text, byte| format!("{text}\\{byte:03o}")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_are_quoted_for_a_shell() {
-        assert_eq!(quoted("--a=b"), "--a=b");
-        assert_eq!(quoted(""), "''");
-        assert_eq!(quoted("it's $HOME \\n"), "'it'\\''s $HOME \\n'");
-        assert_eq!(quoted("a\nb\t'c'\\"), r"$'a\nb\t\'c\'\\'");
-        assert_eq!(quoted("\u{1b}[1m7ö\u{202e}"), r"$'\033[1m7ö\342\200\256'");
-    }
-
-    #[test]
-    fn a_shell_reads_back_what_was_quoted() {
-        for word in ["a\nb", "\u{1b}7'\\n\r\t", "\u{1}1\u{202e}ö $x `y`", "plain", "it's"] {
-            let script = format!("printf %s {}", quoted(word));
-            let Ok(ran) = std::process::Command::new("bash").args(["-c", &script]).output() else { return };
-            assert_eq!(String::from_utf8_lossy(&ran.stdout), word, "{script}");
-        }
-    }
 }

@@ -13,7 +13,8 @@ use workbench::check_client::all;
 use workbench::check_client::options::{Options, SERVER, URL};
 
 use super::ALIKE;
-use super::check::quoted;
+use super::address::socket;
+use super::line::shown;
 use super::output::OutputArgs;
 use super::reach::{seconds, variables};
 use super::select::{SelectArgs, revisions};
@@ -45,13 +46,18 @@ there is. One that reads neither is judged by what it does by itself.
 Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage;
 3 no word from the client; 4 our own bug.")]
 #[group(skip)]
+#[command(override_usage = "\
+proof check-client [OPTIONS] -- <COMMAND>...
+       proof check-client [OPTIONS] --listen <ADDR>
+       proof check-client [OPTIONS] --stdio-wrap -- <COMMAND>...
+       proof check-client --list-scenarios")]
 #[command(group(clap::ArgGroup::new("way").required(true).args(["listen", "command", "list"])))]
 pub(crate) struct CheckClientArgs {
     /// The client's command, after `--`; {url} or {server} is its server
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
     /// Serve at this address, show what comes, and judge it on Ctrl-C
-    #[arg(long, value_name = "ADDR", help_heading = "Without a script")]
+    #[arg(long, value_name = "ADDR", value_parser = socket, help_heading = "Without a script")]
     pub(crate) listen: Option<SocketAddr>,
     /// Be the server that a client starts: COMMAND is the real one
     #[arg(long, requires = "command", conflicts_with = "listen", help_heading = "Without a script")]
@@ -99,8 +105,7 @@ pub(crate) struct BridgeArgs {
 impl CheckClientArgs {
     /// How the user named the client.
     pub(crate) fn target(&self) -> String {
-        let words: Vec<_> = self.command.iter().map(|word| quoted(word)).collect();
-        format!("-- {}", words.join(" "))
+        format!("-- {}", shown(&self.command, &self.secrets()))
     }
 
     /// What the command line hands in that must not come out again.

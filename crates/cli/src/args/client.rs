@@ -3,13 +3,18 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use wire::Transport;
 
 use super::faults::ClientFaultArgs;
 use super::reach::{Reach, Target};
 
 /// Arguments of `client`.
 #[derive(Args)]
+#[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+#[command(override_usage = "\
+proof client <VERB> [OPTIONS] --url <URL>
+       proof client <VERB> [OPTIONS] -- <COMMAND>...
+       proof client --conformance <URL> [OPTIONS]
+       proof client --conformance [OPTIONS] -- <COMMAND>...")]
 #[command(after_help = "\
 Examples:
   proof client tools --url http://127.0.0.1:3000/mcp
@@ -31,9 +36,6 @@ pub(crate) struct ClientArgs {
     /// The server's address: http(s):// or ws(s)://
     #[arg(long, global = true, value_name = "URL", help_heading = "Reaching the server")]
     url: Option<String>,
-    /// How to reach a URL [default: found out]
-    #[arg(long, global = true, value_name = "stdio|http|sse|ws", help_heading = "Reaching the server")]
-    transport: Option<Transport>,
     /// The revision to speak [default: the newest that both know]
     #[arg(long, global = true, value_name = "R", help_heading = "Reaching the server")]
     pub(crate) revision: Option<String>,
@@ -104,7 +106,7 @@ pub(crate) enum ClientVerb {
     Complete(CompleteArgs),
     /// Tell what changes, until Ctrl-C
     Watch(WatchArgs),
-    /// Ask whether it is there: `ping`, or `server/discover` where there is none
+    /// Ask whether it is there (`ping`, or else `server/discover`)
     Ping(Bare),
     /// Make any request
     Raw(RawArgs),
@@ -169,6 +171,9 @@ pub(crate) struct GetArgs {
 
 /// Arguments of `complete`.
 #[derive(Args)]
+#[command(override_usage = "\
+proof client complete [OPTIONS] <PROMPT|TEMPLATE> <NAME=VALUE>
+                             [NAME=VALUE]... [-- <COMMAND>...]")]
 pub(crate) struct CompleteArgs {
     /// A prompt's name, or the URI template of a resource
     #[arg(value_name = "PROMPT|TEMPLATE")]
@@ -231,6 +236,6 @@ impl ClientArgs {
     pub(crate) fn named(&self) -> Target<'_> {
         let command = self.verb.as_ref().map_or(&self.command, |verb| &verb.bare().command);
         let suite = self.conformance.as_deref().filter(|url| !url.is_empty());
-        Target { url: suite.or(self.url.as_deref()), command, transport: self.transport }
+        Target { url: suite.or(self.url.as_deref()), command }
     }
 }

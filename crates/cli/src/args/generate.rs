@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use wire::{Revision, Transport};
+use wire::Revision;
 use workbench::generate::{Calls, Depth, Known};
 
 use super::check::{CallArg, read};
-use super::reach::{Reach, Target};
+use super::reach::ServerArgs;
 use crate::exit::{Exit, usage};
 
 /// Arguments of `generate`.
@@ -29,20 +29,11 @@ told. Only tools that their server marks with readOnlyHint are called, unless
 Exit codes: 0 written; 1 nothing to write; 2 usage; 3 no MCP answer; 4 our own
 bug.")]
 pub(crate) struct GenerateArgs {
-    /// The server's address: http(s):// or ws(s)://
-    #[arg(value_name = "URL", conflicts_with = "command")]
-    url: Option<String>,
-    /// The server's command and its arguments, after `--`
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<String>,
-    /// How to reach a URL [default: found out]
-    #[arg(long, value_name = "stdio|http|sse|ws", help_heading = "Reaching the server")]
-    transport: Option<Transport>,
     /// The revision to speak [default: the newest that both know]
     #[arg(long, value_name = "R", help_heading = "Reaching the server")]
     pub(crate) revision: Option<Revision>,
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) server: ServerArgs,
 
     /// Which tools may be called
     #[arg(long, value_enum, value_name = "WHICH", default_value = "safe", help_heading = "What may be done")]
@@ -80,7 +71,7 @@ pub(crate) struct GenerateArgs {
 enum DepthArg {
     /// Typical calls, and each argument's constraints broken once
     Basic,
-    /// Also edges, enumerations, more types, arguments within arguments
+    /// Also edges, enumerations, more types, nested arguments
     Standard,
     /// All that can be made
     Full,
@@ -96,11 +87,6 @@ pub(crate) enum GenerateFormat {
 }
 
 impl GenerateArgs {
-    /// Whom the user named.
-    pub(crate) fn named(&self) -> Target<'_> {
-        Target { url: self.url.as_deref(), command: &self.command, transport: self.transport }
-    }
-
     /// Which tools may be called.
     pub(crate) fn calls(&self) -> Calls {
         match self.call {

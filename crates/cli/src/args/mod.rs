@@ -1,5 +1,6 @@
 //! The command line as it is typed. What it means is [`check::CheckArgs::meaning`] and the like.
 
+mod address;
 pub(crate) mod auth;
 pub(crate) mod check;
 pub(crate) mod check_client;
@@ -7,6 +8,7 @@ pub(crate) mod client;
 pub(crate) mod faults;
 pub(crate) mod generate;
 pub(crate) mod import;
+pub(crate) mod line;
 pub(crate) mod oauth;
 pub(crate) mod output;
 pub(crate) mod reach;
@@ -122,7 +124,7 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) stdio: bool,
     /// Listen for Streamable HTTP at http://ADDR/mcp; port 0 picks a free one
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address::socket)]
     pub(crate) http: Option<SocketAddr>,
     /// Serve Streamable HTTP at this path instead of /mcp
     #[arg(long, default_value = "/mcp", requires = "http", value_parser = endpoint)]
@@ -223,5 +225,23 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+
+    /// Usage lines too, which nothing wraps.
+    #[test]
+    fn no_line_of_any_help_is_longer_than_80_characters() {
+        let mut cli = super::Cli::command();
+        cli.build();
+        let (mut waiting, mut seen) = (vec![cli], 0);
+        while let Some(mut command) = waiting.pop() {
+            for help in [command.render_help(), command.render_long_help()] {
+                let help = help.to_string();
+                let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
+                assert_eq!(long, [""; 0], "{}", command.get_name());
+            }
+            seen += 1;
+            waiting.extend(command.get_subcommands().cloned());
+        }
+        assert!(seen > 25, "{seen} commands");
     }
 }

@@ -9,6 +9,7 @@ use net::oauth::{Agent, Authorizer, Browser, Client, Grant, Options, Proof, Scop
 use url::Url;
 use wire::Revision;
 
+use super::address::url;
 use crate::exit::{Exit, tell, usage};
 
 /// How long a person may take in a browser.
@@ -32,6 +33,7 @@ pub(crate) struct OAuthArgs {
         long,
         global = true,
         value_name = "URL",
+        value_parser = url,
         requires = "oauth",
         conflicts_with = "oauth_client_id",
         help_heading = "Getting a token"

@@ -11,9 +11,48 @@ use wire::redact::Secrets;
 use super::oauth::OAuthArgs;
 use crate::exit::{Exit, usage};
 
+/// The server that a verb is about, by its address or its command, and how it is reached.
+#[derive(Args)]
+#[group(skip)]
+pub(crate) struct ServerArgs {
+    /// The server's address: http(s):// or ws(s)://
+    #[arg(value_name = "URL", conflicts_with = "command")]
+    url: Option<String>,
+    /// The server's command and its arguments, after `--`
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+}
+
+impl ServerArgs {
+    /// Whom the user named.
+    pub(crate) fn named(&self) -> Target<'_> {
+        Target { url: self.url.as_deref(), command: &self.command }
+    }
+
+    /// Whether the user named none.
+    pub(crate) const fn is_unnamed(&self) -> bool {
+        self.url.is_none() && self.command.is_empty()
+    }
+
+    /// The address that the user named, if any.
+    pub(crate) fn address(&self) -> Result<Option<Address>, Exit> {
+        self.reach.address(self.named())
+    }
+
+    /// What the command line hands in for the server that must not come out again.
+    pub(crate) fn secrets(&self) -> Secrets {
+        self.reach.secrets(self.named())
+    }
+}
+
 /// Arguments of every verb that reaches a server. They may stand before and after the name of what to do there.
 #[derive(Args)]
 pub(crate) struct Reach {
+    /// How to reach a URL [default: found out]
+    #[arg(long, global = true, value_name = "stdio|http|sse|ws", help_heading = "Reaching the server")]
+    pub(crate) transport: Option<Transport>,
     /// A header for every HTTP request (again for more)
     #[arg(long, global = true, value_name = "K: V", help_heading = "Reaching the server")]
     pub(crate) header: Vec<String>,
@@ -26,7 +65,7 @@ pub(crate) struct Reach {
     /// The command's working directory
     #[arg(long, global = true, value_name = "DIR", help_heading = "Reaching the server")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Seconds for one answer [default: 10, client 60; first of a command 30]
+    /// Seconds for one answer [default: 60; check 10, a command's first 30]
     #[arg(long, global = true, value_name = "S", value_parser = seconds, help_heading = "Reaching the server")]
     pub(crate) timeout: Option<Duration>,
     /// Certificates (PEM) to trust beside the system's
@@ -41,18 +80,21 @@ pub(crate) struct Reach {
 pub(crate) struct Target<'t> {
     pub(crate) url: Option<&'t str>,
     pub(crate) command: &'t [String],
-    pub(crate) transport: Option<Transport>,
 }
 
 impl Reach {
     /// The address that the user named, by a URL or a command, if any.
     pub(crate) fn address(&self, target: Target<'_>) -> Result<Option<Address>, Exit> {
         if let Some(url) = target.url {
-            return self.http_address(url, target.transport).map(Some);
+            return self.http_address(url).map(Some);
         }
         let Some((program, arguments)) = target.command.split_first() else { return Ok(None) };
-        if let Some(transport) = target.transport.filter(|&transport| transport != Transport::Stdio) {
+        if let Some(transport) = self.transport.filter(|&transport| transport != Transport::Stdio) {
             return Err(unreachable(program, transport));
+        }
+        if let Some(cwd) = self.cwd.as_deref().filter(|cwd| !cwd.is_dir()) {
+            let what = format!("--cwd: there is no directory {}", crate::verb::output::shown(cwd));
+            return Err(usage(&what, "the path of a directory to run the command in"));
         }
         Ok(Some(Address::Stdio(Command {
             program: program.clone(),
@@ -62,19 +104,16 @@ impl Reach {
         })))
     }
 
-    fn http_address(&self, text: &str, transport: Option<Transport>) -> Result<Address, Exit> {
+    fn http_address(&self, text: &str) -> Result<Address, Exit> {
         let shown = wire::escape::line(text);
         let url = url::Url::parse(text).ok().filter(|u| matches!(u.scheme(), "http" | "https" | "ws" | "wss"));
         let Some(url) = url.filter(|u| u.has_host()) else {
             let what = format!("`{shown}` is not an http(s):// or ws(s):// address");
-            return Err(usage(
-                &what,
-                "a command goes after `--`: proof check -- COMMAND; an address begins with http://",
-            ));
+            return Err(usage(&what, "an address begins with http://, and a command goes after `--`"));
         };
         let socket = matches!(url.scheme(), "ws" | "wss");
         let address = HttpAddress { url, headers: self.headers()?, ca: self.ca_file.clone() };
-        match (transport, socket) {
+        match (self.transport, socket) {
             (Some(Transport::WebSocket) | None, true) => Ok(Address::WebSocket(address)),
             (Some(Transport::HttpSse), false) => Ok(Address::Sse(address)),
             (Some(Transport::StreamableHttp) | None, false) => Ok(Address::Http(address)),

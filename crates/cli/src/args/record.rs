@@ -7,12 +7,14 @@ use clap::Args;
 use url::Url;
 use wire::redact::Secrets;
 
+use super::address::{socket, url};
+
 /// Arguments of `record`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   proof record -o weather.jsonl -- node weather.js
-  proof record -o weather.jsonl --http 127.0.0.1:4000 \
+  proof record -o weather.jsonl --http 127.0.0.1:4000 \\
                --to http://127.0.0.1:3000/mcp
   proof replay weather.jsonl --stdio
   proof check --trace weather.jsonl
@@ -27,10 +29,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, short, value_name = "FILE", required = true)]
     pub(crate) output: PathBuf,
     /// Listen here and pass everything on to --to; port 0 picks a free one
-    #[arg(long, value_name = "ADDR", requires = "to", conflicts_with = "command")]
+    #[arg(long, value_name = "ADDR", value_parser = socket, requires = "to", conflicts_with = "command")]
     pub(crate) http: Option<SocketAddr>,
     /// The server's address
-    #[arg(long, value_name = "URL", requires = "http")]
+    #[arg(long, value_name = "URL", value_parser = url, requires = "http")]
     pub(crate) to: Option<Url>,
     /// The server's command, after `--`
     #[arg(value_name = "COMMAND", last = true, required_unless_present = "http")]

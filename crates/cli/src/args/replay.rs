@@ -10,6 +10,7 @@ use serde_json_path::JsonPath;
 use url::Url;
 use workbench::replay::{self, Miss};
 
+use super::address::{socket, url};
 use crate::exit::{Exit, usage};
 
 /// Arguments of `replay`.
@@ -38,7 +39,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, help_heading = "How it is reached")]
     pub(crate) stdio: bool,
     /// Listen for Streamable HTTP at http://ADDR/mcp; port 0 picks a free one
-    #[arg(long, value_name = "ADDR", help_heading = "How it is reached")]
+    #[arg(long, value_name = "ADDR", value_parser = socket, help_heading = "How it is reached")]
     pub(crate) http: Option<SocketAddr>,
     /// Serve Streamable HTTP at this path instead of /mcp
     #[arg(long, default_value = "/mcp", requires = "http", value_parser = super::endpoint, help_heading = "How it is reached")]
@@ -65,11 +66,11 @@ pub(crate) struct MeaningArgs {
     /// where there is a server]
     #[arg(long, value_enum, help_heading = "What is answered")]
     pub(crate) miss: Option<MissArg>,
-    /// The server to ask what was not recorded; its answers are added to FILE
-    #[arg(long, value_name = "URL", conflicts_with = "command", help_heading = "What is answered")]
+    /// A server to ask what was not recorded; its answers are added to FILE
+    #[arg(long, value_name = "URL", value_parser = url, conflicts_with = "command", help_heading = "What is answered")]
     pub(crate) live: Option<Url>,
-    /// Or its command, after `--`
-    #[arg(value_name = "COMMAND", last = true, help_heading = "What is answered")]
+    /// The command of a server to ask what was not recorded, after `--`
+    #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<String>,
     /// What simulated answers and mishaps depend on
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "What is answered")]

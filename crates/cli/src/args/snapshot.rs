@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use wire::{Revision, Transport};
+use wire::Revision;
 
-use super::reach::{Reach, Target};
+use super::reach::ServerArgs;
 
 /// Arguments of `snapshot`.
 #[derive(Args)]
@@ -22,20 +22,11 @@ what of it breaks those who rely on the server. Nothing is called.
 Exit codes: 0 as it was; 1 it changed; 2 usage or a damaged snapshot; 3 no MCP
 answer; 4 our own bug.")]
 pub(crate) struct SnapshotArgs {
-    /// The server's address: http(s):// or ws(s)://
-    #[arg(value_name = "URL", conflicts_with = "command")]
-    url: Option<String>,
-    /// The server's command and its arguments, after `--`
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<String>,
-    /// How to reach a URL [default: found out]
-    #[arg(long, value_name = "stdio|http|sse|ws", help_heading = "Reaching the server")]
-    transport: Option<Transport>,
     /// The revision to speak [default: the snapshot's, or the newest of both]
     #[arg(long, value_name = "R", help_heading = "Reaching the server")]
     pub(crate) revision: Option<Revision>,
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) server: ServerArgs,
 
     /// Compare with this snapshot, and tell what changed
     #[arg(long, value_name = "FILE", help_heading = "What comes out")]
@@ -76,11 +67,4 @@ pub(crate) enum DriftFormat {
     Json,
     /// Markdown for a comment on a pull request
     Markdown,
-}
-
-impl SnapshotArgs {
-    /// Whom the user named.
-    pub(crate) fn named(&self) -> Target<'_> {
-        Target { url: self.url.as_deref(), command: &self.command, transport: self.transport }
-    }
 }

@@ -128,7 +128,7 @@ pub(crate) enum TestFormat {
     Junit,
     /// TAP version 14
     Tap,
-    /// SARIF 2.1.0: code scanning marks the lines of the test file
+    /// SARIF 2.1.0: code scanning marks lines of the test file
     Sarif,
     /// For a comment on a pull request
     Markdown,

@@ -156,11 +156,11 @@ fn scenarios(out: &mut String, sheet: &Sheet<'_>) {
             None => ends.push((scenario.name, &scenario.ended, vec![place])),
         }
     }
-    wrap(
-        out,
-        0,
-        &format!("{} played, {} of them without a good end.", count(played, "scenario"), sheet.unhappy().count()),
-    );
+    let ended = match sheet.unhappy().count() {
+        0 => "to a good end".to_owned(),
+        unhappy => format!("{unhappy} of them without a good end"),
+    };
+    wrap(out, 0, &format!("{} played, {ended}.", count(played, "scenario")));
     for (name, ended, places) in ends.iter().take(TOLD) {
         wrap(out, 2, &wire::escape::line(&format!("{name}: {ended} ({})", places.join(", "))));
     }

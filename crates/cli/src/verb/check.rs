@@ -8,7 +8,8 @@ use reference::authorization::{Development, Gate, Tokens};
 use wire::Transport;
 use workbench::check::{CheckError, Checked, Keep, check, recorded};
 
-use crate::args::check::{CheckArgs, quoted};
+use crate::args::check::CheckArgs;
+use crate::args::line::quoted;
 use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
@@ -18,7 +19,7 @@ use crate::verb::traces::{Traces, trace};
 
 /// Judges a server, a recording, or (without a target) the reference server over every transport.
 pub(crate) fn run(args: CheckArgs) -> Exit {
-    exit::conceal(args.secrets());
+    exit::conceal(args.server.secrets());
     let outcome = prepared(&args.output).and_then(|baselines| {
         let traces = args.output.save_trace.clone().map(Traces::into);
         let checked = judged(&args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
@@ -41,7 +42,7 @@ fn judged(args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
             )
         });
     }
-    let address = args.address()?;
+    let address = args.server.address()?;
     // Before the runtime has threads and the first child starts.
     net::orphans::adopt();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
@@ -85,7 +86,7 @@ async fn live(args: &CheckArgs, address: Option<Address>, keep: Keep) -> Result<
 
 /// Judges the reference server: as a child over stdio, and in this process over everything else.
 async fn judge_ourselves(args: &CheckArgs, ticker: &Ticker, keep: Keep) -> Result<Result<Checked, CheckError>, Exit> {
-    let wanted = |transport: &Transport| args.transport.is_none_or(|only| only == *transport);
+    let wanted = |transport: &Transport| args.server.reach.transport.is_none_or(|only| only == *transport);
     let (mut targets, mut servers) = (Vec::new(), Vec::new());
     for transport in Transport::ALL.into_iter().filter(wanted) {
         if transport == Transport::Stdio {
@@ -116,11 +117,11 @@ fn own_stdio() -> Result<Address, Exit> {
 /// The reference server over one transport. Where a token is given, it demands that one; where one is to be got, its own.
 async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Server), Exit> {
     let beside = Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
-    let bearer = args.reach.bearer_env.as_deref().map(super::serve::bearer).transpose()?;
+    let bearer = args.server.reach.bearer_env.as_deref().map(super::serve::bearer).transpose()?;
     let usual = reference::Options::default();
     let path = http::Options::default().path;
     let gate = || Gate::new(Tokens::Ours(Development::default()), &path, beside, Arc::clone(&usual.catalogue));
-    let guard = args.reach.oauth.oauth.map(|_| Arc::new(gate()) as Arc<dyn http::Guard>);
+    let guard = args.server.reach.oauth.oauth.map(|_| Arc::new(gate()) as Arc<dyn http::Guard>);
     let http = http::Options { beside, bearer, guard, ..http::Options::default() };
     let options = reference::Options { http, ..usual };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.map_err(|error| {
@@ -129,7 +130,7 @@ async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Se
     })?;
     let at = |scheme: &str, path: &str| {
         let url = url::Url::parse(&format!("{scheme}://{}{path}", server.local_addr())).map_err(|_| Exit::Bug)?;
-        Ok(HttpAddress { headers: args.reach.headers()?, ..HttpAddress::new(url) })
+        Ok(HttpAddress { headers: args.server.reach.headers()?, ..HttpAddress::new(url) })
     };
     let address = match transport {
         Transport::HttpSse => Address::Sse(at("http", http::SSE_PATH)?),

@@ -3,6 +3,7 @@
 mod observed;
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use net::server::stdio::bridge;
 use workbench::check::{Checked, Keep};
@@ -16,6 +17,9 @@ use crate::signals::interrupted;
 use crate::verb::conclude::{Page, conclude, prepared};
 use crate::verb::output;
 use crate::verb::traces::Traces;
+
+/// How long what was interrupted may take to tidy up.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Judges a client.
 pub(crate) fn run(args: &CheckClientArgs) -> Exit {
@@ -50,7 +54,13 @@ fn judged(args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
     });
     // Whatever is still running is ours to end, on every way out.
     net::process::kill_all();
-    runtime.shutdown_background();
+    if args.stdio_wrap {
+        // A read of stdin that never ends is not waited for.
+        runtime.shutdown_background();
+    } else {
+        // Scenarios that were interrupted put away what they laid down on the disk.
+        runtime.shutdown_timeout(FAREWELL);
+    }
     checked
 }
 

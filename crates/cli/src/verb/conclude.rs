@@ -69,7 +69,7 @@ fn rendered(format: Format, sheet: &Sheet<'_>, args: &OutputArgs, colour: bool) 
     let style = human::Style { paint: Paint { colour }, verbose: args.verbose };
     match format {
         Format::Human => human::render(sheet, style),
-        Format::Json => json::render(sheet.report),
+        Format::Json => json::render(sheet),
         Format::Html => html::render(sheet.report, &|finding| sheet.is_known(finding)),
         Format::Junit => junit::render(sheet),
         Format::Sarif => sarif::render(sheet),

@@ -23,20 +23,20 @@ const ROUNDS: usize = 3;
 
 /// Writes a test file.
 pub(crate) fn run(args: &GenerateArgs) -> Exit {
-    exit::conceal(args.reach.secrets(args.named()));
+    exit::conceal(args.server.secrets());
     match written(args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
 fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
-    let address = args.reach.address(args.named())?.ok_or_else(|| {
+    let address = args.server.address()?.ok_or_else(|| {
         usage("no server is named", "a URL, or a command after `--`: proof generate -- npx -y my-server")
     })?;
-    if args.reach.oauth.oauth.is_some() {
+    if args.server.reach.oauth.oauth.is_some() {
         return Err(usage("a test file cannot get a token", "a token in a variable: --bearer-env VAR"));
     }
-    if args.reach.ca_file.is_some() {
+    if args.server.reach.ca_file.is_some() {
         return Err(usage("a test file cannot name certificates", "add them to those that the system trusts"));
     }
     if let Some(path) = &args.output {
@@ -47,7 +47,7 @@ fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
     let made = made(args, address, path)?;
     let (server, left_out) = server::public(args, path);
     let text = made.text(&head(args, &made, &left_out), &server);
-    let text = workbench::check::redactor(&args.reach.secrets(args.named())).redact_known(&text).into_owned();
+    let text = workbench::check::redactor(&args.server.secrets()).redact_known(&text).into_owned();
     let tally = made.tally();
     if tally.played == 0 {
         tell("error: there is no case to write: nothing that the server offers could be tried");
@@ -67,7 +67,7 @@ fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
                 GenerateFormat::Human => format::human(&made, Some(path)),
                 GenerateFormat::Json => format::json(&made, path),
             };
-            output::print(&workbench::check::redactor(&args.reach.secrets(args.named())).redact_known(&told))?;
+            output::print(&workbench::check::redactor(&args.server.secrets()).redact_known(&told))?;
         }
     }
     for name in left_out {
@@ -96,7 +96,7 @@ fn head(args: &GenerateArgs, made: &Generated, left_out: &[String]) -> Vec<Strin
 
 /// Asks the server, plays the cases, and takes out what does not hold when `proof test` plays it.
 fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated, Exit> {
-    let client = reached::options(&args.reach, address, args.revision)?;
+    let client = reached::options(&args.server.reach, address, args.revision)?;
     let options = Options {
         client,
         calls: args.calls(),

@@ -18,7 +18,7 @@ pub(crate) async fn sign_in(args: &CheckArgs, options: &mut Options) -> Result<(
         _ => None,
     };
     for target in &mut options.targets {
-        if let Some(token) = at(&args.reach, target, revision).await? {
+        if let Some(token) = at(&args.server.reach, target, revision).await? {
             options.secrets.add(token.reveal());
         }
     }

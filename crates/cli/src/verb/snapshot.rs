@@ -18,14 +18,14 @@ use crate::verb::{output, reached, sign_in};
 
 /// Writes a snapshot, or compares with one.
 pub(crate) fn run(args: &SnapshotArgs) -> Exit {
-    exit::conceal(args.reach.secrets(args.named()));
+    exit::conceal(args.server.secrets());
     match taken(args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
 fn taken(args: &SnapshotArgs) -> Result<Exit, Exit> {
-    let address = args.reach.address(args.named())?.ok_or_else(|| {
+    let address = args.server.address()?.ok_or_else(|| {
         usage("no server is named", "a URL, or a command after `--`: proof snapshot -- npx -y my-server")
     })?;
     let before = args.check.as_deref().map(read).transpose()?;
@@ -34,7 +34,7 @@ fn taken(args: &SnapshotArgs) -> Result<Exit, Exit> {
     }
     let kept: Option<Revision> = before.as_ref().and_then(|one| one["revision"].as_str()?.parse().ok());
     let now = asked(args, address, args.revision.or(kept))?;
-    let redactor = workbench::check::redactor(&args.reach.secrets(args.named()));
+    let redactor = workbench::check::redactor(&args.server.secrets());
     let written = |text: String| {
         let text = redactor.redact_known(&text);
         match &args.output {
@@ -74,7 +74,7 @@ fn read(path: &Path) -> Result<Value, Exit> {
 
 /// Asks the server for everything that it declares.
 fn asked(args: &SnapshotArgs, address: Address, revision: Option<Revision>) -> Result<Value, Exit> {
-    let mut options = reached::options(&args.reach, address, revision)?;
+    let mut options = reached::options(&args.server.reach, address, revision)?;
     // Before the first child starts.
     net::orphans::adopt();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
@@ -86,7 +86,7 @@ fn asked(args: &SnapshotArgs, address: Address, revision: Option<Revision>) -> R
         tokio::pin!(interrupted);
         let conversed = async {
             if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
-                sign_in::at(&args.reach, &mut options.address, options.revision).await?;
+                sign_in::at(&args.server.reach, &mut options.address, options.revision).await?;
             }
             let client = Client::connect(options).await.map_err(|error| failed(&error))?;
             let surface = surface(&client).await.map_err(|error| failed(&error));

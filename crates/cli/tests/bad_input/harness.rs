@@ -95,8 +95,7 @@ pub(crate) struct Running {
 impl Running {
     /// Sends a signal (its name) to the binary itself.
     pub(crate) fn signal(&self, name: &str) {
-        let status = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
-        assert!(status.expect("kill runs").success());
+        crate::signal::send(name, &self.child);
     }
 
     /// Waits until the processes of this run, the binary itself not counted, are at least this many.

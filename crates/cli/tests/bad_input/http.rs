@@ -176,7 +176,7 @@ fn answers_nothing() {
 #[test]
 fn answers_json_of_another_kind() {
     let url = answer(|_| response("200 OK", JSON, r#"{"ok":true,"swagger":"2.0"}"#));
-    judged(&url).found_no_answer(&[r#"this is not MCP: {"ok":true"#]).within(10);
+    judged(&url).found_no_answer(&[r#"this is not MCP: {"ok":true"#, "check the address"]).within(10);
 }
 
 #[test]

@@ -5,6 +5,8 @@
 mod children;
 mod fake_http;
 mod harness;
+#[path = "../shared/signal.rs"]
+mod signal;
 
 mod answering;
 mod files;

@@ -42,7 +42,7 @@ fn a_file_that_is_no_program() {
 #[test]
 fn a_working_directory_that_does_not_exist() {
     let ran = check(&["--cwd", "/no/such/directory", "--", "sh"]).run();
-    ran.found_no_answer(&["no directory /no/such/directory"]).within(5);
+    ran.was_misused(&["--cwd: there is no directory /no/such/directory"]);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn is_killed_by_a_signal() {
 #[test]
 fn prints_garbage() {
     let ran = check_script("echo Welcome to my server!; exec sleep 100").run();
-    ran.found_no_answer(&["this is not MCP: Welcome to my server!"]).within(12);
+    ran.found_no_answer(&["this is not MCP: Welcome to my server!", "Only messages belong on stdout"]).within(12);
 }
 
 #[test]

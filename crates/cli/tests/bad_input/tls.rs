@@ -1,6 +1,6 @@
 //! Addresses whose TLS cannot be trusted, or is none.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -35,6 +35,16 @@ fn server(name: &str) -> (String, String) {
 
 fn judged(url: &str) -> Ran {
     check(&["--timeout", "2", url]).run()
+}
+
+#[test]
+fn no_tls_at_all() {
+    let url = listen(|mut stream: TcpStream| {
+        let _ = stream.read(&mut [0; 4096]);
+        let _ = stream.write_all(response("400 Bad Request", "", "").as_bytes());
+    });
+    let ran = judged(&url.replace("http://", "https://"));
+    ran.found_no_answer(&["the peer does not speak TLS there", "http:// or ws:// instead"]).within(10);
 }
 
 #[test]

@@ -87,8 +87,19 @@ fn a_transport_that_does_not_go_with_the_target() {
 #[test]
 fn addresses_that_are_none() {
     for text in ["localhost:3000", "my-server", "http://", "http://[", "ftp://host/", "file:///etc/passwd", ""] {
-        check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// address", "proof check --"]);
+        check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// address", "a command goes after `--`"]);
     }
+}
+
+#[test]
+fn addresses_to_listen_at_and_to_pass_on_to_that_are_none() {
+    for text in ["3000", "localhost:3000", "127.0.0.1", "127.0.0.1:99999"] {
+        for verb in [&["serve", "--http"][..], &["check-client", "--listen"], &["replay", "x.jsonl", "--http"]] {
+            proof(verb).and(&[text]).run().was_misused(&["such as 127.0.0.1:3000"]);
+        }
+    }
+    let record = proof(&["record", "-o", "x.jsonl", "--http", "127.0.0.1:0", "--to", "my-server"]);
+    record.run().was_misused(&["not an address, such as http://"]);
 }
 
 #[test]

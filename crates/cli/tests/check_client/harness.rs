@@ -5,15 +5,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::printed::Printed;
+
 /// The binary.
 pub(crate) const PROOF: &str = env!("CARGO_BIN_EXE_proof");
-
-/// A run that is over.
-pub(crate) struct Ran {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
 
 /// `proof` with these arguments.
 pub(crate) fn command(arguments: &[&str]) -> Command {
@@ -23,14 +18,12 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
 }
 
 /// Runs `proof check-client` with these arguments.
-pub(crate) fn check(arguments: &[&str]) -> Ran {
-    let output = command(&[&["check-client"], arguments].concat()).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+pub(crate) fn check(arguments: &[&str]) -> Printed {
+    Printed::by(&mut command(&[&["check-client"], arguments].concat()))
 }
 
 /// The same in JSON.
-pub(crate) fn report(arguments: &[&str]) -> (Ran, Value) {
+pub(crate) fn report(arguments: &[&str]) -> (Printed, Value) {
     let ran = check(&[&["--format", "json"], arguments].concat());
     let report = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr));
     (ran, report)

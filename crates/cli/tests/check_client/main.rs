@@ -5,5 +5,9 @@
 
 mod harness;
 mod observed;
+#[path = "../shared/printed.rs"]
+mod printed;
 mod refusals;
 mod scripted;
+#[path = "../shared/signal.rs"]
+mod signal;

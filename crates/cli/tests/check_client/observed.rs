@@ -26,8 +26,7 @@ fn whatever_comes_is_judged_at_the_end() {
         let status = Command::new(PROOF).arg("client").args(arguments).stdout(Stdio::null()).status().unwrap();
         assert!(status.success(), "{arguments:?}");
     }
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    crate::signal::send("INT", &child);
     // Beside stdout: a report is longer than a pipe is deep.
     let shown = std::thread::spawn(move || {
         let mut shown = String::new();

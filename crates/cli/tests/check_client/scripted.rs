@@ -1,12 +1,14 @@
 //! Clients that are started for each scenario.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use wire::Party;
 use wire::trace::{Closed, Content, file};
 
-use crate::harness::{GREETING, PROOF, check, outcomes, places, report, shell_client};
+use crate::harness::{GREETING, PROOF, check, command, outcomes, places, report, shell_client};
+use crate::signal::send;
 
 const FEW: &str = "initialize,tools_call,hostile.wrong-id";
 
@@ -116,6 +118,10 @@ fn an_exit_code_is_told_and_is_no_finding() {
     let told = check(&arguments).stdout;
     assert!(told.contains("1 scenario played, 1 of them without a good end."), "{told}");
     assert!(told.contains("initialize: exit code 7 (http 2025-11-25)"), "{told}");
+    let content =
+        ["--scenario", "initialize", "--revision", "2025-11-25", "--", PROOF, "client", "--url", "{url}", "tools"];
+    let told = check(&content).stdout;
+    assert!(told.contains("1 scenario played, to a good end."), "{told}");
 }
 
 #[test]
@@ -132,5 +138,23 @@ fn a_client_that_hangs_is_ended_with_all_that_it_started() {
     for pid in fs::read_to_string(pids).unwrap().lines() {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         assert!(stat.is_empty() || stat.contains(") Z "), "{pid} lives: {stat}");
+    }
+}
+
+#[test]
+fn an_interruption_leaves_nothing_in_the_temporary_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let there = || fs::read_dir(folder.path()).unwrap().count();
+    for signal in ["INT", "TERM", "HUP"] {
+        let mut check = command(&["check-client", "--", "sh", "-c", "sleep 300", "{server}"]);
+        let mut child = check.env("TMPDIR", folder.path()).spawn().unwrap();
+        let begun = Instant::now();
+        while there() == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "no client was started");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        send(signal, &child);
+        assert!(!child.wait().unwrap().success());
+        assert_eq!(there(), 0, "after {signal}");
     }
 }

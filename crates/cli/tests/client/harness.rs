@@ -1,9 +1,11 @@
 //! Runs the binary with a time limit, the reference server beside it, and servers made of a few lines of shell. Does not
 //! know what comes out.
 
-use std::io::{BufRead as _, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::io::Read;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::serving;
 
 /// No run may take longer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -84,7 +86,7 @@ impl Ran {
 
 /// The reference server over HTTP, HTTP+SSE and WebSocket.
 pub(crate) struct Serving {
-    child: Child,
+    _held: serving::Serving,
     /// Host and port.
     pub(crate) host: String,
 }
@@ -96,27 +98,15 @@ impl Serving {
 
     pub(crate) fn with(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
-        command.args(["serve", "--http", "127.0.0.1:0", "--sse", "--ws"]).args(arguments);
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("the binary runs");
-        let mut line = String::new();
-        let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
-        stderr.read_line(&mut line).expect("a line");
-        let host = line.strip_prefix("serving http://").and_then(|rest| rest.split_once("/mcp")).map(|(host, _)| host);
-        let host = host.unwrap_or_else(|| panic!("{line:?}")).to_owned();
-        // What else it says is drained, or it would stand still one day.
-        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
-        Self { child, host }
+        let held =
+            serving::Serving::start(command.args(["serve", "--http", "127.0.0.1:0", "--sse", "--ws"]).args(arguments));
+        let host = held.url.strip_prefix("http://").and_then(|rest| rest.split_once("/mcp")).map(|(host, _)| host);
+        let host = host.unwrap_or_else(|| panic!("{}", held.url)).to_owned();
+        Self { _held: held, host }
     }
 
     pub(crate) fn mcp(&self) -> String {
         format!("http://{}/mcp", self.host)
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

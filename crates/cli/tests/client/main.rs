@@ -7,7 +7,11 @@ mod faults;
 mod harness;
 mod misuse;
 mod odd;
+#[path = "../shared/serving.rs"]
+mod serving;
 mod shown;
+#[path = "../shared/signal.rs"]
+mod signal;
 mod speed;
 mod suite;
 mod watch;

@@ -101,8 +101,7 @@ fn no_child_outlives_an_interrupted_client() {
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(running(), "the server was never started");
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
-    assert!(sent.success());
+    crate::signal::send("INT", &child);
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     let begun = Instant::now();
     while running() && begun.elapsed() < Duration::from_secs(2) {
@@ -132,8 +131,7 @@ fn a_server_is_told_that_its_call_was_interrupted() {
         while !called.exists() && begun.elapsed() < Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(10));
         }
-        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
-        assert!(sent.success());
+        crate::signal::send("INT", &child);
         assert_eq!(child.wait().expect("it ends").code(), Some(130));
         let told = std::fs::read_to_string(&told).expect("it was told");
         assert!(told.contains(&format!("\"requestId\":{id}")), "{told}");

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ran, check};
+use crate::harness::{check, results};
+use crate::printed::Printed;
 
 fn written(folder: &Path) -> PathBuf {
     let path = folder.join("known.json");
@@ -25,7 +26,7 @@ fn reason<'v>(entries: &'v [Value], rule: &str) -> Option<&'v str> {
     entries.iter().find(|entry| entry["rule"] == rule)?["reason"].as_str()
 }
 
-fn with(recording: &str, baseline: &Path, more: &[&str]) -> Ran {
+fn with(recording: &str, baseline: &Path, more: &[&str]) -> Printed {
     check(recording, &[&["--baseline", &baseline.to_string_lossy()], more].concat())
 }
 
@@ -46,6 +47,33 @@ fn what_was_written_is_known() {
         assert!(last.starts_with("Clean: nothing new broken, ") && last.ends_with(" known."), "{last}");
         assert!(ran.stdout.contains("  (known)\n"), "{}", ran.stdout);
     }
+}
+
+#[test]
+fn what_is_known_is_marked_for_programs_with_its_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = written(folder.path());
+    edited(&path, |known| {
+        known.retain(|entry| entry["rule"] != "shape.results");
+        known
+            .iter_mut()
+            .filter(|entry| entry["rule"] == "tools.names-unique")
+            .for_each(|one| one["reason"] = "".into());
+    });
+    let ran = with("broken.jsonl", &path, &["--format", "json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let mut marked = 0;
+    for result in results(&report) {
+        let broken = result["outcome"] == "fail" || result["outcome"] == "warn";
+        let reason = match result["rule"].as_str() {
+            Some("shape.results") => None,
+            Some("tools.names-unique") => Some(""),
+            _ => Some("because"),
+        };
+        assert_eq!(result.get("known").and_then(Value::as_str), reason.filter(|_| broken), "{result}");
+        marked += usize::from(result.get("known").is_some());
+    }
+    assert!(marked > 3, "{marked} marked");
 }
 
 #[test]

@@ -5,28 +5,21 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::printed::Printed;
+
 /// The recordings: one that keeps every rule, one that breaks some and is full of hostile text, one over HTTP.
 pub(crate) const RECORDINGS: [&str; 3] = ["clean.jsonl", "broken.jsonl", "http.jsonl"];
 
-/// A run that is over.
-pub(crate) struct Ran {
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
-}
-
 /// Runs `proof` with these arguments; neither stdout nor stderr is a terminal.
-pub(crate) fn proof(arguments: &[&str]) -> Ran {
+pub(crate) fn proof(arguments: &[&str]) -> Printed {
     let mut command = Command::new(env!("CARGO_BIN_EXE_proof"));
     command.args(arguments).stdin(Stdio::null()).env_remove("RUST_LOG");
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings"));
-    let output = command.output().expect("the binary runs");
-    let text = |bytes| String::from_utf8(bytes).expect("what it prints is UTF-8");
-    Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    Printed::by(&mut command)
 }
 
 /// `proof check --trace RECORDING` with more arguments.
-pub(crate) fn check(recording: &str, arguments: &[&str]) -> Ran {
+pub(crate) fn check(recording: &str, arguments: &[&str]) -> Printed {
     proof(&[&["check", "--trace", recording], arguments].concat())
 }
 

@@ -11,6 +11,8 @@ mod html;
 mod human;
 mod json;
 mod options;
+#[path = "../shared/printed.rs"]
+mod printed;
 mod saved;
 mod secrets;
 mod words;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::harness::{Ran, check, proof, report};
+use crate::harness::{check, proof, report};
+use crate::printed::Printed;
 
 /// Rules that the clean recording keeps and the hostile one breaks, and one that neither exercises.
 const FEW: &str = "tools.names-unique,shape.results,jsonrpc.result-id,ping.answered";
@@ -17,7 +18,7 @@ fn saved(folder: &Path, name: &str, report: &Value) -> PathBuf {
     path
 }
 
-fn diff(old: &Value, new: &Value, more: &[&str]) -> Ran {
+fn diff(old: &Value, new: &Value, more: &[&str]) -> Printed {
     let folder = tempfile::tempdir().expect("a folder");
     let (old, new) = (saved(folder.path(), "old.json", old), saved(folder.path(), "new.json", new));
     proof(&[&["diff", &*old.to_string_lossy(), &*new.to_string_lossy()], more].concat())

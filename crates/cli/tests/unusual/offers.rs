@@ -1,7 +1,7 @@
 //! Servers that offer one kind of thing, or nothing.
 
+use crate::catalogue::{Catalogue, PROOF};
 use crate::harness::check;
-use crate::serving::{Catalogue, PROOF};
 use crate::verdicts::Checked;
 
 pub(crate) const TOOLS: &str = "

@@ -1,8 +1,8 @@
 //! Servers over HTTP that are not where others are, or do not let everybody in.
 
+use crate::catalogue::Catalogue;
 use crate::harness::{check, proof};
 use crate::offers::TOOLS;
-use crate::serving::Catalogue;
 use crate::verdicts::Checked;
 
 const LEAST: [(&str, usize); 4] = [("2025-03-26", 36), ("2025-06-18", 40), ("2025-11-25", 44), ("2026-07-28", 63)];

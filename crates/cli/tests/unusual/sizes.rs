@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use crate::catalogue::{Catalogue, PROOF};
 use crate::harness::check;
 use crate::offers::TOOLS;
-use crate::serving::{Catalogue, PROOF};
 use crate::verdicts::Checked;
 
 const START: Duration = Duration::from_secs(5);

@@ -7,6 +7,8 @@ use std::time::Duration;
 use wire::escape::{self, snippet};
 use wire::{Revision, Transport};
 
+use crate::tls;
+
 /// How much of what a peer said stands in an error.
 const SNIPPET: usize = 200;
 
@@ -177,11 +179,14 @@ impl OpenError {
             Self::Dns { at, host } => {
                 (format!("host `{}` has no address", snippet(host, 80)), at, "check the host's name")
             }
-            Self::Tls { at, why } => (
-                format!("no trusted TLS connection: {}", snippet(why, SNIPPET)),
-                at,
-                "mend the certificate, or name its issuer with --ca-file",
-            ),
+            Self::Tls { at, why } => {
+                let advice = if why == tls::PLAIN {
+                    "http:// or ws:// instead, or another port"
+                } else {
+                    "mend the certificate, or name its issuer with --ca-file"
+                };
+                (format!("no trusted TLS connection: {}", snippet(why, SNIPPET)), at, advice)
+            }
             Self::Timeout { at, waited_for, after } => (
                 format!("no {waited_for} within {:.1} s", after.as_secs_f64()),
                 at,
@@ -199,11 +204,14 @@ impl OpenError {
             ),
             Self::Unauthorized { at, snippet, .. } => (status_line(401, snippet), at, advice(401)),
             Self::Http { at, status, snippet } => (status_line(*status, snippet), at, advice(*status)),
-            Self::NotMcp { at, came } => (
-                format!("this is not MCP: {}", snippet(came, SNIPPET)),
-                at,
-                "check the address: MCP endpoints often end in /mcp or /sse",
-            ),
+            Self::NotMcp { at, came } => {
+                let advice = if at.split_once("://").is_some_and(|(scheme, _)| !scheme.contains(' ')) {
+                    "check the address: MCP endpoints often end in /mcp or /sse"
+                } else {
+                    "is it an MCP server? Only messages belong on stdout, all else on stderr"
+                };
+                (format!("this is not MCP: {}", snippet(came, SNIPPET)), at, advice)
+            }
             Self::RedirectLoop { at, to } => {
                 (format!("redirects without an end, last to {}", snippet(to, 120)), at, "give the final URL")
             }

@@ -102,6 +102,8 @@ fn forms(secret: &str) -> Vec<String> {
         secret.escape_debug().to_string(),
         // As a step of a JSON pointer.
         secret.replace('~', "~0").replace('/', "~1"),
+        // Within single quotes, as a shell shows what it runs.
+        secret.replace('\'', "'\\''"),
     ];
     forms.push(json_in_ascii(&forms[2]));
     // As a component, as a path, and as a browser's scripts write it.

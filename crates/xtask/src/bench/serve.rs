@@ -9,7 +9,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::super::{Verdict, root};
-use super::{figures, release};
+use super::figures;
+use crate::peers::build_proof;
 
 /// How often each server is measured unless told otherwise. The machine may be shared: more rounds beat longer ones.
 const ROUNDS: u32 = 5;
@@ -23,7 +24,7 @@ pub(super) fn run(options: &[String]) -> Verdict {
     let yard = Yard::find()?;
     let limit = yard.build("limit", "limit")?;
     let stdio = yard.build("stdio", "stdiobench")?;
-    let proof = release()?;
+    let proof = build_proof()?;
     let http = yard.http(rounds, &limit, &proof)?;
     let least = over_stdio(&stdio, &limit, &["stdio"])?;
     let ours = over_stdio(&stdio, &proof, &["serve", "--stdio"])?;

@@ -10,7 +10,7 @@ use super::show::{self, Look};
 use super::told::Heard;
 use super::{Said, Unsaid, pairs, watch};
 use crate::args::client::{CallArgs, ClientArgs, ClientVerb, CompleteArgs, RawArgs};
-use crate::args::{ALIKE, check::quoted};
+use crate::args::{ALIKE, line::quoted};
 use crate::exit::{Exit, usage};
 
 /// Does what the verb says; without one it tells who the server is.

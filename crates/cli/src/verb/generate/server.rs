@@ -10,7 +10,7 @@ use crate::verb::written::below;
 
 /// All of it, to play the file at once.
 pub(super) fn whole(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
-    let target = args.named();
+    let target = args.server.named();
     let mut server = Map::new();
     let pairs = |texts: &[String], mark: char| -> Map<String, Value> {
         let pair =
@@ -19,20 +19,20 @@ pub(super) fn whole(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
     };
     if let Some(url) = target.url {
         server.insert("url".to_owned(), json!(url));
-        let headers = pairs(&args.reach.header, ':');
+        let headers = pairs(&args.server.reach.header, ':');
         if !headers.is_empty() {
             server.insert("headers".to_owned(), headers.into());
         }
-        server.extend(args.reach.bearer_env.iter().map(|name| ("bearerEnv".to_owned(), json!(name))));
+        server.extend(args.server.reach.bearer_env.iter().map(|name| ("bearerEnv".to_owned(), json!(name))));
         return server;
     }
     server.insert("command".to_owned(), json!(target.command));
-    let env = pairs(&args.reach.env, '=');
+    let env = pairs(&args.server.reach.env, '=');
     if !env.is_empty() {
         server.insert("env".to_owned(), env.into());
     }
     let folder = path.parent().unwrap_or(Path::new(""));
-    let cwd = below(folder, args.reach.cwd.as_deref().unwrap_or(Path::new(".")));
+    let cwd = below(folder, args.server.reach.cwd.as_deref().unwrap_or(Path::new(".")));
     server.extend(cwd.map(|cwd| ("cwd".to_owned(), json!(cwd.to_string_lossy()))));
     server
 }

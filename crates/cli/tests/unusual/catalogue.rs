@@ -1,10 +1,11 @@
 //! `proof serve` as the server that is checked: over stdio as a command, over HTTP as a process that ends with the test.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use tempfile::TempDir;
+
+use crate::serving::Serving;
 
 /// The binary, as a command line names it.
 pub(crate) const PROOF: &str = env!("CARGO_BIN_EXE_proof");
@@ -40,28 +41,6 @@ impl Catalogue {
         let mut command = Command::new(PROOF);
         command.args(["serve", "--http", "127.0.0.1:0", "--catalog", &self.path()]).args(arguments);
         command.envs(variables.iter().copied());
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
-        let mut line = String::new();
-        let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
-        stderr.read_line(&mut line).expect("a line");
-        let url = line.strip_prefix("serving ").and_then(|rest| rest.split(' ').next()).map(str::to_owned);
-        let Some(url) = url else { panic!("{line:?}") };
-        // Drained, so that it never stands still; the thread ends with it.
-        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
-        Serving { child, url }
-    }
-}
-
-/// A server over HTTP.
-pub(crate) struct Serving {
-    child: Child,
-    /// Where it says that it is.
-    pub(crate) url: String,
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Serving::start(&mut command)
     }
 }

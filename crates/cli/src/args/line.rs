@@ -1,0 +1,70 @@
+//! A command line as it is shown: quoted for a shell, and without what is secret in it.
+
+use wire::redact::Secrets;
+
+/// Words on one line. Secrets are replaced first: once quoted, no redactor would know them again.
+pub(crate) fn shown(words: &[String], secrets: &Secrets) -> String {
+    let redactor = workbench::check::redactor(secrets);
+    words.iter().map(|word| quoted(&redactor.redact_known(word))).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell wants it. What would not survive being printed or pasted (line feeds, control characters, text that
+/// runs backwards) is written as bash, zsh and ksh read it: `$'…'`.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else if wire::escape::line(word) == word {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    } else {
+        format!("$'{}'", word.chars().map(dollar_quoted).collect::<String>())
+    }
+}
+
+/// A character between `$'` and `'`. Bytes in octal: three digits end by themselves, whatever follows, in any locale.
+fn dollar_quoted(c: char) -> String {
+    match c {
+        '\n' => "\\n".to_owned(),
+        '\r' => "\\r".to_owned(),
+        '\t' => "\\t".to_owned(),
+        '\'' | '\\' => format!("\\{c}"),
+        c if *wire::escape::character(c) == *c.encode_utf8(&mut [0; 4]) => c.to_string(),
+        c => c.encode_utf8(&mut [0; 4]).bytes().fold(String::new(), |text, byte| format!("{text}\\{byte:03o}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::redact::Secrets;
+
+    use super::{quoted, shown};
+
+    #[test]
+    fn secrets_are_gone_before_they_are_quoted() {
+        for secret in ["plain-s3cret", "it's s3cret", "tab\tand's3cret\u{202e}"] {
+            let words = ["./server", "--token", secret, &format!("--key={secret}")].map(str::to_owned);
+            let mut secrets = Secrets::default();
+            secrets.arguments(words.iter().map(String::as_str));
+            let shown = shown(&words, &secrets);
+            assert!(shown.starts_with("./server --token ") && !shown.contains("s3cret"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(quoted("--a=b"), "--a=b");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("it's $HOME \\n"), "'it'\\''s $HOME \\n'");
+        assert_eq!(quoted("a\nb\t'c'\\"), r"$'a\nb\t\'c\'\\'");
+        assert_eq!(quoted("\u{1b}[1m7ö\u{202e}"), r"$'\033[1m7ö\342\200\256'");
+    }
+
+    #[test]
+    fn a_shell_reads_back_what_was_quoted() {
+        for word in ["a\nb", "\u{1b}7'\\n\r\t", "\u{1}1\u{202e}ö $x `y`", "plain", "it's"] {
+            let script = format!("printf %s {}", quoted(word));
+            let Ok(ran) = std::process::Command::new("bash").args(["-c", &script]).output() else { return };
+            assert_eq!(String::from_utf8_lossy(&ran.stdout), word, "{script}");
+        }
+    }
+}
