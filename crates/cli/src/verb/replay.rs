@@ -45,6 +45,11 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Replay, Exit> {
         BadRecording::Unreadable(error) => {
             usage(&format!("{shown} cannot be read: {error}"), "check the path and its permissions")
         }
+        BadRecording::NoRoom(error) => {
+            let folder = output::shown(&std::env::temp_dir());
+            let what = format!("there is no room in {folder} to say what stands where in {shown}: {error}");
+            usage(&what, "another folder for temporary files: TMPDIR")
+        }
         BadRecording::NoTrace { .. } => {
             let why = wire::escape::line(&bad.to_string()).into_owned();
             usage(&format!("{shown} is no recording: {why}"), "docs/trace.md describes the format")
