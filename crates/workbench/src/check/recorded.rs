@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rules::judge::revision_of;
 use wire::Revision;
-use wire::redact::Secrets;
+use wire::redact::{Redactor, Secrets};
 use wire::trace::Trace;
 
 use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Sources, identity, part, redactor, spoken};
@@ -45,11 +45,21 @@ pub fn recorded(
         let (transport, scenarios) = (place.transport, Vec::new());
         runs.push(report::Run { transport, revision, probes: 0, elapsed_ms: 0, cut_short: None, scenarios });
     }
-    let (name, version) = identity(&redactor.redact_trace(trace));
+    let (name, version) = introduced(trace, &redactor);
     let subject = Subject { kind: trace.header.subject.as_str(), target, name, version };
     let summary = Summary::of(&results);
     let report = Report { schema: report::FORMAT, proof: env!("CARGO_PKG_VERSION"), subject, runs, summary, results };
     Ok(Checked { report })
+}
+
+/// How the judged party introduces itself, as it may be shown. Frame by frame: a long recording need not be there twice.
+fn introduced(trace: &Trace, redactor: &Redactor) -> (Option<String>, Option<String>) {
+    let of_frame = |frame| {
+        let frames = vec![redactor.redact_frame(frame)];
+        identity(&Trace { header: trace.header.clone(), frames })
+    };
+    let mut told = trace.frames.iter().map(of_frame);
+    told.find(|(name, version)| name.is_some() || version.is_some()).unwrap_or_default()
 }
 
 /// What is judged at which revision: all of it at the one that was spoken, or at those that are named; where several were
