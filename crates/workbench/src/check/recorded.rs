@@ -1,12 +1,13 @@
 //! Judging a recording: the rules read its trace as they would read a probe's.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rules::judge::revision_of;
-use wire::Revision;
+use wire::framing::sse::Block;
 use wire::redact::{Redactor, Secrets};
-use wire::trace::Trace;
+use wire::trace::{Content, Trace};
+use wire::{Revision, Transport};
 
 use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Sources, identity, part, redactor, spoken};
 use crate::report::{self, Report, Subject, Summary};
@@ -63,12 +64,25 @@ fn introduced(trace: &Trace, redactor: &Redactor) -> (Option<String>, Option<Str
 }
 
 /// What is judged at which revision: all of it at the one that was spoken, or at those that are named; where several were
-/// spoken, at each of them the connections that spoke it.
+/// spoken, or over several transports, at each of them the connections that spoke it there.
 fn parts<'t>(trace: &'t Trace, named: &[Revision]) -> Vec<(Revision, Cow<'t, Trace>)> {
     let spoken = if trace.header.revision.is_none() { spoken(trace) } else { BTreeMap::new() };
-    if spoken.len() > 1 {
-        let wanted = spoken.iter().filter(|(revision, _)| named.is_empty() || named.contains(revision));
-        return wanted.map(|(&at, connections)| (at, Cow::Owned(part(trace, at, connections)))).collect();
+    let other = other_transports(trace);
+    let mut groups: BTreeMap<(Transport, Revision), BTreeSet<u32>> = BTreeMap::new();
+    for (&revision, connections) in &spoken {
+        for &connection in connections {
+            let transport = other.get(&connection).copied().unwrap_or(trace.header.transport);
+            groups.entry((transport, revision)).or_default().insert(connection);
+        }
+    }
+    if groups.len() > 1 || groups.keys().any(|(transport, _)| *transport != trace.header.transport) {
+        let wanted = groups.iter().filter(|((_, revision), _)| named.is_empty() || named.contains(revision));
+        let of_group = |(&(transport, at), connections)| {
+            let mut part = part(trace, at, connections);
+            part.header.transport = transport;
+            (at, Cow::Owned(part))
+        };
+        return wanted.map(of_group).collect();
     }
     let whole = |revision| (revision, Cow::Borrowed(trace));
     if named.is_empty() {
@@ -76,4 +90,21 @@ fn parts<'t>(trace: &'t Trace, named: &[Revision]) -> Vec<(Revision, Cow<'t, Tra
     } else {
         named.iter().copied().map(whole).collect()
     }
+}
+
+/// The connections on which something else than Streamable HTTP was spoken, though the recording is of that: one address may
+/// serve several transports, and a recorder before it learns which it is as they are used.
+fn other_transports(trace: &Trace) -> BTreeMap<u32, Transport> {
+    if trace.header.transport != Transport::StreamableHttp {
+        return BTreeMap::new();
+    }
+    let other = |content: &Content| match content {
+        Content::WebSocket { .. } => Some(Transport::WebSocket),
+        Content::Sse(block) => {
+            let endpoint = Block::parse(block).event.as_deref() == Some("endpoint");
+            endpoint.then_some(Transport::HttpSse)
+        }
+        _ => None,
+    };
+    trace.frames.iter().filter_map(|frame| Some((frame.connection, other(&frame.content)?))).collect()
 }
