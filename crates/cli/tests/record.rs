@@ -323,6 +323,70 @@ fn the_old_transport_and_web_sockets_pass_and_are_written_down_as_what_they_are(
     for over in ["stdio", "http", "sse", "ws"] {
         assert_clean(&["test", &cases, "--replay", &file, "--over", over]);
     }
+    let both = ["test", &cases, "--replay", &file, "--over", "sse", "--revision", "2025-11-25"];
+    let ran = Command::new(PROOF).args(both).output().expect("the binary runs");
+    assert_eq!(ran.status.code(), Some(2), "HTTP+SSE is of one revision");
+}
+
+/// A stream of HTTP+SSE, and where it says to post.
+fn stream_of(address: &str) -> (BufReader<std::net::TcpStream>, String) {
+    let mut stream = std::net::TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET /sse HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n\r\n").expect("it reads");
+    let mut stream = BufReader::new(stream);
+    let mut line = String::new();
+    while !line.starts_with("data: ") {
+        line.clear();
+        assert!(stream.read_line(&mut line).expect("it answers") > 0, "an endpoint");
+    }
+    let endpoint = line.trim_start_matches("data: ").trim().to_owned();
+    (stream, endpoint)
+}
+
+#[test]
+fn clients_of_the_old_transport_are_told_apart() {
+    let recording = Recording::new();
+    let file = recording.path().to_string_lossy().into_owned();
+    let server = Listening::start(&["serve", "--http", "127.0.0.1:0", "--sse"]);
+    let to = format!("http://{}/sse", server.address);
+    let mut proxy = Command::new(PROOF)
+        .args(["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &to])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let address = said_address(&mut proxy);
+    let mut streams = [stream_of(&address), stream_of(&address)];
+    for (stream, endpoint) in &mut streams {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let mut post = std::net::TcpStream::connect(&address).expect("it listens");
+        let head = format!("POST {endpoint} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json");
+        write!(post, "{head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).expect("it reads");
+        let mut line = String::new();
+        while !line.contains("\"id\":1") {
+            line.clear();
+            assert!(stream.read_line(&mut line).expect("it answers") > 0, "an answer");
+        }
+    }
+    let _ = proxy.kill();
+    let _ = proxy.wait();
+    let frames = recording.trace().frames;
+    for connection in [1, 2] {
+        let of_it = || frames.iter().filter(|frame| frame.connection == connection);
+        assert_eq!(of_it().filter(|frame| matches!(frame.content, Content::Sse(_))).count(), 2, "{frames:?}");
+        assert_eq!(
+            of_it()
+                .filter(|frame| matches!(frame.content, Content::Body { .. } if frame.from == Party::Client))
+                .count(),
+            1
+        );
+    }
+}
+
+/// What a recorder says first: where it listens.
+fn said_address(proxy: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(proxy.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let address = line.split("http://").nth(1).and_then(|rest| rest.split_once('/')).map(|(host, _)| host.to_owned());
+    address.unwrap_or_else(|| panic!("{line:?}"))
 }
 
 /// What a server says once to whoever comes, and what it was asked.
@@ -349,10 +413,7 @@ fn passed_on(file: &str, server: &str) -> (String, String) {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the binary runs");
-    let mut line = String::new();
-    BufReader::new(proxy.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
-    let address = line.split("http://").nth(1).and_then(|rest| rest.split_once('/')).map(|(host, _)| host.to_owned());
-    let address = address.unwrap_or_else(|| panic!("{line:?}"));
+    let address = said_address(&mut proxy);
     let mut stream = std::net::TcpStream::connect(&address).expect("it listens");
     write!(stream, "GET /sse HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").expect("it reads");
     let mut said = String::new();
