@@ -1,0 +1,179 @@
+//! `cargo xtask layout`: which functions a server runs when it starts and answers its first requests, written down as a
+//! linker script that puts them side by side. The kernel maps 64 KiB around every page of a program that is touched: the
+//! half mebibyte of code that a server needs to start is six where it lies scattered over all that `proof` can do.
+//!
+//! Names are those of symbols, without what changes with a compiler or a dependency. One that is not there any more does no
+//! harm, and neither does one that is missing: only memory shows it (`cargo xtask bench serve`).
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context as _, ensure};
+
+use crate::{Verdict, root};
+
+const USAGE: &str = "usage: cargo xtask layout
+
+Builds `proof` with its symbols, runs it under valgrind's callgrind, and writes crates/cli/layout.ld.";
+
+/// Where the linker finds it.
+const SCRIPT: &str = "crates/cli/layout.ld";
+
+/// What a client of each era says first.
+const REQUESTS: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"layout","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}
+{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
+"#;
+
+/// Writes the script: first what runs before anybody asks anything, then what the first requests need.
+pub fn run(args: &[String]) -> Verdict {
+    ensure!(args.is_empty(), "{USAGE}");
+    let proof = build()?;
+    let (start, all) = (functions(&proof, false)?, functions(&proof, true)?);
+    // Fewer, and it was something else that ran.
+    ensure!(start.len() > 200, "only {} functions were seen: are the symbols there?", start.len());
+    let then: Vec<&String> = all.difference(&start).collect();
+    println!("{SCRIPT}: {} functions to start, {} to answer", start.len(), then.len());
+    fs::write(root().join(SCRIPT), script(start.iter().chain(then)))?;
+    Ok(true)
+}
+
+/// What runs over stdio and HTTP, with requests or without.
+fn functions(proof: &Path, asked: bool) -> anyhow::Result<BTreeSet<String>> {
+    let mut functions = BTreeSet::new();
+    for run in [over_stdio, over_http] {
+        let output = proof.with_extension("callgrind");
+        run(proof, &output, asked)?;
+        functions.extend(run_functions(&fs::read_to_string(&output)?, proof));
+    }
+    Ok(functions)
+}
+
+fn build() -> anyhow::Result<PathBuf> {
+    let target = root().join("target/layout");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--release", "-p", "cli", "--target-dir"]).arg(&target).current_dir(root());
+    let built = cargo.env("CARGO_PROFILE_RELEASE_STRIP", "none").status()?;
+    ensure!(built.success(), "`proof` does not build");
+    Ok(target.join("release/proof"))
+}
+
+fn callgrind(proof: &Path, output: &Path, options: &[&str]) -> Command {
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--demangle=no", "--compress-strings=no"]);
+    valgrind.arg(format!("--callgrind-out-file={}", output.display()));
+    valgrind.arg(proof).arg("serve").args(options);
+    valgrind
+}
+
+fn over_stdio(proof: &Path, output: &Path, asked: bool) -> anyhow::Result<()> {
+    let mut command = callgrind(proof, output, &["--stdio"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut server = command.spawn().context("cannot start valgrind")?;
+    let mut input = server.stdin.take().context("no standard input")?;
+    input.write_all(if asked { REQUESTS.as_bytes() } else { b"" })?;
+    drop(input);
+    ended(server)
+}
+
+fn over_http(proof: &Path, output: &Path, asked: bool) -> anyhow::Result<()> {
+    let mut command = callgrind(proof, output, &["--http", "127.0.0.1:0"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut server = command.spawn().context("cannot start valgrind")?;
+    let said = BufReader::new(server.stderr.take().context("no standard error")?);
+    let url = |line: String| line.split_whitespace().find(|word| word.starts_with("http://")).map(str::to_owned);
+    let mut lines = said.lines().map_while(Result::ok);
+    let url = lines.by_ref().find_map(url).context("the server does not say where it listens")?;
+    for revision in ["2026-07-28", "2025-11-25"].iter().filter(|_| asked) {
+        let mut client = Command::new(proof);
+        client.args(["client", "call", "echo", "message=hi", "--revision", revision, "--url", &url]);
+        ensure!(client.stdout(Stdio::null()).status()?.success(), "the call at {revision} failed");
+    }
+    Command::new("kill").args(["-INT", &server.id().to_string()]).status()?;
+    // Until it is read, what the server says at its end may keep it from ending.
+    lines.for_each(drop);
+    ended(server)
+}
+
+fn ended(mut server: Child) -> anyhow::Result<()> {
+    let ended = server.wait()?;
+    ensure!(ended.success(), "the server under valgrind ended with {ended}");
+    Ok(())
+}
+
+/// The functions of `proof` in a profile.
+fn run_functions(profile: &str, proof: &Path) -> BTreeSet<String> {
+    let object = format!("ob={}", proof.display());
+    let (mut functions, mut ours) = (BTreeSet::new(), false);
+    for line in profile.lines() {
+        if line.starts_with("ob=") {
+            ours = line == object;
+        } else if let Some(name) = line.strip_prefix("fn=").filter(|_| ours) {
+            functions.extend(pattern(name));
+        }
+    }
+    functions
+}
+
+/// A symbol without what changes with a compiler or a dependency: the digest of each crate (`Cs…_`), the positions of what
+/// is named again, which shift with their length (`B…_`), and what the optimiser adds. `None` for a name of C.
+fn pattern(symbol: &str) -> Option<String> {
+    let name = symbol.split(['\'', '.']).next().filter(|name| name.starts_with("_R"))?;
+    let mut pattern = String::new();
+    let mut rest = name;
+    while let Some(letter) = rest.chars().next() {
+        let marked = if rest.starts_with("Cs") { 2 } else { usize::from(letter == 'B') };
+        let after = rest[marked..].trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+        let in_word = pattern.ends_with(|c: char| c.is_ascii_lowercase());
+        match after.strip_prefix('_') {
+            Some(after) if marked > 0 && !in_word => {
+                pattern.push_str(&rest[..marked]);
+                pattern.push_str("*_");
+                rest = after;
+            }
+            _ => {
+                pattern.push(letter);
+                rest = &rest[letter.len_utf8()..];
+            }
+        }
+    }
+    Some(pattern)
+}
+
+fn script<'f>(functions: impl Iterator<Item = &'f String>) -> String {
+    // What is seldom called has a section of another name.
+    let line = |name| format!("    *(.text.{name} .text.{name}.* .text.unlikely.{name} .text.unlikely.{name}.*)\n");
+    let lines: String = functions.map(line).collect();
+    format!(
+        "/* Made by `cargo xtask layout`: what a server runs when it starts, side by side. */\n\
+         SECTIONS {{\n  .text.start : {{\n{lines}  }}\n}}\nINSERT BEFORE .text;\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pattern, run_functions};
+
+    #[test]
+    fn what_changes_with_a_compiler_is_left_open() {
+        let name =
+            "_RNvMs4_NtCslNYArtu3iFV_5alloc7raw_vecNtB5_11RawVecInner11finish_growCsjrHSEGnQ3l9_3std.llvm.3643'2";
+        let left = "_RNvMs4_NtCs*_5alloc7raw_vecNtB*_11RawVecInner11finish_growCs*_3std";
+        assert_eq!(pattern(name).as_deref(), Some(left));
+        assert_eq!(pattern("_RNvNtCs1_4wire4readNtB_4Text").as_deref(), Some("_RNvNtCs*_4wire4readNtB*_4Text"));
+        assert_eq!(pattern("malloc"), None);
+    }
+
+    #[test]
+    fn only_our_own_functions_count() {
+        let profile = "ob=/t/proof\nfn=_RNvCs1_5proof4main\n1 2\nob=/lib/libc.so.6\nfn=_RNvCs1_5proof4libc\n\
+                       ob=/t/proof\ncfn=_RNvCs1_5proof6called\nfn=main\n";
+        let functions = run_functions(profile, "/t/proof".as_ref());
+        assert_eq!(functions.into_iter().collect::<Vec<_>>(), ["_RNvCs*_5proof4main"]);
+    }
+}
