@@ -252,6 +252,225 @@ fn what_passes_a_proxy_is_written_down_and_can_be_replayed() {
     }
 }
 
+/// Ends a recorder and waits for it.
+fn ended(mut proxy: Listening) {
+    let sent = Command::new("kill").args(["-s", "TERM", &proxy.child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    assert_eq!(proxy.child.wait().expect("it ends").code(), Some(0));
+}
+
+/// A test file with one case for a server, which is reached as `server` says, at these revisions.
+fn cases_for(folder: &Path, server: &str, revisions: &str) -> String {
+    let text = format!(
+        "server: {server}\nmatrix: {{ revisions: [{revisions}] }}\ncases:\n  - {{ name: echo, call: echo, arguments: {{ \
+         message: hello }}, expect: {{ '$.content[0].text': {{ contains: hello }} }} }}\n  - {{ name: progress, call: slow, \
+         arguments: {{ steps: 2 }}, expect: {{ progress: 2 }} }}\n"
+    );
+    let file = folder.join("over.mcp.yaml");
+    std::fs::write(&file, text).expect("it can be written");
+    file.to_string_lossy().into_owned()
+}
+
+#[track_caller]
+fn assert_clean(arguments: &[&str]) -> String {
+    let ran = Command::new(PROOF).args(arguments).output().expect("the binary runs");
+    let told = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert_eq!(ran.status.code(), Some(0), "{told}{}", String::from_utf8_lossy(&ran.stderr));
+    told
+}
+
+#[test]
+fn the_old_transport_and_web_sockets_pass_and_are_written_down_as_what_they_are() {
+    let recording = Recording::new();
+    let folder = recording.folder.path();
+    let file = recording.path().to_string_lossy().into_owned();
+    let server = Listening::start(&["serve", "--http", "127.0.0.1:0", "--sse", "--ws"]);
+    let to = format!("http://{}/mcp", server.address);
+    let proxy = Listening::start(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &to]);
+    let at = &proxy.address;
+    let cases = cases_for(folder, &format!("{{ url: 'http://{at}/sse', transport: sse }}"), "2024-11-05");
+    assert_clean(&["test", &cases]);
+    let cases = cases_for(folder, &format!("{{ url: 'ws://{at}/ws' }}"), "2025-11-25, 2026-07-28");
+    assert_clean(&["test", &cases]);
+    let cases = cases_for(folder, &format!("{{ url: 'http://{at}/mcp' }}"), "2025-06-18");
+    assert_clean(&["test", &cases]);
+    ended(proxy);
+    drop(server);
+    let report = assert_clean(&["check", "--format", "json", "--fail-on", "should", "--trace", &file]);
+    let report: serde_json::Value = serde_json::from_str(&report).expect("a report");
+    let run = |run: &serde_json::Value| format!("{} {}", run["transport"], run["revision"]).replace('"', "");
+    let mut runs: Vec<_> = report["runs"].as_array().expect("runs").iter().map(run).collect();
+    runs.sort();
+    assert_eq!(runs, ["http 2025-06-18", "sse 2024-11-05", "ws 2025-11-25", "ws 2026-07-28"]);
+    // Every message of a conversation is on its own connection, and every connection has its end.
+    let trace = recording.trace();
+    for connection in 1..=trace.frames.iter().map(|frame| frame.connection).max().expect("frames") {
+        let mut of_it = trace.frames.iter().filter(|frame| frame.connection == connection && frame.exchange == 0);
+        assert!(of_it.any(|frame| matches!(frame.content, Content::Closed(_))), "connection {connection}");
+    }
+    for over in ["stdio", "http", "sse", "ws"] {
+        assert_clean(&["test", &cases, "--replay", &file, "--over", over]);
+    }
+    let both = ["test", &cases, "--replay", &file, "--over", "sse", "--revision", "2025-11-25"];
+    let ran = Command::new(PROOF).args(both).output().expect("the binary runs");
+    assert_eq!(ran.status.code(), Some(2), "HTTP+SSE is of one revision");
+}
+
+/// A stream of HTTP+SSE, and where it says to post.
+fn stream_of(address: &str) -> (BufReader<std::net::TcpStream>, String) {
+    let mut stream = std::net::TcpStream::connect(address).expect("it listens");
+    write!(stream, "GET /sse HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n\r\n").expect("it reads");
+    let mut stream = BufReader::new(stream);
+    let mut line = String::new();
+    while !line.starts_with("data: ") {
+        line.clear();
+        assert!(stream.read_line(&mut line).expect("it answers") > 0, "an endpoint");
+    }
+    let endpoint = line.trim_start_matches("data: ").trim().to_owned();
+    (stream, endpoint)
+}
+
+#[test]
+fn clients_of_the_old_transport_are_told_apart() {
+    let recording = Recording::new();
+    let file = recording.path().to_string_lossy().into_owned();
+    let server = Listening::start(&["serve", "--http", "127.0.0.1:0", "--sse"]);
+    let to = format!("http://{}/sse", server.address);
+    let mut proxy = Command::new(PROOF)
+        .args(["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &to])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let address = said_address(&mut proxy);
+    let mut streams = [stream_of(&address), stream_of(&address)];
+    for (stream, endpoint) in &mut streams {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let mut post = std::net::TcpStream::connect(&address).expect("it listens");
+        let head = format!("POST {endpoint} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json");
+        write!(post, "{head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).expect("it reads");
+        let mut line = String::new();
+        while !line.contains("\"id\":1") {
+            line.clear();
+            assert!(stream.read_line(&mut line).expect("it answers") > 0, "an answer");
+        }
+    }
+    let _ = proxy.kill();
+    let _ = proxy.wait();
+    let frames = recording.trace().frames;
+    for connection in [1, 2] {
+        let of_it = || frames.iter().filter(|frame| frame.connection == connection);
+        assert_eq!(of_it().filter(|frame| matches!(frame.content, Content::Sse(_))).count(), 2, "{frames:?}");
+        assert_eq!(
+            of_it()
+                .filter(|frame| matches!(frame.content, Content::Body { .. } if frame.from == Party::Client))
+                .count(),
+            1
+        );
+    }
+}
+
+/// What a recorder says first: where it listens.
+fn said_address(proxy: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(proxy.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let address = line.split("http://").nth(1).and_then(|rest| rest.split_once('/')).map(|(host, _)| host.to_owned());
+    address.unwrap_or_else(|| panic!("{line:?}"))
+}
+
+/// What a server says once to whoever comes, and what it was asked.
+fn saying_once(answer: impl FnOnce(&str) -> Vec<u8> + Send + 'static) -> (String, std::thread::JoinHandle<String>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("it listens").to_string();
+    let at = address.clone();
+    let asked = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("somebody comes");
+        let mut lines = BufReader::new(stream.try_clone().expect("a handle")).lines();
+        let head: Vec<String> = lines.by_ref().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+        stream.write_all(&answer(&at)).expect("it is read");
+        head.join("\n")
+    });
+    (address, asked)
+}
+
+/// What the proxy before `server` says to a GET.
+fn passed_on(file: &str, server: &str) -> (String, String) {
+    use std::io::Read as _;
+    let to = format!("http://{server}/sse");
+    let mut proxy = Command::new(PROOF)
+        .args(["record", "-o", file, "--http", "127.0.0.1:0", "--to", &to])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let address = said_address(&mut proxy);
+    let mut stream = std::net::TcpStream::connect(&address).expect("it listens");
+    write!(stream, "GET /sse HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").expect("it reads");
+    let mut said = String::new();
+    stream.read_to_string(&mut said).expect("it answers");
+    let _ = proxy.kill();
+    let _ = proxy.wait();
+    (address, said)
+}
+
+#[test]
+fn an_endpoint_at_the_servers_address_is_told_as_one_at_the_proxys() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: hello\n\n";
+    for (endpoint, leads_back) in
+        [("http://HERE/messages/7?a=b", true), ("/messages/7", false), ("http://127.0.0.2/m", false)]
+    {
+        let recording = Recording::new();
+        let file = recording.path().to_string_lossy().into_owned();
+        let (server, asked) = saying_once(move |here| {
+            let endpoint = endpoint.replace("HERE", here);
+            format!("{head}event: endpoint\ndata: {endpoint}\n\ndata: after\n\n").into_bytes()
+        });
+        let (proxy, said) = passed_on(&file, &server);
+        let told = endpoint.replace("HERE", if leads_back { &proxy } else { &server });
+        assert!(said.contains(&format!("event: endpoint\ndata: {told}\n\n")), "{said}");
+        assert!(said.contains(": hello\n\n") && said.contains("data: after\n\n"), "{said}");
+        assert!(asked.join().expect("it was asked").contains(&format!("host: {server}")));
+        // What is written down is what the server said.
+        let blocks: Vec<u8> = recording
+            .trace()
+            .frames
+            .into_iter()
+            .filter_map(|frame| match frame.content {
+                Content::Sse(block) => Some(block),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        let endpoint = endpoint.replace("HERE", &server);
+        assert_eq!(
+            String::from_utf8_lossy(&blocks),
+            format!(": hello\n\nevent: endpoint\ndata: {endpoint}\n\ndata: after\n\n")
+        );
+    }
+}
+
+#[test]
+fn a_stream_that_says_nothing_and_a_socket_that_is_refused_are_written_down_all_the_same() {
+    for (answer, status) in [
+        ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: half a com", 200),
+        ("HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno", 405),
+    ] {
+        let recording = Recording::new();
+        let file = recording.path().to_string_lossy().into_owned();
+        let (server, _) = saying_once(move |_| answer.as_bytes().to_vec());
+        let (_, said) = passed_on(&file, &server);
+        assert!(said.starts_with(&format!("HTTP/1.1 {status}")), "{said}");
+        assert!(said.contains("half a com") || said.contains("no"), "{said}");
+        let trace = recording.trace();
+        assert!(
+            trace
+                .frames
+                .iter()
+                .any(|frame| matches!(&frame.content, Content::Request { method, .. } if method == "GET"))
+        );
+        let told = |frame: &wire::trace::Frame| matches!(frame.content, Content::Response { status: told, .. } if told == status);
+        assert!(trace.frames.iter().any(told), "{:?}", trace.frames);
+    }
+}
+
 #[test]
 fn a_proxy_is_no_way_in_for_strangers_and_tells_of_a_server_that_is_gone() {
     let recording = Recording::new();

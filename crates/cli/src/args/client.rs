@@ -86,6 +86,7 @@ const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "criti
 
 /// What to ask.
 #[derive(Subcommand)]
+#[command(defer = true)]
 pub(crate) enum ClientVerb {
     /// Say who the server is and what it declares
     Discover(Bare),

@@ -49,8 +49,9 @@ pub(crate) struct Cli {
     verb: Verb,
 }
 
-/// What to do.
+/// What to do. What a verb takes is put together when that verb is used.
 #[derive(Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Verb {
     /// Judge a server
     Check(Box<check::CheckArgs>),

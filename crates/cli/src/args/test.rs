@@ -113,6 +113,8 @@ pub(crate) enum Over {
     Stdio,
     /// Streamable HTTP
     Http,
+    /// The old HTTP+SSE, at 2024-11-05
+    Sse,
     /// WebSocket
     Ws,
 }

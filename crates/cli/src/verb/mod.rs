@@ -15,6 +15,7 @@ pub(crate) mod replay;
 pub(crate) mod rules;
 pub(crate) mod saved;
 pub(crate) mod serve;
+mod serving;
 mod sign_in;
 pub(crate) mod snapshot;
 pub(crate) mod test;

@@ -11,6 +11,7 @@ use crate::args::replay::ReplayArgs;
 use crate::exit::{Exit, tell, usage};
 use crate::signals::interrupted;
 use crate::verb::output;
+use crate::verb::serving::{self, Places, Stop};
 
 /// Serves until stdin ends, where that is a way in, or a signal comes.
 pub(crate) fn run(args: &ReplayArgs) -> Exit {
@@ -19,22 +20,13 @@ pub(crate) fn run(args: &ReplayArgs) -> Exit {
         Err(exit) => return exit,
     };
     net::orphans::adopt();
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            tell(format_args!("error: the runtime did not start: {error}"));
-            return Exit::Bug;
-        }
-    };
-    let exit = runtime.block_on(async {
+    let exit = serving::run(async {
         let exit = serve(args, &replay).await;
         replay.close().await;
         exit
     });
     // Whatever is still running is ours to end, on every way out.
     net::process::kill_all();
-    // A read of stdin that never ends is not waited for.
-    runtime.shutdown_background();
     exit
 }
 
@@ -44,6 +36,11 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Replay, Exit> {
     let replay = Replay::open(path, options).map_err(|bad| match bad {
         BadRecording::Unreadable(error) => {
             usage(&format!("{shown} cannot be read: {error}"), "check the path and its permissions")
+        }
+        BadRecording::NoRoom(error) => {
+            let folder = output::shown(&std::env::temp_dir());
+            let what = format!("there is no room in {folder} to say what stands where in {shown}: {error}");
+            usage(&what, "another folder for temporary files: TMPDIR")
         }
         BadRecording::NoTrace { .. } => {
             let why = wire::escape::line(&bad.to_string()).into_owned();
@@ -60,56 +57,13 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Replay, Exit> {
 }
 
 async fn serve(args: &ReplayArgs, replay: &Replay) -> Exit {
-    // Before anybody is told that we serve: whoever ends us at once ends us cleanly too.
-    let interrupted = interrupted();
-    let listening = match args.http {
-        None => None,
-        Some(address) => {
-            let beside = Beside { sse: args.sse, websocket: args.ws };
-            let options = http::Options { path: args.path.clone(), beside, ..http::Options::default() };
-            match http::listen(Arc::new(replay.clone()), address, options).await {
-                Ok(listening) => Some(listening),
-                Err(error) => {
-                    return usage(
-                        &format!("{address} cannot be listened on: {error}"),
-                        "another port, or 0 for a free one",
-                    );
-                }
-            }
-        }
+    let beside = Beside { sse: args.sse, websocket: args.ws };
+    let places = Places { http: args.http, path: &args.path, beside, stdio: args.stdio || args.http.is_none() };
+    let listen = async |address| {
+        let options = http::Options { path: args.path.clone(), beside, ..http::Options::default() };
+        http::listen(Arc::new(replay.clone()), address, options).await
     };
-    if let Some(listening) = &listening {
-        announce(args, listening);
-    }
-    let exit = if args.stdio || args.http.is_none() {
-        let stop = async { _ = interrupted.await };
-        match stdio::serve_process(Arc::new(replay.clone()), stdio::Limits::default(), stop).await {
-            Ok(()) => Exit::Clean,
-            Err(error) => {
-                tell(format_args!("error: stdin or stdout broke: {error}"));
-                Exit::Bug
-            }
-        }
-    } else {
-        interrupted.await;
-        Exit::Clean
-    };
-    if let Some(listening) = listening {
-        listening.shutdown().await;
-    }
-    exit
-}
-
-fn announce(args: &ReplayArgs, listening: &http::Server) {
-    let address = listening.local_addr();
-    tell(format_args!("serving http://{address}{} (Streamable HTTP; Ctrl-C ends it)", args.path));
-    if args.sse {
-        tell(format_args!("serving http://{address}{} (HTTP+SSE, 2024-11-05)", http::SSE_PATH));
-    }
-    if args.ws {
-        tell(format_args!("serving ws://{address}{} (WebSocket)", http::WEBSOCKET_PATH));
-    }
-    if args.stdio {
-        tell("serving stdin and stdout (their end ends it)");
-    }
+    let speak =
+        async |stop: Stop<'_>| stdio::serve_process(Arc::new(replay.clone()), stdio::Limits::default(), stop).await;
+    places.serve(interrupted(), listen, speak, |_| {}).await
 }

@@ -17,6 +17,7 @@ use crate::exit::{Exit, tell, usage};
 use crate::format::text::{count, wrap};
 use crate::signals::interrupted;
 use crate::verb::output;
+use crate::verb::serving::{self, Places};
 
 /// Serves until stdin ends, where that is a way in, or a signal comes.
 pub(crate) fn run(args: &ServeArgs) -> Exit {
@@ -27,48 +28,19 @@ pub(crate) fn run(args: &ServeArgs) -> Exit {
         Ok(options) => options,
         Err(exit) => return exit,
     };
-    // One thread: a request costs less than handing it to another one would.
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            tell(format_args!("error: the runtime did not start: {error}"));
-            return Exit::Bug;
-        }
-    };
-    let exit = runtime.block_on(serve(args, options));
-    // A read of stdin that never ends is not waited for.
-    runtime.shutdown_background();
-    exit
+    serving::run(serve(args, options))
 }
 
 async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
-    // Before anybody is told that we serve: whoever ends us at once ends us cleanly too.
     let interrupted = interrupted();
     options.http.guard = match guard(args, &options).await {
         Ok(guard) => guard,
         Err(exit) => return exit,
     };
+    let places = Places { http: args.http, path: &args.path, beside: options.http.beside, stdio: args.stdio };
     let server = Server::new(options);
-    let listening = match args.http {
-        None => None,
-        Some(address) => match server.http(address).await {
-            Ok(listening) => Some(listening),
-            Err(error) => return unlistenable(address, &error),
-        },
-    };
-    if let Some(listening) = &listening {
-        announce(args, listening.local_addr());
-    }
-    let exit = if args.stdio {
-        over_stdio(&server, async { _ = interrupted.await }).await
-    } else {
-        interrupted.await;
-        Exit::Clean
-    };
-    if let Some(listening) = listening {
-        listening.shutdown().await;
-    }
-    exit
+    let listen = async |address| server.http(address).await;
+    places.serve(interrupted, listen, async |stop| server.stdio(stop).await, |address| demands(args, address)).await
 }
 
 fn options(args: &ServeArgs) -> Result<Options, Exit> {
@@ -146,23 +118,8 @@ fn folder(path: &Path) -> Result<Folder, Exit> {
     })
 }
 
-async fn over_stdio(server: &Server, stop: impl Future<Output = ()>) -> Exit {
-    match server.stdio(stop).await {
-        Ok(()) => Exit::Clean,
-        Err(error) => {
-            tell(format_args!("error: stdin or stdout broke: {error}"));
-            Exit::Bug
-        }
-    }
-}
-
-fn unlistenable(address: SocketAddr, error: &std::io::Error) -> Exit {
-    usage(&format!("{address} cannot be listened on: {error}"), "another port, or 0 for a free one")
-}
-
-/// Says where everything is. Alone, stdio needs no saying: whoever started us knows, and may show our stderr to somebody.
-fn announce(args: &ServeArgs, address: SocketAddr) {
-    tell(format_args!("serving http://{address}{} (Streamable HTTP; Ctrl-C ends it)", args.path));
+/// Says what is wanted of whoever comes over HTTP.
+fn demands(args: &ServeArgs, address: SocketAddr) {
     if args.bearer_env.is_some() {
         tell("demanding a bearer token of every request");
     }
@@ -173,15 +130,6 @@ fn announce(args: &ServeArgs, address: SocketAddr) {
         }
         Some(Auth::Keys(_)) => tell("demanding a token of the issuer with every request"),
         None => {}
-    }
-    if args.sse {
-        tell(format_args!("serving http://{address}{} (HTTP+SSE, 2024-11-05)", http::SSE_PATH));
-    }
-    if args.ws {
-        tell(format_args!("serving ws://{address}{} (WebSocket)", http::WEBSOCKET_PATH));
-    }
-    if args.stdio {
-        tell("serving stdin and stdout (their end ends it)");
     }
 }
 

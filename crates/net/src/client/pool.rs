@@ -63,7 +63,7 @@ impl Pool {
         let (sender, connection) = handshake.map_err(|_| self.dialer.timed_out("connection"))?;
         let driver = tokio::spawn(async move {
             // What goes wrong here is told to whoever waits for the response.
-            let _ = connection.await;
+            let _ = connection.with_upgrades().await;
         });
         Ok(Link { sender, driver: driver.abort_handle(), seen, reused: false })
     }

@@ -112,11 +112,12 @@ pub(crate) fn plan(server: &Server, tool: &Tool, call: &Call, wish: Option<&Valu
     let limits = &server.state().options.tasks;
     let revision = call.context.revision;
     if revision.era() == Era::Modern {
-        return match (tool.tasks, declared(call)) {
-            (TaskSupport::Required, false) => Err(undeclared()),
-            (TaskSupport::Forbidden, _) | (TaskSupport::Optional, false) => Ok(Plan::Call),
-            (TaskSupport::Optional, true) if server.state().tasks.is_full() => Ok(Plan::Call),
-            (_, true) => Ok(Plan::Task(limits.ttl)),
+        return match tool.tasks {
+            // Before the declaration is looked at: that reads the whole message, which most calls can do without.
+            TaskSupport::Forbidden => Ok(Plan::Call),
+            TaskSupport::Required if !declared(call) => Err(undeclared()),
+            TaskSupport::Optional if !declared(call) || server.state().tasks.is_full() => Ok(Plan::Call),
+            TaskSupport::Required | TaskSupport::Optional => Ok(Plan::Task(limits.ttl)),
         };
     }
     if revision != R2025_11_25 || !offered(server, revision) {

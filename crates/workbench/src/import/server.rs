@@ -42,8 +42,8 @@ pub(super) fn read(source: &Source, faults: &mut Vec<Fault>) -> Option<Server> {
             return None;
         }
         server.members.insert("url".to_owned(), json!(url));
-        if transport == "sse" {
-            server.left.push(Left::new("transport", "sse: the address is spoken to as Streamable HTTP"));
+        if transport == "sse" && !url.starts_with("ws") {
+            server.members.insert("transport".to_owned(), json!(transport));
         }
     } else if let Some(command) = text("command").filter(|_| transport == "stdio") {
         let args = said.get("args").and_then(Value::as_array).cloned().unwrap_or_default();

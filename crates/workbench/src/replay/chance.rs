@@ -18,7 +18,7 @@ pub(super) enum Fate {
 }
 
 /// What happens to the request of this key when it is asked for the `turn`th time.
-pub(super) fn fate(options: &Options, key: &Key, turn: usize) -> Fate {
+pub(super) fn fate(options: &Options, key: &Key, turn: u64) -> Fate {
     if options.errors <= 0.0 && options.drops <= 0.0 {
         return Fate::Answered;
     }
@@ -33,13 +33,13 @@ pub(super) fn fate(options: &Options, key: &Key, turn: usize) -> Fate {
 }
 
 /// A number from 0 to below 100.
-fn draw(seed: u64, key: &Key, turn: usize) -> f64 {
+fn draw(seed: u64, key: &Key, turn: u64) -> f64 {
     let number = number(seed, key, turn);
     (number >> 11) as f64 / (1_u64 << 53) as f64 * 100.0
 }
 
 /// A number that depends on all of these.
-pub(super) fn number(seed: u64, key: &Key, turn: usize) -> u64 {
+pub(super) fn number(seed: u64, key: &Key, turn: u64) -> u64 {
     let digest = Sha256::new().chain_update(seed.to_be_bytes()).chain_update(key).chain_update(turn.to_be_bytes());
     let digest: [u8; 32] = digest.finalize().into();
     digest.first_chunk().map_or(0, |first| u64::from_be_bytes(*first))
@@ -56,9 +56,9 @@ mod tests {
         let count = |of| fates.iter().filter(|fate| **fate == of).count();
         assert!((300..500).contains(&count(Fate::Fails)), "{}", count(Fate::Fails));
         assert!((140..260).contains(&count(Fate::Dropped)), "{}", count(Fate::Dropped));
-        assert!((0..2000).all(|turn| fate(&options, &[3; 32], turn) == fates[turn]));
+        assert!((0..2000).all(|turn| fate(&options, &[3; 32], turn) == fates[turn as usize]));
         let other = Options { seed: 8, ..options };
-        assert!((0..2000).any(|turn| fate(&other, &[3; 32], turn) != fates[turn]));
+        assert!((0..2000).any(|turn| fate(&other, &[3; 32], turn) != fates[turn as usize]));
     }
 
     #[test]

@@ -30,15 +30,15 @@ pub(super) fn identity(state: &State, revision: Revision) -> Value {
 
 /// What the server declares: what it said, or what it was seen to do.
 pub(super) fn capabilities(state: &State, revision: Revision) -> Value {
-    let names = &state.recording.index.names;
+    let counts = &state.recording.index.counts;
     if let Some((greeting, era)) = recorded(state, revision) {
         let declared = greeting.get("capabilities").cloned().unwrap_or_else(|| json!({}));
-        let seen = |method| names.contains_key(method);
+        let seen = |method| counts.contains_key(method);
         let seen = fit::Seen { subscriptions: seen("resources/subscribe"), tasks: seen("tasks/get") };
         return fit::capabilities(&declared, era, revision, seen);
     }
     let mut declared = json!({});
-    for method in names.keys() {
+    for method in counts.keys() {
         if let Some((_, path)) = wire::method::find(method, revision).and_then(|method| method.capability_at(revision))
             && !path.contains('.')
         {

@@ -17,8 +17,7 @@ use wire::redact::{Redactor, Secrets};
 use wire::trace::Frame;
 use wire::trace::file::write_frame;
 
-use super::index::{Entry, Index, Last, Reader};
-use super::key::Key;
+use super::index::{Index, Last, Reader};
 use super::scan::{Place, Torn};
 use crate::judging::redactor;
 
@@ -62,9 +61,9 @@ impl Live {
         Ok(Self { address, client: OnceCell::new(), book: Arc::new(Mutex::new(book)) })
     }
 
-    /// What was added with this key.
-    pub(super) fn entries(&self, key: &Key) -> Vec<Entry> {
-        open(&self.book).added.index().entries(key).to_vec()
+    /// Hands `read` what was added.
+    pub(super) fn added<T>(&self, read: impl FnOnce(&Index) -> T) -> T {
+        read(open(&self.book).added.index())
     }
 
     /// What the server answers.
@@ -127,7 +126,10 @@ impl Book {
             return;
         }
         let length = u32::try_from(line.len()).unwrap_or(u32::MAX);
-        self.added.take(Place { offset: self.offset, length, part: 0 }, &frame);
+        if let Err(error) = self.added.take(Place { offset: self.offset, length, part: 0 }, &frame) {
+            tracing::warn!(%error, "what is added to the recording is not known");
+            self.full = true;
+        }
         self.offset += line.len() as u64;
         let last = self.added.index().last;
         self.last.at = self.last.at.max(last.at);

@@ -1,14 +1,17 @@
 //! What was not recorded. Unless told otherwise, the answer is an error that names the nearest request that was.
 
+use std::io;
+
 use net::client::Address;
 use net::service::{RpcError, code};
 use serde_json::{Map, Value, json};
 use wire::escape::snippet;
 use wire::{Era, Revision};
 
+use super::State;
 use super::fit::TAG;
-use super::key::Asked;
-use super::{State, key};
+use super::index::{Entries, Entry};
+use super::key::{Asked, Key};
 
 /// What comes of a request that was not recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,8 +25,9 @@ pub enum Miss {
     Live(Address),
 }
 
-/// How many recorded requests are compared with one that was not.
+/// How many recorded requests are compared with one that was not, and how many bytes of them.
 const COMPARED: usize = 1000;
+const COMPARED_BYTES: u64 = 64 << 20;
 /// How much of a request is shown.
 const SHOWN: usize = 200;
 
@@ -60,20 +64,26 @@ fn told(asked: &Asked) -> String {
 /// The recorded request that is most like this one, and where the two differ: of the same name if there is any, else of the
 /// same method.
 fn nearest(state: &State, asked: &Asked) -> Option<(Asked, Vec<String>)> {
-    let family = |name: Option<&String>| Asked { name: name.cloned(), ..asked.clone() }.family();
-    let mut keys: Vec<key::Key> =
-        state.recording.index.families.get(&asked.family()).into_iter().flatten().copied().collect();
-    if keys.is_empty() {
-        let names = state.recording.index.names.get(&asked.method).into_iter().flatten();
-        let families = names.filter_map(|name| state.recording.index.families.get(&family(Some(name))));
-        keys = families.flatten().take(COMPARED).copied().collect();
-    }
-    let recorded = keys.iter().take(COMPARED).filter_map(|key| {
-        let entry = state.recording.index.entries.get(key)?.first()?;
-        let message = entry.request.load(&state.recording.file).ok()?;
-        Some(Asked::of(&message, &state.options.volatile))
+    let index = &state.recording.index;
+    let of_family = |family: &Key| index.family(family).into_iter().flat_map(Entries::iter);
+    nearest_of(state, asked, of_family(&asked.family())).or_else(|| {
+        let names = index.method(&asked.method).into_iter().flat_map(Entries::iter).take(COMPARED);
+        let families = names.filter_map(|entry| Some(request(state, entry.ok()?)?.family()));
+        nearest_of(state, asked, families.flat_map(|family| of_family(&family)))
+    })
+}
+
+fn nearest_of(
+    state: &State,
+    asked: &Asked,
+    entries: impl Iterator<Item = io::Result<Entry>>,
+) -> Option<(Asked, Vec<String>)> {
+    let mut bytes = 0;
+    let few = entries.map_while(Result::ok).take(COMPARED).take_while(|entry| {
+        bytes += u64::from(entry.request.length);
+        bytes <= COMPARED_BYTES
     });
-    let compared = recorded.map(|near| {
+    let compared = few.filter_map(|entry| request(state, entry)).map(|near| {
         let mut differences = Vec::new();
         if near.name != asked.name {
             differences.push("name".to_owned());
@@ -82,6 +92,11 @@ fn nearest(state: &State, asked: &Asked) -> Option<(Asked, Vec<String>)> {
         (near, differences)
     });
     compared.min_by_key(|(near, differences)| (differences.len(), strangeness(near, asked)))
+}
+
+fn request(state: &State, entry: Entry) -> Option<Asked> {
+    let message = entry.request.load(&state.recording.file).ok()?;
+    Some(Asked::of(&message, &state.options.volatile))
 }
 
 /// How unlike two names are: the shorter what they begin with alike, the more.

@@ -9,6 +9,7 @@ mod fit;
 mod greeting;
 mod index;
 mod key;
+mod ledger;
 mod live;
 mod miss;
 mod questions;
@@ -101,14 +102,14 @@ pub struct Contents {
 }
 
 impl Replay {
-    /// Reads a recording through once, in the memory that its keys take.
+    /// Reads a recording through once, in the memory of its longest line.
     pub fn open(path: &Path, options: Options) -> Result<Self, BadRecording> {
         let file = File::open(path)?;
         if !file.metadata()?.is_file() {
             return Err(std::io::Error::other("it is no ordinary file").into());
         }
         let (index, header, torn) = Index::of(&file, &options.volatile)?;
-        if index.entries.is_empty() && index.legacy.is_none() && index.modern.is_none() {
+        if index.is_empty() {
             return Err(BadRecording::Nothing);
         }
         let live = match &options.miss {

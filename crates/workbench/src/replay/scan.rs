@@ -28,12 +28,14 @@ pub enum BadRecording {
     },
     /// Nothing in it was asked and answered.
     Nothing,
+    /// There is no room for what is to be known of it.
+    NoRoom(io::Error),
 }
 
 impl fmt::Display for BadRecording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreadable(error) => error.fmt(f),
+            Self::Unreadable(error) | Self::NoRoom(error) => error.fmt(f),
             Self::NoTrace { line, why } => write!(f, "line {line}: {why}"),
             Self::Nothing => f.write_str("no request in it was answered"),
         }
@@ -57,6 +59,25 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// How many bytes it takes.
+    pub(super) const BYTES: usize = 16;
+    /// No message has no length.
+    pub(super) const NOWHERE: Self = Self { offset: 0, length: 0, part: 0 };
+
+    pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.length.to_le_bytes());
+        bytes[12..].copy_from_slice(&self.part.to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        let half = |from: usize| u32::from_le_bytes(std::array::from_fn(|byte| bytes[from + byte]));
+        let offset = u64::from_le_bytes(std::array::from_fn(|byte| bytes[byte]));
+        Self { offset, length: half(8), part: half(12) }
+    }
+
     /// The message that stands here.
     pub(super) fn load(self, file: &File) -> Result<Message, String> {
         let mut line = vec![0; self.length as usize];
@@ -91,7 +112,10 @@ pub struct Torn {
 }
 
 /// Hands every frame to `take`, with where its line stands; gives the header and the last line where that is torn.
-pub(super) fn scan(file: &File, mut take: impl FnMut(Place, &Frame)) -> Result<(Header, Option<Torn>), BadRecording> {
+pub(super) fn scan(
+    file: &File,
+    mut take: impl FnMut(Place, &Frame) -> io::Result<()>,
+) -> Result<(Header, Option<Torn>), BadRecording> {
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let (mut offset, mut number, mut header) = (0, 0, None);
     let mut line = Vec::new();
@@ -120,7 +144,7 @@ pub(super) fn scan(file: &File, mut take: impl FnMut(Place, &Frame)) -> Result<(
         match text.and_then(read_frame) {
             Ok(frame) => {
                 let length = u32::try_from(length).unwrap_or(u32::MAX);
-                take(Place { offset: begin, length, part: 0 }, &frame);
+                take(Place { offset: begin, length, part: 0 }, &frame).map_err(BadRecording::NoRoom)?;
             }
             Err(_) if !ended => {
                 let torn = Torn { line: number, bytes: length, offset: begin };

@@ -1,6 +1,6 @@
 //! A replay answers: which entry a request gets, what is said before the answer, and the answer itself.
 
-use std::borrow::Cow;
+use std::io;
 
 use net::service::{Answer, Call, Reply, RpcError, Service};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use wire::{Era, Kind, Message, Revision};
 
 use super::chance::{self, Fate};
 use super::fit::{self, Origin};
-use super::index::Entry;
+use super::index::{Entries, Entry, Index};
 use super::key::{Asked, Key};
 use super::miss::{self, Miss};
 use super::turns::{Turns, severity};
@@ -33,13 +33,26 @@ impl Service for Replay {
     }
 }
 
+/// How many pages of a list are looked into for what is on it.
+const PAGES: usize = 1000;
+
 /// One entry, from one of its questions on.
 struct Part {
+    source: Source,
     entry: Entry,
     /// Its place among those of its key.
-    place: usize,
-    turn: usize,
-    from: usize,
+    place: u64,
+    turn: u64,
+    from: u64,
+}
+
+/// Whose index knows an entry.
+#[derive(Clone, Copy)]
+enum Source {
+    /// That of the recording as it was opened.
+    Recording,
+    /// That of what a live server has added since.
+    Live,
 }
 
 impl Replay {
@@ -109,7 +122,7 @@ impl Replay {
 impl State {
     /// Whether the recorded server has `method`: it answered it, or it declares what that needs.
     fn offers(&self, method: &str, revision: Revision) -> bool {
-        let recorded = self.recording.index.names.contains_key(method);
+        let recorded = self.recording.index.counts.contains_key(method);
         match wire::method::find(method, revision) {
             None if revision.era() == Era::Modern && method.starts_with("tasks/") => self.has_tasks(revision),
             None => recorded && !wire::method::known_ever(method),
@@ -147,31 +160,46 @@ impl State {
     /// What of the recording answers a request: the next entry of its key, the last one again where there are no more; or
     /// the rest of the one whose question the client brings the answer to.
     fn part(&self, call: &Call, key: Key) -> Result<Option<Part>, RpcError> {
-        let mut entries = Cow::Borrowed(self.recording.index.entries(&key));
-        if let Some(live) = self.live.as_ref().filter(|_| entries.is_empty()) {
-            entries = Cow::Owned(live.entries(&key));
+        let broken = |error: io::Error| unreadable(&error.to_string());
+        let count = |source| self.index(source, |index| index.entries(&key).map(Entries::len)).map_err(broken);
+        let (mut source, mut entries) = (Source::Recording, count(Source::Recording)?);
+        if entries == 0 {
+            (source, entries) = (Source::Live, count(Source::Live)?);
         }
+        let entry = |place| self.index(source, |index| index.entries(&key)?.at(place)).map_err(broken);
         let state = call.message.params().and_then(|params| params.get("requestState"));
         if let Some(state) = state.filter(|_| call.context.era() == Era::Modern) {
-            let (turn, from) = state.as_str().and_then(read_state).unwrap_or((usize::MAX, 0));
-            let entry = entries.get(turn).filter(|entry| (1..=entry.before.len()).contains(&from));
+            let (turn, from) = state.as_str().and_then(read_state).unwrap_or((u64::MAX, 0));
             let foreign = || RpcError::invalid_params("Invalid params: `requestState` is not one this server gave");
-            let entry = entry.cloned().ok_or_else(foreign)?;
-            return Ok(Some(Part { entry, place: turn, turn, from }));
+            let entry = entry(turn)?.filter(|entry| (1..=entry.said_before()).contains(&from)).ok_or_else(foreign)?;
+            return Ok(Some(Part { source, entry, place: turn, turn, from }));
         }
-        let Some(last) = entries.len().checked_sub(1) else { return Ok(None) };
+        let Some(last) = entries.checked_sub(1) else { return Ok(None) };
         let turn = self.turns(call).next(key);
         let place = turn.min(last);
-        Ok(Some(Part { entry: entries[place].clone(), place, turn, from: 0 }))
+        Ok(entry(place)?.map(|entry| Part { source, entry, place, turn, from: 0 }))
+    }
+
+    /// Hands `read` an index.
+    fn index<T>(&self, source: Source, read: impl FnOnce(&Index) -> T) -> T {
+        match (source, &self.live) {
+            (Source::Live, Some(live)) => live.added(read),
+            (Source::Live, None) => read(&Index::default()),
+            (Source::Recording, _) => read(&self.recording.index),
+        }
+    }
+
+    /// The message at `number` of what came before an entry's answer.
+    fn before(&self, part: &Part, number: u64) -> Result<Message, String> {
+        let place = self.index(part.source, |index| index.before(part.entry, number));
+        let place = place.map_err(|error| error.to_string())?.ok_or("it ends too early")?;
+        place.load(&self.recording.file)
     }
 
     async fn play(&self, call: &Call, part: &Part) -> Answer {
-        let failed = |why: String| {
-            let why = format!("The recording cannot be read any more: {}", wire::escape::line(&why));
-            Answer::error(Some(call.id()), &RpcError::internal(why))
-        };
-        for (index, place) in part.entry.before.iter().enumerate().skip(part.from) {
-            let message = match place.load(&self.recording.file) {
+        let failed = |why: String| Answer::error(Some(call.id()), &unreadable(&why));
+        for number in part.from..part.entry.said_before() {
+            let message = match self.before(part, number) {
                 Ok(message) => message,
                 Err(why) => return failed(why),
             };
@@ -187,7 +215,7 @@ impl State {
                 return Answer::error(Some(call.id()), &refusal);
             }
             if call.context.era() == Era::Modern {
-                let state = write_state(part.place, index + 1);
+                let state = write_state(part.place, number + 1);
                 return self.handled(call, Ok(questions::asking(call, &asked, &state)), Origin::Recorded);
             }
             if let Err(error) = questions::ask(call, &asked).await {
@@ -259,7 +287,7 @@ impl State {
         let Some(cursor) = result.get("nextCursor") else { return result };
         let next = Asked::page(method, cursor);
         if self.options.miss == Miss::Error
-            && !self.recording.index.entries.contains_key(&next.key())
+            && self.recording.index.entries(&next.key()).is_ok_and(Entries::is_empty)
             && let Value::Object(members) = &mut result
         {
             members.remove("nextCursor");
@@ -267,7 +295,7 @@ impl State {
         result
     }
 
-    async fn missed(&self, call: &Call, asked: &Asked, turn: usize) -> Answer {
+    async fn missed(&self, call: &Call, asked: &Asked, turn: u64) -> Answer {
         let revision = call.context.revision;
         if let Some(live) = &self.live {
             let handled = match live.ask(call).await {
@@ -296,9 +324,10 @@ impl State {
             _ => return Vec::new(),
         };
         let family = Asked { method: list.to_owned(), name: None, arguments: Value::Null }.family();
-        let keys = self.recording.index.families.get(&family).into_iter().flatten();
-        let first = |key: &Key| self.recording.index.entries.get(key)?.first()?.answer?.load(&self.recording.file).ok();
-        let pages = keys.filter_map(first).filter_map(|message| message.result()?.get(member)?.as_array().cloned());
+        let Ok(entries) = self.recording.index.family(&family) else { return Vec::new() };
+        let answers =
+            entries.iter().take(PAGES).filter_map(|entry| entry.ok()?.answer?.load(&self.recording.file).ok());
+        let pages = answers.filter_map(|message| message.result()?.get(member)?.as_array().cloned());
         pages.flatten().collect()
     }
 
@@ -315,6 +344,10 @@ impl State {
     }
 }
 
+fn unreadable(why: &str) -> RpcError {
+    RpcError::internal(format!("The recording cannot be read any more: {}", wire::escape::line(why)))
+}
+
 /// The era that a request was put in.
 fn era(request: &Message) -> Era {
     let tells = request.meta().is_some_and(|meta| meta.get("io.modelcontextprotocol/protocolVersion").is_some());
@@ -322,11 +355,11 @@ fn era(request: &Message) -> Era {
 }
 
 /// What a client brings back: which answer of its request, and from where on.
-fn write_state(turn: usize, from: usize) -> String {
+fn write_state(turn: u64, from: u64) -> String {
     format!("replay.{turn}.{from}")
 }
 
-fn read_state(state: &str) -> Option<(usize, usize)> {
+fn read_state(state: &str) -> Option<(u64, u64)> {
     let (turn, from) = state.strip_prefix("replay.")?.split_once('.')?;
     Some((turn.parse().ok()?, from.parse().ok()?))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 use wire::message::{Packet, parse};
 
-use super::index::{Entry, Index};
+use super::index::{Entries, Entry, Index};
 use super::key::Asked;
 
 /// A recording as it is read, and the file in which it stands.
@@ -28,10 +28,11 @@ fn read(frames: &[Value]) -> Read {
 }
 
 impl Read {
-    fn entries(&self, params: &Value) -> &[Entry] {
+    fn entries(&self, params: &Value) -> Vec<Entry> {
         let request = json!({ "jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": params });
         let Ok(Packet::Message(message)) = parse(request.to_string().as_bytes()) else { panic!("{request}") };
-        self.index.entries(&Asked::of(&message, &[]).key())
+        let entries = self.index.entries(&Asked::of(&message, &[]).key()).expect("a list");
+        entries.iter().collect::<Result<_, _>>().expect("entries")
     }
 
     /// What each call of this tool was answered.
@@ -46,7 +47,9 @@ impl Read {
     fn before(&self, tool: &str) -> Vec<Value> {
         let file = self.file.reopen().expect("it is there");
         let entries = self.entries(&json!({ "name": tool }));
-        entries[0].before.iter().map(|place| place.load(&file).expect("a message").value()["params"].clone()).collect()
+        let place = |number| self.index.before(entries[0], number).expect("it can be read").expect("a place");
+        let message = |number| place(number).load(&file).expect("a message").value()["params"].clone();
+        (0..entries[0].said_before()).map(message).collect()
     }
 }
 
@@ -145,8 +148,54 @@ fn rounds_of_one_call_are_one_exchange() {
         line("server", asks(4, "three")),
     ]);
     let entries = read.entries(&json!({ "name": "a" }));
-    let shape: Vec<_> = entries.iter().map(|entry| (entry.before.len(), entry.answer.is_some())).collect();
+    let shape: Vec<_> = entries.iter().map(|entry| (entry.said_before(), entry.answer.is_some())).collect();
     assert_eq!(shape, [(1, true), (2, false)]);
+}
+
+#[test]
+fn what_waits_on_many_connections_does_not_add_up() {
+    let on =
+        |connection: usize, from: &str, message: Value| json!({ "from": from, "conn": connection, "line": message });
+    let mut flood: Vec<Value> = (1..70_000).map(|connection| on(connection, "client", call(1, "a"))).collect();
+    flood.push(on(1, "server", result(1, "of one long forgotten")));
+    flood.push(on(69_999, "server", result(1, "of the last")));
+    assert_eq!(read(&flood).answers("a"), ["of the last"]);
+}
+
+#[test]
+fn questions_that_nobody_comes_back_for_are_ends() {
+    let asks = |id: u32| json!({ "jsonrpc": "2.0", "id": id, "result": { "resultType": "input_required", "requestState": id } });
+    let mut frames = Vec::new();
+    for id in 0..5000 {
+        frames.extend([line("client", call(id, "a")), line("server", asks(id))]);
+    }
+    let mut late = call(5000, "a");
+    late["params"]["requestState"] = json!(0);
+    frames.extend([line("client", late), line("server", result(5000, "of the newest question"))]);
+    let entries = read(&frames).entries(&json!({ "name": "a" }));
+    assert_eq!(entries.len(), 5000);
+    assert_eq!(entries.iter().filter(|entry| entry.answer.is_some()).count(), 1);
+}
+
+#[test]
+fn the_nearest_are_known_by_method_and_by_name() {
+    let mut frames = Vec::new();
+    for (id, tool) in [(1, "a"), (2, "b"), (3, "a")] {
+        let mut call = call(id, tool);
+        call["params"]["arguments"] = json!({ "id": id });
+        // Asked again, it is no other request.
+        for _ in 0..2 {
+            frames.extend([line("client", call.clone()), line("server", result(id, ""))]);
+        }
+    }
+    let read = read(&frames);
+    let known = |entries: Entries<'_>| entries.iter().map(|entry| entry.expect("an entry").request).collect::<Vec<_>>();
+    let named =
+        |name: &str| Asked { method: "tools/call".to_owned(), name: Some(name.to_owned()), arguments: json!(null) };
+    let (all, a) = (read.index.method("tools/call"), read.index.family(&named("a").family()));
+    let (all, a) = (known(all.expect("a list")), known(a.expect("a list")));
+    assert_eq!((all.len(), a.len()), (2, 2));
+    assert_eq!(all[0], a[0]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub(super) struct Turns(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    asked: HashMap<Key, usize>,
+    asked: HashMap<Key, u64>,
     level: usize,
 }
 
@@ -24,7 +24,7 @@ impl Turns {
     }
 
     /// How many times this was asked before.
-    pub(super) fn next(&self, key: Key) -> usize {
+    pub(super) fn next(&self, key: Key) -> u64 {
         let mut inner = self.inner();
         let asked = inner.asked.entry(key).or_default();
         *asked += 1;

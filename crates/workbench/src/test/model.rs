@@ -32,6 +32,7 @@ pub(super) struct File {
 pub(super) struct Server {
     pub(super) command: Option<Vec<String>>,
     pub(super) url: Option<String>,
+    pub(super) transport: Option<String>,
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
     pub(super) cwd: Option<String>,

@@ -9,8 +9,8 @@ use reference::client::Scripted;
 use reference::document::{Filled, Pattern, Position};
 use serde_json::Value;
 use serde_json_path::JsonPath;
-use wire::Revision;
 use wire::redact::Secrets;
+use wire::{Revision, Transport};
 
 use super::matcher::{At, Matcher};
 pub(super) use super::model::Outcome;
@@ -44,6 +44,12 @@ impl Server {
             Reached::Url { command, .. } => command.as_ref(),
         }
     }
+
+    /// Whether it can be spoken to at `revision`. HTTP+SSE is of one alone.
+    pub(super) fn speaks(&self, revision: Revision) -> bool {
+        let old = matches!(self.reached, Reached::Url { transport: Some(Transport::HttpSse), .. });
+        !old || revision == Revision::R2024_11_05
+    }
 }
 
 /// Where a server is.
@@ -54,6 +60,8 @@ pub(super) enum Reached {
     Url {
         /// As it was written, with its `{port}`.
         url: String,
+        /// Where it is not to be found out.
+        transport: Option<Transport>,
         headers: Vec<(String, String)>,
         /// The variable that holds the bearer token.
         bearer_env: Option<String>,

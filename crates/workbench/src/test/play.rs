@@ -44,7 +44,10 @@ pub async fn run(suite: &Suite, options: &Options) -> Played {
     // What stands in for all is tried once.
     let servers = if options.standin.is_some() { &suite.servers[..suite.servers.len().min(1)] } else { &suite.servers };
     for server in servers {
-        for &revision in &revisions {
+        let stands_in = options.standin.is_some();
+        let speaks =
+            |revision: &&Option<Revision>| stands_in || revision.is_none_or(|revision| server.speaks(revision));
+        for &revision in revisions.iter().filter(speaks) {
             let stage = Stage { suite, options, server, revision, snapshots: &snapshots, covering: &covering };
             let place = stage.play(&chosen).await;
             let failed =
@@ -276,7 +279,7 @@ impl Stage<'_> {
             let standin = start().await?;
             return Ok(Way { address: standin.address, started: None, held: Some(standin.held) });
         }
-        let Reached::Url { url, headers, bearer_env, command } = &self.server.reached else {
+        let Reached::Url { url, transport, headers, bearer_env, command } = &self.server.reached else {
             let command = self.server.command().cloned().unwrap_or_default();
             return Ok(Way { address: Address::Stdio(command), started: None, held: None });
         };
@@ -296,7 +299,11 @@ impl Stage<'_> {
         };
         let is_socket = matches!(url.scheme(), "ws" | "wss");
         let http = HttpAddress { url, headers, ca: None };
-        let address = if is_socket { Address::WebSocket(http) } else { Address::Http(http) };
+        let address = match transport {
+            Some(Transport::HttpSse) => Address::Sse(http),
+            _ if is_socket => Address::WebSocket(http),
+            _ => Address::Http(http),
+        };
         Ok(Way { address, started, held: None })
     }
 

@@ -13,6 +13,7 @@ use reference::document::{self, Fault, Faults, Filled, Node, Pattern, Shape, Wro
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 use url::Url;
+use wire::{Revision, Transport};
 
 use super::matcher::{At, Matcher};
 use super::model;
@@ -102,6 +103,14 @@ impl Reader<'_> {
         for (at, server) in file.matrix.servers.into_iter().enumerate() {
             servers.extend(self.server(server, &format!("/matrix/servers/{at}"), folder));
         }
+        // The schema knows their names.
+        let revisions: Vec<Revision> = file.matrix.revisions.iter().filter_map(|name| name.parse().ok()).collect();
+        if !revisions.is_empty()
+            && servers.iter().any(|server| !revisions.iter().any(|revision| server.speaks(*revision)))
+        {
+            let what = "a server is reached over HTTP+SSE, which carries 2024-11-05 alone";
+            self.fault("/matrix/revisions", what, "2024-11-05 among them");
+        }
         self.known.extend(file.vars.keys().map(|name| (name.clone(), Source::Vars)));
         self.sources(&file.setup, "/setup", 0);
         self.sources(&file.cases, "/cases", file.setup.len());
@@ -113,9 +122,7 @@ impl Reader<'_> {
         Suite {
             path: path.to_owned(),
             servers,
-            // The schema knows their names.
-            revisions: Some(file.matrix.revisions.iter().filter_map(|name| name.parse().ok()).collect())
-                .filter(|revisions: &Vec<_>| !revisions.is_empty()),
+            revisions: Some(revisions).filter(|revisions| !revisions.is_empty()),
             vars: Value::Object(file.vars),
             setup,
             cases,
@@ -146,8 +153,8 @@ impl Reader<'_> {
     }
 
     fn server(&mut self, server: model::Server, pointer: &str, folder: &Path) -> Option<Server> {
-        let model::Server { mut command, url, mut env, cwd, headers, bearer_env, per_case, linux, macos, windows } =
-            server;
+        let model::Server { mut command, url, transport, mut env, cwd, headers, bearer_env, per_case, .. } = server;
+        let model::Server { linux, macos, windows, .. } = server;
         let here = match std::env::consts::OS {
             "linux" => linux,
             "macos" => macos,
@@ -160,6 +167,17 @@ impl Reader<'_> {
         }
         if url.is_none() && (!headers.is_empty() || bearer_env.is_some()) {
             self.fault(pointer, "headers go with a `url`", "leave them out, or name the `url`");
+        }
+        // The schema knows their names.
+        let transport: Option<Transport> = transport.as_deref().and_then(|name| name.parse().ok());
+        if let Some(transport) = transport
+            && url.as_deref().is_none_or(|url| url.starts_with("ws") != (transport == Transport::WebSocket))
+        {
+            let what = match url {
+                Some(_) => format!("this address is not reached over {transport}"),
+                None => "a transport goes with a `url`".to_owned(),
+            };
+            self.fault(&format!("{pointer}/transport"), what, "leave it out: it is found out");
         }
         let command = command.as_ref().and_then(|command| command.split_first()).map(|(program, args)| Command {
             program: program.clone(),
@@ -181,7 +199,7 @@ impl Reader<'_> {
                     self.fault(&format!("{pointer}/url"), what, "a `command` beside the `url`, or the port");
                     return None;
                 }
-                Reached::Url { url, headers: headers.into_iter().collect(), bearer_env, command }
+                Reached::Url { url, transport, headers: headers.into_iter().collect(), bearer_env, command }
             }
             (None, None) => {
                 self.fault(pointer, "this server has neither a `command` nor a `url`", "one of them, or both");

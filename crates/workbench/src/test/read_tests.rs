@@ -30,6 +30,29 @@ fn a_file_is_read() {
 }
 
 #[test]
+fn a_transport_is_one_that_the_address_and_the_revisions_have() {
+    let faults = |server: &str, revisions: &str| {
+        let text = format!("server: {server}\nmatrix: {{ revisions: [{revisions}] }}\ncases: [{{ call: a }}]\n");
+        let read = read(&text, Path::new("x.mcp.yaml"));
+        read.err().map(|faults| faults.into_iter().map(|fault| fault.what).collect::<Vec<_>>())
+    };
+    for sound in ["sse }", "http }", "sse, command: [my-server] }"] {
+        assert_eq!(faults(&format!("{{ url: 'http://x/y', transport: {sound}"), "2024-11-05, 2025-11-25"), None);
+    }
+    assert_eq!(faults("{ url: 'wss://x/y', transport: ws }", "2025-11-25"), None);
+    for (server, revisions, what) in [
+        ("{ url: 'http://x/y', transport: ws }", "2025-11-25", "not reached over"),
+        ("{ url: 'ws://x/y', transport: sse }", "2024-11-05", "not reached over"),
+        ("{ command: [x], transport: sse }", "2024-11-05", "goes with a `url`"),
+        ("{ url: 'http://x/y', transport: stdio }", "2024-11-05", "stdio"),
+        ("{ url: 'http://x/y', transport: sse }", "2025-06-18, 2025-11-25", "2024-11-05 alone"),
+    ] {
+        let faults = faults(server, revisions).expect(server);
+        assert!(faults.len() == 1 && faults[0].contains(what), "{server}: {faults:?}");
+    }
+}
+
+#[test]
 fn mistakes_are_told_with_their_line() {
     refused("cases: [{ call: a, raed: b }]\n", 2, "`raed` is unknown", "`read`");
     refused("cases:\n  - name: x\n", 3, "asks for nothing", "`call`");

@@ -13,7 +13,7 @@ use workbench::test::{Coming, Standin};
 
 use crate::args::select::revisions;
 use crate::args::test::{Over, TestArgs};
-use crate::exit::{Exit, tell};
+use crate::exit::{Exit, tell, usage};
 use crate::verb::replay::open;
 
 /// What is tried instead of what a file says.
@@ -41,7 +41,7 @@ pub(super) fn instead(args: &TestArgs) -> Result<Instead, Exit> {
             Box::pin(served(replay, over))
         }),
     };
-    Ok(Instead { standin: Some(standin), revisions: revisions(&args.revision)? })
+    Ok(Instead { standin: Some(standin), revisions: tried(args)? })
 }
 
 /// This program, as the recording's server over stdio.
@@ -57,15 +57,34 @@ fn command(file: &Path, volatile: &[JsonPath]) -> Result<Command, Exit> {
     Ok(Command::new(program.to_string_lossy(), args))
 }
 
+/// The revisions that are tried, where not those of the file.
+fn tried(args: &TestArgs) -> Result<Vec<Revision>, Exit> {
+    let named = revisions(&args.revision)?;
+    if args.over != Over::Sse {
+        return Ok(named);
+    }
+    if !named.is_empty() && !named.contains(&Revision::R2024_11_05) {
+        return Err(usage("HTTP+SSE carries 2024-11-05 alone", "--over http, or no --revision"));
+    }
+    Ok(vec![Revision::R2024_11_05])
+}
+
 async fn served(replay: Replay, over: Over) -> Result<Standin, String> {
-    let beside = Beside { websocket: over == Over::Ws, ..Beside::default() };
+    let beside = Beside { sse: over == Over::Sse, websocket: over == Over::Ws };
     let options = http::Options { beside, ..http::Options::default() };
-    let path = if over == Over::Ws { http::WEBSOCKET_PATH.to_owned() } else { options.path.clone() };
+    let (scheme, path) = match over {
+        Over::Ws => ("ws", http::WEBSOCKET_PATH.to_owned()),
+        Over::Sse => ("http", http::SSE_PATH.to_owned()),
+        Over::Http | Over::Stdio => ("http", options.path.clone()),
+    };
     let server = http::listen(Arc::new(replay), ([127, 0, 0, 1], 0).into(), options);
     let server = server.await.map_err(|error| format!("the recording could not be served: {error}"))?;
-    let scheme = if over == Over::Ws { "ws" } else { "http" };
     let url = Url::parse(&format!("{scheme}://{}{path}", server.local_addr())).map_err(|error| error.to_string())?;
     let http = HttpAddress::new(url);
-    let address = if over == Over::Ws { Address::WebSocket(http) } else { Address::Http(http) };
+    let address = match over {
+        Over::Ws => Address::WebSocket(http),
+        Over::Sse => Address::Sse(http),
+        Over::Http | Over::Stdio => Address::Http(http),
+    };
     Ok(Standin { address, held: Box::new(server) })
 }

@@ -15,7 +15,7 @@ use wire::framing::sse::Block;
 
 use super::events::{Cursor, EventStream, Next};
 use super::outbox::Outbox;
-use super::proxy::Passed;
+use super::proxy::{Opening, Passed};
 use crate::server::manners::Edit;
 use crate::server::tapped::WrittenBody as Written;
 use crate::service::Pending;
@@ -36,6 +36,8 @@ pub(crate) enum Body {
     Tapped(Box<Written>),
     /// What another server sends.
     Passed(Box<Passed>),
+    /// The same, before it is known what it is.
+    Opening(Box<Opening>),
 }
 
 /// Events that a task renders and hands over one by one.
@@ -190,6 +192,7 @@ impl hyper::body::Body for Body {
             }
             Self::Tapped(written) => written.poll(context),
             Self::Passed(passed) => passed.poll(context),
+            Self::Opening(opening) => opening.poll(context),
         }
     }
 
@@ -199,6 +202,7 @@ impl hyper::body::Body for Body {
             Self::Edited(body, _) => body.is_end_stream(),
             Self::Tapped(written) => written.is_end_stream(),
             Self::Passed(passed) => passed.is_end_stream(),
+            Self::Opening(opening) => opening.is_end_stream(),
             Self::Stream(_) | Self::Events(_) | Self::Relay(_) => false,
         }
     }
@@ -206,7 +210,9 @@ impl hyper::body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
-            Self::Stream(_) | Self::Events(_) | Self::Relay(_) | Self::Edited(..) => SizeHint::default(),
+            Self::Stream(_) | Self::Events(_) | Self::Relay(_) | Self::Edited(..) | Self::Opening(_) => {
+                SizeHint::default()
+            }
             Self::Tapped(written) => written.size_hint(),
             Self::Passed(passed) => passed.size_hint(),
         }

@@ -80,13 +80,13 @@ pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, headers: &HeaderMap) -> Re
     shared.talks.table().insert(key, Arc::clone(&talk));
     let (sender, receiver) = mpsc::channel(HANDED_OVER);
     // The first of the channel's few places: it cannot be full.
-    let query = format!("session={id}");
-    let _ = sender.try_send(event("endpoint", format!("{MESSAGES_PATH}?{query}")));
+    let endpoint = format!("{MESSAGES_PATH}?session={id}");
+    let _ = sender.try_send(event("endpoint", endpoint.clone()));
     tokio::spawn(run(entry, talk, sender, Arc::clone(&peer.cut)));
     let mut response =
         events(Body::Relay(Box::new(Relay { events: receiver, silence: Silence::new(limits.keep_alive) })));
     if shared.options.taps.is_some() {
-        response.extensions_mut().insert(Named(query));
+        response.extensions_mut().insert(Named(endpoint));
     }
     response
 }

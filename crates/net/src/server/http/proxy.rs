@@ -1,6 +1,9 @@
 //! A reverse proxy with a pen: every request goes on to one other server as it came, every response comes back as it was
-//! sent, piece by piece, and what crosses is written down. It knows nothing of MCP; only what belongs to one connection
-//! (and the name of the host) is its own.
+//! sent, piece by piece, and what crosses is written down. Of MCP it knows no more than where an HTTP+SSE client is told to
+//! post; only what belongs to one connection (and the name of the host) is its own.
+
+mod opening;
+mod socket;
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,14 +13,21 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use hyper::body::{Body as _, Frame, Incoming, SizeHint};
-use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, TRANSFER_ENCODING, UPGRADE};
+use hyper::header::{
+    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_EXTENSIONS, TRANSFER_ENCODING, UPGRADE,
+};
 use hyper::http::request::Parts;
 use hyper::service::service_fn;
-use hyper::{Request, StatusCode};
+use hyper::upgrade::OnUpgrade;
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use url::Origin;
 
+pub(super) use self::opening::Opening;
+use self::opening::Unsettled;
+use self::socket::carry_both;
 use super::accept::is_trusted;
 use super::body::Body;
 use super::inlet::Inlet;
@@ -25,7 +35,7 @@ use super::{Limits, Server, entry, protocol};
 use crate::client::{Cuts, Dialer, Link, Pieces, Pool};
 use crate::client::{HttpAddress, OpenError};
 use crate::server::link::Closing;
-use crate::server::tapped::{Scribe, Seat, Taps};
+use crate::server::tapped::{Scribe, Seat, Taps, session};
 
 /// The largest body of a request that goes on.
 const BODY: usize = 64 << 20;
@@ -39,6 +49,9 @@ struct Proxy {
     pool: Arc<Pool>,
     host: HeaderValue,
     origin: HeaderValue,
+    upstream: Origin,
+    /// Everybody who serves a connection holds one end.
+    open: watch::Sender<()>,
     taps: Arc<Taps>,
     limits: Limits,
     closing: Closing,
@@ -55,7 +68,8 @@ pub async fn proxy(address: SocketAddr, to: &HttpAddress, taps: Arc<Taps>) -> Re
     let listener = TcpListener::bind(address).await.map_err(ProxyError::At)?;
     let address = listener.local_addr().map_err(ProxyError::At)?;
     let (ending, closing) = Closing::new();
-    let proxy = Arc::new(Proxy { pool: Arc::new(pool), host, origin, taps, limits, closing });
+    let (pool, upstream, (open, _)) = (Arc::new(pool), to.url.origin(), watch::channel(()));
+    let proxy = Arc::new(Proxy { pool, host, origin, upstream, open, taps, limits, closing });
     let task = tokio::spawn(accept_all(listener, proxy));
     Ok(Server { address, ending, task })
 }
@@ -70,13 +84,11 @@ pub enum ProxyError {
 }
 
 async fn accept_all(listener: TcpListener, proxy: Arc<Proxy>) {
-    // Everybody who serves a connection holds one end.
-    let (open, _) = watch::channel(());
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    let (proxy, open) = (Arc::clone(&proxy), open.subscribe());
+                    let (proxy, open) = (Arc::clone(&proxy), proxy.open.subscribe());
                     tokio::spawn(async move {
                         serve(&proxy, stream).await;
                         drop(open);
@@ -88,7 +100,7 @@ async fn accept_all(listener: TcpListener, proxy: Arc<Proxy>) {
             () = proxy.closing.wait() => break,
         }
     }
-    let _ = tokio::time::timeout(proxy.limits.grace, open.closed()).await;
+    let _ = tokio::time::timeout(proxy.limits.grace, proxy.open.closed()).await;
 }
 
 async fn serve(proxy: &Arc<Proxy>, stream: TcpStream) {
@@ -98,7 +110,7 @@ async fn serve(proxy: &Arc<Proxy>, stream: TcpStream) {
         let proxy = Arc::clone(proxy);
         async move { Ok::<_, std::convert::Infallible>(pass(&proxy, request).await) }
     });
-    let connection = protocol(&proxy.limits).serve_connection(TokioIo::new(stream), service);
+    let connection = protocol(&proxy.limits).serve_connection(TokioIo::new(stream), service).with_upgrades();
     tokio::pin!(connection);
     tokio::select! {
         biased;
@@ -111,19 +123,24 @@ async fn serve(proxy: &Arc<Proxy>, stream: TcpStream) {
 }
 
 /// Passes one request on and its response back.
-async fn pass(proxy: &Arc<Proxy>, request: Request<Incoming>) -> entry::Response {
+async fn pass(proxy: &Arc<Proxy>, mut request: Request<Incoming>) -> entry::Response {
+    let upgrade = request.extensions_mut().remove::<OnUpgrade>();
     let (parts, body) = request.into_parts();
     let at = proxy.taps.now(Seat::Http);
     let (_, sent) = Inlet::read(body, BODY, proxy.limits.body_time).await;
+    let trusted = is_trusted(&parts.headers, &[]);
+    if trusted && sent.is_none() && parts.method == Method::GET && session(&parts.headers).is_none() {
+        return proxy.open(parts, upgrade, at).await;
+    }
     let whole = sent.as_ref().is_none_or(|sent| sent.complete);
     let text = sent.as_ref().map(|sent| Bytes::copy_from_slice(&sent.bytes)).unwrap_or_default();
-    let scribe = Scribe::of(&proxy.taps, Seat::Http, &parts, sent, at, proxy.closing.clone());
-    let response = if !is_trusted(&parts.headers, &[]) {
+    let seat = if proxy.taps.is_endpoint(&parts) { Seat::Messages } else { Seat::Http };
+    let scribe = Scribe::of(&proxy.taps, seat, &parts, sent, at, proxy.closing.clone());
+    let response = if !trusted {
         // The other server sees our name for it, not the one that was called: it cannot tell any more.
         plain(StatusCode::FORBIDDEN, "`Host` or `Origin` is not on this machine\n".to_owned())
     } else if whole {
-        let sent = proxy.send(&parts, text).await;
-        sent.unwrap_or_else(|why| plain(StatusCode::BAD_GATEWAY, format!("The server was not reached: {why}\n")))
+        proxy.send(&parts, text).await.unwrap_or_else(unreached)
     } else {
         plain(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large, or did not come to its end\n".to_owned())
     };
@@ -132,7 +149,49 @@ async fn pass(proxy: &Arc<Proxy>, request: Request<Incoming>) -> entry::Response
     entry::Response::from_parts(head, body)
 }
 
+fn unreached(why: String) -> entry::Response {
+    plain(StatusCode::BAD_GATEWAY, format!("The server was not reached: {why}\n"))
+}
+
 impl Proxy {
+    /// Passes on what may open a stream or a socket.
+    async fn open(&self, head: Parts, upgrade: Option<OnUpgrade>, at: u64) -> entry::Response {
+        let wants_socket = head.headers.get(UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
+        let mut request = Unsettled::new(head.clone(), at, Arc::clone(&self.taps), self.closing.clone());
+        let response = match upgrade.filter(|_| wants_socket) {
+            Some(client) => self.join(&head, client, &mut request).await,
+            None => self.send(&head, Bytes::new()).await,
+        };
+        let (head, body) = response.unwrap_or_else(unreached).into_parts();
+        let body = request.answer(&self.upstream, &head, body);
+        entry::Response::from_parts(head, body)
+    }
+
+    /// Asks for a WebSocket and, where there is one, joins it to the client's.
+    async fn join(&self, head: &Parts, client: OnUpgrade, asked: &mut Unsettled) -> Result<entry::Response, String> {
+        let mut request = self.request(head, Bytes::new());
+        // Frames are read on their way: nothing may be agreed on that changes what they look like.
+        request.headers_mut().remove(SEC_WEBSOCKET_EXTENSIONS);
+        upgraded(request.headers_mut());
+        let mut link = self.pool.fresh().await.map_err(|error| error.to_string())?;
+        let mut response = link.sender().send_request(request).await.map_err(|error| error.to_string())?;
+        let server = hyper::upgrade::on(&mut response);
+        let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+        let Some(scribe) = Some(asked).filter(|_| switches).and_then(|asked| asked.settle(Seat::Socket)) else {
+            return Ok(self.returned(response, link));
+        };
+        let (mut head, _) = response.into_parts();
+        head.headers = passed_on(&head.headers);
+        upgraded(&mut head.headers);
+        let (pen, open, closing) = (scribe.pen(), self.open.subscribe(), self.closing.clone());
+        let body = scribe.answer(&head, Body::Whole(None));
+        tokio::spawn(async move {
+            carry_both(client, server, pen, closing).await;
+            drop((link, open));
+        });
+        Ok(entry::Response::from_parts(head, body))
+    }
+
     async fn send(&self, head: &Parts, text: Bytes) -> Result<entry::Response, String> {
         let mut link = self.pool.take().await.map_err(|error| error.to_string())?;
         loop {
@@ -170,6 +229,12 @@ impl Proxy {
         let passed = Passed { body, link: Some(link), pool: Arc::clone(&self.pool) };
         entry::Response::from_parts(head, Body::Passed(Box::new(passed)))
     }
+}
+
+/// The headers that ask for a WebSocket, and that grant one.
+fn upgraded(headers: &mut HeaderMap) {
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
 }
 
 fn passed_on(headers: &HeaderMap) -> HeaderMap {

@@ -32,7 +32,7 @@ pub struct Taps {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By session id, or by what an HTTP+SSE endpoint names.
+    /// By session id, or by where an HTTP+SSE endpoint is.
     sessions: HashMap<String, Pen>,
     /// What comes outside sessions.
     bare: Option<Bare>,
@@ -134,7 +134,7 @@ impl Taps {
         let mut state = self.state();
         let named = match seat {
             Seat::Http => session(&head.headers).map(str::to_owned),
-            Seat::Messages => head.uri.query().map(str::to_owned),
+            Seat::Messages => head.uri.path_and_query().map(ToString::to_string),
             Seat::Stream | Seat::Socket | Seat::Issuer => None,
         };
         if let Some(pen) = named.and_then(|name| state.sessions.get(&name).cloned()) {
@@ -149,6 +149,11 @@ impl Taps {
             Seat::Http => state.bare(&self.http, self, body, at),
             Seat::Messages => state.bare(&self.sse, self, body, at),
         }
+    }
+
+    /// Whether an HTTP+SSE client posts to `head`'s target, as far as anything told.
+    pub(crate) fn is_endpoint(&self, head: &Parts) -> bool {
+        head.uri.path_and_query().is_some_and(|target| self.state().sessions.contains_key(target.as_str()))
     }
 
     /// Takes note of the name that a response gives to a connection.
@@ -215,7 +220,7 @@ impl State {
 }
 
 /// The session that headers name.
-pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn session(headers: &HeaderMap) -> Option<&str> {
     headers.get(SESSION_ID)?.to_str().ok()
 }
 

@@ -127,7 +127,8 @@ enum SoFar {
 }
 
 impl Written {
-    fn take(&mut self, data: &[u8]) {
+    /// Takes note of what goes out.
+    pub(crate) fn take(&mut self, data: &[u8]) {
         match &mut self.so_far {
             SoFar::Text(text) => text.extend_from_slice(data),
             SoFar::Events(blocks) => {

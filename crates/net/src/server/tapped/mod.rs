@@ -9,8 +9,8 @@ use serde_json::Value;
 use wire::Party;
 use wire::trace::{Closed, Content, Frame};
 
-pub(crate) use self::connections::Seat;
 pub use self::connections::Taps;
+pub(crate) use self::connections::{Seat, session};
 pub(crate) use self::exchange::{Named, Scribe, Sent, Written as WrittenBody};
 pub(crate) use self::lines::{Heard, Said};
 

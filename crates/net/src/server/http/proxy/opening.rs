@@ -1,0 +1,203 @@
+//! A GET outside sessions, and what its response shows it to be: the stream of HTTP+SSE, a WebSocket, or any other. Until
+//! then nothing of it is written down, as nobody knows which connection it belongs to. It is passed on at once all the same;
+//! but the event that names where an HTTP+SSE client posts leads back through the proxy.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use hyper::body::{Body as _, Frame};
+use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::http::request::Parts;
+use hyper::http::response;
+use url::{Origin, Position, Url};
+use wire::framing::Piece;
+use wire::framing::sse::{Block, Blocks};
+use wire::http::{EVENT_STREAM, has_media_type};
+
+use crate::server::http::Body;
+use crate::server::link::Closing;
+use crate::server::tapped::{Named, Scribe, Seat, Taps, WrittenBody};
+
+/// How much may come before the first event.
+const BEFORE: usize = 64 << 10;
+
+/// A request that is not written down yet. Dropped, it is: nothing was answered.
+pub(super) struct Unsettled {
+    head: Option<Parts>,
+    at: u64,
+    taps: Arc<Taps>,
+    closing: Closing,
+}
+
+impl Unsettled {
+    pub(super) const fn new(head: Parts, at: u64, taps: Arc<Taps>, closing: Closing) -> Self {
+        Self { head: Some(head), at, taps, closing }
+    }
+
+    /// Writes it down. `None` where that was done.
+    pub(super) fn settle(&mut self, seat: Seat) -> Option<Scribe> {
+        let head = self.head.take()?;
+        Some(Scribe::of(&self.taps, seat, &head, None, self.at, self.closing.clone()))
+    }
+
+    /// Writes the response down as it goes out, unless its first event is yet to tell what it is.
+    pub(super) fn answer(mut self, upstream: &Origin, head: &response::Parts, body: Body) -> Body {
+        let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if head.status.is_success() && kind.is_some_and(|kind| has_media_type(kind, EVENT_STREAM)) {
+            let host = self.head.as_ref().and_then(|head| head.headers.get(HOST)?.to_str().ok());
+            let here = Url::parse(&format!("http://{}", host.unwrap_or_default())).ok();
+            let way = Way { upstream: upstream.clone(), here };
+            let state = State::Awaited { request: self, head: head.clone(), body, seen: Vec::new() };
+            return Body::Opening(Box::new(Opening { state, blocks: Blocks::new(BEFORE), way }));
+        }
+        match self.settle(Seat::Http) {
+            Some(scribe) => scribe.answer(head, body),
+            None => body,
+        }
+    }
+}
+
+impl Drop for Unsettled {
+    fn drop(&mut self) {
+        drop(self.settle(Seat::Http));
+    }
+}
+
+/// An event stream, from its beginning on.
+pub(crate) struct Opening {
+    state: State,
+    blocks: Blocks,
+    way: Way,
+}
+
+enum State {
+    /// No event came yet; `seen` did.
+    Awaited { request: Unsettled, head: response::Parts, body: Body, seen: Vec<u8> },
+    /// What it is is known.
+    Known(Box<WrittenBody>),
+    /// Nothing is left of it.
+    Gone,
+}
+
+impl Opening {
+    pub(in crate::server::http) fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        loop {
+            let (body, seen) = match &mut self.state {
+                State::Awaited { body, seen, .. } => (body, seen),
+                State::Known(written) => return written.poll(context),
+                State::Gone => return Poll::Ready(None),
+            };
+            let polled = ready!(Pin::new(body).poll_frame(context));
+            let Some(data) = polled.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()) else {
+                // It ends, or breaks, before it said anything.
+                let rest = self.rest();
+                self.known(Seat::Http, None, &rest);
+                if rest.is_empty() {
+                    return Poll::Ready(polled);
+                }
+                return Poll::Ready(Some(Ok(Frame::data(rest.into()))));
+            };
+            self.blocks.push(data);
+            let mut passes = Vec::new();
+            while let Some(piece) = self.blocks.next_block() {
+                let (whole, bytes) = match piece {
+                    Piece::Whole(bytes) => (true, bytes.to_vec()),
+                    Piece::Rest(bytes) | Piece::TooLong(bytes) => (false, bytes.to_vec()),
+                };
+                let block = Block::parse(&bytes);
+                if whole && block.event.is_none() && block.data.is_none() && seen.len() < BEFORE {
+                    seen.extend_from_slice(&bytes);
+                    passes.extend(bytes);
+                    continue;
+                }
+                let endpoint = block.data.clone().filter(|_| whole && block.event.as_deref() == Some("endpoint"));
+                passes
+                    .extend(endpoint.as_deref().and_then(|data| self.way.back(&block, data)).unwrap_or(bytes.clone()));
+                let rest = self.rest();
+                passes.extend_from_slice(&rest);
+                let target = endpoint.and_then(|data| self.way.target(&data));
+                let seat = if target.is_some() { Seat::Stream } else { Seat::Http };
+                self.known(seat, target, &[bytes, rest].concat());
+                return Poll::Ready(Some(Ok(Frame::data(passes.into()))));
+            }
+            if !passes.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(passes.into()))));
+            }
+        }
+    }
+
+    pub(in crate::server::http) fn is_end_stream(&self) -> bool {
+        match &self.state {
+            State::Awaited { body, .. } => body.is_end_stream(),
+            State::Known(written) => written.is_end_stream(),
+            State::Gone => true,
+        }
+    }
+
+    /// The beginning of a block.
+    fn rest(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        while let Some(Piece::Whole(bytes) | Piece::Rest(bytes) | Piece::TooLong(bytes)) = self.blocks.next_block() {
+            rest.extend_from_slice(bytes);
+        }
+        if let Some(Piece::Whole(bytes) | Piece::Rest(bytes) | Piece::TooLong(bytes)) = self.blocks.finish() {
+            rest.extend_from_slice(bytes);
+        }
+        rest
+    }
+
+    /// Writes down what came so far, `more` last.
+    fn known(&mut self, seat: Seat, target: Option<String>, more: &[u8]) {
+        let State::Awaited { mut request, mut head, body, seen } = std::mem::replace(&mut self.state, State::Gone)
+        else {
+            return;
+        };
+        let Some(scribe) = request.settle(seat) else { return };
+        if let Some(target) = target {
+            head.extensions.insert(Named(target));
+        }
+        if let Body::Tapped(mut written) = scribe.answer(&head, body) {
+            written.take(&seen);
+            written.take(more);
+            self.state = State::Known(written);
+        }
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let rest = self.rest();
+        self.known(Seat::Http, None, &rest);
+    }
+}
+
+/// From the server's address to the proxy's.
+struct Way {
+    upstream: Origin,
+    /// What the client called us.
+    here: Option<Url>,
+}
+
+impl Way {
+    /// The path and query of an endpoint that leads back here. `None` where it is on another origin.
+    fn target(&self, data: &str) -> Option<String> {
+        let here = self.here.as_ref()?;
+        let url = here.join(data.trim()).ok()?;
+        let ours = url.origin() == self.upstream || url.origin() == here.origin();
+        ours.then(|| url[Position::BeforePath..Position::AfterQuery].to_owned())
+    }
+
+    /// The block with our address for that of the server, where it has that.
+    fn back(&self, block: &Block, data: &str) -> Option<Vec<u8>> {
+        let there = Url::parse(data.trim()).ok().filter(|url| url.origin() == self.upstream)?;
+        let path = &there[Position::BeforePath..];
+        let data = self.here.as_ref()?.join(path).ok()?.to_string();
+        Some(Block { data: Some(data), ..block.clone() }.render().into_bytes())
+    }
+}
