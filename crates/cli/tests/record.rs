@@ -208,7 +208,7 @@ fn listening(arguments: &[&str]) -> Serving {
 
 /// Host and port.
 fn host(serving: &Serving) -> &str {
-    serving.url.strip_prefix("http://").and_then(|rest| rest.split_once("/mcp")).map_or("", |(host, _)| host)
+    serving.url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).map_or("", |(host, _)| host)
 }
 
 fn tested(folder: &Path, server: &str, more: &[&str]) {
@@ -229,10 +229,9 @@ fn what_passes_a_proxy_is_written_down_and_can_be_replayed() {
     let folder = recording.folder.path();
     let file = recording.path().to_string_lossy().into_owned();
     let server = listening(&["serve", "--http", "127.0.0.1:0"]);
-    let mut proxy = listening(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &server.url]);
+    let proxy = listening(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &server.url]);
     tested(folder, host(&proxy), &[]);
-    signal::send("TERM", &proxy.child);
-    assert_eq!(proxy.child.wait().expect("it ends").code(), Some(0));
+    ended(proxy);
     drop(server);
     let trace = recording.trace();
     let has = |wanted: fn(&Content) -> bool| trace.frames.iter().any(|frame| wanted(&frame.content));
@@ -253,9 +252,8 @@ fn what_passes_a_proxy_is_written_down_and_can_be_replayed() {
 }
 
 /// Ends a recorder and waits for it.
-fn ended(mut proxy: Listening) {
-    let sent = Command::new("kill").args(["-s", "TERM", &proxy.child.id().to_string()]).status();
-    assert!(sent.expect("kill runs").success());
+fn ended(mut proxy: Serving) {
+    signal::send("TERM", &proxy.child);
     assert_eq!(proxy.child.wait().expect("it ends").code(), Some(0));
 }
 
@@ -284,10 +282,9 @@ fn the_old_transport_and_web_sockets_pass_and_are_written_down_as_what_they_are(
     let recording = Recording::new();
     let folder = recording.folder.path();
     let file = recording.path().to_string_lossy().into_owned();
-    let server = Listening::start(&["serve", "--http", "127.0.0.1:0", "--sse", "--ws"]);
-    let to = format!("http://{}/mcp", server.address);
-    let proxy = Listening::start(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &to]);
-    let at = &proxy.address;
+    let server = listening(&["serve", "--http", "127.0.0.1:0", "--sse", "--ws"]);
+    let proxy = listening(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &server.url]);
+    let at = host(&proxy);
     let cases = cases_for(folder, &format!("{{ url: 'http://{at}/sse', transport: sse }}"), "2024-11-05");
     assert_clean(&["test", &cases]);
     let cases = cases_for(folder, &format!("{{ url: 'ws://{at}/ws' }}"), "2025-11-25, 2026-07-28");
@@ -334,14 +331,10 @@ fn stream_of(address: &str) -> (BufReader<std::net::TcpStream>, String) {
 fn clients_of_the_old_transport_are_told_apart() {
     let recording = Recording::new();
     let file = recording.path().to_string_lossy().into_owned();
-    let server = Listening::start(&["serve", "--http", "127.0.0.1:0", "--sse"]);
-    let to = format!("http://{}/sse", server.address);
-    let mut proxy = Command::new(PROOF)
-        .args(["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &to])
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
-    let address = said_address(&mut proxy);
+    let server = listening(&["serve", "--http", "127.0.0.1:0", "--sse"]);
+    let to = format!("http://{}/sse", host(&server));
+    let proxy = listening(&["record", "-o", &file, "--http", "127.0.0.1:0", "--to", &to]);
+    let address = host(&proxy).to_owned();
     let mut streams = [stream_of(&address), stream_of(&address)];
     for (stream, endpoint) in &mut streams {
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
@@ -354,8 +347,7 @@ fn clients_of_the_old_transport_are_told_apart() {
             assert!(stream.read_line(&mut line).expect("it answers") > 0, "an answer");
         }
     }
-    let _ = proxy.kill();
-    let _ = proxy.wait();
+    drop(proxy);
     let frames = recording.trace().frames;
     for connection in [1, 2] {
         let of_it = || frames.iter().filter(|frame| frame.connection == connection);
@@ -367,14 +359,6 @@ fn clients_of_the_old_transport_are_told_apart() {
             1
         );
     }
-}
-
-/// What a recorder says first: where it listens.
-fn said_address(proxy: &mut Child) -> String {
-    let mut line = String::new();
-    BufReader::new(proxy.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
-    let address = line.split("http://").nth(1).and_then(|rest| rest.split_once('/')).map(|(host, _)| host.to_owned());
-    address.unwrap_or_else(|| panic!("{line:?}"))
 }
 
 /// What a server says once to whoever comes, and what it was asked.
@@ -396,18 +380,13 @@ fn saying_once(answer: impl FnOnce(&str) -> Vec<u8> + Send + 'static) -> (String
 fn passed_on(file: &str, server: &str) -> (String, String) {
     use std::io::Read as _;
     let to = format!("http://{server}/sse");
-    let mut proxy = Command::new(PROOF)
-        .args(["record", "-o", file, "--http", "127.0.0.1:0", "--to", &to])
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
-    let address = said_address(&mut proxy);
+    let proxy = listening(&["record", "-o", file, "--http", "127.0.0.1:0", "--to", &to]);
+    let address = host(&proxy).to_owned();
     let mut stream = std::net::TcpStream::connect(&address).expect("it listens");
     write!(stream, "GET /sse HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").expect("it reads");
     let mut said = String::new();
     stream.read_to_string(&mut said).expect("it answers");
-    let _ = proxy.kill();
-    let _ = proxy.wait();
+    drop(proxy);
     (address, said)
 }
 

@@ -391,6 +391,15 @@ fn what_was_handed_in_is_found_as_a_shell_quotes_it() {
 }
 
 #[test]
+fn what_was_handed_in_is_found_in_a_snippet() {
+    let secret = "two\tof  these\nlines";
+    let quoted = wire::escape::snippet(&format!("no use for {secret}!"), 120);
+    assert_eq!(quoted, "no use for two of these lines!");
+    let redacted = knowing(secret).redact_text(&quoted).into_owned();
+    assert!(redacted.starts_with("no use for ") && !redacted.contains("these"), "{redacted}");
+}
+
+#[test]
 fn numbers_that_were_handed_in_stay_numbers() {
     let redactor = knowing("93817264");
     let redacted: Value = serde_json::from_str(&redactor.redact_message(r#"{"id":93817264,"n":[1,9381726]}"#)).unwrap();

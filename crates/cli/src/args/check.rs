@@ -25,7 +25,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// How long the first answer of a command may take: it starts, and some install themselves first.
 const START: Duration = Duration::from_secs(30);
 
-/// Arguments of `check`.
+/// Judge a server
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -29,7 +29,7 @@ const TRACE: usize = 24 << 20;
 /// How many clients run side by side unless told otherwise: each is a program that starts.
 const JOBS: usize = 8;
 
-/// Arguments of `check-client`.
+/// Judge a client
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -95,7 +95,7 @@ pub(crate) struct CheckClientArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Arguments of the hidden `stdio-bridge`.
+/// Be the stdio server that a client under test starts
 #[derive(Args)]
 pub(crate) struct BridgeArgs {
     /// Where the process that answers is found

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::faults::ClientFaultArgs;
 use super::reach::{Reach, Target};
 
-/// Arguments of `client`.
+/// Talk to a server: list, call, read, watch
 #[derive(Args)]
 #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
 #[command(override_usage = "\
@@ -112,7 +112,7 @@ pub(crate) enum ClientVerb {
     Raw(RawArgs),
 }
 
-/// What every verb takes.
+// What every verb takes.
 #[derive(Args)]
 pub(crate) struct Bare {
     /// The server's command and its arguments, after `--`
@@ -120,7 +120,7 @@ pub(crate) struct Bare {
     command: Vec<String>,
 }
 
-/// Arguments of `call`.
+/// Call a tool
 #[derive(Args)]
 pub(crate) struct CallArgs {
     /// The tool
@@ -138,7 +138,7 @@ pub(crate) struct CallArgs {
     bare: Bare,
 }
 
-/// Arguments of `resources`.
+/// List its resources
 #[derive(Args)]
 pub(crate) struct ResourcesArgs {
     /// The templates of resources instead
@@ -148,7 +148,7 @@ pub(crate) struct ResourcesArgs {
     bare: Bare,
 }
 
-/// Arguments of `read`.
+/// Read a resource
 #[derive(Args)]
 pub(crate) struct ReadArgs {
     /// The resource
@@ -157,7 +157,7 @@ pub(crate) struct ReadArgs {
     bare: Bare,
 }
 
-/// Arguments of `get`.
+/// Get a prompt, filled in
 #[derive(Args)]
 pub(crate) struct GetArgs {
     /// The prompt
@@ -169,7 +169,7 @@ pub(crate) struct GetArgs {
     bare: Bare,
 }
 
-/// Arguments of `complete`.
+/// Complete an argument of a prompt, or a variable of a template
 #[derive(Args)]
 #[command(override_usage = "\
 proof client complete [OPTIONS] <PROMPT|TEMPLATE> <NAME=VALUE>
@@ -188,7 +188,7 @@ pub(crate) struct CompleteArgs {
     bare: Bare,
 }
 
-/// Arguments of `watch`.
+/// Tell what changes, until Ctrl-C
 #[derive(Args)]
 pub(crate) struct WatchArgs {
     /// Resources whose contents are watched, beside the lists
@@ -204,7 +204,7 @@ pub(crate) struct WatchArgs {
     bare: Bare,
 }
 
-/// Arguments of `raw`.
+/// Make any request
 #[derive(Args)]
 pub(crate) struct RawArgs {
     /// The method

@@ -11,7 +11,7 @@ use super::check::{CallArg, read};
 use super::reach::ServerArgs;
 use crate::exit::{Exit, usage};
 
-/// Arguments of `generate`.
+/// Make a test file from a live server
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -86,7 +86,7 @@ pub(crate) enum Verb {
     StdioBridge(check_client::BridgeArgs),
 }
 
-/// Arguments of `explain`.
+/// Say what a rule demands, where, how it is judged, what mends it
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
     /// A rule's id, as reports name it; globs list what they match
@@ -94,7 +94,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) rule: String,
 }
 
-/// Arguments of `completion`.
+/// Print a script that lets a shell complete this command line
 #[derive(Args)]
 pub(crate) struct CompletionArgs {
     /// The shell
@@ -102,7 +102,7 @@ pub(crate) struct CompletionArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Arguments of `serve`.
+/// Run the reference server
 #[derive(Args)]
 #[group(skip)]
 #[command(group(clap::ArgGroup::new("way").required(true).multiple(true).args(["stdio", "http", "list"])))]
@@ -225,6 +225,21 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+
+    /// Where a verb's options are put together later, what is said of them counts.
+    #[test]
+    fn a_verb_is_described_in_its_help_as_in_the_list_of_verbs() {
+        let told = |command: &clap::Command| -> Vec<String> {
+            let verbs = command.get_subcommands().filter(|verb| verb.get_name() != "help");
+            verbs.map(|verb| format!("{} {:?}", verb.get_name(), verb.get_about())).collect()
+        };
+        let mut cli = super::Cli::command();
+        let listed = told(&cli);
+        cli.build();
+        assert_eq!(told(&cli), listed);
+        let verbs = <super::client::ClientVerb as clap::Subcommand>::augment_subcommands(clap::Command::new("client"));
+        assert_eq!(cli.find_subcommand("client").map(told), Some(told(&verbs)));
     }
 
     /// Usage lines too, which nothing wraps.

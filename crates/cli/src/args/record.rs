@@ -9,7 +9,7 @@ use wire::redact::Secrets;
 
 use super::address::{socket, url};
 
-/// Arguments of `record`.
+/// Write down what crosses between a client and a server
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

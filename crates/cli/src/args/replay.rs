@@ -13,7 +13,7 @@ use workbench::replay::{self, Miss};
 use super::address::{socket, url};
 use crate::exit::{Exit, usage};
 
-/// Arguments of `replay`.
+/// Serve a recording
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use wire::Revision;
 
-/// Arguments of `rules`.
+/// List the rules
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +40,7 @@ pub(crate) enum RoleArg {
     Both,
 }
 
-/// Arguments of `diff`.
+/// Say what changed between two JSON reports
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -73,7 +73,7 @@ pub(crate) enum DiffFormat {
     Json,
 }
 
-/// Arguments of `badge`.
+/// Draw a badge (SVG) from a JSON report
 #[derive(Args)]
 #[command(after_help = "\
 Example:

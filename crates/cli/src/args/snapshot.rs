@@ -7,7 +7,7 @@ use wire::Revision;
 
 use super::reach::ServerArgs;
 
-/// Arguments of `snapshot`.
+/// Write down what a server declares; tell what changed since
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -8,7 +8,7 @@ use serde_json_path::JsonPath;
 
 use super::import::ImportArgs;
 
-/// Arguments of `test`.
+/// Test a server by cases of your own
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 #[command(after_help = "\

@@ -104,6 +104,8 @@ fn forms(secret: &str) -> Vec<String> {
         secret.replace('~', "~0").replace('/', "~1"),
         // Within single quotes, as a shell shows what it runs.
         secret.replace('\'', "'\\''"),
+        // With its blanks folded, as `escape::snippet` quotes.
+        crate::escape::line(&secret.split_ascii_whitespace().collect::<Vec<_>>().join(" ")).into_owned(),
     ];
     forms.push(json_in_ascii(&forms[2]));
     // As a component, as a path, and as a browser's scripts write it.
