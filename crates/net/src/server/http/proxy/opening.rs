@@ -51,7 +51,7 @@ impl Unsettled {
             let here = Url::parse(&format!("http://{}", host.unwrap_or_default())).ok();
             let way = Way { upstream: upstream.clone(), here };
             let state = State::Awaited { request: self, head: head.clone(), body, seen: Vec::new() };
-            return Body::Opening(Box::new(Opening { state, blocks: Blocks::new(BEFORE), way }));
+            return Body::Opening(Box::new(Opening { state, blocks: Blocks::new(BEFORE), pending: Vec::new(), way }));
         }
         match self.settle(Seat::Http) {
             Some(scribe) => scribe.answer(head, body),
@@ -70,6 +70,8 @@ impl Drop for Unsettled {
 pub(crate) struct Opening {
     state: State,
     blocks: Blocks,
+    /// What came and was not passed on yet: the beginning of a block.
+    pending: Vec<u8>,
     way: Way,
 }
 
@@ -104,27 +106,29 @@ impl Opening {
                 return Poll::Ready(Some(Ok(Frame::data(rest.into()))));
             };
             self.blocks.push(data);
+            self.pending.extend_from_slice(data);
             let mut passes = Vec::new();
             while let Some(piece) = self.blocks.next_block() {
-                let (whole, bytes) = match piece {
-                    Piece::Whole(bytes) => (true, bytes.to_vec()),
-                    Piece::Rest(bytes) | Piece::TooLong(bytes) => (false, bytes.to_vec()),
+                let whole = match piece {
+                    Piece::Whole(bytes) => bytes.len(),
+                    Piece::Rest(_) | Piece::TooLong(_) => 0,
                 };
+                let bytes: Vec<u8> = self.pending.drain(..whole).collect();
                 let block = Block::parse(&bytes);
-                if whole && block.event.is_none() && block.data.is_none() && seen.len() < BEFORE {
+                if whole > 0 && block.event.is_none() && block.data.is_none() && seen.len() < BEFORE {
                     seen.extend_from_slice(&bytes);
                     passes.extend(bytes);
                     continue;
                 }
-                let endpoint = block.data.clone().filter(|_| whole && block.event.as_deref() == Some("endpoint"));
-                passes
-                    .extend(endpoint.as_deref().and_then(|data| self.way.back(&block, data)).unwrap_or(bytes.clone()));
+                let endpoint = block.data.clone().filter(|_| block.event.as_deref() == Some("endpoint"));
+                let told = endpoint.as_deref().and_then(|data| self.way.back(&block, data));
+                passes.extend_from_slice(told.as_deref().unwrap_or(&bytes));
                 let rest = self.rest();
                 passes.extend_from_slice(&rest);
                 let target = endpoint.and_then(|data| self.way.target(&data));
                 let seat = if target.is_some() { Seat::Stream } else { Seat::Http };
                 self.known(seat, target, &[bytes, rest].concat());
-                return Poll::Ready(Some(Ok(Frame::data(passes.into()))));
+                break;
             }
             if !passes.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(passes.into()))));
@@ -140,16 +144,9 @@ impl Opening {
         }
     }
 
-    /// The beginning of a block.
+    /// What came and was not passed on yet.
     fn rest(&mut self) -> Vec<u8> {
-        let mut rest = Vec::new();
-        while let Some(Piece::Whole(bytes) | Piece::Rest(bytes) | Piece::TooLong(bytes)) = self.blocks.next_block() {
-            rest.extend_from_slice(bytes);
-        }
-        if let Some(Piece::Whole(bytes) | Piece::Rest(bytes) | Piece::TooLong(bytes)) = self.blocks.finish() {
-            rest.extend_from_slice(bytes);
-        }
-        rest
+        std::mem::take(&mut self.pending)
     }
 
     /// Writes down what came so far, `more` last.
