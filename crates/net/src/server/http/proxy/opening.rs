@@ -50,7 +50,8 @@ impl Unsettled {
             let host = self.head.as_ref().and_then(|head| head.headers.get(HOST)?.to_str().ok());
             let here = Url::parse(&format!("http://{}", host.unwrap_or_default())).ok();
             let way = Way { upstream: upstream.clone(), here };
-            let state = State::Awaited { request: self, head: head.clone(), body, seen: Vec::new() };
+            let awaited = Awaited { request: self, head: head.clone(), body, seen: Vec::new() };
+            let state = State::Awaited(Box::new(awaited));
             return Body::Opening(Box::new(Opening { state, blocks: Blocks::new(BEFORE), pending: Vec::new(), way }));
         }
         match self.settle(Seat::Http) {
@@ -77,11 +78,18 @@ pub(crate) struct Opening {
 
 enum State {
     /// No event came yet; `seen` did.
-    Awaited { request: Unsettled, head: response::Parts, body: Body, seen: Vec<u8> },
+    Awaited(Box<Awaited>),
     /// What it is is known.
     Known(Box<WrittenBody>),
     /// Nothing is left of it.
     Gone,
+}
+
+struct Awaited {
+    request: Unsettled,
+    head: response::Parts,
+    body: Body,
+    seen: Vec<u8>,
 }
 
 impl Opening {
@@ -91,7 +99,7 @@ impl Opening {
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         loop {
             let (body, seen) = match &mut self.state {
-                State::Awaited { body, seen, .. } => (body, seen),
+                State::Awaited(awaited) => (&mut awaited.body, &mut awaited.seen),
                 State::Known(written) => return written.poll(context),
                 State::Gone => return Poll::Ready(None),
             };
@@ -138,7 +146,7 @@ impl Opening {
 
     pub(in crate::server::http) fn is_end_stream(&self) -> bool {
         match &self.state {
-            State::Awaited { body, .. } => body.is_end_stream(),
+            State::Awaited(awaited) => awaited.body.is_end_stream(),
             State::Known(written) => written.is_end_stream(),
             State::Gone => true,
         }
@@ -151,10 +159,8 @@ impl Opening {
 
     /// Writes down what came so far, `more` last.
     fn known(&mut self, seat: Seat, target: Option<String>, more: &[u8]) {
-        let State::Awaited { mut request, mut head, body, seen } = std::mem::replace(&mut self.state, State::Gone)
-        else {
-            return;
-        };
+        let State::Awaited(awaited) = std::mem::replace(&mut self.state, State::Gone) else { return };
+        let Awaited { mut request, mut head, body, seen } = *awaited;
         let Some(scribe) = request.settle(seat) else { return };
         if let Some(target) = target {
             head.extensions.insert(Named(target));
