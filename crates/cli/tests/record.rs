@@ -427,6 +427,23 @@ fn an_endpoint_at_the_servers_address_is_told_as_one_at_the_proxys() {
 }
 
 #[test]
+fn a_first_event_that_is_long_passes_whole() {
+    let recording = Recording::new();
+    let file = recording.path().to_string_lossy().into_owned();
+    let event = format!("data: {}\n\ndata: after\n\n", "x".repeat(300_000));
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n{event}");
+    let (server, _) = saying_once(move |_| answer.into_bytes());
+    let (_, said) = passed_on(&file, &server);
+    assert_eq!(said.matches('x').count(), 300_000 + "text".matches('x').count());
+    assert!(said.contains("data: after\n\n"));
+    let blocks = recording.trace().frames.into_iter().filter_map(|frame| match frame.content {
+        Content::Sse(block) => Some(block),
+        _ => None,
+    });
+    assert_eq!(String::from_utf8(blocks.flatten().collect()).expect("text"), event);
+}
+
+#[test]
 fn a_stream_that_says_nothing_and_a_socket_that_is_refused_are_written_down_all_the_same() {
     for (answer, status) in [
         ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n: half a com", 200),

@@ -297,6 +297,34 @@ fn a_torn_last_line_is_left_out_and_told() {
     assert!(told.contains("line 11 is torn"), "{told}");
 }
 
+/// What stands where in a long recording is in a file of its own.
+#[test]
+fn a_long_recording_is_answered_like_a_short_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = json!({ "name": "many", "version": "1" });
+    let greeting = json!({ "protocolVersion": "2025-06-18", "capabilities": { "tools": {} }, "serverInfo": server });
+    let mut lines = exchange(0, "initialize", json!({}), ("result", greeting)).to_vec();
+    for number in 1..=12_000 {
+        let call = json!({ "name": "count", "arguments": { "n": number } });
+        lines.extend(exchange(number, "tools/call", call, ("result", text(&number.to_string()))));
+    }
+    let file = written(folder.path(), &lines);
+    let mut peer = Peer::start(&["replay", &file]);
+    peer.greet("2025-06-18");
+    for number in [1, 6000, 12_000] {
+        let answer = peer.call("count", &json!({ "n": number }));
+        assert_eq!(answer["result"]["content"][0]["text"], number.to_string(), "{answer}");
+    }
+    let missed = peer.call("counts", &json!({ "n": 7 }));
+    assert_eq!(missed["error"]["data"]["nearest"]["arguments"], json!({ "n": 7 }), "{missed}");
+    let ran =
+        Command::new(PROOF).args(["replay", &file]).env("TMPDIR", "/no/such/folder").stdin(Stdio::null()).output();
+    let ran = ran.expect("the binary runs");
+    assert_ran(&ran, 2);
+    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(told.contains("/no/such/folder") && told.contains("TMPDIR"), "{told}");
+}
+
 #[test]
 fn questions_are_asked_again_in_both_eras() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -23,7 +23,7 @@ const USAGE: &str = "usage: cargo xtask fuzz [OPTIONS]
   --list          name the targets";
 
 /// Each target, and the longest input that it is given.
-pub(crate) const TARGETS: [(&str, usize); 8] = [
+pub(crate) const TARGETS: [(&str, usize); 9] = [
     ("http", 4096),
     ("stdio", 4096),
     ("lines", 1024),
@@ -32,6 +32,7 @@ pub(crate) const TARGETS: [(&str, usize); 8] = [
     ("trace", 2048),
     ("header", 512),
     ("oauth", 1024),
+    ("schema", 1024),
 ];
 
 /// Counters at every edge, and comparisons told to the engine; the build scripts are spared by naming the target machine.

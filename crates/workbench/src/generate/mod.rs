@@ -20,7 +20,7 @@ use wire::{Revision, Transport};
 
 pub use crate::calls::Calls;
 pub use expect::{Case, Verdict};
-pub use plan::{Aim, Planned};
+pub use plan::{Aim, Planned, arguments};
 
 /// How many cases are thought of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+pub use self::tools::arguments;
 use super::Options;
 use super::survey::Surveyed;
 use crate::asking::Ask;

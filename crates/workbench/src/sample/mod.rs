@@ -14,13 +14,15 @@ use scalars::{REMARKS, fits, is_scalar, scalar, type_of};
 
 /// How deep a schema is followed.
 const DEPTH: usize = 8;
+/// How many schemas are looked at for one value: one that names itself, and often, has no end of them.
+const STEPS: usize = 4000;
 
 /// How many items an array gets at most beyond those it must have, where they are drawn.
 const MORE_ITEMS: u64 = 2;
 
 /// Arguments that the tool's `inputSchema` admits: required members only. `None` where we cannot make them.
 pub fn example(schema: &Value, dice: &mut Dice) -> Option<Map<String, Value>> {
-    match (Maker { root: schema, dice }).value(schema, DEPTH)? {
+    match (Maker { root: schema, dice, steps: STEPS }).value(schema, DEPTH)? {
         Value::Object(members) => Some(members),
         _ => None,
     }
@@ -95,13 +97,13 @@ const CLEVER: &[&str] = &[
 struct Maker<'m> {
     root: &'m Value,
     dice: &'m mut Dice,
+    /// How many schemas may still be looked at.
+    steps: usize,
 }
 
 impl Maker<'_> {
     fn value(&mut self, schema: &Value, depth: usize) -> Option<Value> {
-        if depth == 0 {
-            return None;
-        }
+        self.steps = self.steps.checked_sub(1).filter(|_| depth > 0)?;
         let root = self.root;
         let schema = resolve(schema, root, depth)?;
         if schema == &Value::Bool(true) {

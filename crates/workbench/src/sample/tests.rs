@@ -330,3 +330,12 @@ fn what_is_drawn_to_be_refused_is() {
         }
     }
 }
+
+/// Without a bound, as many ways as there are names, to the power of the depth.
+#[test]
+fn a_schema_that_names_itself_many_times_comes_to_an_end() {
+    let itself = json!({ "$ref": "#/$defs/N" });
+    let ways = json!({ "anyOf": vec![itself.clone(); 40] });
+    let schema = json!({ "$defs": { "N": ways }, "type": "object", "properties": { "n": itself }, "required": ["n"] });
+    assert_eq!(plain(&schema), None);
+}

@@ -10,6 +10,7 @@ use crate::dice::Dice;
 use crate::generate::schema::{Kind, Shape, Variation, Width, variations};
 use crate::generate::survey::Surveyed;
 use crate::generate::{Depth, Options};
+use crate::sample;
 
 /// The name of a tool that nobody has.
 const UNKNOWN: &str = "proof_no_such_tool";
@@ -29,6 +30,22 @@ const fn most(depth: Depth) -> usize {
         Depth::Standard => 120,
         Depth::Full => 1000,
     }
+}
+
+/// Every argument that is made of a tool's `inputSchema`, whether it admits it or not: by what only looks for something
+/// to call a tool with, and for the cases of a test file.
+pub fn arguments(schema: &Value, depth: Depth, seed: u64) -> Vec<Value> {
+    let dice = Dice::new(seed, "arguments");
+    let mut made: Vec<Value> = [sample::example, sample::refused]
+        .into_iter()
+        .filter_map(|make| make(schema, &mut dice.clone()))
+        .map(Value::Object)
+        .collect();
+    if let Ok(shape) = Shape::new(schema) {
+        let (known, wanted) = (Map::new(), Map::new());
+        made.extend(variations(&shape, &known, &wanted, dice, width(depth)).into_iter().map(|one| one.instance));
+    }
+    made
 }
 
 impl Plan {

@@ -12,32 +12,48 @@ const DEPTH: usize = 8;
 /// How many items a list may have to have.
 const ITEMS: u64 = 64;
 
-/// How many values one is made of, those that came to nothing counted.
-const STEPS: usize = 4000;
+/// How many schemas are looked at for one value, and for all of them.
+const STEPS: usize = 10_000;
+const STEPS_IN_ALL: usize = 400_000;
 
 /// What makes values of one schema.
 pub(super) struct Maker<'m> {
     root: &'m Value,
     dice: Dice,
-    /// How many values may still be made for the present one.
+    /// How many schemas may still be looked at for the present value.
     steps: usize,
+    /// And for those after it.
+    left: usize,
 }
 
 impl<'m> Maker<'m> {
     pub(super) const fn new(root: &'m Value, dice: Dice) -> Self {
-        Self { root, dice, steps: 0 }
+        Self { root, dice, steps: 0, left: STEPS_IN_ALL }
     }
 
     /// A value that the schema may admit.
     pub(super) fn value(&mut self, schema: &Value) -> Option<Value> {
-        self.steps = STEPS;
+        self.begin();
         self.made(schema, DEPTH)
     }
 
     /// A value for one view.
     pub(super) fn of(&mut self, view: &View) -> Option<Value> {
-        self.steps = STEPS;
+        self.begin();
         self.seen(view, DEPTH)
+    }
+
+    /// Every way to meet a schema.
+    pub(super) fn ways(&mut self, schema: &Value) -> Vec<View> {
+        self.begin();
+        views(schema, self.root, &mut self.steps)
+    }
+
+    fn begin(&mut self) {
+        // What the last value left over.
+        self.left += self.steps;
+        self.steps = STEPS.min(self.left);
+        self.left -= self.steps;
     }
 
     fn made(&mut self, schema: &Value, room: usize) -> Option<Value> {
@@ -45,7 +61,8 @@ impl<'m> Maker<'m> {
         if room == 0 {
             return None;
         }
-        views(schema, self.root).iter().find_map(|view| self.seen(view, room))
+        let views = views(schema, self.root, &mut self.steps);
+        views.iter().find_map(|view| self.seen(view, room))
     }
 
     fn seen(&mut self, view: &View, room: usize) -> Option<Value> {
@@ -121,29 +138,30 @@ impl<'m> Maker<'m> {
             let Some(item) = self.made(schema, room - 1) else {
                 return (items.len() as u64 >= least).then_some(Value::Array(items));
             };
-            let item = if unique { another(item, &items, schema, self.root)? } else { item };
+            let item = if unique { self.another(item, &items, schema)? } else { item };
             items.push(item);
         }
         Some(Value::Array(items))
     }
-}
 
-/// A value like `item` that is none of `items`.
-fn another(item: Value, items: &[Value], schema: &Value, root: &Value) -> Option<Value> {
-    if !items.contains(&item) {
-        return Some(item);
+    /// A value like `item` that is none of `items`.
+    fn another(&mut self, item: Value, items: &[Value], schema: &Value) -> Option<Value> {
+        if !items.contains(&item) {
+            return Some(item);
+        }
+        let views = views(schema, self.root, &mut self.steps);
+        let members = views.into_iter().filter_map(|view| view.get("enum")?.as_array().cloned()).flatten();
+        let more = (1..=ITEMS as u32).map(|number| match &item {
+            Value::String(text) => json!(format!("{text}{number}")),
+            Value::Number(start) => match start.as_i64() {
+                Some(start) => json!(start.saturating_add(i64::from(number))),
+                None => json!(start.as_f64().unwrap_or_default() + f64::from(number)),
+            },
+            Value::Bool(value) => json!(!value),
+            other => other.clone(),
+        });
+        members.chain(more).find(|one| !items.contains(one))
     }
-    let members = views(schema, root).into_iter().filter_map(|view| view.get("enum")?.as_array().cloned()).flatten();
-    let more = (1..=ITEMS as u32).map(|number| match &item {
-        Value::String(text) => json!(format!("{text}{number}")),
-        Value::Number(start) => match start.as_i64() {
-            Some(start) => json!(start.saturating_add(i64::from(number))),
-            None => json!(start.as_f64().unwrap_or_default() + f64::from(number)),
-        },
-        Value::Bool(value) => json!(!value),
-        other => other.clone(),
-    });
-    members.chain(more).find(|one| !items.contains(one))
 }
 
 fn number(view: &View, whole: bool, dice: &mut Dice) -> Option<Value> {

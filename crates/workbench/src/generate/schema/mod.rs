@@ -2,6 +2,7 @@
 //! each constraint a value that breaks it and no other. Nothing is believed of what is made here: every example is held
 //! against the schema by a validator, and what is not what it was made to be is thrown away. Pure.
 
+mod circles;
 mod instance;
 mod text;
 mod vary;
@@ -10,6 +11,7 @@ mod views;
 use jsonschema::Validator;
 use serde_json::Value;
 
+use circles::goes_in_circles;
 pub(super) use vary::{Kind, Variation, Width, variations};
 
 /// How long a schema may be, in bytes.
@@ -36,6 +38,9 @@ impl<'s> Shape<'s> {
     pub(super) fn new(root: &'s Value) -> Result<Self, String> {
         if root.to_string().len() > LARGEST {
             return Err("its schema is larger than 256 KiB".to_owned());
+        }
+        if goes_in_circles(root) {
+            return Err("its schema leads to itself".to_owned());
         }
         let validator = |strict: bool| {
             let options = jsonschema::options();

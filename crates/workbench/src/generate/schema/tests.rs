@@ -35,6 +35,32 @@ fn object(properties: &Value) -> Value {
     json!({ "type": "object", "properties": properties, "required": names })
 }
 
+/// What strange schemas ask for is bounded: in what is made, and in the work.
+#[test]
+fn strange_schemas_come_to_an_end() {
+    let most = json!({ "type": "integer", "default": i64::MAX });
+    all(&object(&json!({ "x": { "type": "array", "items": most, "uniqueItems": true, "maxItems": 3 } })));
+    let itself = json!({ "$ref": "#/$defs/N" });
+    let ways =
+        json!({ "type": "object", "properties": { "n": { "anyOf": vec![itself.clone(); 40] } }, "minProperties": 1 });
+    all(&json!({ "$defs": { "N": ways }, "type": "object", "properties": { "n": itself, "m": itself } }));
+    let long = json!({ "type": "string", "default": "x".repeat(200_000) });
+    let made = all(&object(&json!({ "long": long, "one": { "enum": (0..200).collect::<Vec<_>>() } })));
+    let bytes: usize = made.iter().map(|one| one.instance.to_string().len()).sum();
+    assert!(made.len() > 10 && bytes < 20 << 20, "{} with {bytes} bytes", made.len());
+}
+
+#[test]
+fn a_schema_that_leads_to_itself_alone_is_left_alone() {
+    for round in [
+        json!({ "$ref": "#" }),
+        json!({ "anyOf": [{ "$ref": "#" }] }),
+        json!({ "properties": { "x": { "$ref": "#/$defs/a" } }, "$defs": { "a": { "not": { "$ref": "#/$defs/a" } } } }),
+    ] {
+        assert!(Shape::new(&round).is_err(), "{round}");
+    }
+}
+
 #[test]
 fn every_constraint_is_broken_alone() {
     let one = |property: Value| object(&json!({ "x": property }));

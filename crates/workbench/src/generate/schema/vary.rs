@@ -11,11 +11,15 @@ use serde_json::{Map, Value, json};
 
 use super::Shape;
 use super::instance::{Maker, dependents, is_a, kind, required};
-use super::views::{View, views};
+use super::views::View;
 use crate::dice::Dice;
 
 /// How many values are held against the schema: one that names itself has no end of places.
 const STEPS: usize = 20_000;
+/// How many bytes are as much work as one value.
+const BYTES: usize = 2048;
+/// How many bytes all values may have.
+const ALL_BYTES: usize = 16 << 20;
 /// How many members of an object are looked at.
 const MEMBERS: usize = 60;
 
@@ -80,6 +84,7 @@ pub(crate) fn variations(
         seen: HashSet::new(),
         found: Vec::new(),
         steps: STEPS,
+        room: ALL_BYTES,
     };
     let Some(typical) = walker.typical(wanted) else { return Vec::new() };
     let spot = Spot { pointer: String::new(), loose: Vec::new(), room: width.depth, rebuild: Rc::new(|value| value) };
@@ -97,6 +102,8 @@ struct Walker<'w> {
     seen: HashSet<String>,
     found: Vec<Variation>,
     steps: usize,
+    /// How many bytes there is room for.
+    room: usize,
 }
 
 /// A place in the whole.
@@ -129,7 +136,8 @@ impl Walker<'_> {
     /// Notes a value that fits, if it does.
     fn fitting(&mut self, spot: &Spot, kind: Kind, keyword: &str, what: &str, value: Value) {
         let instance = (spot.rebuild)(value);
-        if self.goes_on() && self.shape.fits(&instance) && self.seen.insert(instance.to_string()) {
+        let text = instance.to_string();
+        if self.goes_on(text.len()) && self.shape.fits(&instance) && self.is_new(text) {
             self.found.push(Variation {
                 kind,
                 pointer: spot.pointer.clone(),
@@ -145,7 +153,8 @@ impl Walker<'_> {
     /// Notes a value that breaks `keyword` there and nothing else, if it does.
     fn breaking(&mut self, spot: &Spot, keyword: &str, what: &str, value: Value, fits: &Value) -> bool {
         let (instance, beside) = ((spot.rebuild)(value), (spot.rebuild)(fits.clone()));
-        if !self.goes_on() || !self.shape.fits(&beside) {
+        let text = instance.to_string();
+        if !self.goes_on(text.len()) || !self.shape.fits(&beside) {
             return false;
         }
         let breaks = self.shape.breaks(&instance);
@@ -154,7 +163,7 @@ impl Walker<'_> {
                 || spot.loose.iter().any(|at| at == pointer) && matches!(broken, "anyOf" | "oneOf" | "type")
         };
         let alone = !breaks.is_empty() && breaks.iter().all(|one| this(&one.pointer, &one.keyword));
-        if !alone || !self.seen.insert(instance.to_string()) {
+        if !alone || !self.is_new(text) {
             return false;
         }
         self.found.push(Variation {
@@ -169,17 +178,23 @@ impl Walker<'_> {
         true
     }
 
-    /// Whether there is still room for a step.
-    const fn goes_on(&mut self) -> bool {
-        self.steps = self.steps.saturating_sub(1);
-        self.steps > 0
+    /// Whether there is still room for a step that is about so many bytes.
+    const fn goes_on(&mut self, bytes: usize) -> bool {
+        self.steps = self.steps.saturating_sub(1 + bytes / BYTES);
+        self.steps > 0 && self.room > 0
+    }
+
+    /// Notes a whole; whether it was not there before.
+    fn is_new(&mut self, text: String) -> bool {
+        self.room = self.room.saturating_sub(text.len());
+        self.seen.insert(text)
     }
 
     fn walk(&mut self, schema: &Value, value: &Value, spot: &Spot) {
-        if !self.goes_on() {
+        if !self.goes_on(0) {
             return;
         }
-        let views = views(schema, self.shape.root);
+        let views = self.maker.ways(schema);
         let fits = |view: &View| kind(view).is_none_or(|kind| is_a(value, kind));
         let Some(chosen) = views.iter().position(fits) else { return };
         let mut spot = spot.clone();

@@ -13,9 +13,12 @@ const DEPTH: usize = 8;
 /// How many schemas are looked at for one: a schema may name itself many times over.
 const STEPS: usize = 2000;
 
-/// Every way to meet `schema`, in its own order.
-pub(super) fn views(schema: &Value, root: &Value) -> Vec<View> {
-    let mut views = seen(schema, root, DEPTH, &mut STEPS.clone());
+/// Every way to meet `schema`, in its own order. What is looked at is taken from `steps`, the fewer the less is seen.
+pub(super) fn views(schema: &Value, root: &Value, steps: &mut usize) -> Vec<View> {
+    let mut left = STEPS.min(*steps);
+    *steps -= left;
+    let mut views = seen(schema, root, DEPTH, &mut left);
+    *steps += left;
     views.truncate(MOST);
     views
 }

@@ -50,8 +50,9 @@ impl Unsettled {
             let host = self.head.as_ref().and_then(|head| head.headers.get(HOST)?.to_str().ok());
             let here = Url::parse(&format!("http://{}", host.unwrap_or_default())).ok();
             let way = Way { upstream: upstream.clone(), here };
-            let state = State::Awaited { request: self, head: head.clone(), body, seen: Vec::new() };
-            return Body::Opening(Box::new(Opening { state, blocks: Blocks::new(BEFORE), way }));
+            let awaited = Awaited { request: self, head: head.clone(), body, seen: Vec::new() };
+            let state = State::Awaited(Box::new(awaited));
+            return Body::Opening(Box::new(Opening { state, blocks: Blocks::new(BEFORE), pending: Vec::new(), way }));
         }
         match self.settle(Seat::Http) {
             Some(scribe) => scribe.answer(head, body),
@@ -70,16 +71,25 @@ impl Drop for Unsettled {
 pub(crate) struct Opening {
     state: State,
     blocks: Blocks,
+    /// What came and was not passed on yet: the beginning of a block.
+    pending: Vec<u8>,
     way: Way,
 }
 
 enum State {
     /// No event came yet; `seen` did.
-    Awaited { request: Unsettled, head: response::Parts, body: Body, seen: Vec<u8> },
+    Awaited(Box<Awaited>),
     /// What it is is known.
     Known(Box<WrittenBody>),
     /// Nothing is left of it.
     Gone,
+}
+
+struct Awaited {
+    request: Unsettled,
+    head: response::Parts,
+    body: Body,
+    seen: Vec<u8>,
 }
 
 impl Opening {
@@ -89,7 +99,7 @@ impl Opening {
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         loop {
             let (body, seen) = match &mut self.state {
-                State::Awaited { body, seen, .. } => (body, seen),
+                State::Awaited(awaited) => (&mut awaited.body, &mut awaited.seen),
                 State::Known(written) => return written.poll(context),
                 State::Gone => return Poll::Ready(None),
             };
@@ -104,27 +114,29 @@ impl Opening {
                 return Poll::Ready(Some(Ok(Frame::data(rest.into()))));
             };
             self.blocks.push(data);
+            self.pending.extend_from_slice(data);
             let mut passes = Vec::new();
             while let Some(piece) = self.blocks.next_block() {
-                let (whole, bytes) = match piece {
-                    Piece::Whole(bytes) => (true, bytes.to_vec()),
-                    Piece::Rest(bytes) | Piece::TooLong(bytes) => (false, bytes.to_vec()),
+                let whole = match piece {
+                    Piece::Whole(bytes) => bytes.len(),
+                    Piece::Rest(_) | Piece::TooLong(_) => 0,
                 };
+                let bytes: Vec<u8> = self.pending.drain(..whole).collect();
                 let block = Block::parse(&bytes);
-                if whole && block.event.is_none() && block.data.is_none() && seen.len() < BEFORE {
+                if whole > 0 && block.event.is_none() && block.data.is_none() && seen.len() < BEFORE {
                     seen.extend_from_slice(&bytes);
                     passes.extend(bytes);
                     continue;
                 }
-                let endpoint = block.data.clone().filter(|_| whole && block.event.as_deref() == Some("endpoint"));
-                passes
-                    .extend(endpoint.as_deref().and_then(|data| self.way.back(&block, data)).unwrap_or(bytes.clone()));
+                let endpoint = block.data.clone().filter(|_| block.event.as_deref() == Some("endpoint"));
+                let told = endpoint.as_deref().and_then(|data| self.way.back(&block, data));
+                passes.extend_from_slice(told.as_deref().unwrap_or(&bytes));
                 let rest = self.rest();
                 passes.extend_from_slice(&rest);
                 let target = endpoint.and_then(|data| self.way.target(&data));
                 let seat = if target.is_some() { Seat::Stream } else { Seat::Http };
                 self.known(seat, target, &[bytes, rest].concat());
-                return Poll::Ready(Some(Ok(Frame::data(passes.into()))));
+                break;
             }
             if !passes.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(passes.into()))));
@@ -134,30 +146,21 @@ impl Opening {
 
     pub(in crate::server::http) fn is_end_stream(&self) -> bool {
         match &self.state {
-            State::Awaited { body, .. } => body.is_end_stream(),
+            State::Awaited(awaited) => awaited.body.is_end_stream(),
             State::Known(written) => written.is_end_stream(),
             State::Gone => true,
         }
     }
 
-    /// The beginning of a block.
+    /// What came and was not passed on yet.
     fn rest(&mut self) -> Vec<u8> {
-        let mut rest = Vec::new();
-        while let Some(Piece::Whole(bytes) | Piece::Rest(bytes) | Piece::TooLong(bytes)) = self.blocks.next_block() {
-            rest.extend_from_slice(bytes);
-        }
-        if let Some(Piece::Whole(bytes) | Piece::Rest(bytes) | Piece::TooLong(bytes)) = self.blocks.finish() {
-            rest.extend_from_slice(bytes);
-        }
-        rest
+        std::mem::take(&mut self.pending)
     }
 
     /// Writes down what came so far, `more` last.
     fn known(&mut self, seat: Seat, target: Option<String>, more: &[u8]) {
-        let State::Awaited { mut request, mut head, body, seen } = std::mem::replace(&mut self.state, State::Gone)
-        else {
-            return;
-        };
+        let State::Awaited(awaited) = std::mem::replace(&mut self.state, State::Gone) else { return };
+        let Awaited { mut request, mut head, body, seen } = *awaited;
         let Some(scribe) = request.settle(seat) else { return };
         if let Some(target) = target {
             head.extensions.insert(Named(target));

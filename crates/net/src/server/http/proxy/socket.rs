@@ -84,8 +84,9 @@ impl Frames {
         self.buffer.extend_from_slice(bytes);
         loop {
             match self.next() {
-                Ok(Some(content)) => complete.extend(content),
-                Ok(None) => return complete,
+                Ok(Next::Complete(content)) => complete.push(content),
+                Ok(Next::Part) => {}
+                Ok(Next::Awaited) => return complete,
                 Err(Lost) => {
                     self.lost = true;
                     let kept = self.buffer.len().min(KEPT);
@@ -97,10 +98,12 @@ impl Frames {
         }
     }
 
-    /// The next frame, where it is there, and what it completes, if it does.
-    fn next(&mut self) -> Result<Option<Option<Content>>, Lost> {
+    /// Reads the next frame.
+    fn next(&mut self) -> Result<Next, Lost> {
         let mut cursor = Cursor::new(&self.buffer[..]);
-        let Some((header, length)) = FrameHeader::parse(&mut cursor).map_err(|_| Lost)? else { return Ok(None) };
+        let Some((header, length)) = FrameHeader::parse(&mut cursor).map_err(|_| Lost)? else {
+            return Ok(Next::Awaited);
+        };
         let begin = usize::try_from(cursor.position()).map_err(|_| Lost)?;
         let length = usize::try_from(length).map_err(|_| Lost)?;
         let before = self.message.as_ref().map_or(0, |(bytes, _)| bytes.len());
@@ -109,7 +112,7 @@ impl Frames {
             return Err(Lost);
         }
         if self.buffer.len() - begin < length {
-            return Ok(None);
+            return Ok(Next::Awaited);
         }
         self.buffer.advance(begin);
         let mut payload = self.buffer.split_to(length);
@@ -119,19 +122,29 @@ impl Frames {
             }
         }
         let text = match header.opcode {
-            OpCode::Control(Control::Close) => return Ok(Some(Some(Content::Closed(Closed::End)))),
-            OpCode::Control(_) => return Ok(Some(None)),
+            OpCode::Control(Control::Close) => return Ok(Next::Complete(Content::Closed(Closed::End))),
+            OpCode::Control(_) => return Ok(Next::Part),
             OpCode::Data(Data::Text) => true,
             OpCode::Data(_) => false,
         };
         let (message, _) = self.message.get_or_insert_with(|| (Vec::new(), text));
         message.extend_from_slice(&payload);
         if !header.is_final {
-            return Ok(Some(None));
+            return Ok(Next::Part);
         }
         let message = self.message.take();
-        Ok(Some(message.map(|(bytes, text)| Content::WebSocket { bytes, text })))
+        Ok(message.map_or(Next::Part, |(bytes, text)| Next::Complete(Content::WebSocket { bytes, text })))
     }
+}
+
+/// What the bytes that are there hold.
+enum Next {
+    /// Less than a frame.
+    Awaited,
+    /// A frame that completes nothing.
+    Part,
+    /// The last frame of this.
+    Complete(Content),
 }
 
 /// What comes from here on cannot be read.

@@ -165,7 +165,7 @@ impl Walker<'_> {
 fn next(item: &Value) -> Option<Value> {
     match item {
         Value::String(text) => Some(json!(format!("{text}x"))),
-        Value::Number(_) if is_a(item, "integer") => Some(json!(item.as_i64()? + 1)),
+        Value::Number(_) if is_a(item, "integer") => item.as_i64()?.checked_add(1).map(Value::from),
         _ => None,
     }
 }
