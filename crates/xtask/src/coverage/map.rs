@@ -114,6 +114,17 @@ impl Row {
         Ok(Self { id: id.to_owned(), level, bound, carried })
     }
 
+    /// Whether nothing could tell: the row says so, or all the rules that it names do.
+    pub(super) fn is_unobservable(&self) -> bool {
+        let silent = |id: &str| {
+            rules::find(id).is_some_and(|rule| matches!(rule.judging(), rules::rule::Judging::Unobservable(_)))
+        };
+        match &self.carried {
+            Carried::Rules(rules) => rules.iter().all(|id| silent(id)),
+            carried => *carried == Carried::Unobservable,
+        }
+    }
+
     pub(super) fn rules(&self) -> impl Iterator<Item = &'static str> {
         let rules = if let Carried::Rules(rules) = &self.carried { rules.as_slice() } else { &[] };
         rules.iter().copied()
