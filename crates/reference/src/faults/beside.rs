@@ -93,7 +93,9 @@ pub(super) const TRIALS: &[Fault] = &[
                 "mode": "url", "message": "Please visit this page", "url": "https://drill.example/page",
                 "elicitationId": "drill-mode",
             });
-            questions_first(asked, link, reply, &[("elicitation/create", params)])
+            // A form that does not say that it is one may come, all the same.
+            let form = json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } });
+            questions_first(asked, link, reply, &[("elicitation/create", params), ("elicitation/create", form)])
         }),
     )
     .since(R2025_11_25)

@@ -105,7 +105,10 @@ pub(super) fn with_exercise(root: &Path, exercised: &Exercised) -> anyhow::Resul
             );
         }
         for (role, word) in [(Role::Server, "servers"), (Role::Client, "clients")] {
-            let text = aims(&document.name, word, |level| share(&rows, level, role, &|row| is_exercised(row, role)));
+            // Our client has not all of what extensions have, and its scenarios have less.
+            let missed = if role == Role::Client && document.is_extension() { "not held to it" } else { "missed" };
+            let share = |level| share(&rows, level, role, &|row| is_exercised(row, role));
+            let text = aims(&format!("{} of {word}", document.name), missed, share);
             met &= !text.contains("missed");
             shares += &text;
         }
@@ -113,8 +116,8 @@ pub(super) fn with_exercise(root: &Path, exercised: &Exercised) -> anyhow::Resul
     Ok((format!("{out}\n{shares}"), met))
 }
 
-/// A line for each aim of a document: how much of its level is exercised on one party, and whether that is enough.
-fn aims(document: &str, party: &str, share: impl Fn(Level) -> (usize, usize)) -> String {
+/// A line for each aim: how much of its level is exercised, and whether that is enough.
+fn aims(of: &str, missed: &str, share: impl Fn(Level) -> (usize, usize)) -> String {
     let mut out = String::new();
     for (level, aim) in AIMS {
         let (shown, all) = share(level);
@@ -122,8 +125,8 @@ fn aims(document: &str, party: &str, share: impl Fn(Level) -> (usize, usize)) ->
             continue;
         }
         let percent = 100 * shown / all;
-        let word = if percent >= aim { "met" } else { "missed" };
-        let name = format!("{document} {} of {party}", level.as_str());
+        let word = if percent >= aim { "met" } else { missed };
+        let name = format!("{of}, {}", level.as_str());
         let _ =
             writeln!(out, "{name:<54}{shown:>5} of {all:>3} observable exercised: {percent:>3} %, aim {aim} %: {word}");
     }

@@ -52,7 +52,7 @@ pub(super) async fn act(scenario: &str, client: &Client, told: &mut Told) -> Opt
         "tasks-by-looking" => Box::pin(look_after(client)).await,
         "tasks" => Box::pin(run_tasks(client)).await,
         "caching" => list_twice(client).await,
-        "auth/token-expires" => outstay(client).await,
+        "auth/token-expires" | "auth/issuer-moves" => outstay(client).await,
         _ => return None,
     })
 }
