@@ -1,6 +1,6 @@
 //! `cargo xtask coverage`: for each revision, whether every sentence of the specification is judged or accounted for, and
-//! how many of the judged ones a check of the reference server exercises. Fails where a row is missing, stale or wrong,
-//! or where the aims are missed. `coverage/` holds the rows; `map` reads them.
+//! how many of the judged ones a check of the reference server exercises, and one of the reference client. Fails where a row
+//! is missing, stale or wrong, or where the aims are missed. `coverage/` holds the rows; `map` reads them.
 
 mod map;
 mod table;
@@ -16,15 +16,15 @@ use serde_json::Value;
 use self::map::{Document, Row};
 use super::{Verdict, root};
 
-const USAGE: &str = "usage: cargo xtask coverage [--report REPORT.json] [--without-specification]";
+const USAGE: &str = "usage: cargo xtask coverage [--report REPORT.json]… [--without-specification]";
 
 /// Prints the table.
 pub fn run(args: &[String]) -> Verdict {
-    let (mut report, mut with_specification) = (None, true);
+    let (mut reports, mut with_specification) = (Vec::new(), true);
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--report" => report = Some(PathBuf::from(args.next().context(USAGE)?)),
+            "--report" => reports.push(PathBuf::from(args.next().context(USAGE)?)),
             "--without-specification" => with_specification = false,
             _ => anyhow::bail!(USAGE),
         }
@@ -40,7 +40,7 @@ pub fn run(args: &[String]) -> Verdict {
     for complaint in &wrong {
         println!("{complaint}");
     }
-    let exercised = exercised(report)?;
+    let exercised = exercised(&reports)?;
     let (text, met) = table::with_exercise(&root(), &exercised)?;
     print!("{text}");
     Ok(wrong.is_empty() && met)
@@ -85,26 +85,49 @@ fn differences(document: &Document, rows: &[Row], specification: &Path) -> anyho
     Ok(unmapped.chain(stale).collect())
 }
 
-/// The rules, by revision, that a check of the reference server judged: from a report, or from one made now.
-fn exercised(report: Option<PathBuf>) -> anyhow::Result<BTreeSet<(String, String)>> {
-    let reports = match report {
-        Some(path) => vec![fs::read(&path).with_context(|| format!("reading {}", path.display()))?],
-        None => checked()?,
-    };
-    let mut exercised = BTreeSet::new();
-    for text in reports {
-        let report: Value = serde_json::from_slice(&text).context("reading the report")?;
-        let results = report["results"].as_array().context("the report has no results")?;
-        let judged = |result: &&Value| matches!(result["outcome"].as_str(), Some("pass" | "fail" | "warn"));
-        let place =
-            |result: &Value| Some((result["revision"].as_str()?.to_owned(), result["rule"].as_str()?.to_owned()));
-        exercised.extend(results.iter().filter(judged).filter_map(place));
+/// The rules, by revision, that checks of our own peers judged: from reports, and from checks made now of a peer that none
+/// of them is about.
+fn exercised(reports: &[PathBuf]) -> anyhow::Result<Exercised> {
+    let mut exercised = Exercised::default();
+    for path in reports {
+        exercised.add(&fs::read(path).with_context(|| format!("reading {}", path.display()))?)?;
+    }
+    if exercised.servers.is_empty() {
+        checked_servers()?.iter().try_for_each(|text| exercised.add(text))?;
+    }
+    if exercised.clients.is_empty() {
+        checked_clients()?.iter().try_for_each(|text| exercised.add(text))?;
     }
     Ok(exercised)
 }
 
+/// The rules that were judged, by revision, on servers and on clients.
+#[derive(Default)]
+struct Exercised {
+    servers: BTreeSet<(String, String)>,
+    clients: BTreeSet<(String, String)>,
+}
+
+impl Exercised {
+    /// Takes down what a report shows of its subject.
+    fn add(&mut self, text: &[u8]) -> anyhow::Result<()> {
+        let report: Value = serde_json::from_slice(text).context("reading the report")?;
+        let rules = match report["subject"]["kind"].as_str() {
+            Some("server") => &mut self.servers,
+            Some("client") => &mut self.clients,
+            other => anyhow::bail!("a report about {other:?} says nothing of the coverage"),
+        };
+        let results = report["results"].as_array().context("the report has no results")?;
+        let judged = |result: &&Value| matches!(result["outcome"].as_str(), Some("pass" | "fail" | "warn"));
+        let place =
+            |result: &Value| Some((result["revision"].as_str()?.to_owned(), result["rule"].as_str()?.to_owned()));
+        rules.extend(results.iter().filter(judged).filter_map(place));
+        Ok(())
+    }
+}
+
 /// The report of a check of the reference server, and that of one which demands a token.
-fn checked() -> anyhow::Result<Vec<Vec<u8>>> {
+fn checked_servers() -> anyhow::Result<Vec<Vec<u8>>> {
     let proof = crate::peers::build_proof()?;
     let mut plain = Command::new(&proof);
     plain.args(["check", "--format", "json"]);
@@ -112,6 +135,18 @@ fn checked() -> anyhow::Result<Vec<Vec<u8>>> {
     locked.args(["check", "--transport", "http", "--bearer-env", "PROOF_COVERAGE_TOKEN", "--format", "json"]);
     locked.env("PROOF_COVERAGE_TOKEN", "a-token-for-coverage");
     [plain, locked].into_iter().map(|mut check| Ok(check.output()?.stdout)).collect()
+}
+
+/// The reports of checks of the reference client, over every transport.
+fn checked_clients() -> anyhow::Result<Vec<Vec<u8>>> {
+    let proof = crate::peers::build_proof()?;
+    let check = |transports: &[&str], server: &[&str]| {
+        let mut check = Command::new(&proof);
+        check.args(["check-client", "--format", "json"]).args(transports).arg("--").arg(&proof);
+        check.args(["client", "--conformance"]).args(server);
+        anyhow::Ok(check.output()?.stdout)
+    };
+    Ok(vec![check(&["--transport", "http,sse,ws"], &["{url}"])?, check(&[], &["--", "{server}"])?])
 }
 
 #[cfg(test)]

@@ -102,6 +102,11 @@ impl Catalogue {
         drill::places(origin)
     }
 
+    /// One tool, and nothing else.
+    pub fn drill_with_one_tool() -> Self {
+        drill::one_tool()
+    }
+
     /// Which calls with mirrored arguments a client is asked to make of [`Self::drill`].
     pub fn drill_calls() -> serde_json::Value {
         drill::calls()

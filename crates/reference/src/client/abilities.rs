@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use serde_json::{Map, Value, json};
-use wire::Revision;
+use wire::{Era, Revision};
 
 /// What is declared, and only that is served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,26 +12,46 @@ use wire::Revision;
 pub struct Abilities {
     /// It has roots to show.
     pub roots: bool,
+    /// It says when they change.
+    pub changing_roots: bool,
     /// It has a model to ask.
     pub sampling: bool,
+    /// That model uses tools.
+    pub sampling_tools: bool,
     /// Its user fills in forms.
     pub forms: bool,
     /// Its user visits addresses.
     pub urls: bool,
+    /// It answers what it is asked as a task, where a server wants that (2025-11-25).
+    pub tasks: bool,
+    /// The extensions that it supports and that say all by their names (modern era).
+    pub extensions: &'static [&'static str],
 }
 
 impl Abilities {
     /// Everything.
-    pub const ALL: Self = Self { roots: true, sampling: true, forms: true, urls: true };
+    pub const ALL: Self = Self {
+        roots: true,
+        changing_roots: true,
+        sampling: true,
+        sampling_tools: true,
+        forms: true,
+        urls: true,
+        tasks: true,
+        extensions: &[],
+    };
 
     /// As `revision` declares them.
     pub fn declared(self, revision: Revision) -> Value {
         let mut declared = Map::new();
         if self.roots {
-            declared.insert("roots".to_owned(), json!({}));
+            // The modern era has nothing to say it with.
+            let changing = self.changing_roots && revision.era() == Era::Legacy;
+            declared.insert("roots".to_owned(), if changing { json!({ "listChanged": true }) } else { json!({}) });
         }
         if self.sampling {
-            declared.insert("sampling".to_owned(), json!({}));
+            let tools = self.sampling_tools && revision.at_least(Revision::R2025_11_25);
+            declared.insert("sampling".to_owned(), if tools { json!({ "tools": {} }) } else { json!({}) });
         }
         if (self.forms || self.urls) && revision.at_least(Revision::R2025_06_18) {
             let mut modes = Map::new();
@@ -41,6 +61,16 @@ impl Abilities {
                 modes.extend(self.urls.then(|| ("url".to_owned(), json!({}))));
             }
             declared.insert("elicitation".to_owned(), Value::Object(modes));
+        }
+        if self.tasks && revision == Revision::R2025_11_25 {
+            let mut requests = Map::new();
+            requests.extend(self.sampling.then(|| ("sampling".to_owned(), json!({ "createMessage": {} }))));
+            requests.extend((self.forms || self.urls).then(|| ("elicitation".to_owned(), json!({ "create": {} }))));
+            declared.insert("tasks".to_owned(), json!({ "list": {}, "cancel": {}, "requests": requests }));
+        }
+        if !self.extensions.is_empty() && revision.era() == Era::Modern {
+            let each = self.extensions.iter().map(|name| ((*name).to_owned(), json!({})));
+            declared.insert("extensions".to_owned(), Value::Object(each.collect()));
         }
         Value::Object(declared)
     }

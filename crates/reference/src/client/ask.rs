@@ -53,6 +53,9 @@ impl Client {
         if options.progress && method == "tools/call" {
             params = params.with_meta("progressToken", id);
         }
+        for (name, value) in &options.meta {
+            params = params.with_meta(name, value.clone());
+        }
         if session.greeting.revision.era() == Era::Legacy {
             return params;
         }

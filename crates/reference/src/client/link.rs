@@ -17,6 +17,7 @@ use wire::{Era, Kind, Message, RequestId, Transport};
 use super::Options;
 use super::abilities::Respondent;
 use super::manners::{Manners, Place};
+use super::tasks::Tasks;
 
 /// Who hears what comes beside answers.
 pub type Observer = Arc<dyn Fn(Note) + Send + Sync>;
@@ -103,6 +104,7 @@ pub(super) struct Inner {
     address: Address,
     pub(super) respondent: Arc<dyn Respondent>,
     pub(super) observer: Observer,
+    pub(super) tasks: Tasks,
     manners: Arc<dyn Manners>,
     state: Mutex<State>,
 }
@@ -121,7 +123,15 @@ pub(super) struct State {
 impl Link {
     pub(super) fn new(connection: Connection, address: Address, options: &Options, manners: Arc<dyn Manners>) -> Self {
         let (respondent, observer) = (options.respondent.clone(), options.observer.clone());
-        Self(Arc::new(Inner { connection, address, respondent, observer, manners, state: Mutex::default() }))
+        Self(Arc::new(Inner {
+            connection,
+            address,
+            respondent,
+            observer,
+            tasks: Tasks::default(),
+            manners,
+            state: Mutex::default(),
+        }))
     }
 
     pub(super) fn inner(&self) -> &Inner {

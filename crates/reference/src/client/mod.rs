@@ -8,6 +8,7 @@ mod abilities;
 mod ask;
 mod cache;
 mod calls;
+mod errands;
 mod error;
 mod example;
 pub mod faults;
@@ -22,6 +23,7 @@ mod pump;
 mod respond;
 mod rounds;
 mod scripted;
+mod tasks;
 mod tools;
 mod tour;
 
@@ -31,7 +33,7 @@ use std::time::Duration;
 
 use net::Tap;
 use net::client::{Address, Authorizer, Limits};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use wire::trace::Header;
 use wire::{Era, Revision, Transport};
 
@@ -72,6 +74,8 @@ pub struct Options {
     pub log_level: Option<String>,
     /// Whether progress of tool calls is wanted.
     pub progress: bool,
+    /// What goes into the `_meta` of every request beside what the protocol wants there.
+    pub meta: Map<String, Value>,
     /// What is wrong with it, on purpose.
     pub faults: Vec<&'static faults::Fault>,
     /// Who writes down what crosses, if anybody does: a tap for each connection.
@@ -90,6 +94,7 @@ impl Options {
             observer: Arc::new(|_| ()),
             log_level: None,
             progress: false,
+            meta: Map::new(),
             faults: Vec::new(),
             tap: None,
         }
@@ -195,6 +200,16 @@ impl Client {
     /// Where the server turned out to be.
     pub fn address(&self) -> Address {
         self.session().address.clone()
+    }
+
+    /// Says that its roots have changed, where the era has a way to say so.
+    pub async fn roots_changed(&self) -> Result<(), ClientError> {
+        if self.revision().era() == Era::Modern {
+            return Ok(());
+        }
+        let session = self.live().await?;
+        let told = session.link.notify("notifications/roots/list_changed", None).await;
+        told.map_err(|error| ClientError::unsent(error, self.address().to_string()))
     }
 
     /// Gives up whatever is not answered yet, and tells the server.

@@ -5,20 +5,18 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
-use wire::{Kind, Message, RequestId};
+use wire::{Kind, Message, RequestId, Revision};
 
-use super::abilities::Refused;
+use super::abilities::{Answer, Refused};
 use super::link::{Link, Note};
 use super::respond::respond;
+use super::tasks::RELATED;
 
 /// How many questions of the server are open at a time; more are refused.
 const OPEN_QUESTIONS: usize = 32;
 
 /// What names the subscription that a notification is for.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
-
-/// What names the task that a message belongs to, answers included (2025-11-25, basic/utilities/tasks).
-const TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// Listens until the connection is over or the handle aborted.
 pub(super) fn start(link: Link) -> AbortHandle {
@@ -82,6 +80,33 @@ impl Link {
         self.note(Note::Notification { method: method.to_owned(), params });
     }
 
+    /// Answers a request: by a task, about one, or by itself.
+    async fn answer(&self, method: &str, params: &Value, meta: &Value) -> Answer {
+        let respondent = &self.inner().respondent;
+        let tasks = respondent.abilities().tasks && self.connection().revision() == Revision::R2025_11_25;
+        if tasks && let Some(answer) = self.inner().tasks.answer(self, method, params).await {
+            return answer;
+        }
+        let token = meta.get("progressToken");
+        self.progress(token, 1).await;
+        let answer = respond(respondent.as_ref(), method, params).await;
+        self.progress(token, 2).await;
+        answer.map(|mut result| {
+            if let Some(task) = meta.get(RELATED) {
+                result["_meta"] = json!({ RELATED: task });
+            }
+            result
+        })
+    }
+
+    /// Tells how far an answer has come, of two steps, where the server wants to know.
+    pub(super) async fn progress(&self, token: Option<&Value>, progress: u64) {
+        let Some(token) = token else { return };
+        let params = json!({ "progressToken": token, "progress": progress, "total": 2 });
+        // Where it cannot be told, nobody is left who wanted to know.
+        let _ = self.notify("notifications/progress", Some(params)).await;
+    }
+
     /// Answers a request of the server in the background.
     fn asked(&self, request: &Message) {
         let method = request.method().unwrap_or_default().to_owned();
@@ -91,7 +116,7 @@ impl Link {
             return self.note(Note::Notice(what));
         }
         let params = request.params().cloned().unwrap_or_default();
-        let task = request.meta().and_then(|meta| meta.get(TASK)).cloned();
+        let meta = request.meta().cloned().unwrap_or_default();
         let link = self.clone();
         let busy = self.state().answering.len() >= OPEN_QUESTIONS;
         let key = id.clone();
@@ -99,16 +124,11 @@ impl Link {
             let answer = if busy {
                 Err(Refused { code: -32603, message: "Too many open questions".to_owned() })
             } else {
-                respond(link.inner().respondent.as_ref(), &method, &params).await
+                link.answer(&method, &params, &meta).await
             };
             let id: Value = serde_json::from_str(&key.to_json()).unwrap_or_default();
             let text = match answer {
-                Ok(mut result) => {
-                    if let Some(task) = task {
-                        result["_meta"] = json!({ TASK: task });
-                    }
-                    json!({ "jsonrpc": "2.0", "id": id, "result": result })
-                }
+                Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
                 Err(Refused { code, message }) => {
                     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
                 }

@@ -13,16 +13,16 @@ pub(super) async fn respond(respondent: &dyn Respondent, method: &str, params: &
     }
 }
 
-fn question(abilities: Abilities, method: &str, params: &Value) -> Result<Question, Refused> {
+pub(super) fn question(abilities: Abilities, method: &str, params: &Value) -> Result<Question, Refused> {
     match method {
         "roots/list" if abilities.roots => Ok(Question::Roots),
-        "sampling/createMessage" if abilities.sampling => sampling(params),
+        "sampling/createMessage" if abilities.sampling => sampling(abilities, params),
         "elicitation/create" if abilities.forms || abilities.urls => elicitation(abilities, params),
         _ => Err(Refused::unknown_method()),
     }
 }
 
-fn sampling(params: &Value) -> Result<Question, Refused> {
+fn sampling(abilities: Abilities, params: &Value) -> Result<Question, Refused> {
     let messages = params.get("messages").and_then(Value::as_array);
     let known = |role: &Value| role == "user" || role == "assistant";
     let whole = |message: &Value| message.get("role").is_some_and(known) && message.get("content").is_some();
@@ -32,10 +32,39 @@ fn sampling(params: &Value) -> Result<Question, Refused> {
     if params.get("maxTokens").and_then(Value::as_u64).is_none() {
         return Err(Refused::invalid_params("`maxTokens` must be a whole number"));
     }
-    if params.get("tools").is_some() || params.get("toolChoice").is_some() {
+    if !abilities.sampling_tools && (params.get("tools").is_some() || params.get("toolChoice").is_some()) {
         return Err(Refused::invalid_params("tools in sampling were not declared"));
     }
+    if abilities.sampling_tools && !is_balanced(messages.map_or(&[], Vec::as_slice)) {
+        return Err(Refused::invalid_params("each use of a tool must be followed by its result, and by nothing else"));
+    }
     Ok(Question::Sampling(params.clone()))
+}
+
+/// Whether every message in which the model uses tools is followed by one with a result for each use, and nothing else, and
+/// results stand nowhere beside anything else (2025-11-25 client/sampling#tool-use-and-result-balance).
+fn is_balanced(messages: &[Value]) -> bool {
+    let is = |block: &&Value, kind: &str| block.get("type").is_some_and(|found| found == kind);
+    let whole = |message: &Value| {
+        let results = blocks(message).iter().filter(|block| is(block, "tool_result")).count();
+        results == 0 || results == blocks(message).len()
+    };
+    let answered = |(place, message): (usize, &Value)| {
+        blocks(message).iter().filter(|block| is(block, "tool_use")).all(|used| {
+            let mut results = messages.get(place + 1).map_or(&[][..], blocks).iter();
+            results.any(|block| is(&block, "tool_result") && block.get("toolUseId") == used.get("id"))
+        })
+    };
+    messages.iter().all(whole) && messages.iter().enumerate().all(answered)
+}
+
+/// The blocks of a message: one, or several.
+fn blocks(message: &Value) -> &[Value] {
+    match message.get("content") {
+        Some(Value::Array(blocks)) => blocks,
+        Some(block) => std::slice::from_ref(block),
+        None => &[],
+    }
 }
 
 fn elicitation(abilities: Abilities, params: &Value) -> Result<Question, Refused> {
@@ -91,5 +120,20 @@ mod tests {
         ] {
             assert_eq!(asked(Abilities::ALL, "sampling/createMessage", params), Err(-32602));
         }
+    }
+
+    #[test]
+    fn uses_of_tools_and_their_results_go_together() {
+        let used =
+            json!({ "role": "assistant", "content": { "type": "tool_use", "id": "u", "name": "add", "input": {} } });
+        let result = json!({ "type": "tool_result", "toolUseId": "u", "content": [] });
+        let text = json!({ "type": "text", "text": "a" });
+        let with = |content: Value| {
+            let messages = json!([used, { "role": "user", "content": content }]);
+            asked(Abilities::ALL, "sampling/createMessage", json!({ "messages": messages, "maxTokens": 9 }))
+        };
+        assert!(with(json!([result])).is_ok());
+        assert_eq!(with(json!([result, text])), Err(-32602));
+        assert_eq!(with(text), Err(-32602));
     }
 }

@@ -28,6 +28,10 @@ pub struct Scripted {
     pub makes_up: bool,
     /// What the model says, whatever it is asked; `None` where there is none.
     pub says: Option<String>,
+    /// Whether it uses a tool first wherever it may.
+    pub uses_tools: bool,
+    /// Whether it answers as a task where a server wants that.
+    pub runs_tasks: bool,
     /// The roots, as `roots/list` has them; `None` where there are none to show.
     pub roots: Option<Vec<Value>>,
 }
@@ -35,7 +39,15 @@ pub struct Scripted {
 impl Respondent for Scripted {
     fn abilities(&self) -> Abilities {
         let asks = self.consent.is_some();
-        Abilities { roots: self.roots.is_some(), sampling: self.says.is_some(), forms: asks, urls: asks }
+        Abilities {
+            roots: self.roots.is_some(),
+            sampling: self.says.is_some(),
+            sampling_tools: self.says.is_some() && self.uses_tools,
+            forms: asks,
+            urls: asks,
+            tasks: self.runs_tasks && (asks || self.says.is_some()),
+            ..Abilities::default()
+        }
     }
 
     fn answer(&self, question: Question) -> Answering {
@@ -50,11 +62,20 @@ impl Scripted {
         made.into_iter().map(|(name, value)| (name, Given::Json(value))).chain(self.fields.iter().cloned()).collect()
     }
 
+    /// The tool that the model uses, where it may, or must.
+    fn tool<'p>(&self, params: &'p Value) -> Option<&'p Value> {
+        let choice = params.pointer("/toolChoice/mode").and_then(Value::as_str);
+        params["tools"].get(0).filter(|_| self.uses_tools && choice != Some("none"))
+    }
+
     fn say(&self, question: Question) -> Answer {
         match question {
             Question::Roots => Ok(json!({ "roots": self.roots })),
             Question::Sampling(params) => {
                 let says = self.says.as_deref().ok_or_else(Refused::by_user)?;
+                if let Some(tool) = self.tool(&params) {
+                    return Ok(used(tool));
+                }
                 Ok(said(says, params["maxTokens"].as_u64().unwrap_or(u64::MAX)))
             }
             Question::Form { schema, .. } => Ok(match self.consent {
@@ -67,6 +88,17 @@ impl Scripted {
             Question::Url { .. } => Ok(json!({ "action": action(self.consent) })),
         }
     }
+}
+
+/// How a model uses a tool: with what its schema calls for.
+fn used(tool: &Value) -> Value {
+    let input = example(&tool["inputSchema"]);
+    json!({
+        "role": "assistant",
+        "content": { "type": "tool_use", "id": "use-1", "name": tool["name"], "input": input },
+        "model": "proof-client",
+        "stopReason": "toolUse",
+    })
 }
 
 const fn action(consent: Option<Consent>) -> &'static str {

@@ -1,14 +1,20 @@
 //! What tries clients beside their answers: words out of season that a client lets pass, or refuses, and goes on.
 
+use std::time::Duration;
+
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
 use wire::revision::{R2025_03_26, R2025_11_25};
 
-use super::trials::{answer, before_calls, note, page, questions_first, trial};
+use super::trials::{answer, before_calls, note, page, questions_first, settled, trial};
 use super::{Asked, Fault, Kind};
 
 /// The id of a request that was answered long before it is cancelled.
 const EARLY: &str = "drill-early";
+/// How long a question is open before it is taken back.
+const MOMENT: Duration = Duration::from_millis(400);
+/// How long is listened for what must not come any more.
+const LISTENING: Duration = Duration::from_millis(1500);
 
 pub(super) const TRIALS: &[Fault] = &[
     trial(
@@ -55,6 +61,76 @@ pub(super) const TRIALS: &[Fault] = &[
     .since(R2025_11_25)
     .legacy(),
     trial(
+        "samples-unbalanced",
+        Kind::Handles(|asked, link, reply| {
+            let text = json!({ "type": "text", "text": "What is 17 plus 25?" });
+            let used = json!({ "type": "tool_use", "id": "drill-use", "name": "add", "input": { "a": 17, "b": 25 } });
+            let result = json!({ "type": "tool_result", "toolUseId": "drill-use", "content": [{ "type": "text", "text": "42" }] });
+            let asks = |last: Value| {
+                let turns = [("user", json!([text])), ("assistant", json!([used])), ("user", last)];
+                let messages: Vec<_> =
+                    turns.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect();
+                ("sampling/createMessage", json!({ "messages": messages, "maxTokens": 90 }))
+            };
+            questions_first(asked, link, reply, &[asks(json!([text])), asks(json!([result, text]))])
+        }),
+    )
+    .since(R2025_11_25)
+    .legacy(),
+    trial(
+        "samples-with-progress",
+        Kind::Handles(|asked, link, reply| {
+            let question = sampling(&json!({ "_meta": { "progressToken": "drill-progress" } }));
+            questions_first(asked, link, reply, &[question])
+        }),
+    )
+    .legacy(),
+    trial("cancels-its-question", Kind::Handles(cancel_question)).legacy(),
+    trial(
+        "asks-in-another-mode",
+        Kind::Handles(|asked, link, reply| {
+            let params = json!({
+                "mode": "url", "message": "Please visit this page", "url": "https://drill.example/page",
+                "elicitationId": "drill-mode",
+            });
+            // A form that does not say that it is one may come, all the same.
+            let form = json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } });
+            questions_first(asked, link, reply, &[("elicitation/create", params), ("elicitation/create", form)])
+        }),
+    )
+    .since(R2025_11_25)
+    .legacy(),
+    trial(
+        "asks-by-request",
+        Kind::Handles(|asked, link, reply| {
+            before_calls(asked, link, reply, || {
+                let request = |id: &str, method: &str| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {} });
+                vec![request("drill-m1", "ping").to_string(), request("drill-m2", "roots/list").to_string()]
+            })
+        }),
+    )
+    .modern(),
+    trial(
+        "discover-refused",
+        Kind::Handles(|asked, _, reply| {
+            if !asked.is("server/discover") {
+                return reply;
+            }
+            let error = json!({ "code": -32000, "message": "Say hello first" });
+            answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "error": error })).into()
+        }),
+    )
+    .modern(),
+    trial(
+        "pages-of-one-session",
+        Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+            _ if !asked.is("tools/list") => reply,
+            None => page(asked, &["alpha_100001"], Some(&format!("after-{}", asked.before))),
+            Some(_) => page(asked, &["omega_100002"], None),
+        }),
+    )
+    .legacy(),
+    trial(
         "not-found-as-before",
         Kind::Handles(|asked, _, reply| {
             if !asked.is("resources/read") {
@@ -78,6 +154,31 @@ pub(super) const TRIALS: &[Fault] = &[
         }),
     ),
 ];
+
+/// A request for a word of the client's model, with these parameters besides.
+fn sampling(more: &Value) -> (&'static str, Value) {
+    let text = json!({ "type": "text", "text": "Hello" });
+    let mut params = json!({ "messages": [{ "role": "user", "content": text }], "maxTokens": 9 });
+    for (name, value) in more.as_object().into_iter().flatten() {
+        params[name] = value.clone();
+    }
+    ("sampling/createMessage", params)
+}
+
+/// Asks something before the first tool's result, and soon no longer wants to know; listens for a while then.
+fn cancel_question(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+    if !asked.is("tools/call") || asked.calls > 0 {
+        return reply;
+    }
+    let link = link.clone();
+    Reply::later(async move {
+        let (method, params) = sampling(&json!({ "_meta": { "progressToken": "drill-cancelled" } }));
+        // Dropped, it is cancelled.
+        let _ = tokio::time::timeout(MOMENT, link.request(method, params)).await;
+        tokio::time::sleep(LISTENING).await;
+        settled(reply).await
+    })
+}
 
 /// Cancels what it never asked, what nobody can tell, and what was answered before.
 fn cancel_oddly(asked: &Asked, link: &Link, reply: Reply) -> Reply {

@@ -15,6 +15,8 @@ const ISSUER: &str = "/.well-known/oauth-authorization-server";
 const OPENID: &str = "/.well-known/openid-configuration";
 /// Where nobody looks who was not told.
 const ELSEWHERE: &str = "/elsewhere/resource.json";
+/// Where the metadata is once the server has another issuer.
+const MOVED: &str = "/elsewhere/moved.json";
 /// How many seconds a token is good where tokens age.
 const AGE: u64 = 2;
 /// An issuer that is not there (RFC 2606).
@@ -36,17 +38,7 @@ pub(super) const TRIALS: &[Fault] = &[
     }),
     way("resource-elsewhere", |asked, response| {
         if asked.uri.path() == ELSEWHERE {
-            *response.status = StatusCode::OK;
-            response.headers.insert("content-type", HeaderValue::from_static("application/json"));
-            let host = host(asked);
-            replace(
-                response,
-                &json!({
-                    "resource": format!("http://{host}/mcp"),
-                    "authorization_servers": [format!("http://{host}/tenant")],
-                    "scopes_supported": ["mcp:read", "mcp:call"],
-                }),
-            );
+            metadata(response, &host(asked));
         } else if asked.uri.path().starts_with(RESOURCE) {
             gone(response);
         }
@@ -70,6 +62,24 @@ pub(super) const TRIALS: &[Fault] = &[
         if *response.status == StatusCode::OK && issued(asked).is_some_and(|at| at + AGE <= now()) {
             *response.status = StatusCode::UNAUTHORIZED;
             refuse(asked, response, "error=\"invalid_token\"");
+        }
+    }),
+    way("issuer-moves", |asked, response| {
+        let host = host(asked);
+        let of_the_first = claim(asked, "iss") == Some(json!(format!("http://{host}")));
+        if asked.uri.path() == MOVED {
+            metadata(response, &host);
+        } else if asked.uri.path() == "/token" {
+            // The first issuer has nothing more to give.
+            edit(response, |said| drop(said, "refresh_token"));
+        } else if *response.status == StatusCode::OK
+            && of_the_first
+            && issued(asked).is_some_and(|at| at + AGE <= now())
+        {
+            *response.status = StatusCode::UNAUTHORIZED;
+            refuse(asked, response, "error=\"invalid_token\"");
+            let named = format!("resource_metadata=\"http://{host}{MOVED}\"");
+            challenge_by(response, |part| if part.starts_with("resource_metadata=") { named.clone() } else { part });
         }
     }),
     way("tenant-alone", |asked, response| {
@@ -187,11 +197,28 @@ fn refuse(asked: &Parts, response: &mut Outgoing<'_>, why: &str) {
     response.body = Alteration::Replaced(Bytes::new());
 }
 
+/// Answers with metadata of the resource that name the issuer with a path.
+fn metadata(response: &mut Outgoing<'_>, host: &str) {
+    *response.status = StatusCode::OK;
+    response.headers.insert("content-type", HeaderValue::from_static("application/json"));
+    let said = json!({
+        "resource": format!("http://{host}/mcp"),
+        "authorization_servers": [format!("http://{host}/tenant")],
+        "scopes_supported": ["mcp:read", "mcp:call"],
+    });
+    replace(response, &said);
+}
+
 /// When the token was issued that a request carries, in seconds since 1970.
 fn issued(asked: &Parts) -> Option<u64> {
+    claim(asked, "iat")?.as_u64()
+}
+
+/// What the token that a request carries says under a name.
+fn claim(asked: &Parts, name: &str) -> Option<Value> {
     let token = asked.headers.get("authorization")?.to_str().ok()?.strip_prefix("Bearer ")?;
     let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
-    serde_json::from_slice::<Value>(&claims).ok()?.get("iat")?.as_u64()
+    serde_json::from_slice::<Value>(&claims).ok()?.get(name).cloned()
 }
 
 fn gone(response: &mut Outgoing<'_>) {

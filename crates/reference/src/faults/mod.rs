@@ -6,6 +6,7 @@ mod asking;
 mod authorization;
 mod base;
 mod beside;
+mod commissions;
 mod completion;
 mod crashes;
 mod crossing;
@@ -326,7 +327,12 @@ pub fn find(name: &str) -> Option<&'static Fault> {
 
 /// What a server may do that breaks no rule that a check of servers finds broken, but tries clients: by name.
 pub fn trial(name: &str) -> Option<&'static Fault> {
-    trials::TRIALS.iter().chain(beside::TRIALS).chain(issuers::TRIALS).find(|trial| trial.name == name)
+    trials::TRIALS
+        .iter()
+        .chain(beside::TRIALS)
+        .chain(commissions::TRIALS)
+        .chain(issuers::TRIALS)
+        .find(|trial| trial.name == name)
 }
 
 #[cfg(test)]

@@ -137,7 +137,9 @@ pub(super) const TRIALS: &[Fault] = &[
         Kind::Handles(|asked, link, reply| {
             let ping = json!({ "jsonrpc": "2.0", "id": "drill-ping", "method": "ping" }).to_string();
             let reply = before_calls(asked, link, reply, || vec![ping]);
-            questions_first(asked, link, reply, &[("ping", json!({}))])
+            // A key that is reserved, and has no meaning yet.
+            let reserved = json!({ "_meta": { "io.modelcontextprotocol.drill/odd": [null, 1] } });
+            questions_first(asked, link, reply, &[("ping", json!({})), ("ping", reserved)])
         }),
     )
     .legacy(),
@@ -334,7 +336,7 @@ pub(super) fn questions_first(asked: &Asked, link: &Link, reply: Reply, question
     })
 }
 
-async fn settled(reply: Reply) -> Answer {
+pub(super) async fn settled(reply: Reply) -> Answer {
     match reply {
         Reply::Now(answer) => answer,
         Reply::Later(pending) => pending.await,
@@ -379,7 +381,8 @@ fn ask_without_end(asked: &Asked, _: &Link, reply: Reply) -> Reply {
         return reply;
     }
     let schema = json!({ "type": "object", "properties": { "again": { "type": "boolean" } } });
-    let request = json!({ "method": "elicitation/create", "params": { "mode": "form", "message": "Again?", "requestedSchema": schema } });
+    let request =
+        json!({ "method": "elicitation/create", "params": { "message": "Again?", "requestedSchema": schema } });
     let asks = json!({ "resultType": "input_required", "inputRequests": { "again": request }, "requestState": format!("round-{}", asked.calls) });
     answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": asks })).into()
 }

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use wire::revision::R2025_11_25;
 use wire::{Era, Revision};
 
+pub(crate) use self::clock::now;
 pub(crate) use self::run::begin;
 pub(crate) use self::store::Store;
 pub(crate) use self::task::Task;

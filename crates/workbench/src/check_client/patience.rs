@@ -1,5 +1,5 @@
-//! What a scenario's server asks and waits for in vain. That it has waited long is written down where it happens, as the
-//! client end of a check does: whether there should have been an answer is for the rules to say.
+//! What a scenario's server asks and waits for in vain, and how long it listens once it has taken a question back. That is
+//! written down where it happens, as the client end of a check does: what should have come is for the rules to say.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -12,6 +12,10 @@ use wire::{Kind, Message, Party, RequestId};
 
 /// How long a client may take for what needs nobody's consent.
 pub const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a server that took a question back listens for what must not come any more.
+const QUIET: Duration = Duration::from_secs(1);
+/// What such a window is called.
+const TAKEN_BACK: &str = "taken-back";
 /// How often what was written down since is looked at.
 const BEAT: Duration = Duration::from_millis(100);
 
@@ -23,23 +27,52 @@ struct Open {
     asked: u64,
 }
 
-/// Marks every question that a client leaves open for too long, as long as it is polled.
+/// A connection on which the server has taken something back and said nothing since.
+struct Window {
+    connection: u32,
+    /// Microseconds since the trace began.
+    opened: u64,
+}
+
+/// Marks every question that a client leaves open for too long, and every time that a server listens for after it took one
+/// back, as long as it is polled.
 pub async fn watch(tap: &Tap) -> Infallible {
-    let (mut seen, mut open) = (0, Vec::new());
+    let (mut seen, mut open, mut windows) = (0, Vec::new(), Vec::new());
     loop {
         tokio::time::sleep(BEAT).await;
         let frames = tap.since(seen);
         seen += frames.len();
         for frame in &frames {
             follow(frame, &mut open);
+            listen(frame, tap, &mut windows);
         }
         let now = tap.now();
+        let quiet = |window: &Window| Duration::from_micros(now.saturating_sub(window.opened));
+        for window in windows.extract_if(.., |window| quiet(window) >= QUIET) {
+            tap.mark(window.connection, mark::WINDOW_CLOSED, json!(TAKEN_BACK));
+        }
         let waited = |one: &Open| Duration::from_micros(now.saturating_sub(one.asked));
         for one in open.extract_if(.., |one| waited(one) >= PATIENCE) {
             let after = u64::try_from(waited(&one).as_millis()).unwrap_or(u64::MAX);
             let id: serde_json::Value = serde_json::from_str(&one.id.to_json()).unwrap_or_default();
             tap.mark(one.connection, mark::UNANSWERED, json!({ "id": id, "after_ms": after }));
         }
+    }
+}
+
+/// Opens a window where the server takes a question back; whatever else it says, and any end, spoils it.
+fn listen(frame: &Frame, tap: &Tap, windows: &mut Vec<Window>) {
+    let over = matches!(frame.content, Content::Exit { .. })
+        || (matches!(frame.content, Content::Closed(_)) && frame.exchange == 0);
+    let event = Event::of(frame);
+    let says = frame.from == Party::Server && event.packet().is_some();
+    if over || says {
+        windows.retain(|window| frame.connection != 0 && window.connection != frame.connection);
+    }
+    let said = if let Some(Packet::Message(message)) = event.packet() { message.method() } else { None };
+    if says && said == Some("notifications/cancelled") {
+        windows.push(Window { connection: frame.connection, opened: tap.now() });
+        tap.mark(frame.connection, mark::WINDOW_OPENED, json!(TAKEN_BACK));
     }
 }
 

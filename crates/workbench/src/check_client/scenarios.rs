@@ -87,6 +87,50 @@ const FEATURES: &[&Scenario] = &[
     &scenario("list-changes", "Call `toggle_tool`, and list the tools again once the server says that they changed."),
     &scenario("subscriptions", "Subscribe to `proof://counter`, call `touch_resource`, and read it again when told."),
     &scenario("tasks", "Call `slow` as a task, look at it until it is done, and fetch its result.").since(R2025_11_25),
+    &scenario(
+        "model-with-progress",
+        "Declare sampling and call `echo`. The server wants to know how far your answer is.",
+    )
+    .tries(&["samples-with-progress"])
+    .era(Legacy),
+    &scenario("sampling-refused", "Declare sampling, call `sample`, and let your user refuse what it asks."),
+    &scenario(
+        "question-taken-back",
+        "Declare sampling, call `echo`, and take your time. The server takes its question back.",
+    )
+    .tries(&["cancels-its-question"])
+    .era(Legacy),
+    &scenario(
+        "roots-change",
+        "Declare changing roots, call `list_roots`, change your roots, say so, and call it again.",
+    )
+    .era(Legacy),
+    &scenario("tools-alone", "Do what you can with a server that has tools and nothing else.")
+        .offers(|_| Catalogue::drill_with_one_tool()),
+    &scenario("older-server", "Connect, asking for the latest version that you know. The server has this one alone.")
+        .on(&[Transport::Stdio, Transport::StreamableHttp, Transport::WebSocket])
+        .era(Legacy),
+    &scenario("two-sessions", "List the tools to the last page, in two sessions.")
+        .tries(&["pages-of-one-session"])
+        .era(Legacy),
+    &scenario("late-answer", "Call `slow`, and cancel the call after a moment. It is answered all the same: go on.")
+        .wrong(&["cancellation-ignored"])
+        .era(Legacy),
+    &scenario("tasks-by-looking", "Declare nothing, open no stream beside, and call `slow` as a task: look at it until it is done.")
+        .on(HTTP)
+        .since(R2025_11_25)
+        .until(R2025_11_25),
+    &scenario("older-era", "Connect, not knowing what the server is. It refuses modern words by an odd code: fall back.")
+        .wrong(&["discover-refused"])
+        .on(&[Transport::Stdio])
+        .era(Modern),
+    &scenario(
+        "tasks-for-the-server",
+        "Declare tasks for sampling and elicitation, and call `echo`. The server asks for both as tasks, and looks at them.",
+    )
+    .tries(&["wants-tasks"])
+    .since(R2025_11_25)
+    .until(R2025_11_25),
     &scenario("batches", "Call `echo`. The server sends two pings as one batch: answer both.")
         .tries(&["batched"])
         .since(R2025_03_26)
@@ -150,6 +194,17 @@ const HOSTILE: &[&Scenario] = &[
     &hostile("hostile.sampling-nonsense", "Declare sampling and call `echo`. The messages for your model are none: refuse.")
         .wrong(&["samples-nonsense"])
         .era(Legacy),
+    &hostile("hostile.sampling-unbalanced", "Declare sampling with tools and call `echo`. Results of tools are missing: refuse.")
+        .wrong(&["samples-unbalanced"])
+        .since(R2025_11_25)
+        .until(R2025_11_25),
+    &hostile("hostile.undeclared-mode", "Declare elicitation of forms alone and call `echo`. The server names an address: refuse.")
+        .wrong(&["asks-in-another-mode"])
+        .since(R2025_11_25)
+        .until(R2025_11_25),
+    &hostile("hostile.requests", "Call `echo`, twice. The server asks by requests, which it must not: do not answer.")
+        .wrong(&["asks-by-request"])
+        .era(Modern),
     &hostile("hostile.sampling-as-task", "Declare sampling and no tasks, and call `echo`. The server wants a task: answer.")
         .wrong(&["samples-as-task"])
         .since(R2025_11_25)

@@ -71,6 +71,12 @@ pub(super) const AUTHORIZED: &[&Scenario] = &[
         "Get a token and list the tools. Wait three seconds, and list them again: renew the token.",
     )
     .tries(&["documents-not-taken", "tokens-age"]),
+    &way(
+        "auth/issuer-moves",
+        "Get a token and list the tools. Wait three seconds, and list something else: by then the server has another issuer.",
+    )
+    .tries(&["documents-not-taken", "issuer-moves"])
+    .era(Modern),
     &way("auth/resource-in-capitals", "Get a token. The metadata writes the server's address in capitals.")
         .wrong(&["documents-not-taken", "resource-in-capitals"]),
     &way("auth/resource-mismatch", "The metadata is that of another server: get no token.")

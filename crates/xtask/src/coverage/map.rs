@@ -29,6 +29,11 @@ impl Document {
         revisions.chain(extensions)
     }
 
+    /// Whether it is an extension's.
+    pub(super) fn is_extension(&self) -> bool {
+        self.name.starts_with("extensions/")
+    }
+
     /// Its rows.
     pub(super) fn path(&self, root: &Path) -> PathBuf {
         root.join("coverage").join(format!("{}.tsv", self.name))
@@ -112,6 +117,17 @@ impl Row {
         let bound = Bound::ALL.into_iter().find(|b| b.as_str() == bound).ok_or_else(|| format!("binds {bound:?}"))?;
         let carried = carrier(carried, level, bound, revision)?;
         Ok(Self { id: id.to_owned(), level, bound, carried })
+    }
+
+    /// Whether nothing could tell: the row says so, or all the rules that it names do.
+    pub(super) fn is_unobservable(&self) -> bool {
+        let silent = |id: &str| {
+            rules::find(id).is_some_and(|rule| matches!(rule.judging(), rules::rule::Judging::Unobservable(_)))
+        };
+        match &self.carried {
+            Carried::Rules(rules) => rules.iter().all(|id| silent(id)),
+            carried => *carried == Carried::Unobservable,
+        }
     }
 
     pub(super) fn rules(&self) -> impl Iterator<Item = &'static str> {

@@ -28,7 +28,13 @@ impl Terminal {
 
 impl Respondent for Terminal {
     fn abilities(&self) -> Abilities {
-        Abilities { roots: self.scripted.roots.is_some(), sampling: true, forms: true, urls: true }
+        Abilities {
+            roots: self.scripted.roots.is_some(),
+            sampling: true,
+            forms: true,
+            urls: true,
+            ..Abilities::default()
+        }
     }
 
     fn answer(&self, question: Question) -> Answering {

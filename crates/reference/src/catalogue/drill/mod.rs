@@ -29,6 +29,11 @@ pub(super) fn invalid_headers() -> Catalogue {
     offer(headers::invalid())
 }
 
+/// A tool, and neither resources nor prompts.
+pub(super) fn one_tool() -> Catalogue {
+    Catalogue { tools: vec![add()], ..Catalogue::new("proof-drill", env!("CARGO_PKG_VERSION")) }
+}
+
 pub(super) use self::headers::calls;
 
 /// Tools whose schemas and icons name places at `origin`, which nobody has any business with.

@@ -1,9 +1,10 @@
 //! What a client answers when it is asked (client): by a response in the legacy era, within a request in the modern one.
 
 use serde_json::{Value, json};
-use wire::revision::R2025_06_18;
+use wire::Transport;
+use wire::revision::{R2025_06_18, R2025_11_25};
 
-use super::{Fault, Kind, answers, fault};
+use super::{Fault, Kind, answers, fault, is};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
@@ -144,7 +145,145 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern()
     .seen_in("sampling"),
+    fault(
+        "progress-stands-still",
+        "progress.increases",
+        "reports the same progress again and again",
+        Kind::Says(|message| progress(message, "progress", json!(1))),
+    )
+    .legacy()
+    .seen_in("model-with-progress")
+    .seen_over(Transport::Stdio),
+    fault(
+        "progress-of-nobody",
+        "progress.known-tokens",
+        "reports progress under a token that nobody gave",
+        Kind::Says(|message| progress(message, "progressToken", json!("nobodys"))),
+    )
+    .legacy()
+    .seen_in("model-with-progress"),
+    fault(
+        "progress-after-the-end",
+        "progress.stops",
+        "reports progress on what it has answered",
+        Kind::Instead(|message| {
+            message.pointer("/result/model")?;
+            let params = json!({ "progressToken": "drill-progress", "progress": 3 });
+            let more = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+            Some(vec![message.to_string(), more.to_string()])
+        }),
+    )
+    .legacy()
+    .seen_in("model-with-progress")
+    .seen_over(Transport::Stdio)
+    .breaks_too(&["progress.increases"]),
+    fault(
+        "roots-change-untold",
+        "roots.list-changed-sent",
+        "does not say that its roots have changed",
+        Kind::Instead(|message| is(message, "notifications/roots/list_changed").then(Vec::new)),
+    )
+    .legacy()
+    .seen_in("roots-change"),
+    fault(
+        "roots-refused-oddly",
+        "roots.unsupported-refused",
+        "refuses to list its roots with the code of wrong parameters",
+        Kind::Says(|message| refuses(message, -32601, "", -32602)),
+    )
+    .legacy()
+    .seen_in("hostile.undeclared-requests")
+    .breaks_too(&["errors.method-not-found"]),
+    fault(
+        "mode-refused-oddly",
+        "elicitation.undeclared-mode-refused",
+        "refuses a mode of elicitation that it does not have with an odd code",
+        Kind::Says(|message| refuses(message, -32602, "mode", -32603)),
+    )
+    .since(R2025_11_25)
+    .legacy()
+    .seen_in("hostile.undeclared-mode"),
+    fault(
+        "rejection-coded-oddly",
+        "sampling.rejection-code",
+        "says by an odd code that its user refused",
+        Kind::Says(|message| refuses(message, -1, "", -32603)),
+    )
+    .since(R2025_11_25)
+    .legacy()
+    .seen_in("sampling-refused"),
+    fault(
+        "unbalanced-taken",
+        "sampling.unbalanced-refused",
+        "lets its model have a conversation in which results of tools are missing",
+        Kind::Instead(|message| {
+            let why = message.pointer("/error/message")?.as_str()?;
+            let text = json!({ "type": "text", "text": "As you say." });
+            let result = json!({ "role": "assistant", "content": text, "model": "proof-client" });
+            let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+            why.contains("use of a tool").then(|| vec![answer.to_string()])
+        }),
+    )
+    .since(R2025_11_25)
+    .legacy()
+    .seen_in("hostile.sampling-unbalanced"),
+    fault(
+        "tool-used-all-the-same",
+        "sampling.tool-choice-kept",
+        "lets its model use a tool though it may not",
+        Kind::Says(uses_tool),
+    )
+    .since(R2025_11_25)
+    .seen_in("sampling-with-tools"),
+    fault(
+        "tool-use-undeclared",
+        "sampling.tools-declared",
+        "lets its model use a tool, and does not say that it can",
+        Kind::Says(|message| {
+            let places = ["/params/capabilities", "/params/_meta/io.modelcontextprotocol~1clientCapabilities"];
+            let mut hidden = false;
+            for place in places {
+                let declared = message.pointer_mut(place).and_then(|own| own.get_mut("sampling"));
+                hidden |= declared.is_some_and(|declared| super::drop_member(declared, "tools"));
+            }
+            uses_tool(message) | hidden
+        }),
+    )
+    .since(R2025_11_25)
+    .seen_in("sampling"),
 ];
+
+/// Sets a member of what is reported of progress.
+fn progress(message: &mut Value, member: &str, value: Value) -> bool {
+    let found = is(message, "notifications/progress");
+    if found {
+        message["params"][member] = value;
+    }
+    found
+}
+
+/// Gives an error of that code, with these words in it, another code.
+fn refuses(message: &mut Value, code: i64, words: &str, other: i64) -> bool {
+    let Some(error) = message.get_mut("error") else { return false };
+    let found = error["code"] == json!(code) && error["message"].as_str().is_some_and(|text| text.contains(words));
+    if found {
+        error["code"] = json!(other);
+    }
+    found
+}
+
+/// Makes everything that the model says a use of a tool.
+fn uses_tool(message: &mut Value) -> bool {
+    each_answer(message, &mut |answer| {
+        let found = answer.get("model").is_some();
+        if found {
+            answer["content"] =
+                json!({ "type": "tool_use", "id": "use-2", "name": "add", "input": { "a": 1, "b": 2 } });
+            answer["stopReason"] = json!("toolUse");
+        }
+        found
+    })
+}
 
 /// Whether it is the answer to a ping: nothing else is answered with nothing.
 fn is_pong(message: &Value) -> bool {

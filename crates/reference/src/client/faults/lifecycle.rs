@@ -7,6 +7,19 @@ use super::{Fault, Kind, fault, is};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
+        "asks-for-an-old-version",
+        "lifecycle.client-version-latest",
+        "asks for the oldest version that it knows",
+        Kind::Says(|message| {
+            let found = is(message, "initialize");
+            if found {
+                message["params"]["protocolVersion"] = json!("2024-11-05");
+            }
+            found
+        }),
+    )
+    .legacy(),
+    fault(
         "initialized-missing",
         "lifecycle.client-initialized-sent",
         "never says that it is initialized",

@@ -117,7 +117,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "sends a `traceparent` that is none",
         Kind::Says(|message| meta(message, "traceparent", json!("00-1-2-3"))),
     )
-    .modern(),
+    .modern()
+    .seen_in("echo"),
     fault(
         "token-fraction",
         "progress.client-tokens-plain",
@@ -181,7 +182,33 @@ pub(super) const FAULTS: &[Fault] = &[
             (0..100).map(|n| json!({ "jsonrpc": "2.0", "id": ODD + n, "method": "ping" }).to_string()).collect()
         }),
     )
-    .legacy(),
+    .legacy()
+    .seen_in("question-taken-back"),
+    fault(
+        "asks-for-prompts",
+        "prompts.only-where-declared",
+        "asks for prompts, whatever the server declares",
+        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "prompts/list" }).to_string()]),
+    )
+    .legacy()
+    .seen_in("tools-alone")
+    .breaks_too(&["lifecycle.client-negotiated-only"]),
+    fault(
+        "asks-at-every-key",
+        "completion.requests-debounced",
+        "asks for completions at every keystroke",
+        Kind::Instead(|message| {
+            let typed = message.pointer("/params/argument/value").and_then(Value::as_str)?;
+            let step = |length: usize| {
+                let mut earlier = message.clone();
+                earlier["id"] = json!(format!("key-{length}-{}", message["id"]));
+                earlier["params"]["argument"]["value"] = json!(typed[..length]);
+                earlier.to_string()
+            };
+            (typed.len() > 1).then(|| (2..typed.len()).map(step).chain([message.to_string()]).collect())
+        }),
+    )
+    .seen_in("completion"),
     fault(
         "answers-unasked",
         "jsonrpc.no-client-responses",
@@ -189,6 +216,7 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "result": {} }).to_string()]),
     )
     .modern()
+    .seen_in("hostile.requests")
     .breaks_too(&["jsonrpc.result-id", "http.post-holds-message"]),
 ];
 

@@ -9,6 +9,7 @@ mod messages;
 mod oauth;
 mod results;
 mod rounds;
+mod tasks;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -178,12 +179,13 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 7] = [
+const FAMILIES: [&[Fault]; 8] = [
     messages::FAULTS,
     lifecycle::FAULTS,
     results::FAULTS,
     rounds::FAULTS,
     answers::FAULTS,
+    tasks::FAULTS,
     http::FAULTS,
     oauth::FAULTS,
 ];

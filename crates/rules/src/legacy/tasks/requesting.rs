@@ -73,9 +73,11 @@ pub(super) fn not_relied_on(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no call became a task of which no notification told")
 }
 
-/// The server's requests on behalf of a task, with the task's id.
+/// The server's requests on behalf of a task, with the task's id. Requests about tasks name theirs in the parameters, and
+/// what stands in `_meta` counts for nothing.
 fn asked<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
-    let own = view.calls_by(Party::Server).filter(|call| view.current(call.request));
+    let about = |call: &Call<'_>| call.request.message.method().is_some_and(|method| method.starts_with("tasks/"));
+    let own = view.calls_by(Party::Server).filter(|call| view.current(call.request) && !about(call));
     own.filter_map(|call| Some((call, related(&call.request)?.get("taskId")?.as_str()?))).collect()
 }
 

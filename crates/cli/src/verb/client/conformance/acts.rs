@@ -2,16 +2,24 @@
 
 use std::time::Duration;
 
-use reference::client::{Client, ClientError, Note, Observer, Tool, Topics, example};
+use reference::client::{Client, ClientError, Note, Observer, Options, Tool, Topics, example};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
+use wire::revision::R2025_11_25;
 
+/// Of how many steps a call is that lasts, and one whose answer comes soon after it is cancelled.
+const LONG: u32 = 50;
+const SHORT: u32 = 16;
 /// How long a call runs before it is cancelled.
 const MOMENT: Duration = Duration::from_millis(300);
+/// By when an answer has come that is late.
+const LATE: Duration = Duration::from_millis(1600);
 /// How long a change may take to be told.
 const CHANGE: Duration = Duration::from_secs(3);
 /// By when a token that soon expires has expired.
 const EXPIRY: Duration = Duration::from_secs(3);
+/// More tasks than a page lists.
+const PAGE: usize = 12;
 /// The resource that changes.
 const COUNTER: &str = "proof://counter";
 
@@ -33,14 +41,18 @@ pub(super) fn observer() -> (Observer, Told) {
 /// Does what `scenario` asks for; `None` where that is a tour.
 pub(super) async fn act(scenario: &str, client: &Client, told: &mut Told) -> Option<Result<(), ClientError>> {
     Some(match scenario {
-        "cancellation" => Box::pin(cancel(client)).await,
+        "cancellation" => Box::pin(cancel(client, LONG)).await,
+        "question-taken-back" | "tasks-for-the-server" => Box::pin(call_echo(client)).await,
+        "late-answer" => Box::pin(wait_for_nothing(client)).await,
         "hostile.silence" => insist(client).await,
         "list-changes" => follow_list(client, told).await,
         "subscriptions" => follow_resource(client, told).await,
         "completion" => complete(client).await,
         "progress" => Box::pin(watch_two(client)).await,
+        "tasks-by-looking" => Box::pin(look_after(client)).await,
+        "tasks" => Box::pin(run_tasks(client)).await,
         "caching" => list_twice(client).await,
-        "auth/token-expires" => outstay(client).await,
+        "auth/token-expires" | "auth/issuer-moves" => outstay(client).await,
         _ => return None,
     })
 }
@@ -51,10 +63,9 @@ async fn tool(client: &Client, name: &str) -> Result<Option<Tool>, ClientError> 
 }
 
 /// Calls something long, and gives it up.
-async fn cancel(client: &Client) -> Result<(), ClientError> {
+async fn cancel(client: &Client, steps: u32) -> Result<(), ClientError> {
     let Some(slow) = tool(client, "slow").await? else { return Ok(()) };
-    let arguments = Map::from_iter([("steps".to_owned(), json!(50))]);
-    let call = client.call(&slow, arguments);
+    let call = client.call(&slow, Map::from_iter([("steps".to_owned(), json!(steps))]));
     tokio::pin!(call);
     tokio::select! {
         done = &mut call => return done.map(drop),
@@ -62,6 +73,37 @@ async fn cancel(client: &Client) -> Result<(), ClientError> {
     }
     // What comes too late is let go of, and all else goes on.
     client.tools().await.map(drop)
+}
+
+async fn call_echo(client: &Client) -> Result<(), ClientError> {
+    let Some(echo) = tool(client, "echo").await? else { return Ok(()) };
+    client.call(&echo, example(echo.input())).await.map(drop)
+}
+
+/// Gives a call up whose answer comes all the same, and goes on after that.
+async fn wait_for_nothing(client: &Client) -> Result<(), ClientError> {
+    Box::pin(cancel(client, SHORT)).await?;
+    tokio::time::sleep(LATE).await;
+    Box::pin(call_echo(client)).await
+}
+
+/// Lists the tools in one session and then in another.
+pub(super) async fn list_in_two_sessions(options: Options) -> Result<(), ClientError> {
+    for _ in 0..2 {
+        let client = Client::connect(options.clone()).await?;
+        client.tools().await?;
+        client.close().await;
+    }
+    Ok(())
+}
+
+/// Lets its roots be asked for, changes them, and lets them be asked for again.
+pub(super) async fn change_roots(client: &Client, change: impl FnOnce()) -> Result<(), ClientError> {
+    let Some(list) = tool(client, "list_roots").await? else { return Ok(()) };
+    client.call(&list, Map::new()).await?;
+    change();
+    client.roots_changed().await?;
+    client.call(&list, Map::new()).await.map(drop)
 }
 
 /// Calls something that is not answered, gives it up in the time that a request has, and calls it again.
@@ -128,12 +170,41 @@ async fn complete(client: &Client) -> Result<(), ClientError> {
     Ok(())
 }
 
+/// Asks when a letter is typed, and again after the three that follow.
 async fn complete_one(client: &Client, of: Value, argument: &str) -> Result<(), ClientError> {
-    match client.complete_value(of, (argument, "a"), Map::new()).await {
-        // Nothing has to be completable.
-        Err(ClientError::Rpc { .. } | ClientError::Unasked { .. }) => Ok(()),
-        other => other.map(drop),
+    for typed in ["a", "alph"] {
+        match client.complete_value(of.clone(), (argument, typed), Map::new()).await {
+            // Nothing has to be completable.
+            Err(ClientError::Rpc { .. } | ClientError::Unasked { .. }) => {}
+            other => drop(other?),
+        }
     }
+    Ok(())
+}
+
+/// Lets calls run as tasks: one that lasts, one that asks, more than one page lists, and one that it stops.
+async fn run_tasks(client: &Client) -> Result<(), ClientError> {
+    let (tools, _) = client.tools().await?;
+    let has = |name: &str| tools.iter().find(|tool| tool.name() == name);
+    let (Some(slow), Some(errand)) = (has("slow"), has("errand")) else { return Ok(()) };
+    if client.revision() != R2025_11_25 {
+        return client.call(slow, Map::new()).await.map(drop);
+    }
+    for tool in [slow, errand] {
+        client.call_as_task(tool.name(), example(tool.input())).await?;
+    }
+    for _ in 0..PAGE {
+        client.begin_task("fail", Map::new()).await?;
+    }
+    let long = client.begin_task("slow", Map::from_iter([("steps".to_owned(), json!(50))])).await?;
+    client.cancel_task(&long).await?;
+    client.tasks().await.map(drop)
+}
+
+/// Lets a call run as a task of which nobody tells it anything.
+async fn look_after(client: &Client) -> Result<(), ClientError> {
+    let Some(slow) = tool(client, "slow").await? else { return Ok(()) };
+    client.call_as_task(slow.name(), example(slow.input())).await.map(drop)
 }
 
 /// Waits for two things that take time at once.

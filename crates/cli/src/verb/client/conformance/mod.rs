@@ -3,14 +3,16 @@
 
 mod acts;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use net::client::{Address, Authorizer};
 use reference::client::{
-    Abilities, Answering, Client, ClientError, Consent, Options, Question, Respondent, Scripted, Wanted,
+    Abilities, Answering, Client, ClientError, Consent, Options, Question, Refused, Respondent, Scripted, Wanted,
 };
 use serde_json::{Map, Value, json};
+use wire::{Era, Revision};
 
 use super::{credentials, options};
 use crate::args::client::ClientArgs;
@@ -22,6 +24,10 @@ const VERSION: &str = "MCP_CONFORMANCE_PROTOCOL_VERSION";
 const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
 /// Which scenario it is.
 const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
+/// The extension by which a client gets tokens in its own name.
+const CLIENT_CREDENTIALS: &str = "io.modelcontextprotocol/oauth-client-credentials";
+/// How long a user takes who is in no hurry.
+const SECOND: Duration = Duration::from_secs(1);
 /// The tool that is to be called while another waits for an answer.
 const BESIDE: &str = "test_mrtr_unrelated";
 /// The tool that wants the schema of another back as it came.
@@ -33,7 +39,8 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
         Ok(context) => context,
         Err(exit) => return exit,
     };
-    let busy = Arc::new(Busy { user: willing(), client: OnceLock::new() });
+    let scenario = std::env::var(SCENARIO).unwrap_or_default();
+    let busy = Arc::new(Busy::new(&scenario));
     let endpoint = match &address {
         Address::Http(http) => Some(http.url.clone()),
         _ => None,
@@ -42,7 +49,6 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
         Ok(options) => Options { respondent: busy.clone(), ..options },
         Err(exit) => return exit,
     };
-    let scenario = std::env::var(SCENARIO).unwrap_or_default();
     let (observer, mut told) = acts::observer();
     let options = wanting(&scenario, Options { observer, ..options });
     let revision = match std::env::var(VERSION).ok().map(|version| version.parse()).transpose() {
@@ -55,30 +61,64 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
         Ok(authorizer) => authorizer.map(|one| Arc::new(one) as Arc<dyn Authorizer>),
         Err(why) => return usage(&why, "what the suite sets"),
     };
-    let client = match Client::connect(Options { revision, authorizer, ..options }).await {
-        Ok(client) => client,
-        Err(error) => return failed(&error),
+    let revision = match scenario.as_str() {
+        "older-server" => revision.map(latest),
+        "older-era" => None,
+        _ => revision,
     };
+    let options = Options { revision, authorizer, ..options };
+    let done = match scenario.as_str() {
+        "two-sessions" => acts::list_in_two_sessions(options).await,
+        _ => connected(&scenario, options, &context, &busy, &mut told).await,
+    };
+    done.map_or_else(|error| failed(&error), |()| Exit::Clean)
+}
+
+async fn connected(
+    scenario: &str,
+    options: Options,
+    context: &Value,
+    busy: &Busy,
+    told: &mut acts::Told,
+) -> Result<(), ClientError> {
+    let client = Client::connect(options).await?;
     // Nobody else sets it.
     let _ = busy.client.set(client.clone());
-    let done = match Box::pin(acts::act(&scenario, &client, &mut told)).await {
-        Some(done) => done,
-        None => toured(&client, &context).await,
+    let done = match (scenario, Box::pin(acts::act(scenario, &client, told)).await) {
+        ("roots-change", _) => acts::change_roots(&client, || busy.changes.store(true, Ordering::Relaxed)).await,
+        (_, Some(done)) => done,
+        (_, None) => toured(&client, context).await,
     };
     client.close().await;
-    done.map_or_else(|error| failed(&error), |()| Exit::Clean)
+    done
+}
+
+/// The latest revision of the same era.
+fn latest(revision: Revision) -> Revision {
+    if revision.era() == Era::Legacy { Revision::NEWEST_LEGACY } else { revision }
 }
 
 /// The options that a scenario asks for.
 fn wanting(scenario: &str, mut options: Options) -> Options {
     match scenario {
         "progress" | "hostile.endless-stream" => options.progress = true,
+        "echo" => options.meta = traced(),
         "logging" => options.log_level = Some("debug".to_owned()),
         // Long enough to be seen as patience, and short enough to be waited for.
         "hostile.silence" => options.limits.request = Duration::from_secs(2),
         _ => {}
     }
     options
+}
+
+/// What a client that is traced puts into `_meta`, and something of its own.
+fn traced() -> Map<String, Value> {
+    Map::from_iter([
+        ("traceparent".to_owned(), json!("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01")),
+        ("tracestate".to_owned(), json!("proof=1")),
+        ("baggage".to_owned(), json!("scenario=echo")),
+        ("com.example/scenario".to_owned(), json!("echo")),
+    ])
 }
 
 fn failed(error: &ClientError) -> Exit {
@@ -92,11 +132,17 @@ fn context() -> Result<Value, Exit> {
         .map_err(|error| usage(&format!("{CONTEXT} is not JSON: {error}"), "what the suite sets"))
 }
 
-/// A user who agrees to everything, and a model that says something.
-fn willing() -> Scripted {
+/// A user who agrees to everything, and a model that says something; nobody where a scenario wants a client that declares
+/// nothing.
+fn willing(scenario: &str) -> Scripted {
+    if ["hostile.undeclared-requests", "tasks-by-looking"].contains(&scenario) {
+        return Scripted::default();
+    }
     Scripted {
         consent: Some(Consent::Accept),
         says: Some("Something that a model might say.".to_owned()),
+        uses_tools: true,
+        runs_tasks: scenario != "hostile.sampling-as-task",
         roots: Some(vec![json!({ "uri": "file:///", "name": "all" })]),
         makes_up: true,
         ..Scripted::default()
@@ -120,20 +166,66 @@ fn wanted(tool: &Value, arguments: &Value) -> Option<Wanted> {
     Some(Wanted { tool: tool.as_str()?.to_owned(), arguments: arguments.as_object()?.clone() })
 }
 
-/// A user who does something else before answering.
+/// A user who does something else before answering, and is of another mind where a scenario wants that.
 struct Busy {
     user: Scripted,
     client: OnceLock<Client>,
+    mood: Mood,
+    /// Whether its roots have changed.
+    changes: AtomicBool,
+    extensions: &'static [&'static str],
+}
+
+/// What a user is like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mood {
+    Willing,
+    /// Lets nothing near the model.
+    Unwilling,
+    /// Takes longer than anybody waits.
+    Slow,
+    /// Takes a second for everything.
+    Leisurely,
+    /// Fills in forms, and visits nothing.
+    AtHome,
+}
+
+impl Busy {
+    fn new(scenario: &str) -> Self {
+        let mood = match scenario {
+            "sampling-refused" => Mood::Unwilling,
+            "question-taken-back" => Mood::Slow,
+            "tasks-for-the-server" => Mood::Leisurely,
+            "hostile.undeclared-mode" => Mood::AtHome,
+            _ => Mood::Willing,
+        };
+        let extensions: &[_] =
+            if scenario.starts_with("auth/client-credentials") { &[CLIENT_CREDENTIALS] } else { &[] };
+        let (user, client) = (willing(scenario), OnceLock::new());
+        Self { user, client, mood, changes: AtomicBool::new(false), extensions }
+    }
 }
 
 impl Respondent for Busy {
     fn abilities(&self) -> Abilities {
-        self.user.abilities()
+        let able = self.user.abilities();
+        let urls = able.urls && self.mood != Mood::AtHome;
+        Abilities { urls, changing_roots: able.roots, extensions: self.extensions, ..able }
     }
 
     fn answer(&self, question: Question) -> Answering {
+        match (&question, self.mood) {
+            (Question::Sampling(_), Mood::Unwilling) => return Box::pin(async { Err(Refused::by_user()) }),
+            (_, Mood::Slow) => return Box::pin(std::future::pending()),
+            (Question::Roots, _) if self.changes.load(Ordering::Relaxed) => {
+                return Box::pin(async { Ok(json!({ "roots": [{ "uri": "file:///tmp", "name": "less" }] })) });
+            }
+            _ => {}
+        }
+        let wait = if self.mood == Mood::Leisurely { SECOND } else { Duration::ZERO };
         let (answer, client) = (self.user.answer(question), self.client.get().cloned());
         Box::pin(async move {
+            tokio::time::sleep(wait).await;
             if let Some(client) = client
                 && let Ok((tools, _)) = client.tools().await
                 && let Some(tool) = tools.iter().find(|tool| tool.name() == BESIDE)
