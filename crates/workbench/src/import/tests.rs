@@ -216,6 +216,14 @@ fn asserts(block: &str) -> String {
 }
 
 #[test]
+fn the_old_transport_is_kept() {
+    let text = "name: one\nserver: { transport: SSE, url: 'http://h/sse' }\nassert: { tool: t, expect: { not_error: true } }\n";
+    let (text, _) = imported(&[source("a.yaml", text)], None);
+    let server = text.split_once("cases:").expect("cases").0;
+    assert!(server.contains("url: \"http://h/sse\"\n") && server.contains("transport: sse\n"), "{text}");
+}
+
+#[test]
 fn each_expectation_of_mcp_assert_has_its_matcher() {
     let note = "# note: mcp-assert reads the text as JSON; here it is looked for in structuredContent";
     let search = |regex: &str| format!("\"$.content[?search(@.text, '{regex}')]\"");
