@@ -1,9 +1,10 @@
-//! Tasks that a client runs for its server, not as they ought to be (2025-11-25 basic/utilities/tasks).
+//! Tasks that a client runs for its server, or the server for it, not as they ought to be (2025-11-25
+//! basic/utilities/tasks).
 
 use serde_json::{Value, json};
 use wire::revision::R2025_11_25;
 
-use super::{Fault, Kind, drop_member, fault};
+use super::{Fault, Kind, drop_member, fault, is};
 
 pub(super) const FAULTS: &[Fault] = &[
     task(
@@ -72,6 +73,39 @@ pub(super) const FAULTS: &[Fault] = &[
         "refuses tasks that it does not know by the wrong code",
         Kind::Says(|message| refusal(message, "no such task")),
     ),
+    task(
+        "task-answers-nameless",
+        "tasks.answers-related",
+        "answers what a task asks without naming the task",
+        Kind::Says(|message| message.get_mut("result").is_some_and(|result| drop_member(result, "_meta"))),
+    )
+    .seen_in("tasks"),
+    task(
+        "task-named-twice",
+        "tasks.related-not-repeated-by-clients",
+        "names a task in `_meta` that the parameters name anyway",
+        Kind::Says(|message| {
+            let found = is(message, "tasks/get");
+            if found {
+                let id = message["params"]["taskId"].clone();
+                message["params"]["_meta"] = json!({ "io.modelcontextprotocol/related-task": { "taskId": id } });
+            }
+            found
+        }),
+    )
+    .seen_in("tasks"),
+    task(
+        "task-cursor-altered",
+        "tasks.cursors-opaque",
+        "alters the cursors of lists of tasks",
+        Kind::Says(|message| {
+            let altered = message.pointer("/params/cursor").and_then(Value::as_str).map(|cursor| format!("{cursor}A"));
+            altered
+                .filter(|_| is(message, "tasks/list"))
+                .is_some_and(|cursor| set(message, "/params/cursor", json!(cursor)))
+        }),
+    )
+    .seen_in("tasks"),
 ];
 
 const fn task(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
