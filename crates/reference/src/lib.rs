@@ -21,6 +21,7 @@ mod pagination;
 mod params;
 mod prompts;
 mod resources;
+pub mod schema;
 mod seal;
 mod subscriptions;
 pub mod tasks;

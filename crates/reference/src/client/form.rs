@@ -2,12 +2,10 @@
 
 use std::fmt::Write as _;
 
-use jsonschema::Validator;
 use serde_json::{Map, Number, Value};
 
-/// How large a schema may be, in bytes and in depth, before it is not used to validate.
-const SCHEMA_BYTES: usize = 256 << 10;
-const SCHEMA_DEPTH: usize = 64;
+use crate::schema::validator;
+
 /// How deep local references are followed.
 const REFERENCES: usize = 8;
 
@@ -50,26 +48,6 @@ pub fn fill(schema: &Value, given: &[(String, Given)]) -> Result<Map<String, Val
 /// Whether `value` is what `schema` admits. One that cannot be read admits nothing.
 pub fn fits(schema: &Value, value: &Value) -> bool {
     validator(schema).is_ok_and(|validator| validator.is_valid(value))
-}
-
-/// A validator, or why there is none. Nothing is fetched: a schema that refers to the network has none.
-pub(super) fn validator(schema: &Value) -> Result<Validator, String> {
-    if schema.to_string().len() > SCHEMA_BYTES || depth(schema, SCHEMA_DEPTH) == 0 {
-        return Err("it is too large to be read".to_owned());
-    }
-    jsonschema::validator_for(schema).map_err(|error| error.to_string())
-}
-
-/// What is left of `room` levels below the deepest value; 0 where it is deeper.
-fn depth(value: &Value, room: usize) -> usize {
-    if room == 0 {
-        return 0;
-    }
-    match value {
-        Value::Array(items) => items.iter().map(|item| depth(item, room - 1)).min().unwrap_or(room),
-        Value::Object(members) => members.values().map(|member| depth(member, room - 1)).min().unwrap_or(room),
-        _ => room,
-    }
 }
 
 /// A text as the value that a property's schema wants, or what it wants instead.

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 use wire::http::annotations;
 
-use super::form::{validator, wants};
+use super::form::wants;
+use crate::schema::validator;
 
 /// How many faults are told at a time.
 const TOLD: usize = 8;

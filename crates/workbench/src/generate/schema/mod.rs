@@ -2,7 +2,6 @@
 //! each constraint a value that breaks it and no other. Nothing is believed of what is made here: every example is held
 //! against the schema by a validator, and what is not what it was made to be is thrown away. Pure.
 
-mod circles;
 mod instance;
 mod text;
 mod vary;
@@ -11,7 +10,7 @@ mod views;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use circles::goes_in_circles;
+use reference::schema::goes_in_circles;
 pub(super) use vary::{Kind, Variation, Width, variations};
 
 /// How long a schema may be, in bytes.

@@ -1,15 +1,42 @@
-//! Whether a schema leads to itself before it looks at any part of a value, or to others for too long: the validator follows
-//! each on the stack, and thousands leave none. Nobody means anything by such a schema.
+//! What a stranger's JSON Schema may ask of a validator.
 
 use std::collections::HashMap;
 
+use jsonschema::Validator;
 use serde_json::Value;
 
+/// How large a schema may be, in bytes and in depth, before it is not used to validate.
+const BYTES: usize = 256 << 10;
+const DEPTH: usize = 64;
 /// How many schemas may apply to one value, each led to by the one before.
 const FAR: usize = 64;
 
-/// Whether the schemas in `root` are to be left alone.
-pub(crate) fn goes_in_circles(root: &Value) -> bool {
+/// A validator, or why there is none. Nothing is fetched: a schema that refers to the network has none.
+pub fn validator(schema: &Value) -> Result<Validator, String> {
+    if schema.to_string().len() > BYTES || depth(schema, DEPTH) == 0 {
+        return Err("it is too large to be read".to_owned());
+    }
+    if goes_in_circles(schema) {
+        return Err("its schemas lead to themselves, or from one to another too often".to_owned());
+    }
+    jsonschema::validator_for(schema).map_err(|error| error.to_string())
+}
+
+/// What is left of `room` levels below the deepest value; 0 where it is deeper.
+fn depth(value: &Value, room: usize) -> usize {
+    if room == 0 {
+        return 0;
+    }
+    match value {
+        Value::Array(items) => items.iter().map(|item| depth(item, room - 1)).min().unwrap_or(room),
+        Value::Object(members) => members.values().map(|member| depth(member, room - 1)).min().unwrap_or(room),
+        _ => room,
+    }
+}
+
+/// Whether a schema in `root` leads to itself before it looks at any part of a value, or to others for too long: a validator
+/// follows each on the stack, and thousands leave none. Nobody means anything by such a schema.
+pub fn goes_in_circles(root: &Value) -> bool {
     let mut heights = HashMap::new();
     let mut schemas = vec![root];
     while let Some(schema) = schemas.pop() {
@@ -58,6 +85,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn no_schema_takes_the_whole_stack() {
+        let steps = (0..5000).map(|n| (n.to_string(), json!({ "$ref": format!("#/$defs/{}", n + 1) })));
+        let long = json!({ "$defs": steps.collect::<serde_json::Map<_, _>>(), "$ref": "#/$defs/0" });
+        assert!(validator(&long).is_err());
+        assert!(validator(&json!({ "not": { "$ref": "#" } })).is_err());
+        assert!(validator(&json!({ "properties": { "child": { "$ref": "#" } } })).is_ok());
+    }
 
     #[test]
     fn circles_are_told_from_trees() {
