@@ -23,32 +23,46 @@ Builds `proof` with its symbols, runs it under valgrind's callgrind, and writes 
 const SCRIPT: &str = "crates/cli/layout.ld";
 
 /// What a client of each era says first.
-const REQUESTS: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"layout","version":"1"}}}
+const GREETINGS: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"layout","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
-{"jsonrpc":"2.0","id":2,"method":"tools/list"}
-{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}
-{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
+{"jsonrpc":"2.0","id":2,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
+"#;
+/// And then.
+const CALLS: &str = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}
+{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}
+{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
 "#;
 
-/// Writes the script: first what runs before anybody asks anything, then what the first requests need.
+/// How far a client goes.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Stage {
+    Start,
+    Greeting,
+    Call,
+}
+
+/// Writes the script: first what runs before anybody says anything, then what it takes to greet and, last, to call.
 pub fn run(args: &[String]) -> Verdict {
     ensure!(args.is_empty(), "{USAGE}");
     let proof = build()?;
-    let (start, all) = (functions(&proof, false)?, functions(&proof, true)?);
-    // Fewer, and it was something else that ran.
-    ensure!(start.len() > 200, "only {} functions were seen: are the symbols there?", start.len());
-    let then: Vec<&String> = all.difference(&start).collect();
-    println!("{SCRIPT}: {} functions to start, {} to answer", start.len(), then.len());
-    fs::write(root().join(SCRIPT), script(start.iter().chain(then)))?;
+    let mut ordered: Vec<String> = Vec::new();
+    for stage in [Stage::Start, Stage::Greeting, Stage::Call] {
+        let known: BTreeSet<String> = ordered.iter().cloned().collect();
+        ordered.extend(functions(&proof, stage)?.difference(&known).cloned());
+        // Fewer, and it was something else that ran.
+        ensure!(ordered.len() > 200, "only {} functions were seen: are the symbols there?", ordered.len());
+    }
+    fs::write(root().join(SCRIPT), script(&ordered))?;
+    println!("{SCRIPT}: {} functions", ordered.len());
     Ok(true)
 }
 
-/// What runs over stdio and HTTP, with requests or without.
-fn functions(proof: &Path, asked: bool) -> anyhow::Result<BTreeSet<String>> {
+/// What runs over stdio and HTTP as far as a stage.
+fn functions(proof: &Path, stage: Stage) -> anyhow::Result<BTreeSet<String>> {
     let mut functions = BTreeSet::new();
     for run in [over_stdio, over_http] {
         let output = proof.with_extension("callgrind");
-        run(proof, &output, asked)?;
+        run(proof, &output, stage)?;
         functions.extend(run_functions(&fs::read_to_string(&output)?));
     }
     Ok(functions)
@@ -71,17 +85,19 @@ fn callgrind(proof: &Path, output: &Path, options: &[&str]) -> Command {
     valgrind
 }
 
-fn over_stdio(proof: &Path, output: &Path, asked: bool) -> anyhow::Result<()> {
+fn over_stdio(proof: &Path, output: &Path, stage: Stage) -> anyhow::Result<()> {
     let mut command = callgrind(proof, output, &["--stdio"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut server = command.spawn().context("cannot start valgrind")?;
     let mut input = server.stdin.take().context("no standard input")?;
-    input.write_all(if asked { REQUESTS.as_bytes() } else { b"" })?;
+    for (at, said) in [(Stage::Greeting, GREETINGS), (Stage::Call, CALLS)] {
+        input.write_all(if at <= stage { said.as_bytes() } else { b"" })?;
+    }
     drop(input);
     ended(server)
 }
 
-fn over_http(proof: &Path, output: &Path, asked: bool) -> anyhow::Result<()> {
+fn over_http(proof: &Path, output: &Path, stage: Stage) -> anyhow::Result<()> {
     let mut command = callgrind(proof, output, &["--http", "127.0.0.1:0"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut server = command.spawn().context("cannot start valgrind")?;
@@ -89,9 +105,14 @@ fn over_http(proof: &Path, output: &Path, asked: bool) -> anyhow::Result<()> {
     let url = |line: String| line.split_whitespace().find(|word| word.starts_with("http://")).map(str::to_owned);
     let mut lines = said.lines().map_while(Result::ok);
     let url = lines.by_ref().find_map(url).context("the server does not say where it listens")?;
-    for revision in ["2026-07-28", "2025-11-25"].iter().filter(|_| asked) {
+    let said: &[&str] = match stage {
+        Stage::Start => &[],
+        Stage::Greeting => &["discover"],
+        Stage::Call => &["call", "echo", "message=hi"],
+    };
+    for revision in ["2026-07-28", "2025-11-25"].iter().filter(|_| !said.is_empty()) {
         let mut client = Command::new(proof);
-        client.args(["client", "call", "echo", "message=hi", "--revision", revision, "--url", &url]);
+        client.arg("client").args(said).args(["--revision", revision, "--url", &url]);
         ensure!(client.stdout(Stdio::null()).status()?.success(), "the call at {revision} failed");
     }
     Command::new("kill").args(["-INT", &server.id().to_string()]).status()?;
@@ -136,10 +157,10 @@ fn pattern(symbol: &str) -> Option<String> {
     Some(pattern)
 }
 
-fn script<'f>(functions: impl Iterator<Item = &'f String>) -> String {
+fn script(functions: &[String]) -> String {
     // What is seldom called has a section of another name.
-    let line = |name| format!("    *(.text.{name}* .text.unlikely.{name}*)\n");
-    let lines: String = functions.map(line).collect();
+    let line = |name: &String| format!("    *(.text.{name}* .text.unlikely.{name}*)\n");
+    let lines: String = functions.iter().map(line).collect();
     format!(
         "/* Made by `cargo xtask layout`: what a server runs when it starts, side by side. */\n\
          SECTIONS {{\n  .text.start : {{\n{lines}  }}\n}}\nINSERT BEFORE .text;\n"
