@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 use wire::revision::R2025_11_25;
 use wire::{Era, Kind, Revision};
 
-use crate::Server;
 use crate::catalogue::{Invocation, Outcome, Text};
 use crate::tasks::Task;
+use crate::{Server, schema};
 
 pub use dialogue::ask_on;
 
@@ -133,7 +133,7 @@ impl Question {
     pub(crate) fn fits(&self, answer: &Value) -> bool {
         match &self.matter {
             Matter::Form { schema, .. } => match answer.get("action").and_then(Value::as_str) {
-                Some("accept") => answer.get("content").is_some_and(|content| jsonschema::is_valid(schema, content)),
+                Some("accept") => answer.get("content").is_some_and(|content| schema::fits(schema, content)),
                 action => matches!(action, Some("decline" | "cancel")),
             },
             Matter::Url { .. } => {

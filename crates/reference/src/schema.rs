@@ -22,6 +22,11 @@ pub fn validator(schema: &Value) -> Result<Validator, String> {
     jsonschema::validator_for(schema).map_err(|error| error.to_string())
 }
 
+/// Whether `value` is what `schema` admits. One that cannot be read admits nothing.
+pub fn fits(schema: &Value, value: &Value) -> bool {
+    validator(schema).is_ok_and(|validator| validator.is_valid(value))
+}
+
 /// What is left of `room` levels below the deepest value; 0 where it is deeper.
 fn depth(value: &Value, room: usize) -> usize {
     if room == 0 {
@@ -85,6 +90,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn no_reference_leads_to_the_network() {
+        let schema = json!({ "type": "object", "properties": { "a": { "$ref": "http://127.0.0.1:9/schema.json" } } });
+        assert!(validator(&schema).is_err());
+        assert!(!fits(&schema, &json!({ "a": 1 })));
+    }
+
+    #[test]
+    fn a_schema_too_deep_is_not_read() {
+        let deep = (0..100).fold(json!({}), |schema, _| json!({ "not": schema }));
+        assert!(validator(&deep).is_err());
+    }
 
     #[test]
     fn no_schema_takes_the_whole_stack() {

@@ -7,12 +7,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
 
+use crate::served::Served;
 use crate::{Verdict, root};
 
 const USAGE: &str = "usage: cargo xtask layout
@@ -94,17 +95,13 @@ fn over_stdio(proof: &Path, output: &Path, stage: Stage) -> anyhow::Result<()> {
         input.write_all(if at <= stage { said.as_bytes() } else { b"" })?;
     }
     drop(input);
-    ended(server)
+    let ended = server.wait()?;
+    ensure!(ended.success(), "the server under valgrind ended with {ended}");
+    Ok(())
 }
 
 fn over_http(proof: &Path, output: &Path, stage: Stage) -> anyhow::Result<()> {
-    let mut command = callgrind(proof, output, &["--http", "127.0.0.1:0"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut server = command.spawn().context("cannot start valgrind")?;
-    let said = BufReader::new(server.stderr.take().context("no standard error")?);
-    let url = |line: String| line.split_whitespace().find(|word| word.starts_with("http://")).map(str::to_owned);
-    let mut lines = said.lines().map_while(Result::ok);
-    let url = lines.by_ref().find_map(url).context("the server does not say where it listens")?;
+    let server = Served::start(callgrind(proof, output, &["--http", "127.0.0.1:0"]))?;
     let said: &[&str] = match stage {
         Stage::Start => &[],
         Stage::Greeting => &["discover"],
@@ -112,19 +109,10 @@ fn over_http(proof: &Path, output: &Path, stage: Stage) -> anyhow::Result<()> {
     };
     for revision in ["2026-07-28", "2025-11-25"].iter().filter(|_| !said.is_empty()) {
         let mut client = Command::new(proof);
-        client.arg("client").args(said).args(["--revision", revision, "--url", &url]);
-        ensure!(client.stdout(Stdio::null()).status()?.success(), "the call at {revision} failed");
+        client.arg("client").args(said).args(["--revision", revision, "--url", server.url()]);
+        ensure!(client.stdout(Stdio::null()).status()?.success(), "`proof client` failed at {revision}");
     }
-    Command::new("kill").args(["-INT", &server.id().to_string()]).status()?;
-    // Until it is read, what the server says at its end may keep it from ending.
-    lines.for_each(drop);
-    ended(server)
-}
-
-fn ended(mut server: Child) -> anyhow::Result<()> {
-    let ended = server.wait()?;
-    ensure!(ended.success(), "the server under valgrind ended with {ended}");
-    Ok(())
+    server.interrupt()
 }
 
 /// The functions of `proof` in a profile: nothing else there is Rust. Of which object they are callgrind does not know for all.

@@ -13,6 +13,7 @@ mod layout;
 mod mutants;
 mod nightly;
 mod peers;
+mod served;
 mod soak;
 mod tidy;
 mod words;

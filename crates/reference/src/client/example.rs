@@ -83,7 +83,7 @@ mod tests {
     use serde_json::json;
 
     use super::example;
-    use crate::client::fits;
+    use crate::schema::fits;
 
     #[test]
     fn what_is_made_fits() {

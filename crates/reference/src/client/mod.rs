@@ -40,7 +40,7 @@ use wire::{Era, Revision, Transport};
 pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent};
 pub use error::ClientError;
 pub use example::example;
-pub use form::{FormFault, Given, fill, fits, read, wants};
+pub use form::{FormFault, Given, fill, read, wants};
 pub use link::{Note, Observer};
 pub use listen::{Listening, Topics};
 pub use pages::Listed;

@@ -10,7 +10,7 @@ use wire::{Kind, Message, RequestId, Revision};
 use super::abilities::{Answer, Refused};
 use super::link::{Link, Note};
 use super::respond::respond;
-use super::tasks::RELATED;
+use crate::tasks::RELATED;
 
 /// How many questions of the server are open at a time; more are refused.
 const OPEN_QUESTIONS: usize = 32;

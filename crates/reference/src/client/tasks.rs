@@ -13,10 +13,8 @@ use tokio::task::AbortHandle;
 use super::abilities::{Answer, Refused};
 use super::link::Link;
 use super::respond::question;
-use crate::tasks::now;
+use crate::tasks::{RELATED, now};
 
-/// What names the task that a message belongs to, answers included.
-pub(super) const RELATED: &str = "io.modelcontextprotocol/related-task";
 /// How many tasks one server may have at a time.
 const MOST: usize = 32;
 /// How many of them one page lists.

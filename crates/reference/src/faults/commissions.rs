@@ -7,11 +7,10 @@ use wire::revision::R2025_11_25;
 
 use super::trials::{settled, trial};
 use super::{Asked, Fault, Kind};
+use crate::tasks::RELATED;
 
 /// How long the tasks may be kept.
 const TTL: u64 = 60_000;
-/// What names the task that a message belongs to.
-const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 pub(super) const TRIALS: &[Fault] = &[trial("wants-tasks", Kind::Handles(commission)).since(R2025_11_25).legacy()];
 

@@ -29,6 +29,8 @@ pub(crate) use self::task::Task;
 use crate::catalogue::{TaskSupport, Tool};
 use crate::{Server, params};
 
+/// What names in `_meta` the task that a message belongs to (2025-11-25).
+pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
 /// The name of the extension.
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wire::Transport;
 use wire::revision::{R2025_06_18, R2025_11_25};
 
-use super::{Fault, Kind, answers, fault, is};
+use super::{Fault, Kind, answers, fault, is, refuses};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
@@ -258,16 +258,6 @@ fn progress(message: &mut Value, member: &str, value: Value) -> bool {
     let found = is(message, "notifications/progress");
     if found {
         message["params"][member] = value;
-    }
-    found
-}
-
-/// Gives an error of that code, with these words in it, another code.
-fn refuses(message: &mut Value, code: i64, words: &str, other: i64) -> bool {
-    let Some(error) = message.get_mut("error") else { return false };
-    let found = error["code"] == json!(code) && error["message"].as_str().is_some_and(|text| text.contains(words));
-    if found {
-        error["code"] = json!(other);
     }
     found
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use net::client::Outgoing;
 use net::oauth::{Asking, Doubt};
-use serde_json::Value;
+use serde_json::{Value, json};
 use wire::message::{self, Packet};
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::{Era, Message, Revision, Transport};
@@ -307,6 +307,16 @@ fn answers(message: &Value) -> bool {
 
 fn drop_member(value: &mut Value, name: &str) -> bool {
     value.as_object_mut().is_some_and(|members| members.shift_remove(name).is_some())
+}
+
+/// Gives an error of that code, with these words in it, another code.
+fn refuses(message: &mut Value, code: i64, words: &str, other: i64) -> bool {
+    let Some(error) = message.get_mut("error") else { return false };
+    let found = error["code"] == json!(code) && error["message"].as_str().is_some_and(|text| text.contains(words));
+    if found {
+        error["code"] = json!(other);
+    }
+    found
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 use wire::revision::R2025_11_25;
 
-use super::{Fault, Kind, drop_member, fault, is};
+use super::{Fault, Kind, drop_member, fault, is, refuses};
+use crate::tasks::RELATED;
 
 pub(super) const FAULTS: &[Fault] = &[
     task(
@@ -65,13 +66,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "task-cancelled-late",
         "tasks.client-cancellation",
         "refuses to cancel a task that is over by the wrong code",
-        Kind::Says(|message| refusal(message, "cannot be cancelled")),
+        Kind::Says(|message| refuses(message, -32602, "cannot be cancelled", -32603)),
     ),
     task(
         "task-unknown-odd",
         "tasks.client-errors",
         "refuses tasks that it does not know by the wrong code",
-        Kind::Says(|message| refusal(message, "no such task")),
+        Kind::Says(|message| refuses(message, -32602, "no such task", -32603)),
     ),
     task(
         "task-answers-nameless",
@@ -88,7 +89,7 @@ pub(super) const FAULTS: &[Fault] = &[
             let found = is(message, "tasks/get");
             if found {
                 let id = message["params"]["taskId"].clone();
-                message["params"]["_meta"] = json!({ "io.modelcontextprotocol/related-task": { "taskId": id } });
+                message["params"]["_meta"] = json!({ RELATED: { "taskId": id } });
             }
             found
         }),
@@ -117,10 +118,4 @@ fn set(message: &mut Value, pointer: &str, value: Value) -> bool {
     let Some(there) = message.pointer_mut(pointer) else { return false };
     *there = value;
     true
-}
-
-/// Gives an error with these words the code of a breakdown.
-fn refusal(message: &mut Value, words: &str) -> bool {
-    let found = message.pointer("/error/message").and_then(Value::as_str).is_some_and(|text| text.contains(words));
-    found && set(message, "/error/code", json!(-32603))
 }

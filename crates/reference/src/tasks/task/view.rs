@@ -8,6 +8,7 @@ use wire::revision::R2026_07_28;
 
 use super::{Ending, Next, Phase, State, Task};
 use crate::catalogue::Content;
+use crate::tasks::RELATED;
 use crate::tasks::store::Owner;
 
 impl Task {
@@ -34,7 +35,7 @@ impl Task {
 
     /// `_meta` of what belongs to it (2025-11-25).
     pub(in crate::tasks) fn related(&self) -> Value {
-        json!({ "io.modelcontextprotocol/related-task": { "taskId": self.id } })
+        json!({ RELATED: { "taskId": self.id } })
     }
 
     /// `Task` of 2025-11-25.

@@ -196,7 +196,7 @@ async fn run_tasks(client: &Client) -> Result<(), ClientError> {
     for _ in 0..PAGE {
         client.begin_task("fail", Map::new()).await?;
     }
-    let long = client.begin_task("slow", Map::from_iter([("steps".to_owned(), json!(50))])).await?;
+    let long = client.begin_task("slow", Map::from_iter([("steps".to_owned(), json!(LONG))])).await?;
     client.cancel_task(&long).await?;
     client.tasks().await.map(drop)
 }
