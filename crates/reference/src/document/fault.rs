@@ -77,11 +77,16 @@ impl fmt::Display for Faults {
 
 impl std::error::Error for Faults {}
 
-/// The names among `known` that `name` may be a slip for: the nearest, or all where none is near.
+/// The names among `known` that `name` may be a slip for: the one that it shortens (`args`) or else the nearest, or
+/// all where none is near.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());
-    let near = known.clone().map(|other| (likeness(other), other)).max_by(|a, b| a.0.total_cmp(&b.0));
-    if let Some((_, meant)) = near.filter(|(likeness, _)| *likeness > 0.75) {
+    let meant = known
+        .clone()
+        .map(|other| (shortens(name, other), likeness(other), other))
+        .filter(|(shortens, likeness, _)| *shortens || *likeness > 0.75)
+        .max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    if let Some((.., meant)) = meant {
         return format!("`{meant}`");
     }
     let names: Vec<String> = known.map(|name| format!("`{name}`")).collect();
@@ -90,6 +95,14 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> 
         [only] => only.clone(),
         names => format!("one of {}", names.join(", ")),
     }
+}
+
+/// Whether `name` is `other` with letters left out, though not the first, and three or more of them kept.
+fn shortens(name: &str, other: &str) -> bool {
+    let mut letters = other.chars();
+    name.len() > 2
+        && name.chars().next() == other.chars().next()
+        && name.chars().all(|kept| letters.any(|one| one == kept))
 }
 
 /// The beginning of a text that a fault quotes.

@@ -82,7 +82,7 @@ impl Shape {
                 for key in unexpected.iter().take(MOST) {
                     let at = tree.place(&format!("{path}/{}", escape(key)));
                     let what = format!("the key {} is unknown here", quoted(key));
-                    faults.push(Fault::new(at, what, nearest(key, known.iter().copied())));
+                    faults.push(Fault::new(at, what, nearest(key, known.iter().map(String::as_str))));
                     unknown.push((path.clone(), key.clone()));
                 }
             } else {
@@ -152,11 +152,11 @@ impl Shape {
 }
 
 /// The keys that may stand where `error` found another.
-fn known<'s>(schema: &'s Schema, error: &ValidationError<'_>) -> Vec<&'s str> {
-    let keyword = error.schema_path().to_string();
-    let Some((around, _)) = keyword.rsplit_once('/') else { return Vec::new() };
-    let properties = schema.value.pointer(around).and_then(|around| around.get("properties")?.as_object());
-    properties.map(|properties| properties.keys().map(String::as_str).collect()).unwrap_or_default()
+fn known(schema: &Schema, error: &ValidationError<'_>) -> Vec<String> {
+    let members =
+        |keyword| around(schema, error).and_then(|around| around.get(keyword)?.as_object()).into_iter().flatten();
+    let beginnings = members("patternProperties").map(|(pattern, _)| format!("{}…", pattern.replace(['^', '\\'], "")));
+    members("properties").map(|(name, _)| name.clone()).chain(beginnings).collect()
 }
 
 /// What the schema says of a text with a pattern.

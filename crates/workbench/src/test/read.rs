@@ -9,7 +9,7 @@ use std::time::Duration;
 use net::client::Command;
 use net::started::PORT;
 use reference::client::{Consent, Given, Scripted};
-use reference::document::{self, Fault, Faults, Filled, Node, Pattern, Shape, Wrong, nearest, quoted};
+use reference::document::{self, Fault, Faults, Filled, Node, Pattern, Shape, Wrong, nearest, quoted, size};
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 use url::Url;
@@ -75,18 +75,19 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Suite, Vec<Fault>> {
 struct Reader<'t> {
     tree: &'t Node,
     faults: Vec<Fault>,
-    /// What texts may be filled with: where it comes from.
-    known: HashMap<String, Source>,
+    /// What texts may be filled with: what sets it.
+    known: HashMap<String, Step>,
     /// How many cases without a name were called so.
     titles: HashMap<String, usize>,
     /// What the present case is filled with.
     uses: BTreeSet<String>,
 }
 
-/// Where a value comes from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Vars,
+/// What sets variables and uses them, the earlier the less.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// A value of `vars`: how many stand before it.
+    Var(usize),
     /// A case: how many stand before it, those of the setup counted.
     Case(usize),
 }
@@ -111,10 +112,11 @@ impl Reader<'_> {
             let what = "a server is reached over HTTP+SSE, which carries 2024-11-05 alone";
             self.fault("/matrix/revisions", what, "2024-11-05 among them");
         }
-        self.known.extend(file.vars.keys().map(|name| (name.clone(), Source::Vars)));
+        self.known.extend(file.vars.keys().enumerate().map(|(at, name)| (name.clone(), Step::Var(at))));
         self.sources(&file.setup, "/setup", 0);
         self.sources(&file.cases, "/cases", file.setup.len());
         let timeout = file.timeout.as_deref().map(|text| self.time(text, "/timeout"));
+        let vars = self.vars(file.vars);
         let before = file.setup.len();
         let setup = self.cases(file.setup, "/setup", 0, timeout);
         let cases = self.cases(file.cases, "/cases", before, timeout);
@@ -123,17 +125,36 @@ impl Reader<'_> {
             path: path.to_owned(),
             servers,
             revisions: Some(revisions).filter(|revisions| !revisions.is_empty()),
-            vars: Value::Object(file.vars),
+            vars,
             setup,
             cases,
         }
+    }
+
+    /// Fills in the variables, each from those above it.
+    fn vars(&mut self, vars: Map<String, Value>) -> Value {
+        let mut filled = json!({});
+        let mut room = LONGEST;
+        for (at, (name, value)) in vars.into_iter().enumerate() {
+            let pointer = format!("/vars/{}", name.replace('~', "~0").replace('/', "~1"));
+            let value = self.filled(&value, &pointer, Step::Var(at)).fill(&filled).ok().filter(|value| {
+                let left = room.checked_sub(size(value));
+                room = left.unwrap_or_default();
+                left.is_some()
+            });
+            match value {
+                Some(value) => filled[name] = value,
+                None => self.fault(&pointer, "filled in, the variables are too long", "shorter values"),
+            }
+        }
+        filled
     }
 
     /// Notes what is captured where.
     fn sources(&mut self, cases: &[Option<model::Case>], list: &str, before: usize) {
         for (at, case) in cases.iter().enumerate() {
             for name in case.iter().flat_map(|case| case.capture.keys()) {
-                if self.known.insert(name.clone(), Source::Case(before + at)).is_some() {
+                if self.known.insert(name.clone(), Step::Case(before + at)).is_some() {
                     let pointer = format!("{list}/{at}/capture/{name}");
                     let what = format!("{} is a variable already", quoted(name));
                     self.fault(&pointer, what, "another name: a value that changes on the way surprises");
@@ -219,19 +240,19 @@ impl Reader<'_> {
         let cases = cases.into_iter().enumerate();
         cases
             .filter_map(|(at, case)| {
-                let mut case = self.case(case?, &format!("{list}/{at}"), before + at)?;
+                let mut case = self.case(case?, &format!("{list}/{at}"), Step::Case(before + at))?;
                 case.timeout = case.timeout.or(timeout);
                 Some(case)
             })
             .collect()
     }
 
-    fn case(&mut self, case: model::Case, pointer: &str, number: usize) -> Option<Case> {
+    fn case(&mut self, case: model::Case, pointer: &str, here: Step) -> Option<Case> {
         self.uses.clear();
-        let request = self.request(&case, pointer, number)?;
+        let request = self.request(&case, pointer, here)?;
         let name = case.name.unwrap_or_else(|| self.title(&request));
         let at = |member: &str| format!("{pointer}/{member}");
-        let expect = self.expect(case.expect, &at("expect"), number, matches!(request, Request::Call { .. }));
+        let expect = self.expect(case.expect, &at("expect"), here, matches!(request, Request::Call { .. }));
         let mut capture = Vec::new();
         for (name, path) in case.capture {
             capture.extend(self.path(&path, &at(&format!("capture/{name}"))).map(|path| (name, path)));
@@ -271,7 +292,7 @@ impl Reader<'_> {
         })
     }
 
-    fn request(&mut self, case: &model::Case, pointer: &str, number: usize) -> Option<Request> {
+    fn request(&mut self, case: &model::Case, pointer: &str, here: Step) -> Option<Request> {
         let there = [
             case.call.is_some(),
             case.read.is_some(),
@@ -303,14 +324,14 @@ impl Reader<'_> {
         }
         let at = format!("{pointer}/{named}");
         let arguments = case.arguments.clone().unwrap_or_else(|| json!({}));
-        let arguments = self.filled(&arguments, &format!("{pointer}/arguments"), number);
+        let arguments = self.filled(&arguments, &format!("{pointer}/arguments"), here);
         let text =
-            |reader: &mut Self, text: &Option<String>| reader.pattern(text.as_deref().unwrap_or_default(), &at, number);
+            |reader: &mut Self, text: &Option<String>| reader.pattern(text.as_deref().unwrap_or_default(), &at, here);
         Some(match *named {
             "call" => Request::Call { tool: text(self, &case.call)?, arguments },
             "read" => Request::Read(text(self, &case.read)?),
             "get" => Request::Get { prompt: text(self, &case.get)?, arguments },
-            "complete" => self.complete(case.complete.as_ref()?, &at, number)?,
+            "complete" => self.complete(case.complete.as_ref()?, &at, here)?,
             "list" => Request::List(case.list?),
             _ => {
                 let method = case.raw.clone().unwrap_or_default();
@@ -318,12 +339,12 @@ impl Reader<'_> {
                     self.fault(&at, format!("{} is no request of a case", quoted(&method)), "the name of a request");
                 }
                 let params = case.params.clone().unwrap_or_else(|| json!({}));
-                Request::Raw { method, params: self.filled(&params, &format!("{pointer}/params"), number) }
+                Request::Raw { method, params: self.filled(&params, &format!("{pointer}/params"), here) }
             }
         })
     }
 
-    fn complete(&mut self, complete: &model::Complete, pointer: &str, number: usize) -> Option<Request> {
+    fn complete(&mut self, complete: &model::Complete, pointer: &str, here: Step) -> Option<Request> {
         let reference = match (&complete.prompt, &complete.template) {
             (Some(prompt), None) => json!({ "type": "ref/prompt", "name": prompt }),
             (None, Some(template)) => json!({ "type": "ref/resource", "uri": template }),
@@ -333,14 +354,14 @@ impl Reader<'_> {
             }
         };
         Some(Request::Complete {
-            reference: self.filled(&reference, pointer, number),
+            reference: self.filled(&reference, pointer, here),
             argument: complete.argument.clone(),
-            value: self.pattern(&complete.value, &format!("{pointer}/value"), number)?,
-            known: self.filled(&Value::Object(complete.known.clone()), &format!("{pointer}/known"), number),
+            value: self.pattern(&complete.value, &format!("{pointer}/value"), here)?,
+            known: self.filled(&Value::Object(complete.known.clone()), &format!("{pointer}/known"), here),
         })
     }
 
-    fn expect(&mut self, expect: model::Expect, pointer: &str, number: usize, calls: bool) -> Expect {
+    fn expect(&mut self, expect: model::Expect, pointer: &str, here: Step, calls: bool) -> Expect {
         let at = |member: &str| format!("{pointer}/{member}");
         let model::Expect { outcome, code, status, message, latency, progress, notifications, snapshot, at: paths } =
             expect;
@@ -368,7 +389,7 @@ impl Reader<'_> {
                 let mut wrongs = Vec::new();
                 let matcher = At::read(&value, &mut |below, wrong| wrongs.push((below.to_owned(), wrong)));
                 self.wrongs(&pointer, wrongs);
-                self.declared(matcher.each.names(), &pointer, number);
+                self.declared(matcher.each.names(), &pointer, here);
                 Some(Place { text, path, matcher, at: self.tree.place(&pointer) })
             })
             .collect();
@@ -380,7 +401,7 @@ impl Reader<'_> {
             let mut wrongs = Vec::new();
             let matcher = Matcher::read(&value, &mut |below, wrong| wrongs.push((below.to_owned(), wrong)));
             self.wrongs(&at("message"), wrongs);
-            self.declared(matcher.names(), &at("message"), number);
+            self.declared(matcher.names(), &at("message"), here);
             (matcher, self.tree.place(&at("message")))
         });
         let latency = latency.map(|text| self.time(&text, &at("latency")));
@@ -439,10 +460,10 @@ impl Reader<'_> {
             .ok()
     }
 
-    fn pattern(&mut self, text: &str, pointer: &str, number: usize) -> Option<Pattern> {
+    fn pattern(&mut self, text: &str, pointer: &str, here: Step) -> Option<Pattern> {
         match Pattern::parse(text, "vars") {
             Ok(pattern) => {
-                self.declared(pattern.names().map(str::to_owned).collect(), pointer, number);
+                self.declared(pattern.names().map(str::to_owned).collect(), pointer, here);
                 Some(pattern)
             }
             Err(Wrong { what, remedy }) => {
@@ -452,12 +473,12 @@ impl Reader<'_> {
         }
     }
 
-    fn filled(&mut self, value: &Value, pointer: &str, number: usize) -> Filled {
+    fn filled(&mut self, value: &Value, pointer: &str, here: Step) -> Filled {
         let mut wrongs = Vec::new();
         let filled = Filled::parse(value, "vars", &mut |below, wrong| wrongs.push((below.to_owned(), wrong)));
         self.wrongs(pointer, wrongs);
         let names = filled.patterns().into_iter().flat_map(|pattern| pattern.names().map(str::to_owned)).collect();
-        self.declared(names, pointer, number);
+        self.declared(names, pointer, here);
         filled
     }
 
@@ -467,17 +488,25 @@ impl Reader<'_> {
         }
     }
 
-    /// Says so where what texts of case `number` are filled with is not there by then.
-    fn declared(&mut self, names: Vec<String>, pointer: &str, number: usize) {
+    /// Says so where what texts at a step are filled with is not there by then.
+    fn declared(&mut self, names: Vec<String>, pointer: &str, here: Step) {
         for name in names {
             self.uses.insert(name.clone());
             match self.known.get(&name) {
-                Some(Source::Vars) => {}
-                Some(Source::Case(other)) if *other < number => {}
-                Some(Source::Case(other)) => {
-                    let who = if *other == number { "this very case" } else { "a later case" };
-                    let what = format!("{} is captured by {who}", quoted(&name));
-                    self.fault(pointer, what, "an earlier case, or `vars`");
+                Some(step) if *step < here => {}
+                Some(step) => {
+                    let (what, remedy) = match (here, step) {
+                        (Step::Var(_), Step::Case(_)) => ("is captured by a case, later than `vars`", "a fixed value"),
+                        (Step::Var(_), _) if *step == here => ("is filled in from itself", "another value"),
+                        (Step::Var(_), _) => {
+                            ("stands further down", "that it stands above: each is filled in from those")
+                        }
+                        (Step::Case(_), _) if *step == here => {
+                            ("is captured by this very case", "an earlier case, or `vars`")
+                        }
+                        (Step::Case(_), _) => ("is captured by a later case", "an earlier case, or `vars`"),
+                    };
+                    self.fault(pointer, format!("{} {what}", quoted(&name)), remedy);
                 }
                 None => {
                     let mut known: Vec<&str> = self.known.keys().map(String::as_str).collect();

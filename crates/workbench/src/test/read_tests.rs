@@ -53,7 +53,29 @@ fn a_transport_is_one_that_the_address_and_the_revisions_have() {
 }
 
 #[test]
+fn variables_are_filled_in_from_those_above() {
+    let text = format!(
+        "{SERVER}vars: {{ host: a, port: 80, at: '{{{{ vars.host }}}}:{{{{ vars.port }}}}', all: {{ to: ['{{{{ vars.at }}}}'] }} }}\n\
+         cases: [{{ call: a }}]\n"
+    );
+    let suite = read(&text, Path::new("x")).unwrap();
+    assert_eq!(suite.vars["at"], "a:80");
+    assert_eq!(suite.vars["all"]["to"][0], "a:80");
+    let vars = |vars: &str| format!("vars: {{ {vars} }}\ncases: [{{ call: a, capture: {{ id: $.x }} }}]\n");
+    refused(&vars("a: '{{ vars.b }}', b: 1"), 2, "`b` stands further down", "above");
+    refused(&vars("a: '{{ vars.a }}'"), 2, "filled in from itself", "another");
+    refused(&vars("a: '{{ vars.id }}'"), 2, "captured by a case", "fixed");
+    refused(&vars("a: '{{ vars.none }}'"), 2, "no variable `none`", "`a`");
+    let doubled = |(name, from)| format!("{name}: '{{{{ vars.{from} }}}}{{{{ vars.{from} }}}}'");
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r"];
+    let grown = names.into_iter().skip(1).zip(names).map(doubled).collect::<Vec<_>>().join(", ");
+    refused(&vars(&format!("a: {}, {grown}", "x".repeat(60))), 2, "too long", "shorter");
+}
+
+#[test]
 fn mistakes_are_told_with_their_line() {
+    refused("cases: [{ call: a, args: {} }]\n", 2, "`args` is unknown", "`arguments`");
+    refused("cases: [{ call: a, expect: { result: 1 } }]\n", 2, "`result` is unknown", "`$…`");
     refused("cases: [{ call: a, raed: b }]\n", 2, "`raed` is unknown", "`read`");
     refused("cases:\n  - name: x\n", 3, "asks for nothing", "`call`");
     refused("cases:\n  - call: a\n    read: b\n", 3, "several things", "one of");
