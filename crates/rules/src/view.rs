@@ -19,6 +19,7 @@ mod standing;
 
 pub use exchange::Exchange;
 use index::Index;
+pub(crate) use standing::has_odd_escape;
 
 /// The `_meta` key under which a modern request names its revision.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

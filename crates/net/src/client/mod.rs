@@ -393,10 +393,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes `bytes` on the child's stdin as they are.
-    pub async fn write_raw(&self, bytes: &[u8]) -> Result<(), SendError> {
+    /// Writes the pieces on the child's stdin as they are, with a pause between two of them and nothing else in between.
+    pub async fn write_raw(&self, pieces: &[&[u8]], pause: Duration) -> Result<(), SendError> {
         match &self.0.carrier {
-            Carrier::Stdio(stdio) => stdio.write_raw(bytes).await,
+            Carrier::Stdio(stdio) => stdio.write_raw(pieces, pause).await,
             _ => Err(self.not_here("raw bytes on stdin")),
         }
     }

@@ -35,9 +35,6 @@ const STDERR_TAIL: usize = 2 << 10;
 const FOLLOW: Duration = Duration::from_millis(500);
 /// How much longer a slow child gets to end, at most.
 const SLOWEST: f64 = 4.0;
-/// How long a whole message waits for a line that was begun before it.
-const OPEN_LINE: Duration = Duration::from_secs(1);
-const OPEN_LINE_POLL: Duration = Duration::from_millis(5);
 /// How long the pipes may take to run dry after the end.
 const DRAIN: Duration = Duration::from_millis(200);
 
@@ -47,12 +44,19 @@ struct Told {
     exit: watch::Sender<Option<ExitStatus>>,
 }
 
-/// The way into the child.
-#[derive(Debug)]
-struct Input {
-    pipe: ChildStdin,
-    /// What was written of a line whose end was not: it becomes a frame when that comes, or when the input ends.
-    begun: Vec<u8>,
+/// Writes the pieces with a pause between two of them. Each has so long as `patience` to be taken.
+async fn write(stdin: &mut ChildStdin, pieces: &[&[u8]], pause: Duration, patience: Duration) -> Result<(), SendError> {
+    for (number, piece) in pieces.iter().enumerate() {
+        if number > 0 {
+            sleep(pause).await;
+        }
+        match timeout(patience, stdin.write_all(piece)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return Err(SendError::Closed),
+            Err(_) => return Err(SendError::Timeout { after: patience }),
+        }
+    }
+    Ok(())
 }
 
 /// A child process as a connection. Dropped, its group is killed.
@@ -60,7 +64,7 @@ struct Input {
 pub(crate) struct Stdio {
     channel: Arc<Channel>,
     group: Arc<Group>,
-    stdin: tokio::sync::Mutex<Option<Input>>,
+    stdin: tokio::sync::Mutex<Option<ChildStdin>>,
     /// Ends a write that the child does not take.
     closing: watch::Sender<bool>,
     /// The child has ended.
@@ -101,7 +105,7 @@ impl Stdio {
     pub(crate) fn open(command: &Command, channel: Arc<Channel>) -> Result<Self, OpenError> {
         let (mut child, group) = process::spawn(command).map_err(|error| not_started(command, &error))?;
         channel.write(Party::Client, 0, Content::Opened, Written::NONE);
-        let stdin = child.stdin.take().map(|pipe| Input { pipe, begun: Vec::new() });
+        let stdin = child.stdin.take();
         let stderr_tail = Arc::new(Mutex::new(Vec::new()));
         let started = Started::now();
         let stdout = child.stdout.take().map(|pipe| tokio::spawn(read_stdout(pipe, channel.clone(), started.clone())));
@@ -120,59 +124,38 @@ impl Stdio {
         Ok(Self { channel, group, stdin, closing, gone, exit, readers, stderr_tail, closed, started })
     }
 
-    /// Writes `text` and a line feed. Text with line feeds is several lines, and is written down as such. While a line
-    /// is begun and not ended, by [`Self::write_raw`], this waits a while: an answer to the server's own request must
-    /// not land in the middle of it.
+    /// Writes `text` and a line feed. Text with line feeds is several lines, and is written down as such.
     pub(crate) async fn send(&self, text: &[u8]) -> Result<(), SendError> {
-        let mut bytes = Vec::with_capacity(text.len() + 1);
-        bytes.extend_from_slice(text);
-        bytes.push(b'\n');
-        let end = Instant::now() + OPEN_LINE;
-        loop {
-            let mut guard = self.stdin.lock().await;
-            let open = guard.as_ref().is_some_and(|input| !input.begun.is_empty());
-            if !open || Instant::now() >= end {
-                return self.write(&mut guard, &bytes).await;
-            }
-            drop(guard);
-            sleep(OPEN_LINE_POLL).await;
-        }
+        self.write_raw(&[&[text, &b"\n"[..]].concat()], Duration::ZERO).await
     }
 
-    /// Writes `bytes` as they are. Each line is a frame, however many writes it came in.
+    /// Writes the pieces as they are, with a pause between two of them and nothing else in between. Each line is a frame,
+    /// however many pieces it came in; so is what stands after the last line feed.
     ///
-    /// The frames are written down before the bytes go out, or an answer could stand before its question.
-    pub(crate) async fn write_raw(&self, bytes: &[u8]) -> Result<(), SendError> {
-        self.write(&mut *self.stdin.lock().await, bytes).await
-    }
-
-    async fn write(&self, guard: &mut Option<Input>, bytes: &[u8]) -> Result<(), SendError> {
-        let Input { pipe: stdin, begun } = guard.as_mut().filter(|_| !*self.gone.borrow()).ok_or(SendError::Closed)?;
-        begun.extend_from_slice(bytes);
-        let end = begun.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let lines: Vec<u8> = begun.drain(..end).collect();
-        let line = |part: &[u8]| Content::Line { bytes: part.to_vec(), terminated: true };
+    /// The frames are written down before the first byte goes out, or an answer could stand before its question: some
+    /// servers need no line feed to see that a message is whole.
+    pub(crate) async fn write_raw(&self, pieces: &[&[u8]], pause: Duration) -> Result<(), SendError> {
+        let mut guard = self.stdin.lock().await;
+        let stdin = guard.as_mut().filter(|_| !*self.gone.borrow()).ok_or(SendError::Closed)?;
+        let lines = pieces.concat();
         let frames: Vec<Written> = lines
-            .strip_suffix(b"\n")
-            .into_iter()
-            .flat_map(|lines| lines.split(|&byte| byte == b'\n'))
-            .map(|part| self.channel.write(Party::Client, 0, line(part), Written::NONE))
+            .split_inclusive(|&byte| byte == b'\n')
+            .map(|line| match line.strip_suffix(b"\n") {
+                Some(line) => Content::Line { bytes: line.to_vec(), terminated: true },
+                None => Content::Line { bytes: line.to_vec(), terminated: false },
+            })
+            .map(|line| self.channel.write(Party::Client, 0, line, Written::NONE))
             .collect();
-        let patience = self.channel.limits.request;
         let mut closing = self.closing.subscribe();
         let result = tokio::select! {
             biased;
             _ = closing.wait_for(|closing| *closing) => Err(SendError::Closed),
-            result = timeout(patience, stdin.write_all(bytes)) => match result {
-                Ok(Ok(())) => Ok(()),
-                Ok(Err(_)) => Err(SendError::Closed),
-                Err(_) => Err(SendError::Timeout { after: patience }),
-            },
+            result = write(stdin, pieces, pause, self.channel.limits.request) => result,
         };
         match result {
             Ok(()) => frames.into_iter().for_each(|frame| self.channel.tap.complete(frame)),
             // Half a message may be in the pipe: nothing that follows could be understood.
-            Err(_) => self.drop_input(guard),
+            Err(_) => *guard = None,
         }
         result
     }
@@ -182,26 +165,10 @@ impl Stdio {
     pub(crate) async fn close_stdin(&self) {
         self.closing.send_replace(true);
         let mut input = self.stdin.lock().await;
-        if self.tell_begun(&mut input) {
+        if input.is_some() {
             self.channel.mark(mark::STDIN_CLOSED, ());
         }
         *input = None;
-    }
-
-    /// Lets the input go after a write that failed: no end that the peer was meant to see.
-    fn drop_input(&self, input: &mut Option<Input>) {
-        self.tell_begun(input);
-        *input = None;
-    }
-
-    /// Writes down what was begun and never ended. Whether there is an input.
-    fn tell_begun(&self, input: &mut Option<Input>) -> bool {
-        let Some(Input { begun, .. }) = input else { return false };
-        if !begun.is_empty() {
-            let content = Content::Line { bytes: std::mem::take(begun), terminated: false };
-            self.channel.write(Party::Client, 0, content, Written::NONE);
-        }
-        true
     }
 
     /// Signals the group, if anyone is left in it. The mark is written down first, as in [`Self::close_stdin`].
@@ -295,7 +262,7 @@ impl Stdio {
     /// Someone outside the group may still hold the pipes; we do not wait for them.
     async fn let_go(&self) {
         self.closing.send_replace(true);
-        self.drop_input(&mut *self.stdin.lock().await);
+        *self.stdin.lock().await = None;
         self.stop_reading();
     }
 

@@ -178,9 +178,7 @@ async fn half_a_line_at_the_end_is_no_message() {
 #[tokio::test]
 async fn raw_bytes_and_stderr_cross_as_they_are() {
     let (connection, tap) = open(shell("head -c 8 >&2; echo >&2; echo two >&2"), &limits()).await;
-    for part in ["{\"ha", "lf\n", "x"] {
-        connection.write_raw(part.as_bytes()).await.unwrap();
-    }
+    connection.write_raw(&[b"{\"ha", b"lf\n", b"x"], Duration::from_millis(5)).await.unwrap();
     connection.exited(SOON).await.unwrap();
     connection.close().await;
     let trace = tap.finish();
@@ -194,21 +192,31 @@ async fn raw_bytes_and_stderr_cross_as_they_are() {
 }
 
 #[tokio::test]
-async fn a_whole_message_waits_for_the_end_of_a_line_that_was_begun() {
-    let (connection, tap) = open(shell("head -n 2 >&2"), &limits()).await;
-    connection.write_raw(b"{\"be").await.unwrap();
-    let answering = tokio::spawn({
+async fn a_line_in_pieces_is_written_at_a_stretch_and_down_before_its_answer() {
+    // Answers before the line ends, as readers do that look for the end of the JSON.
+    let answer = r#"head -c 4 >/dev/null; echo '{"jsonrpc":"2.0","method":"early"}'; head -n 2 >&2"#;
+    let (connection, tap) = open(shell(answer), &limits()).await;
+    let answering = {
         let connection = connection.clone();
-        async move { connection.send("{}").await.is_ok() }
-    });
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    connection.write_raw(b"gun\n").await.unwrap();
-    assert!(answering.await.unwrap());
+        async move {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            connection.send("{}").await
+        }
+    };
+    let writing = connection.write_raw(&[b"{\"be", b"gun\n"], Duration::from_millis(200));
+    let (wrote, answered) = tokio::join!(writing, answering);
+    wrote.unwrap();
+    answered.unwrap();
     connection.exited(SOON).await.unwrap();
     connection.close().await;
-    let stderr = tap.finish().frames.into_iter().filter(|f| matches!(f.content, Content::Stderr(_)));
-    let stderr: Vec<_> = stderr.map(|f| f.content).collect();
-    assert_eq!(stderr, ["{\"begun", "{}"].map(|line| Content::Stderr(line.as_bytes().to_vec())));
+    let frames = tap.finish().frames;
+    let lines = frames.iter().filter_map(|f| match &f.content {
+        Content::Line { bytes, .. } => Some((f.from, String::from_utf8_lossy(bytes).into_owned())),
+        _ => None,
+    });
+    let own = |text: &str| (Party::Client, text.to_owned());
+    let early = (Party::Server, r#"{"jsonrpc":"2.0","method":"early"}"#.to_owned());
+    assert_eq!(lines.collect::<Vec<_>>(), [own("{\"begun"), early, own("{}")]);
 }
 
 #[tokio::test]

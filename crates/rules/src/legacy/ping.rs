@@ -74,7 +74,8 @@ fn answered(view: &View<'_>) -> Verdict {
         let ended = view
             .closings()
             .any(|(e, frame, how)| e < event && carries_answer(view, call.request, frame) && *how != Closed::TimedOut);
-        (!ended).then(|| call.request.breach("", format!("no answer came within {} ms", mark.value["after_ms"])))
+        (!ended && !view.follows_garbage(call.request))
+            .then(|| call.request.breach("", format!("no answer came within {} ms", mark.value["after_ms"])))
     });
     Verdict::never(waited, pings.iter().filter_map(|c| c.response).map(|r| r.event), UNSEEN)
 }
@@ -85,7 +86,8 @@ fn served(view: &View<'_>) -> Verdict {
         view.exchanges().iter().filter(|x| x.status().is_some_and(|s| s >= 400)).map(|x| x.number).collect();
     // One that asks to run as a task is the tasks' business.
     let plain = |c: &Call<'_>| c.request.message.params().is_none_or(|params| params.get("task").is_none());
-    let answered = pings(view).filter(plain).filter(|c| c.response.is_some_and(|r| !refused.contains(&r.exchange)));
+    let weighed = |c: &Call<'_>| plain(c) && view.is_in_order(c.request);
+    let answered = pings(view).filter(weighed).filter(|c| c.response.is_some_and(|r| !refused.contains(&r.exchange)));
     Verdict::every(answered, UNSEEN, |call| match call.response {
         Some(r) if r.message.kind() == Kind::Error => Err(r.breach("/error", "the ping was answered with an error")),
         _ => Ok(()),

@@ -9,7 +9,7 @@ use super::marks::{blanked, marks};
 use super::resilience::survives;
 use crate::rule::Rule;
 use crate::verdict::{Kept, Located, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, Said, View, has_odd_escape};
 
 /// How long, in microseconds, a server must have had for a clear answer before it is called silent.
 const GRACE: u64 = 1_000_000;
@@ -126,28 +126,6 @@ fn is_odd(text: &str) -> bool {
     text.contains('\u{feff}') || has_odd_escape(text)
 }
 
-/// An escaped NUL, or an escaped surrogate without its partner.
-fn has_odd_escape(text: &str) -> bool {
-    let mut rest = text;
-    let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
-    while let Some(at) = rest.find('\\') {
-        let here = &rest[at..];
-        let Some(code) = unit(here) else {
-            // Another escape: of one character, which may be a backslash.
-            rest = here.get(2..).unwrap_or_default();
-            continue;
-        };
-        let partner = here.get(6..).and_then(unit).is_some_and(|next| (0xdc00..=0xdfff).contains(&next));
-        match code {
-            0 | 0xdc00..=0xdfff => return true,
-            0xd800..=0xdbff if !partner => return true,
-            0xd800..=0xdbff => rest = &here[12..],
-            _ => rest = &here[6..],
-        }
-    }
-    false
-}
-
 fn odd_calls<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use<'a, 'v> {
     view.calls_by(Party::Client).filter(|call| is_odd(call.request.message.text()))
 }
@@ -195,17 +173,7 @@ fn survives_odd_text(view: &View<'_>) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_odd_escape, is_same};
-
-    #[test]
-    fn odd_escapes_are_told_from_good_ones() {
-        for odd in [r"a\u0000", r"\ud800", r"\ud83dx", r"\ud83d\ud83d\ude00", r"\\\ude00"] {
-            assert!(has_odd_escape(odd), "{odd}");
-        }
-        for good in [r"\ud83d\ude00", r"\\u0000", r"\n\u00e4", "plain", r"\\", r"\"] {
-            assert!(!has_odd_escape(good), "{good}");
-        }
-    }
+    use super::is_same;
 
     #[test]
     fn encodings_are_no_change() {

@@ -1,6 +1,7 @@
 //! How a request stands, and what an answer to it is about: whether there was any other reason to refuse it.
 
-use wire::{Era, Kind};
+use wire::message::Fault;
+use wire::{Era, Kind, Transport};
 
 use super::{CLIENT_CAPABILITIES, Call, Exchange, PROTOCOL_VERSION, Said, View};
 
@@ -22,12 +23,23 @@ impl Exchange<'_> {
 
 impl<'v> View<'v> {
     /// Whether a request gives no other reason to refuse it: in the modern era its metadata is there and names this
-    /// revision, in the legacy era its connection's handshake is done.
+    /// revision, in the legacy era its connection's handshake is done, and all its texts are texts.
     pub fn is_in_order(&self, request: Said<'v>) -> bool {
-        match self.era() {
+        let met = match self.era() {
             Era::Legacy => self.handshake(request.connection).is_some_and(|h| h.request.index < request.index),
             Era::Modern => request.is_complete() && self.spoken(request) == Some(self.revision()),
-        }
+        };
+        met && !has_odd_escape(request.message.text())
+    }
+
+    /// Whether bytes that are no JSON went before a message on the same byte stream: where the next message begins, only
+    /// who reads it line by line can tell.
+    pub fn follows_garbage(&self, said: Said<'_>) -> bool {
+        let unreadable = |fault: &Fault| matches!(fault, Fault::NotUtf8 | Fault::NotJson(_) | Fault::TooDeep);
+        self.transport() == Transport::Stdio
+            && self
+                .our_garbled()
+                .any(|g| g.connection == said.connection && g.event < said.event && unreadable(&g.malformed.fault))
     }
 
     /// Whether a message came with a status by which HTTP says that the protocol had no say.
@@ -48,5 +60,42 @@ impl<'v> View<'v> {
     pub fn is_weighed(&self, call: &Call<'v>) -> bool {
         let error = call.response.filter(|response| response.message.kind() == Kind::Error);
         self.is_in_order(call.request) && !error.is_some_and(|error| self.is_beside(error))
+    }
+}
+
+/// An escaped NUL, or an escaped surrogate without its partner.
+pub(crate) fn has_odd_escape(text: &str) -> bool {
+    let mut rest = text;
+    let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
+    while let Some(at) = rest.find('\\') {
+        let here = &rest[at..];
+        let Some(code) = unit(here) else {
+            // Another escape: of one character, which may be a backslash.
+            rest = here.get(2..).unwrap_or_default();
+            continue;
+        };
+        let partner = here.get(6..).and_then(unit).is_some_and(|next| (0xdc00..=0xdfff).contains(&next));
+        match code {
+            0 | 0xdc00..=0xdfff => return true,
+            0xd800..=0xdbff if !partner => return true,
+            0xd800..=0xdbff => rest = &here[12..],
+            _ => rest = &here[6..],
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_odd_escape;
+
+    #[test]
+    fn odd_escapes_are_told_from_good_ones() {
+        for odd in [r"a\u0000", r"\ud800", r"\ud83dx", r"\ud83d\ud83d\ude00", r"\\\ude00"] {
+            assert!(has_odd_escape(odd), "{odd}");
+        }
+        for good in [r"\ud83d\ude00", r"\\u0000", r"\n\u00e4", "plain", r"\\", r"\"] {
+            assert!(!has_odd_escape(good), "{good}");
+        }
     }
 }

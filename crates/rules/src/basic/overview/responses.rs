@@ -77,9 +77,11 @@ fn is_whole(view: &View<'_>, connection: u32) -> bool {
 }
 
 /// Whether the other party used `id` on a connection before `event`, in a message that could be read or in one that
-/// could not.
+/// could not. A line that had begun by then counts, too: some readers see before it ends that its message is whole.
 fn is_used(view: &View<'_>, id: &RequestId, connection: u32, event: usize) -> bool {
-    let said = view.requests_under(id, view.subject().peer(), connection).any(|s| s.event < event);
+    let now = view.frame(event).at;
+    let begun = |s: &Said<'_>| s.event < event || view.frame(s.event).at < now;
+    let said = view.requests_under(id, view.subject().peer(), connection).any(|s| begun(&s));
     said || view
         .our_garbled()
         .any(|g| g.connection == connection && g.event < event && g.malformed.id.as_ref() == Some(id))
@@ -245,7 +247,8 @@ fn answered(view: &View<'_>) -> Verdict {
 /// A request that was cancelled, or made where the handshake was still due, may stay without a response; so may one whose
 /// connection or exchange broke, or that was answered in a way that only HTTP knows, before it was given up: every
 /// connection ends some time. That we cut the exchange ourselves for waiting in vain is no excuse, nor is a stream on
-/// which the answer was to come.
+/// which the answer was to come. Whether who lost the thread over bytes that are no JSON finds it again is a matter of
+/// safety (`safety.survives-garbage`).
 fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
     let request = call.request;
     let cancelled = view.by(request.from).any(|s| {
@@ -262,7 +265,7 @@ fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
             }
     });
     let early = view.era() == Era::Legacy && !request.is("initialize") && view.handshake(request.connection).is_none();
-    cancelled || ended || early || request.batched
+    cancelled || ended || early || request.batched || view.follows_garbage(request)
 }
 
 /// Whether a frame belongs to the way by which the answer to a request comes: its connection where there is nothing else,

@@ -13,13 +13,15 @@ use crate::check::probe::{Probe, Script};
 
 const STDIO: &[Transport] = &[Transport::Stdio];
 
+/// How far apart the pieces of a line are.
+const PIECES_APART: Duration = Duration::from_millis(60);
+/// How far apart the bytes of a character are.
+const BYTES_APART: Duration = Duration::from_millis(6);
+
 /// Writes a request's text in pieces, or otherwise than one line, and waits for its answer.
-async fn write(case: &Case, id: i64, pieces: &[&[u8]]) -> Result<(), Halt> {
-    for piece in pieces {
-        case.connection().write_raw(piece).await?;
-        tokio::time::sleep(Duration::from_millis(60)).await;
-    }
-    case.connection().response(&RequestId::from(id), case.patience()).await;
+async fn write(case: &Case, id: &RequestId, pieces: &[&[u8]], apart: Duration) -> Result<(), Halt> {
+    case.connection().write_raw(pieces, apart).await?;
+    case.connection().response(id, case.patience()).await;
     Ok(())
 }
 
@@ -30,20 +32,17 @@ fn split(case: &Case) -> Script<'_> {
     Box::pin(async move {
         let id = case.next_id();
         let text = case.request_text(&json!(id), harmless(case), json!({}));
-        let (head, tail) = text.split_at(text.len() / 2);
-        write(case, id, &[head.as_bytes(), tail.as_bytes(), b"\n"]).await?;
+        let (head, tail) = text.as_bytes().split_at(text.len() / 2);
+        write(case, &RequestId::from(id), &[head, tail, b"\n"], PIECES_APART).await?;
         let (first, second) = (case.next_id(), case.next_id());
         let both = [first, second].map(|id| case.request_text(&json!(id), harmless(case), json!({})) + "\n").concat();
-        write(case, first, &[both.as_bytes()]).await?;
+        write(case, &RequestId::from(first), &[both.as_bytes()], PIECES_APART).await?;
         case.connection().response(&RequestId::from(second), case.patience()).await;
         Ok(())
     })
 }
 
 pub(super) const BYTEWISE: Probe = Probe::rough("stdio-bytewise", bytewise).on(STDIO).safety();
-
-/// How long a byte has to itself.
-const APART: Duration = Duration::from_millis(6);
 
 /// The id of a request written byte by byte: its characters take one byte to four.
 fn bytewise(case: &Case) -> Script<'_> {
@@ -53,15 +52,9 @@ fn bytewise(case: &Case) -> Script<'_> {
         let start = text.find(&id).unwrap_or_default();
         let (head, rest) = text.as_bytes().split_at(start);
         let (bytes, tail) = rest.split_at(id.len());
+        let pieces: Vec<&[u8]> = std::iter::once(head).chain(bytes.chunks(1)).chain([tail]).collect();
         case.stimulus(IN_PIECES);
-        case.connection().write_raw(head).await?;
-        for byte in bytes {
-            tokio::time::sleep(APART).await;
-            case.connection().write_raw(&[*byte]).await?;
-        }
-        case.connection().write_raw(tail).await?;
-        case.connection().response(&RequestId::from(id.as_str()), case.patience()).await;
-        Ok(())
+        write(case, &RequestId::from(id.as_str()), &pieces, BYTES_APART).await
     })
 }
 
@@ -71,7 +64,7 @@ fn carriage_return(case: &Case) -> Script<'_> {
     Box::pin(async move {
         let id = case.next_id();
         let text = case.request_text(&json!(id), harmless(case), json!({})) + "\r\n";
-        write(case, id, &[text.as_bytes()]).await
+        write(case, &RequestId::from(id), &[text.as_bytes()], PIECES_APART).await
     })
 }
 
@@ -83,7 +76,7 @@ fn garbage(case: &Case) -> Script<'_> {
         case.connection().sample_memory();
         let lines: [&[u8]; 4] = [b"\n", b"\xff\xfe\x00\x80\n", b"}{\n", b"   \n"];
         for bytes in lines {
-            case.connection().write_raw(bytes).await?;
+            case.connection().write_raw(&[bytes], Duration::ZERO).await?;
             case.request(harmless(case), json!({})).await?;
         }
         case.connection().sample_memory();
