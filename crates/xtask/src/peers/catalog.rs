@@ -52,7 +52,7 @@ pub(super) struct Peer {
     pub(super) name: &'static str,
     pub(super) transport: Transport,
     /// The command line. `{node}`, `{modules}`, `{scripts}`, `{python}`, `{programs}`, `{peers}`, `{rust}` and `{files}`
-    /// stand for places under `.peers/` and `peers/`. In a client's command `{url}` or `{server}` is its server, and `{era}` stands
+    /// stand for places under `.peers/` and `peers/`, `{port}` for where a server is to listen. In a client's command `{url}` or `{server}` is its server, and `{era}` stands
     /// where it can be told which era to speak: `auto`, `legacy` or `modern`.
     pub(super) command: &'static [&'static str],
     /// Where it listens, for servers over HTTP.
@@ -136,6 +136,19 @@ pub(super) const OFFICIAL: [Peer; 2] = [stdio("official", &[], ALL), http("offic
 const EVERYTHING: &str = "{modules}/@modelcontextprotocol/server-everything/dist/index.js";
 const MEMORY: &str = "{modules}/@modelcontextprotocol/server-memory/dist/index.js";
 const THINKING: &str = "{modules}/@modelcontextprotocol/server-sequential-thinking/dist/index.js";
+/// On the SDK for Go. It asks nothing of a Grafana before a tool is called.
+const GRAFANA: &[&str] = &["{programs}/mcp-grafana", "-usage-stats", "disabled", "-enabled-tools", "search,datasource"];
+const GRAFANA_HTTP: &[&str] = &[
+    "{programs}/mcp-grafana",
+    "-usage-stats",
+    "disabled",
+    "-enabled-tools",
+    "search,datasource",
+    "-transport",
+    "streamable-http",
+    "-address",
+    "127.0.0.1:{port}",
+];
 const FILESYSTEM: &str = "{modules}/@modelcontextprotocol/server-filesystem/dist/index.js";
 
 /// What the small servers of ours are asked.
@@ -161,6 +174,7 @@ const THINKING_VISITS: Visits = &[(
     &["call", "sequentialthinking", "thought=So", "nextThoughtNeeded=false", "thoughtNumber=1", "totalThoughts=1"],
     "thoughtNumber",
 )];
+const GRAFANA_VISITS: Visits = &[(&["discover"], "mcp-grafana"), (&["tools"], "search_dashboards")];
 const GIT_VISITS: Visits = &[(&["tools"], "git_status"), (&["call", "git_status", "repo_path=."], "branch")];
 
 /// Where each client takes a second of a processor to start: what shows the features, and what went wrong somewhere.
@@ -232,6 +246,8 @@ pub(super) const PEERS: &[Peer] = &[
     http("py-fastmcp", &["{python}", "{peers}/py_fastmcp.py", "http"], HTTP_ALL).visited(OURS),
     stdio("tmcp", &["{node}", "{scripts}/tmcp.mjs", "stdio"], TMCP).visited(OURS_BRIEFLY),
     http("tmcp", &["{node}", "{scripts}/tmcp.mjs", "http"], HTTP_TMCP).visited(OURS),
+    stdio("grafana", GRAFANA, ALL).visited(GRAFANA_VISITS),
+    http("grafana", GRAFANA_HTTP, HTTP_ALL).visited(GRAFANA_VISITS),
     http("mcp-lite", &["{node}", "{scripts}/mcp-lite.mjs"], HTTP_MIDDLE).visited(OURS),
     stdio("rust-mcp-sdk", &["{rust}/rust-mcp-sdk-server"], MODERN).visited(OURS_BRIEFLY),
     http("ts-sdk1-client", &["{node}", "{scripts}/ts-sdk1-client.mjs", "legacy", "{url}"], HTTP_LEGACY).plays(&[]),

@@ -2,7 +2,7 @@
 //! era that the peer speaks. What is said may be wrong in places; it has to come through.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use anyhow::{Context, bail, ensure};
 
 use super::catalog::{Peer, Side, Transport};
 use super::install::Home;
-use super::judge::{end_within, free_port, wait_until_listening};
+use super::judge::{end_within, free_port, listening};
 use super::leash::Leash;
 
 /// How long a client may take for its visit.
@@ -80,7 +80,7 @@ fn visiting(home: &Home, proof: &Path, peer: &Peer) -> anyhow::Result<Found> {
     if peer.transport != Transport::Stdio {
         let port = free_port()?;
         let address = format!("127.0.0.1:{port}");
-        leash = Some(listening(home, peer, &serve(&["--http", &address]), port)?);
+        leash = Some(listening(&serve(&["--http", &address]), port, &log(home, peer))?);
         url = format!("http://{address}/mcp");
     }
     let words = home.command(peer);
@@ -100,16 +100,11 @@ fn visiting(home: &Home, proof: &Path, peer: &Peer) -> anyhow::Result<Found> {
 
 fn started(home: &Home, peer: &Peer, command: &[String]) -> anyhow::Result<(Leash, u16)> {
     let port = free_port()?;
-    Ok((listening(home, peer, command, port)?, port))
+    Ok((listening(command, port, &log(home, peer))?, port))
 }
 
-/// Starts a server that is to listen at a port, which it finds in its environment or in its command.
-fn listening(home: &Home, peer: &Peer, command: &[String], port: u16) -> anyhow::Result<Leash> {
-    let log = home.logs().join(format!("{}-visited.log", peer.id()));
-    let output = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-    let mut server = Leash::start(command, &[("PORT", port.to_string())], &output)?;
-    wait_until_listening(&mut server, port).with_context(|| format!("its output lies in {}", log.display()))?;
-    Ok(server)
+fn log(home: &Home, peer: &Peer) -> PathBuf {
+    home.logs().join(format!("{}-visited.log", peer.id()))
 }
 
 /// Plays visits, some at a time, and says what went wrong.
@@ -130,7 +125,7 @@ fn played(home: &Home, peer: &Peer, visits: &[Visit]) -> Found {
 }
 
 impl Visit {
-    fn start(&self, home: &Home, log: &str) -> anyhow::Result<(Child, std::path::PathBuf)> {
+    fn start(&self, home: &Home, log: &str) -> anyhow::Result<(Child, PathBuf)> {
         let log = home.logs().join(format!("{log}.log"));
         let output = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         let [program, args @ ..] = &self.command[..] else { bail!("it has no command") };

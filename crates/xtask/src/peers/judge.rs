@@ -55,16 +55,23 @@ pub(super) fn judge(home: &Home, proof: &Path, peer: &Peer) -> anyhow::Result<(R
     }
     let port = free_port()?;
     let log = home.logs().join(format!("{}.log", peer.id()));
-    let output = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
     // Held until `proof` has ended.
-    let mut server = Leash::start(&command, &[("PORT", port.to_string())], &output)?;
-    wait_until_listening(&mut server, port).with_context(|| format!("its output lies in {}", log.display()))?;
+    let mut server = listening(&command, port, &log)?;
     let flags = peer.transport.flags().iter().map(|flag| (*flag).to_owned());
     let judged = check(home, proof, peer, flags.chain(peer.url(port)))?;
     if let Some(status) = server.ended()? {
         bail!("the peer ended while it was judged ({status}); its output lies in {}", log.display());
     }
     Ok(judged)
+}
+
+/// Starts a server that is to listen at a port, which it finds in its environment, or in its command in place of `{port}`.
+pub(super) fn listening(command: &[String], port: u16, log: &Path) -> anyhow::Result<Leash> {
+    let output = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+    let command: Vec<String> = command.iter().map(|word| word.replace("{port}", &port.to_string())).collect();
+    let mut server = Leash::start(&command, &[("PORT", port.to_string())], &output)?;
+    wait_until_listening(&mut server, port).with_context(|| format!("its output lies in {}", log.display()))?;
+    Ok(server)
 }
 
 pub(crate) fn free_port() -> anyhow::Result<u16> {

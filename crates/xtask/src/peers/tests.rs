@@ -237,8 +237,9 @@ fn every_place_in_a_command_is_filled() {
     let home = Home::new(Path::new("/somewhere"));
     for peer in PEERS {
         let command = home.command(peer).join(" ");
-        // What is filled in once a client is run.
-        let command = ["{url}", "{server}", "{era}"].iter().fold(command, |command, place| command.replace(place, ""));
+        // What is filled in once a client is run, or a server.
+        let command =
+            ["{url}", "{server}", "{era}", "{port}"].iter().fold(command, |command, place| command.replace(place, ""));
         assert!(!command.contains(['{', '}']), "{command}");
     }
 }

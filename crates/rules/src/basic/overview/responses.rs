@@ -256,11 +256,11 @@ fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
         s.is("notifications/cancelled") && s.connection == request.connection && id.as_ref() == request.message.id()
     });
     let stream = || view.exchange(request.exchange).is_some_and(Exchange::is_stream);
-    let ended = view.frames().take(given_up).skip(request.event).any(|(_, f)| {
+    let ended = view.frames().take(given_up).any(|(event, f)| {
         carries_answer(view, request, f)
             && match &f.content {
-                Content::Closed(how) => *how != Closed::TimedOut,
-                Content::Response { .. } => !stream(),
+                Content::Closed(how) => *how != Closed::TimedOut && (event > request.event || f.exchange == 0),
+                Content::Response { .. } => event > request.event && !stream(),
                 content => matches!(content, Content::Exit { .. }),
             }
     });
