@@ -56,7 +56,7 @@ pub(crate) struct Reach {
     /// A header for every HTTP request (again for more)
     #[arg(long, global = true, value_name = "K: V", help_heading = "Reaching the server")]
     pub(crate) header: Vec<String>,
-    /// The variable with the bearer token; our own server then demands it
+    /// The variable with the bearer token
     #[arg(long, global = true, value_name = "VAR", help_heading = "Reaching the server")]
     pub(crate) bearer_env: Option<String>,
     /// A variable for the command's environment (again for more)
@@ -65,7 +65,7 @@ pub(crate) struct Reach {
     /// The command's working directory
     #[arg(long, global = true, value_name = "DIR", help_heading = "Reaching the server")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Seconds for one answer [default: 60; check 10, a command's first 30]
+    /// Seconds for one answer [default: 60]
     #[arg(long, global = true, value_name = "S", value_parser = seconds, help_heading = "Reaching the server")]
     pub(crate) timeout: Option<Duration>,
     /// Certificates (PEM) to trust beside the system's
