@@ -205,15 +205,21 @@ pub(crate) fn read() -> Result<Verb, Exit> {
     }
 }
 
-/// How alike two ids must be for one to be a slip for the other.
-pub(crate) const ALIKE: f64 = 0.8;
+/// How alike two names must be for one to be a slip for the other.
+const ALIKE: f64 = 0.8;
+
+/// Which of `names` may have been meant by one that is none of them.
+pub(crate) fn meant<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let alike = names.map(|other| (strsim::jaro_winkler(other, name), other));
+    let (likeness, nearest) = alike.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (likeness > ALIKE).then_some(nearest)
+}
 
 /// Says that there is no such rule, and which may have been meant.
 pub(crate) fn unknown_rule(id: &str) -> Exit {
     let what = format!("no rule is called `{}`", wire::escape::line(id));
-    let alike = rules::book().map(|rule| (strsim::jaro_winkler(rule.id, id), rule.id));
-    match alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > ALIKE) {
-        Some((_, meant)) => usage(&what, &format!("`{meant}`; `proof explain '*'` lists every rule")),
+    match meant(id, rules::book().map(|rule| rule.id)) {
+        Some(meant) => usage(&what, &format!("`{meant}`; `proof explain '*'` lists every rule")),
         None => usage(&what, "`proof explain '*'` lists every rule; globs such as `tools.*` name many"),
     }
 }
