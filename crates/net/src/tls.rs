@@ -68,6 +68,10 @@ pub(crate) fn explain(error: &std::io::Error) -> String {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "the certificate is for another host".to_owned()
         }
+        // The error has a type of its verifier's own. `openssl req -x509` makes such certificates.
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "the certificate is an authority's own, and not one for a server".to_owned()
+        }
         other => format!("bad certificate: {other}"),
     }
 }

@@ -109,7 +109,15 @@ impl Reach {
         let url = url::Url::parse(text).ok().filter(|u| matches!(u.scheme(), "http" | "https" | "ws" | "wss"));
         let Some(url) = url.filter(|u| u.has_host()) else {
             let what = format!("`{shown}` is not an http(s):// or ws(s):// address");
-            return Err(usage(&what, "an address begins with http://, and a command goes after `--`"));
+            let has_port = url::Url::parse(&format!("http://{text}")).is_ok_and(|url| url.port().is_some());
+            let remedy = match shown.trim() {
+                said if said.is_empty() || said.contains("://") => {
+                    "an address begins with http://, and a command goes after `--`".to_owned()
+                }
+                said if has_port => format!("`http://{said}`; a command goes after `--`"),
+                said => format!("a command goes after `--`: -- {said}"),
+            };
+            return Err(usage(&what, &remedy));
         };
         let socket = matches!(url.scheme(), "ws" | "wss");
         let address = HttpAddress { url, headers: self.headers()?, ca: self.ca_file.clone() };
