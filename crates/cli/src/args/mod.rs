@@ -24,7 +24,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 
 use crate::exit::{Exit, usage};
@@ -196,13 +196,25 @@ impl FromStr for Catalog {
 pub(crate) fn read() -> Result<Verb, Exit> {
     match Cli::try_parse() {
         Ok(cli) => Ok(cli.verb),
-        Err(error) => {
+        Err(mut error) => {
+            advise(&mut error);
             let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             // A closed pipe (`proof --help | head -1`) is nobody's mistake.
             let _ = error.print();
             Err(if asked { Exit::Clean } else { Exit::Usage })
         }
     }
+}
+
+/// Where a word is too much for a verb that takes a command, the dashes before that are forgotten.
+fn advise(error: &mut clap::Error) {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') || !usage.contains("-- <COMMAND>...") {
+        return;
+    }
+    let advice = "a command and its arguments go after `--`: -- npx -y my-server";
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
 }
 
 /// How alike two names must be for one to be a slip for the other.
