@@ -192,10 +192,10 @@ impl OpenError {
                 (format!("host `{}` has no address", snippet(host, 80)), at, "check the host's name")
             }
             Self::Tls { at, why } => {
-                let advice = if why == tls::PLAIN {
-                    "http:// or ws:// instead, or another port"
-                } else {
-                    "mend the certificate, or name its issuer with --ca-file"
+                let advice = match why.as_str() {
+                    tls::PLAIN => "http:// or ws:// instead, or another port",
+                    tls::AUTHORITY => "make one with basicConstraints=CA:FALSE, and name its issuer with --ca-file",
+                    _ => "mend the certificate, or name its issuer with --ca-file",
                 };
                 (format!("no trusted TLS connection: {}", snippet(why, SNIPPET)), at, advice)
             }
