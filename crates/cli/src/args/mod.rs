@@ -20,6 +20,7 @@ pub(crate) mod snapshot;
 pub(crate) mod test;
 
 use std::convert::Infallible;
+use std::error::Error as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -206,15 +207,25 @@ pub(crate) fn read() -> Result<Verb, Exit> {
     }
 }
 
-/// Where a word is too much for a verb that takes a command, the dashes before that are forgotten.
+/// Adds what may help, where the parser's own words do not.
 fn advise(error: &mut clap::Error) {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
-    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
-    if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') || !usage.contains("-- <COMMAND>...") {
-        return;
-    }
-    let advice = "a command and its arguments go after `--`: -- npx -y my-server";
+    let advice = match error.kind() {
+        ErrorKind::UnknownArgument if lacks_dashes(error) => {
+            "a command and its arguments go after `--`: -- npx -y my-server"
+        }
+        ErrorKind::ValueValidation if error.source().is_some_and(|why| why.is::<std::num::ParseIntError>()) => {
+            "a whole number, such as 7"
+        }
+        _ => return,
+    };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+}
+
+/// Whether a word is too much for a verb that takes a command: the dashes before that are forgotten.
+fn lacks_dashes(error: &clap::Error) -> bool {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return false };
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    !word.starts_with('-') && usage.contains("-- <COMMAND>...")
 }
 
 /// How alike two names must be for one to be a slip for the other.

@@ -34,6 +34,16 @@ fn a_command_without_its_dashes() {
 }
 
 #[test]
+fn a_number_that_is_none() {
+    for option in ["--seed", "--jobs"] {
+        check(&[option, "many"]).run().was_misused(&["'many'", option, "tip: a whole number"]);
+    }
+    let ran = check(&["--jobs", "0"]).run();
+    ran.was_misused(&["0 is not in 1..=256"]);
+    assert!(!ran.stderr.contains("tip:"), "{}", ran.told());
+}
+
+#[test]
 fn a_rule_spelled_wrong() {
     let ran = check(&["--only", "caching.hint-present", "--", "true"]).run();
     ran.was_misused(&[]);
