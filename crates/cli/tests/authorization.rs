@@ -92,6 +92,63 @@ fn a_client_gets_a_token_and_more_where_more_is_needed() {
     assert!(err.contains("401") && err.contains("--oauth"), "{err}");
 }
 
+/// A recording with one greeting, to be added to.
+fn greeted(directory: &Path) -> String {
+    let lines = [
+        r#"{"trace":"proof.trace/1","subject":"server","transport":"stdio"}"#,
+        r#"{"from":"client","line":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}}"#,
+        r#"{"from":"server","line":{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}}"#,
+        r#"{"from":"client","line":{"jsonrpc":"2.0","id":2,"method":"tools/list"}}"#,
+        r#"{"from":"server","line":{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"touch_resource","inputSchema":{"type":"object"}},{"name":"echo","inputSchema":{"type":"object"}}]}}}"#,
+    ];
+    let file = directory.join("greeted.jsonl");
+    std::fs::write(&file, lines.join("\n") + "\n").unwrap();
+    file.to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_replay_gets_a_token_for_what_was_not_recorded_and_tells_nobody() {
+    let server = development();
+    let socket = server.url.replace("http://", "ws://").replace("/mcp", "/ws");
+    let events = server.url.replace("/mcp", "/sse");
+    for live in [&["--live", server.url.as_str()][..], &["--live", &socket], &["--transport", "sse", "--live", &events]]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let file = greeted(directory.path());
+        let asks = |more: &[&str]| {
+            let client = ["client", "--revision", "2025-11-25", "call", "touch_resource", "--"];
+            ran(&[&client[..], &[env!("CARGO_BIN_EXE_proof"), "replay", &file], live, more].concat())
+        };
+        let (code, _, err) = asks(&[]);
+        assert!(code == Some(1) && err.contains("401"), "{live:?}: {err}");
+        let (code, out, err) = asks(&["--oauth"]);
+        assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "Touched proof://counter\n", ""), "{live:?}");
+        let added = std::fs::read_to_string(&file).unwrap();
+        assert!(added.contains("Touched proof://counter") && added.contains("Bearer"), "{added}");
+        assert!(!tells(directory.path()));
+    }
+}
+
+#[test]
+fn a_replay_hands_on_headers_and_the_token_of_a_variable() {
+    let server = serving(&["--bearer-env", "PASSWORD"]);
+    let directory = tempfile::tempdir().unwrap();
+    let proof = env!("CARGO_BIN_EXE_proof");
+    let call = ["client", "--revision", "2025-11-25", "call", "echo", "message=s3cret-of-this-test", "--", proof];
+    for more in [&["--bearer-env", "PASSWORD"][..], &["--header", "Authorization: Bearer s3cret-of-this-test"]] {
+        let file = greeted(directory.path());
+        let (code, out, err) = ran(&[&call[..], &["replay", &file, "--live", &server.url], more].concat());
+        assert_eq!((code, out.as_str(), err.as_str()), (Some(0), "s3cret-of-this-test\n", ""), "{more:?}");
+        let added = std::fs::read_to_string(&file).unwrap();
+        assert!(added.contains("tools/call") && !added.contains("s3cret"), "{added}");
+    }
+    let file = greeted(directory.path());
+    for lost in [&["--bearer-env", "PASSWORD"][..], &["--oauth"], &["--env", "A=b"]] {
+        let (code, _, err) = ran(&[&["replay", &file][..], lost].concat());
+        assert!(code == Some(2) && err.contains("--live"), "{lost:?}: {err}");
+    }
+}
+
 #[test]
 fn who_is_not_let_in_is_told_why_and_no_secret_with_it() {
     let server = development();

@@ -18,7 +18,9 @@ fn made(options: &[&str]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let words =
         [&["generate", "-o", "t.mcp.yaml", "--slowest", "0.3"], options, &["--", PROOF, "serve", "--stdio"]].concat();
-    ends_with(0, &proof(folder.path(), &words));
+    let said = ends_with(0, &proof(folder.path(), &words));
+    let long: Vec<&str> = said.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(said.contains("--allow-tool") && long.is_empty(), "{long:?} of {said}");
     folder
 }
 

@@ -116,6 +116,38 @@ fn secrets_do_not_reach_the_file_and_do_reach_the_server() {
 }
 
 #[test]
+fn what_records_nothing_leaves_nothing_and_takes_nothing_away() {
+    let recording = Recording::new();
+    let folder = recording.folder.path();
+    let there = || std::fs::read_dir(folder).expect("a folder").count();
+    let unstarted = || recording.ran(&["no-such-program-here"], b"");
+    let told = ends_with(3, &unstarted());
+    assert!(told.contains("no-such-program-here") && !told.contains("nothing crossed"), "{told}");
+    assert_eq!(there(), 0);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    ends_with(2, &proof(folder, &["record", "-o", "case.jsonl", "--http", &address, "--to", "http://127.0.0.1:1/"]));
+    assert_eq!(there(), 0);
+    // Whoever was there before stays, even where it is as empty as ours would be.
+    let of_another = std::fs::File::create(recording.path());
+    of_another.expect("it can be written");
+    ends_with(3, &unstarted());
+    assert_eq!((there(), std::fs::read(recording.path()).expect("it is there").len()), (1, 0));
+}
+
+#[test]
+fn a_proxy_that_nobody_came_to_leaves_nothing() {
+    let recording = Recording::new();
+    let mut recorder = Command::new(PROOF);
+    recorder.args(["record", "--http", "127.0.0.1:0", "--to", "http://127.0.0.1:1/mcp", "-o"]).arg(recording.path());
+    let mut serving = Serving::start(&mut recorder);
+    assert!(recording.path().exists());
+    signal::send("INT", &serving.child);
+    assert_eq!(serving.child.wait().expect("it ends").code(), Some(0));
+    assert!(!recording.path().exists());
+}
+
+#[test]
 fn a_second_recording_leaves_the_first_alone() {
     let recording = Recording::new();
     recording.ran(&["cat"], b"first\n");

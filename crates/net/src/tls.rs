@@ -49,6 +49,9 @@ fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), String> {
 /// What is said of a peer that answers a handshake with something else.
 pub(crate) const PLAIN: &str = "the peer does not speak TLS there";
 
+/// What is said of a server that shows the certificate of an authority.
+pub(crate) const AUTHORITY: &str = "the certificate is an authority's own, and none for a server";
+
 /// What a failed handshake means, in a person's words.
 pub(crate) fn explain(error: &std::io::Error) -> String {
     let Some(error) = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>()) else {
@@ -68,6 +71,8 @@ pub(crate) fn explain(error: &std::io::Error) -> String {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "the certificate is for another host".to_owned()
         }
+        // The error has a type of its verifier's own. `openssl req -x509` makes such certificates.
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => AUTHORITY.to_owned(),
         other => format!("bad certificate: {other}"),
     }
 }

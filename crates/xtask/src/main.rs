@@ -13,6 +13,7 @@ mod layout;
 mod mutants;
 mod nightly;
 mod peers;
+mod pipe;
 mod served;
 mod soak;
 mod tidy;
@@ -75,6 +76,14 @@ const TASKS: &[Task] = &[
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    pipe::guarded(|| run(&args)).unwrap_or_else(|pipe::Closed| {
+        let asks = args.iter().any(|arg| matches!(arg.as_str(), "--help" | "-h" | "help"));
+        // Whoever reads no further has seen no verdict: that is no success, as shells have it.
+        if asks { ExitCode::SUCCESS } else { ExitCode::from(141) }
+    })
+}
+
+fn run(args: &[String]) -> ExitCode {
     let Some((name, rest)) = args.split_first() else {
         eprint!("{}", usage());
         return ExitCode::from(2);

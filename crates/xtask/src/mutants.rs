@@ -3,10 +3,17 @@
 
 use std::process::Command;
 
-use super::{Verdict, root};
+use super::{Verdict, root, words};
+
+const USAGE: &str = "\
+usage: cargo xtask mutants [FAULT…] [--over TRANSPORT] [--at REVISION]
+Plays every fault of the reference server, or those named, wherever it shows.";
 
 /// Plays every fault, or those named; `--over TRANSPORT` and `--at REVISION` leave these places.
 pub fn run(names: &[String]) -> Verdict {
+    if words::help(names, USAGE) {
+        return Ok(true);
+    }
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["test", "--quiet", "--release", "--package", "workbench", "--test", "faults", "--", "--everywhere"]);
     Ok(cargo.args(names).current_dir(root()).status()?.success())

@@ -40,6 +40,8 @@ Exit codes: 0 clean; 1 a new finding at or above --fail-on; 2 usage;
 Without an address or a command, our own server is judged. Only tools that
 their server marks with readOnlyHint are called, unless --call all or
 --allow-tool says otherwise.")]
+#[command(mut_arg("timeout", |arg| arg.help("Seconds for one answer [default: 10, a command's first 30]")))]
+#[command(mut_arg("bearer_env", |arg| arg.help("The variable with the bearer token; our own server then demands it")))]
 pub(crate) struct CheckArgs {
     /// Revisions to judge at [default: all that the server speaks]
     #[arg(long, value_name = "R[,R]|all", value_delimiter = ',', help_heading = "What to judge")]

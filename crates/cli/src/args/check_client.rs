@@ -12,9 +12,9 @@ use workbench::check::options::matches;
 use workbench::check_client::all;
 use workbench::check_client::options::{Options, SERVER, URL};
 
-use super::ALIKE;
 use super::address::socket;
 use super::line::shown;
+use super::meant;
 use super::output::OutputArgs;
 use super::reach::{seconds, variables};
 use super::select::{SelectArgs, revisions};
@@ -164,9 +164,8 @@ impl CheckClientArgs {
 /// Says that there is no such scenario, and which may have been meant.
 fn unknown(name: &str) -> Exit {
     let what = format!("no scenario is called `{}`", wire::escape::line(name));
-    let alike = all().map(|scenario| (strsim::jaro_winkler(scenario.name, name), scenario.name));
-    match alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > ALIKE) {
-        Some((_, meant)) => usage(&what, &format!("`{meant}`; --list-scenarios lists every one")),
+    match meant(name, all().map(|scenario| scenario.name)) {
+        Some(meant) => usage(&what, &format!("`{meant}`; --list-scenarios lists every one")),
         None => usage(&what, "--list-scenarios lists every one; globs such as `hostile.*` name many"),
     }
 }

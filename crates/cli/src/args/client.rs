@@ -29,6 +29,9 @@ Exit codes: 0 done; 1 the tool or the server says that it failed; 2 usage;
 pub(crate) struct ClientArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<ClientVerb>,
+    /// What was typed for a verb and is none
+    #[arg(hide = true)]
+    pub(crate) stray: Vec<String>,
     /// The server's command and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -217,8 +220,9 @@ pub(crate) struct RawArgs {
 }
 
 impl ClientVerb {
-    const fn bare(&self) -> &Bare {
-        match self {
+    /// The server's command.
+    const fn command(&self) -> &[String] {
+        let bare = match self {
             Self::Discover(bare) | Self::Tools(bare) | Self::Prompts(bare) | Self::Ping(bare) => bare,
             Self::Call(args) => &args.bare,
             Self::Resources(args) => &args.bare,
@@ -227,14 +231,15 @@ impl ClientVerb {
             Self::Complete(args) => &args.bare,
             Self::Watch(args) => &args.bare,
             Self::Raw(args) => &args.bare,
-        }
+        };
+        bare.command.as_slice()
     }
 }
 
 impl ClientArgs {
     /// Whom the user named.
     pub(crate) fn named(&self) -> Target<'_> {
-        let command = self.verb.as_ref().map_or(&self.command, |verb| &verb.bare().command);
+        let command = self.verb.as_ref().map_or(&*self.command, ClientVerb::command);
         let suite = self.conformance.as_deref().filter(|url| !url.is_empty());
         Target { url: suite.or(self.url.as_deref()), command }
     }

@@ -4,7 +4,7 @@ use clap::Args;
 use reference::client::faults as client;
 use reference::faults::{self, Fault};
 
-use super::ALIKE;
+use super::meant;
 use crate::exit::{Exit, usage};
 
 /// What is to be wrong with the reference server.
@@ -57,9 +57,8 @@ impl ClientFaultArgs {
 fn unknown<'f>(name: &str, verb: &str, there: impl Iterator<Item = &'f str>) -> Exit {
     let what = format!("no fault is called `{}`", wire::escape::line(name));
     let list = format!("`proof {verb} --list-faults` lists every fault");
-    let alike = there.map(|other| (strsim::jaro_winkler(other, name), other));
-    match alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > ALIKE) {
-        Some((_, meant)) => usage(&what, &format!("`{meant}`; {list}")),
+    match meant(name, there) {
+        Some(meant) => usage(&what, &format!("`{meant}`; {list}")),
         None => usage(&what, &list),
     }
 }

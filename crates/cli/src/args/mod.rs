@@ -20,11 +20,12 @@ pub(crate) mod snapshot;
 pub(crate) mod test;
 
 use std::convert::Infallible;
+use std::error::Error as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 
 use crate::exit::{Exit, usage};
@@ -196,7 +197,8 @@ impl FromStr for Catalog {
 pub(crate) fn read() -> Result<Verb, Exit> {
     match Cli::try_parse() {
         Ok(cli) => Ok(cli.verb),
-        Err(error) => {
+        Err(mut error) => {
+            advise(&mut error);
             let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             // A closed pipe (`proof --help | head -1`) is nobody's mistake.
             let _ = error.print();
@@ -205,15 +207,42 @@ pub(crate) fn read() -> Result<Verb, Exit> {
     }
 }
 
-/// How alike two ids must be for one to be a slip for the other.
-pub(crate) const ALIKE: f64 = 0.8;
+/// Adds what may help, where the parser's own words do not.
+fn advise(error: &mut clap::Error) {
+    let advice = match error.kind() {
+        ErrorKind::UnknownArgument if lacks_dashes(error) => {
+            "a command and its arguments go after `--`: -- npx -y my-server"
+        }
+        ErrorKind::ValueValidation if error.source().is_some_and(|why| why.is::<std::num::ParseIntError>()) => {
+            "a whole number, such as 7"
+        }
+        _ => return,
+    };
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+}
+
+/// Whether a word is too much for a verb that takes a command: the dashes before that are forgotten.
+fn lacks_dashes(error: &clap::Error) -> bool {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return false };
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    !word.starts_with('-') && usage.contains("-- <COMMAND>...")
+}
+
+/// How alike two names must be for one to be a slip for the other.
+const ALIKE: f64 = 0.8;
+
+/// Which of `names` may have been meant by one that is none of them.
+pub(crate) fn meant<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let alike = names.map(|other| (strsim::jaro_winkler(other, name), other));
+    let (likeness, nearest) = alike.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (likeness > ALIKE).then_some(nearest)
+}
 
 /// Says that there is no such rule, and which may have been meant.
 pub(crate) fn unknown_rule(id: &str) -> Exit {
     let what = format!("no rule is called `{}`", wire::escape::line(id));
-    let alike = rules::book().map(|rule| (strsim::jaro_winkler(rule.id, id), rule.id));
-    match alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > ALIKE) {
-        Some((_, meant)) => usage(&what, &format!("`{meant}`; `proof explain '*'` lists every rule")),
+    match meant(id, rules::book().map(|rule| rule.id)) {
+        Some(meant) => usage(&what, &format!("`{meant}`; `proof explain '*'` lists every rule")),
         None => usage(&what, "`proof explain '*'` lists every rule; globs such as `tools.*` name many"),
     }
 }

@@ -56,7 +56,7 @@ pub(crate) struct Reach {
     /// A header for every HTTP request (again for more)
     #[arg(long, global = true, value_name = "K: V", help_heading = "Reaching the server")]
     pub(crate) header: Vec<String>,
-    /// The variable with the bearer token; our own server then demands it
+    /// The variable with the bearer token
     #[arg(long, global = true, value_name = "VAR", help_heading = "Reaching the server")]
     pub(crate) bearer_env: Option<String>,
     /// A variable for the command's environment (again for more)
@@ -65,7 +65,7 @@ pub(crate) struct Reach {
     /// The command's working directory
     #[arg(long, global = true, value_name = "DIR", help_heading = "Reaching the server")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Seconds for one answer [default: 60; check 10, a command's first 30]
+    /// Seconds for one answer [default: 60]
     #[arg(long, global = true, value_name = "S", value_parser = seconds, help_heading = "Reaching the server")]
     pub(crate) timeout: Option<Duration>,
     /// Certificates (PEM) to trust beside the system's
@@ -109,7 +109,15 @@ impl Reach {
         let url = url::Url::parse(text).ok().filter(|u| matches!(u.scheme(), "http" | "https" | "ws" | "wss"));
         let Some(url) = url.filter(|u| u.has_host()) else {
             let what = format!("`{shown}` is not an http(s):// or ws(s):// address");
-            return Err(usage(&what, "an address begins with http://, and a command goes after `--`"));
+            let has_port = url::Url::parse(&format!("http://{text}")).is_ok_and(|url| url.port().is_some());
+            let remedy = match shown.trim() {
+                said if said.is_empty() || said.contains("://") => {
+                    "an address begins with http://, and a command goes after `--`".to_owned()
+                }
+                said if has_port => format!("`http://{said}`; a command goes after `--`"),
+                said => format!("a command goes after `--`: -- {said}"),
+            };
+            return Err(usage(&what, &remedy));
         };
         let socket = matches!(url.scheme(), "ws" | "wss");
         let address = HttpAddress { url, headers: self.headers()?, ca: self.ca_file.clone() };

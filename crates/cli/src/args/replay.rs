@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use net::client::{Address, Command, HttpAddress};
+use clap::{Arg, ArgGroup, Args, ValueEnum};
+use net::client::Address;
 use serde_json_path::JsonPath;
-use url::Url;
-use workbench::replay::{self, Miss};
+use wire::redact::Secrets;
+use workbench::replay::{self, LiveServer, Miss};
 
-use super::address::{socket, url};
+use super::address::socket;
+use super::reach::{Reach, Target};
 use crate::exit::{Exit, usage};
 
 /// Serve a recording
@@ -22,6 +23,7 @@ Examples:
   proof replay weather.jsonl --volatile '$.now'        whatever the time was
   proof replay weather.jsonl --miss simulate --seed 7  answers to all
   proof replay weather.jsonl -- node weather.js        asks it what is missing
+  proof replay weather.jsonl --live URL --oauth        asks it with a token
 
 A request is answered as the same one was in the recording: the same method,
 name and arguments. Where it was answered several times, the answers come in
@@ -36,19 +38,19 @@ pub(crate) struct ReplayArgs {
     pub(crate) file: PathBuf,
 
     /// Speak over stdin and stdout [default, unless there is --http]
-    #[arg(long, help_heading = "How it is reached")]
+    #[arg(long, help_heading = "Where it is served")]
     pub(crate) stdio: bool,
     /// Listen for Streamable HTTP at http://ADDR/mcp; port 0 picks a free one
-    #[arg(long, value_name = "ADDR", value_parser = socket, help_heading = "How it is reached")]
+    #[arg(long, value_name = "ADDR", value_parser = socket, help_heading = "Where it is served")]
     pub(crate) http: Option<SocketAddr>,
     /// Serve Streamable HTTP at this path instead of /mcp
-    #[arg(long, default_value = "/mcp", requires = "http", value_parser = super::endpoint, help_heading = "How it is reached")]
+    #[arg(long, default_value = "/mcp", requires = "http", value_parser = super::endpoint, help_heading = "Where it is served")]
     pub(crate) path: String,
     /// Serve the old HTTP+SSE (2024-11-05) at http://ADDR/sse too
-    #[arg(long, requires = "http", help_heading = "How it is reached")]
+    #[arg(long, requires = "http", help_heading = "Where it is served")]
     pub(crate) sse: bool,
     /// Serve WebSocket at ws://ADDR/ws too, every revision
-    #[arg(long, requires = "http", help_heading = "How it is reached")]
+    #[arg(long, requires = "http", help_heading = "Where it is served")]
     pub(crate) ws: bool,
 
     #[command(flatten)]
@@ -57,6 +59,7 @@ pub(crate) struct ReplayArgs {
 
 /// How a recording is to be read.
 #[derive(Args)]
+#[command(group(ArgGroup::new("asked").args(["live", "command"])), mut_args(of_the_live_server))]
 pub(crate) struct MeaningArgs {
     /// Leave what this JSONPath leads to in a request's arguments out of the
     /// comparison (again for more)
@@ -67,11 +70,13 @@ pub(crate) struct MeaningArgs {
     #[arg(long, value_enum, help_heading = "What is answered")]
     pub(crate) miss: Option<MissArg>,
     /// A server to ask what was not recorded; its answers are added to FILE
-    #[arg(long, value_name = "URL", value_parser = url, conflicts_with = "command", help_heading = "What is answered")]
-    pub(crate) live: Option<Url>,
+    #[arg(long, value_name = "URL", help_heading = "What is answered")]
+    pub(crate) live: Option<String>,
     /// The command of a server to ask what was not recorded, after `--`
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
     /// What simulated answers and mishaps depend on
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "What is answered")]
     pub(crate) seed: u64,
@@ -98,39 +103,60 @@ pub(crate) enum MissArg {
     Live,
 }
 
+/// What every verb says of the server is said of the live one here, and is nothing without it.
+fn of_the_live_server(arg: Arg) -> Arg {
+    match arg.get_help_heading() {
+        Some("Reaching the server") => arg.help_heading("Reaching the live server").requires("asked"),
+        Some("Getting a token") => arg.help_heading("Getting a token for the live server").requires("asked"),
+        _ => arg,
+    }
+}
+
 impl MeaningArgs {
-    /// What the options mean, or the exit code after saying what is wrong with them.
-    pub(crate) fn options(&self) -> Result<replay::Options, Exit> {
-        Ok(replay::Options {
+    /// Whom the user named to be asked.
+    fn named(&self) -> Target<'_> {
+        Target { url: self.live.as_deref(), command: &self.command }
+    }
+
+    /// The live server's address, or the exit code where what is said of it does not fit.
+    pub(crate) fn asked(&self) -> Result<Option<Address>, Exit> {
+        let address = self.reach.address(self.named())?;
+        match (self.miss, &address) {
+            (Some(MissArg::Live), None) => Err(usage("--miss live names no server", "--live URL, or -- COMMAND")),
+            (Some(MissArg::Error | MissArg::Simulate), Some(_)) => {
+                Err(usage("there is a live server that would never be asked", "--miss live, or no server"))
+            }
+            _ => Ok(address),
+        }
+    }
+
+    /// What the options mean, where `live` is to be asked.
+    pub(crate) fn options(&self, live: Option<LiveServer>) -> replay::Options {
+        let miss = match (live, self.miss) {
+            (Some(live), _) => Miss::Live(Box::new(live)),
+            (None, Some(MissArg::Simulate)) => Miss::Simulate,
+            (None, _) => Miss::Error,
+        };
+        replay::Options {
             volatile: self.volatile.clone(),
-            miss: self.miss()?,
+            miss,
             seed: self.seed,
             latency: Duration::from_millis(self.latency.into()),
             errors: self.error_rate,
             drops: self.drop_rate,
             ..replay::Options::default()
-        })
+        }
     }
 
-    fn miss(&self) -> Result<Miss, Exit> {
-        let address = match (&self.live, self.command.split_first()) {
-            (Some(url), _) => {
-                let http = HttpAddress::new(url.clone());
-                let socket = matches!(url.scheme(), "ws" | "wss");
-                Some(if socket { Address::WebSocket(http) } else { Address::Http(http) })
-            }
-            (None, Some((program, arguments))) => Some(Address::Stdio(Command::new(program, arguments))),
-            (None, None) => None,
-        };
-        match (self.miss, address) {
-            (None | Some(MissArg::Live), Some(address)) => Ok(Miss::Live(address)),
-            (None | Some(MissArg::Error), None) => Ok(Miss::Error),
-            (Some(MissArg::Simulate), None) => Ok(Miss::Simulate),
-            (Some(MissArg::Live), None) => Err(usage("--miss live names no server", "--live URL, or -- COMMAND")),
-            (Some(_), Some(_)) => {
-                Err(usage("there is a live server that would never be asked", "--miss live, or no server"))
+    /// What must not come out: what is handed in for the live server, and what a command has in its environment.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let mut secrets = self.reach.secrets(self.named());
+        if !self.command.is_empty() {
+            for (name, value) in std::env::vars_os() {
+                secrets.variable(&name.to_string_lossy(), &value.to_string_lossy());
             }
         }
+        secrets
     }
 }
 

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr as _;
 use workbench::generate::{Case, Generated, Verdict};
+
+use super::text::{WIDTH, wrap};
 
 /// How many lines of one sort are shown.
 const SHOWN: usize = 40;
@@ -14,15 +17,11 @@ pub(crate) fn human(made: &Generated, path: Option<&Path>) -> String {
     let tally = made.tally();
     let text = |name: &str| made.server.as_ref().and_then(|server| server[name].as_str()).unwrap_or("?");
     let file = path.map_or_else(|| "the file".to_owned(), |path| path.display().to_string());
-    let mut out = format!(
-        "{}: {} cases for {} {} at {} over {}, all pass\n",
-        wire::escape::line(&file),
-        tally.played,
-        wire::escape::snippet(text("name"), 60),
-        wire::escape::snippet(text("version"), 40),
-        made.revision,
-        made.transport
-    );
+    let (name, version) = (wire::escape::snippet(text("name"), 60), wire::escape::snippet(text("version"), 40));
+    let (revision, transport) = (made.revision, made.transport);
+    let of = format!("{} cases for {name} {version} at {revision} over {transport}, all pass", tally.played);
+    let mut out = String::new();
+    line(&mut out, 0, &format!("{}: {of}", wire::escape::line(&file)));
     let fitting = tally.played - tally.refused - tally.accepted;
     let _ = writeln!(out, "  {fitting:>5} fit, and expect what was seen each time");
     let beside = tally.refused - tally.conclusive;
@@ -44,9 +43,20 @@ pub(crate) fn human(made: &Generated, path: Option<&Path>) -> String {
     };
     counted(&mut out, "Not written", made, &left);
     for note in &made.notes {
-        let _ = writeln!(out, "note: {}", wire::escape::line(note));
+        line(&mut out, 0, &format!("note: {}", wire::escape::line(note)));
     }
     out
+}
+
+/// A line after `indent` spaces; what does not fit goes on below it, further in.
+fn line(out: &mut String, indent: usize, text: &str) {
+    if indent + text.width() <= WIDTH {
+        let _ = writeln!(out, "{:indent$}{text}", "");
+        return;
+    }
+    let mut lines = String::new();
+    wrap(&mut lines, indent + 4, text);
+    let _ = write!(out, "{:indent$}{}", "", lines.trim_start());
 }
 
 /// The names of cases.
@@ -57,7 +67,7 @@ fn named(out: &mut String, heading: &str, made: &Generated, wanted: &dyn Fn(&Cas
     }
     let _ = writeln!(out, "\n{heading}");
     for case in all.iter().take(SHOWN) {
-        let _ = writeln!(out, "  {}", case.planned.name);
+        line(out, 2, &case.planned.name);
     }
     if all.len() > SHOWN {
         let _ = writeln!(out, "  and {} more", all.len() - SHOWN);
@@ -80,7 +90,8 @@ fn counted(out: &mut String, heading: &str, made: &Generated, why: &dyn Fn(&Case
     let _ = writeln!(out, "\n{heading}");
     for (reason, first, count) in reasons.iter().take(SHOWN) {
         let others = if *count > 1 { format!(", and {} more", count - 1) } else { String::new() };
-        let _ = writeln!(out, "  {}\n    {}{others}", wire::escape::snippet(reason, 160), first.planned.name);
+        line(out, 2, &wire::escape::snippet(reason, 160));
+        line(out, 4, &format!("{}{others}", first.planned.name));
     }
     if reasons.len() > SHOWN {
         let _ = writeln!(out, "  and {} more reasons", reasons.len() - SHOWN);

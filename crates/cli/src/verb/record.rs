@@ -38,7 +38,7 @@ fn recorded(args: &RecordArgs) -> Result<Exit, Exit> {
         tell(format_args!("error: the runtime did not start: {error}"));
         Exit::Bug
     })?;
-    let tap = recording.tap(header);
+    let tap = recording.tap(header)?;
     let ended = runtime.block_on(async {
         match args.http.zip(args.to.as_ref()) {
             Some((address, to)) => passed_on(address, to, &tap).await,
@@ -46,6 +46,9 @@ fn recorded(args: &RecordArgs) -> Result<Exit, Exit> {
         }
     });
     tap.close();
+    if recording.dropped_if_empty() && ended.is_ok() {
+        tell("nothing crossed: no recording is left");
+    }
     // Whatever is still running is ours to end, on every way out.
     net::process::kill_all();
     // A read of stdin that never ends is not waited for.

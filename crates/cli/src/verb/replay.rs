@@ -3,24 +3,26 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use net::client::Address;
 use net::server::http::{self, Beside};
 use net::server::stdio;
-use workbench::replay::{BadRecording, Options, Replay};
+use workbench::replay::{BadRecording, LiveServer, Options, Replay};
 
-use crate::args::replay::ReplayArgs;
-use crate::exit::{Exit, tell, usage};
+use crate::args::replay::{MeaningArgs, ReplayArgs};
+use crate::exit::{self, Exit, tell, usage};
 use crate::signals::interrupted;
-use crate::verb::output;
 use crate::verb::serving::{self, Places, Stop};
+use crate::verb::{output, reached, sign_in};
 
 /// Serves until stdin ends, where that is a way in, or a signal comes.
 pub(crate) fn run(args: &ReplayArgs) -> Exit {
-    let replay = match args.meaning.options().and_then(|options| open(&args.file, options)) {
-        Ok(replay) => replay,
-        Err(exit) => return exit,
-    };
+    exit::conceal(args.meaning.secrets());
     net::orphans::adopt();
     let exit = serving::run(async {
+        let replay = match live(&args.meaning).await.and_then(|live| open(&args.file, args.meaning.options(live))) {
+            Ok(replay) => replay,
+            Err(exit) => return exit,
+        };
         let exit = serve(args, &replay).await;
         replay.close().await;
         exit
@@ -28,6 +30,18 @@ pub(crate) fn run(args: &ReplayArgs) -> Exit {
     // Whatever is still running is ours to end, on every way out.
     net::process::kill_all();
     exit
+}
+
+/// The server that is asked what was not recorded, if there is one.
+async fn live(args: &MeaningArgs) -> Result<Option<LiveServer>, Exit> {
+    let Some(address) = args.asked()? else { return Ok(None) };
+    let (mut options, mut secrets) = (reached::options(&args.reach, address, None)?, args.secrets());
+    if matches!(options.address, Address::Sse(_) | Address::WebSocket(_))
+        && let Some(token) = sign_in::at(&args.reach, &mut options.address, None).await?
+    {
+        secrets.add(token.reveal());
+    }
+    Ok(Some(LiveServer { options, secrets }))
 }
 
 /// Reads a recording; says what is wrong with it.

@@ -80,13 +80,36 @@ fn cut_in_mid_body() {
 #[test]
 fn answers_a_page() {
     let url = answer(|_| response("200 OK", HTML, "<!DOCTYPE html>\n<title>Welcome</title>"));
-    judged(&url).found_no_answer(&["this is not MCP: an HTML page: <!DOCTYPE html> <title>Welcome"]).within(10);
+    judged(&url).found_no_answer(&["this is not MCP: an HTML page, `Welcome`\n"]).within(10);
 }
 
 #[test]
 fn answers_a_page_that_was_not_found() {
     let url = answer(|_| response("404 Not Found", HTML, "<html><body>Not here</body></html>"));
     judged(&url).found_no_answer(&["HTTP 404", "often end in /mcp"]).within(10);
+}
+
+/// As a server of files does.
+#[test]
+fn answers_that_it_takes_no_post() {
+    let url = answer(|_| response("501 Unsupported method", HTML, "<!DOCTYPE HTML><title>Error response</title>"));
+    let ran = judged(&url);
+    ran.found_no_answer(&[]).within(10);
+    let what = "error: HTTP 501 and no MCP answer: an HTML page, `Error response`";
+    let remedy = "check host, port and path: what listens there takes no POST";
+    assert_eq!(ran.stderr, format!("{what}\n  at {url}\n  try: {remedy}\n"));
+}
+
+#[test]
+fn an_address_that_is_not_quite_one() {
+    for (text, remedy) in [
+        ("127.0.0.1:8791/mcp", "try: `http://127.0.0.1:8791/mcp`; a command goes"),
+        ("localhost:3000", "try: `http://localhost:3000`; a command goes"),
+        ("./my-server", "try: a command goes after `--`: -- ./my-server\n"),
+        ("ftp://there/", "try: an address begins with http://"),
+    ] {
+        check(&[text]).run().was_misused(&["is not an http(s):// or ws(s):// address", remedy]);
+    }
 }
 
 #[test]

@@ -89,6 +89,32 @@ fn prints_binary_garbage() {
 }
 
 #[test]
+fn echoes_what_it_reads() {
+    let ran = check(&["--", "cat"]).run();
+    ran.found_no_answer(&[]).within(12);
+    assert_eq!(
+        ran.stderr,
+        "error: our own request came back instead of an answer\n  \
+         at cat\n  \
+         try: is it an MCP server? A terminal in between (ssh -t, docker -t) echoes, too\n"
+    );
+}
+
+/// A terminal that echoes does not hide the server behind it; and what a server asks under the same number is no echo.
+#[test]
+fn echoes_or_asks_and_answers_all_the_same() {
+    let welcome = crate::children::greeting(r#""tools":{}"#, r#"tools/list) result '{"tools":[]}' ;;"#);
+    let back = r#"; do printf '%s\n' "$line"; case $line in *'"id":1,'*) sleep 0.3 ;; esac"#;
+    let echo = welcome.replacen("; do", back, 1);
+    assert_ne!(echo, welcome);
+    let ask = r#"echo '{"jsonrpc":"2.0","id":1,"method":"ping"}'; sleep 1.5"#;
+    for script in [echo, format!("{ask}\n{welcome}")] {
+        let ran = check_script(&script).run();
+        assert!(ran.stdout.contains("fake 1"), "{}", ran.told());
+    }
+}
+
+#[test]
 fn hangs_silently() {
     let ran = check(&["--timeout", "1", "--", "sleep", "100"]).run();
     ran.found_no_answer(&[]).within(12);

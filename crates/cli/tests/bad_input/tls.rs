@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
@@ -12,14 +13,19 @@ use crate::harness::{Ran, check};
 
 /// An https server with a certificate of its own making for `name`; its URL and the certificate.
 fn server(name: &str) -> (String, String) {
-    let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
+    serving(&CertificateParams::new([name.to_owned()]).expect("a name"))
+}
+
+fn serving(params: &CertificateParams) -> (String, String) {
+    let key = KeyPair::generate().expect("a key");
+    let certificate = params.self_signed(&key).expect("a certificate");
+    let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("versions")
         .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
+        .with_single_cert(vec![certificate.der().clone()], key)
         .expect("a configuration");
     let config = Arc::new(config);
     let url = listen(move |stream: TcpStream| {
@@ -30,7 +36,7 @@ fn server(name: &str) -> (String, String) {
             let _ = stream.write_all(response("404 Not Found", "", "over TLS").as_bytes());
         }
     });
-    (url.replace("http://", "https://"), made.cert.pem())
+    (url.replace("http://", "https://"), certificate.pem())
 }
 
 fn judged(url: &str) -> Ran {
@@ -45,6 +51,15 @@ fn no_tls_at_all() {
     });
     let ran = judged(&url.replace("http://", "https://"));
     ran.found_no_answer(&["the peer does not speak TLS there", "http:// or ws:// instead"]).within(10);
+}
+
+/// As `openssl req -x509` makes them: no --ca-file would help.
+#[test]
+fn a_certificate_of_an_authority() {
+    let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).expect("a name");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let (url, _) = serving(&params);
+    judged(&url).found_no_answer(&["an authority's own", "try: make one with basicConstraints=CA:FALSE"]).within(10);
 }
 
 #[test]

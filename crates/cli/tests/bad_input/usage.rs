@@ -23,6 +23,27 @@ fn an_unknown_flag() {
 }
 
 #[test]
+fn a_command_without_its_dashes() {
+    let advice = "tip: a command and its arguments go after `--`";
+    for verb in [&["check"][..], &["check-client"], &["generate"], &["snapshot"], &["record", "-o", "x.jsonl"]] {
+        proof(verb).and(&["node", "server.js"]).run().was_misused(&[advice, "-- <COMMAND>..."]);
+    }
+    let ran = proof(&["rules", "tools"]).run();
+    ran.was_misused(&["unexpected argument 'tools'"]);
+    assert!(!ran.stderr.contains(advice), "{}", ran.told());
+}
+
+#[test]
+fn a_number_that_is_none() {
+    for option in ["--seed", "--jobs"] {
+        check(&[option, "many"]).run().was_misused(&["'many'", option, "tip: a whole number"]);
+    }
+    let ran = check(&["--jobs", "0"]).run();
+    ran.was_misused(&["0 is not in 1..=256"]);
+    assert!(!ran.stderr.contains("tip:"), "{}", ran.told());
+}
+
+#[test]
 fn a_rule_spelled_wrong() {
     let ran = check(&["--only", "caching.hint-present", "--", "true"]).run();
     ran.was_misused(&[]);

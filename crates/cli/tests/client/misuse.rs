@@ -20,6 +20,30 @@ fn a_missing_argument_is_named_with_what_the_schema_wants() {
 }
 
 #[test]
+fn a_name_that_is_nearly_one_of_the_servers_is_told_with_that() {
+    let serving = Serving::start();
+    let url = serving.mcp();
+    let asked = |words: &[&str]| client(&[words, &["--url", &url]].concat());
+    asked(&["get", "code_reveiw", "code=x"]).ends_with(1).says(&[
+        "no prompt `code_reveiw`",
+        "-32602",
+        "  try: `code_review`",
+    ]);
+    asked(&["read", "proof://docs/wellcome"]).ends_with(1).says(&["no resource", "try: `proof://docs/welcome`"]);
+    asked(&["read", "other:thing"]).ends_with(1).says(&["the server answers with error", "at resources/read"]);
+    // It is on the list: something else is wrong.
+    asked(&["get", "code_review"]).ends_with(1).says(&["the server answers with error", "at prompts/get"]);
+}
+
+#[test]
+fn a_verb_that_there_is_not_is_told_before_anything_starts() {
+    client(&["frobnicate"]).ends_with(2).says(&["no verb `frobnicate`", "try: one of discover, tools, call, "]);
+    client(&["tool", "--url", "http://127.0.0.1:1/"]).ends_with(2).says(&["no verb `tool`", "`proof client tools`"]);
+    client(&["--url", "http://127.0.0.1:1/", "raed", "a:b"]).ends_with(2).says(&["`proof client read`"]);
+    client(&["ask", "this", "that", "--", "no-such-program-here"]).ends_with(2).says(&["no verb `ask`"]);
+}
+
+#[test]
 fn arguments_that_do_not_fit_are_sent_where_that_is_wanted() {
     let serving = Serving::start();
     let ran = client(&["call", "sum", "a=1", "--unchecked", "--url", &serving.mcp()]).ends_with(1);

@@ -99,6 +99,24 @@ fn an_entry_that_no_longer_occurs_is_named() {
 }
 
 #[test]
+fn what_no_longer_occurs_is_listed_for_programs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = written(folder.path());
+    let stale = |recording: &str, more: &[&str]| -> Value {
+        let ran = check(recording, &[&["--format", "json"], more].concat());
+        let report: Value = serde_json::from_str(&ran.stdout).expect("a report");
+        report.get("stale").cloned().unwrap_or_default()
+    };
+    let known = path.to_string_lossy();
+    assert_eq!(stale("broken.jsonl", &["--baseline", &known]), json!([]));
+    assert_eq!(stale("clean.jsonl", &[]), Value::Null);
+    let listed = stale("clean.jsonl", &["--baseline", &known]);
+    let listed = listed.as_array().expect("entries");
+    assert!(!listed.is_empty() && listed.iter().all(|entry| entries(&path).contains(entry)), "{listed:?}");
+    assert_eq!(reason(listed, "tools.names-unique"), Some("because"));
+}
+
+#[test]
 fn an_entry_for_what_is_no_rule_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = written(folder.path());

@@ -146,6 +146,25 @@ fn repeated_by_a_command_appear_nowhere() {
 }
 
 #[test]
+fn have_one_pseudonym_in_a_report_and_its_traces() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let traces = folder.path().join("traces");
+    let options =
+        ["check", "--format", "json", "--only", "ping.*", "--revision", "2025-11-25", "--env", "VENDOR_KEY=x"];
+    let kept = ["--save-trace", &traces.to_string_lossy(), "--", "python3", "-c", PARROT, "--password", ARGUMENT];
+    let ran = proof(&[&options[..], &kept].concat());
+    let report: Value = serde_json::from_str(&ran.stdout).expect("a report");
+    let target = report["subject"]["target"].as_str().expect("a target");
+    let (_, pseudonym) = target.rsplit_once(' ').expect("words");
+    assert!(pseudonym.len() == ARGUMENT.len() && pseudonym != ARGUMENT, "{target}");
+    assert_eq!(report["subject"]["version"], pseudonym, "{}", report["subject"]);
+    for file in std::fs::read_dir(&traces).expect("traces").flatten() {
+        let text = std::fs::read_to_string(file.path()).expect("a trace");
+        assert!(text.contains(pseudonym), "{pseudonym} in {text}");
+    }
+}
+
+#[test]
 fn appear_in_no_report_trace_or_message() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = indiscreet();

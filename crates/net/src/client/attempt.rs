@@ -1,16 +1,20 @@
 //! One revision offered on a connection of its own, and what came of it. What follows from that is detection's business.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use wire::trace::{Closed, Content, Event, Trace, header};
-use wire::{Era, Kind, Party, RequestId, Revision};
+use wire::{Era, Kind, Message, Party, RequestId, Revision};
 
 use super::{Address, Connection, Exchange, Limits, OpenError, SendError};
 use crate::tap::Tap;
+
+/// How long an answer may take after what looks like an echo.
+const ECHO: Duration = Duration::from_secs(1);
 
 /// Tells the attempts side by side how fast the first of them were answered.
 pub(crate) type Pace = Arc<watch::Sender<Firsts>>;
@@ -119,7 +123,8 @@ pub(crate) async fn attempt(address: &Address, revision: Revision, tap: Tap, lim
 
 async fn converse(address: &Address, connection: &Connection, pace: &Pace, begun: Instant) -> Attempt {
     let (id, revision) = (RequestId::from(1), connection.revision());
-    let exchange = match connection.send(&first_words(revision)).await {
+    let words = first_words(revision);
+    let exchange = match connection.send(&words).await {
         Ok(exchange) => exchange,
         Err(SendError::Open(error)) => return Attempt::of(revision, Outcome::Nothing(error)),
         Err(_) => Exchange::none(),
@@ -127,6 +132,9 @@ async fn converse(address: &Address, connection: &Connection, pace: &Pace, begun
     let answer = tokio::select! {
         answer = connection.response(&id, connection.limits().request) => answer,
         () = overdue(pace, revision.era(), begun) => None,
+        () = echoed(connection, &words) => {
+            return Attempt::of(revision, Outcome::Nothing(OpenError::Echo { at: address.to_string() }));
+        }
     };
     let outcome = match answer.or_else(|| exchange.nameless_error()) {
         None => Outcome::Nothing(why(address, connection, &exchange, begun).await),
@@ -153,6 +161,17 @@ async fn overdue(pace: &Pace, era: Era, begun: Instant) {
             _ = pace.changed() => {}
             () = sleep_until(begun + patience.unwrap_or_default()), if patience.is_some() => return,
         }
+    }
+}
+
+/// Resolves once `words` came back just as they went out, and have stood there alone for a while: behind a terminal that
+/// echoes there may be a server that answers, too.
+async fn echoed(connection: &Connection, words: &str) {
+    let Ok(words) = serde_json::from_str::<Value>(words) else { return pending().await };
+    let is_ours = |message: &Message| *message.value() == words;
+    match connection.wait_for(is_ours, connection.limits().request).await {
+        Some(_) => sleep(ECHO).await,
+        None => pending().await,
     }
 }
 
@@ -233,13 +252,8 @@ fn garbage(trace: &Trace) -> Option<String> {
     })
 }
 
-/// The beginning of what came, named where it is plainly a page for people.
+/// The beginning of what came.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 10)]).trim().to_owned();
-    let begins = text.to_ascii_lowercase();
-    match text.as_str() {
-        "" => "an empty body".to_owned(),
-        _ if begins.starts_with("<!doctype html") || begins.starts_with("<html") => format!("an HTML page: {text}"),
-        _ => text,
-    }
+    if text.is_empty() { "an empty body".to_owned() } else { text }
 }

@@ -1,11 +1,15 @@
 //! Why a peer could not be reached or a message not be sent: *what happened – where – try this*, in at most three lines.
 //! What the peer said is escaped. Findings about a peer that answers are no errors and do not belong here.
 
+mod answered;
+
 use std::fmt;
 use std::time::Duration;
 
-use wire::escape::{self, snippet};
+use wire::escape::snippet;
 use wire::{Revision, Transport};
+
+use self::answered::{advice, last_words, named, status_line};
 
 use crate::tls;
 
@@ -111,6 +115,11 @@ pub enum OpenError {
         /// What came instead.
         came: String,
     },
+    /// What we said came back as it was, and no answer.
+    Echo {
+        /// The command or URL.
+        at: String,
+    },
     /// Redirects without an end.
     RedirectLoop {
         /// The URL.
@@ -171,19 +180,22 @@ impl OpenError {
             Self::Refused { at } => {
                 ("connection refused: nobody listens there".to_owned(), at, "start the server, check host and port")
             }
-            Self::Reset { at, why } => (
-                format!("the connection was cut before an answer came: {}", snippet(why, SNIPPET)),
-                at,
-                "look into the server's log; is it https rather than http?",
-            ),
+            Self::Reset { at, why } => {
+                let advice = match at.split_once("://") {
+                    Some(("http", _)) => "https:// instead of http://? Otherwise look into the server's log",
+                    Some(("ws", _)) => "wss:// instead of ws://? Otherwise look into the server's log",
+                    _ => "look into the server's log",
+                };
+                (format!("the connection was cut before an answer came: {}", snippet(why, SNIPPET)), at, advice)
+            }
             Self::Dns { at, host } => {
                 (format!("host `{}` has no address", snippet(host, 80)), at, "check the host's name")
             }
             Self::Tls { at, why } => {
-                let advice = if why == tls::PLAIN {
-                    "http:// or ws:// instead, or another port"
-                } else {
-                    "mend the certificate, or name its issuer with --ca-file"
+                let advice = match why.as_str() {
+                    tls::PLAIN => "http:// or ws:// instead, or another port",
+                    tls::AUTHORITY => "make one with basicConstraints=CA:FALSE, and name its issuer with --ca-file",
+                    _ => "mend the certificate, or name its issuer with --ca-file",
                 };
                 (format!("no trusted TLS connection: {}", snippet(why, SNIPPET)), at, advice)
             }
@@ -202,16 +214,21 @@ impl OpenError {
                 at,
                 "is it an MCP server? Its log belongs on stderr",
             ),
-            Self::Unauthorized { at, snippet, .. } => (status_line(401, snippet), at, advice(401)),
-            Self::Http { at, status, snippet } => (status_line(*status, snippet), at, advice(*status)),
+            Self::Unauthorized { at, snippet, .. } => (status_line(401, snippet), at, advice(401, snippet)),
+            Self::Http { at, status, snippet } => (status_line(*status, snippet), at, advice(*status, snippet)),
             Self::NotMcp { at, came } => {
                 let advice = if at.split_once("://").is_some_and(|(scheme, _)| !scheme.contains(' ')) {
                     "check the address: MCP endpoints often end in /mcp or /sse"
                 } else {
                     "is it an MCP server? Only messages belong on stdout, all else on stderr"
                 };
-                (format!("this is not MCP: {}", snippet(came, SNIPPET)), at, advice)
+                (format!("this is not MCP: {}", named(came, SNIPPET)), at, advice)
             }
+            Self::Echo { at } => (
+                "our own request came back instead of an answer".to_owned(),
+                at,
+                "is it an MCP server? A terminal in between (ssh -t, docker -t) echoes, too",
+            ),
             Self::RedirectLoop { at, to } => {
                 (format!("redirects without an end, last to {}", snippet(to, 120)), at, "give the final URL")
             }
@@ -237,29 +254,7 @@ impl OpenError {
             Self::Exited { signal: Some(signal), .. } => format!("by signal {signal}"),
             _ => "by itself".to_owned(),
         };
-        // What is indented goes on with what stands above it: advice, or where in the code it happened.
-        let told = || stderr.lines().rev().filter(|line| !line.trim().is_empty());
-        let begins = told().find(|line| !line.starts_with(char::is_whitespace));
-        let last = begins.or_else(|| told().next()).unwrap_or("nothing on stderr");
-        format!("the command ended {how} before it answered: {}", snippet(last, SNIPPET))
-    }
-}
-
-fn status_line(status: u16, snippet: &str) -> String {
-    let snippet = escape::snippet(snippet, 120);
-    if snippet.is_empty() {
-        format!("HTTP {status} and no MCP answer")
-    } else {
-        format!("HTTP {status} and no MCP answer: {snippet}")
-    }
-}
-
-const fn advice(status: u16) -> &'static str {
-    match status {
-        401 | 403 => "give a token with --bearer-env or a header with --header, or get one with --oauth",
-        404 | 405 => "check the path: MCP endpoints often end in /mcp or /sse",
-        500.. => "look into the server's log",
-        _ => "check the address",
+        format!("the command ended {how} before it answered: {}", snippet(last_words(stderr), SNIPPET))
     }
 }
 

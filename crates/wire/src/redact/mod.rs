@@ -2,7 +2,7 @@
 //!
 //! A secret is known by the name it stands under ([`names`]), by its shape ([`shapes`]), or because the user handed it in
 //! ([`Secrets`]). Its pseudonym ([`pseudonym`])
-//! keeps what rules judge by: equality within one trace, the scheme word, the length, the class of each character. All
+//! keeps what rules judge by: equality within one run, the scheme word, the length, the class of each character. All
 //! bytes around a secret stay as they were, and JSON stays JSON. What is lost: a pseudonym is no preimage (the challenge of
 //! a PKCE verifier no longer matches it) and no signature. The key comes from outside and must not be written anywhere.
 
@@ -26,7 +26,7 @@ pub use given::Secrets;
 use known::Known;
 use names::Place;
 
-/// Replaces secrets, with one key for one trace.
+/// Replaces secrets, with one key for one run.
 #[derive(Clone)]
 pub struct Redactor {
     key: [u8; 32],
@@ -40,7 +40,7 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// A redactor whose pseudonyms nobody without `key` can tell from others. A key must be random and serve one trace.
+    /// A redactor whose pseudonyms nobody without `key` can tell from others. A key must be random and serve one run.
     pub const fn new(key: [u8; 32]) -> Self {
         Self { key, known: None }
     }

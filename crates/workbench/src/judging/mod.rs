@@ -9,6 +9,8 @@ mod progress;
 mod selection;
 mod spoken;
 
+use std::sync::LazyLock;
+
 use wire::redact::{Redactor, Secrets};
 use wire::{Revision, Transport};
 
@@ -36,11 +38,15 @@ pub struct Checked {
     pub report: Report,
 }
 
-/// A redactor that knows `secrets`, with a key that nobody keeps. Without randomness from the system there is no report.
+/// A redactor that knows `secrets`, with a key that ends with this process: a secret has one pseudonym in a run's report, in
+/// its traces and in what is told. Without randomness from the system there is no report.
 pub fn redactor(secrets: &Secrets) -> Redactor {
-    let mut key = [0; 32];
-    getrandom::fill(&mut key).expect("the system gives random numbers");
-    Redactor::new(key).knowing(secrets)
+    static KEY: LazyLock<[u8; 32]> = LazyLock::new(|| {
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).expect("the system gives random numbers");
+        key
+    });
+    Redactor::new(*KEY).knowing(secrets)
 }
 
 /// Where traces go, and what they must not take there.

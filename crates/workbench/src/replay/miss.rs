@@ -2,7 +2,6 @@
 
 use std::io;
 
-use net::client::Address;
 use net::service::{RpcError, code};
 use serde_json::{Map, Value, json};
 use wire::escape::snippet;
@@ -12,17 +11,18 @@ use super::State;
 use super::fit::TAG;
 use super::index::{Entries, Entry};
 use super::key::{Asked, Key};
+use super::live::LiveServer;
 
 /// What comes of a request that was not recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub enum Miss {
     /// An error that names the nearest recorded request.
     #[default]
     Error,
     /// An answer made from the server's schemas.
     Simulate,
-    /// What the server at this address answers, which is added to the recording.
-    Live(Address),
+    /// What this server answers, which is added to the recording.
+    Live(Box<LiveServer>),
 }
 
 /// How many recorded requests are compared with one that was not, and how many bytes of them.

@@ -31,6 +31,7 @@ use wire::Revision;
 use wire::trace::Header;
 
 pub use fit::TAG;
+pub use live::LiveServer;
 pub use miss::Miss;
 pub use scan::{BadRecording, Torn};
 
@@ -113,7 +114,7 @@ impl Replay {
             return Err(BadRecording::Nothing);
         }
         let live = match &options.miss {
-            Miss::Live(address) => Some(Live::new(address.clone(), path, &index, torn, &options.volatile)?),
+            Miss::Live(server) => Some(Live::new((**server).clone(), path, &index, torn, &options.volatile)?),
             Miss::Error | Miss::Simulate => None,
         };
         let recording = Arc::new(Recording { header, index, torn, file });

@@ -286,7 +286,7 @@ impl State {
     fn without_dead_end(&self, method: &str, mut result: Value) -> Value {
         let Some(cursor) = result.get("nextCursor") else { return result };
         let next = Asked::page(method, cursor);
-        if self.options.miss == Miss::Error
+        if matches!(self.options.miss, Miss::Error)
             && self.recording.index.entries(&next.key()).is_ok_and(Entries::is_empty)
             && let Value::Object(members) = &mut result
         {
@@ -298,7 +298,7 @@ impl State {
     async fn missed(&self, call: &Call, asked: &Asked, turn: u64) -> Answer {
         let revision = call.context.revision;
         if let Some(live) = &self.live {
-            let handled = match live.ask(call).await {
+            let handled = match live.ask(&call.message).await {
                 Ok(result) => Ok(result),
                 Err(error) => Err(fit::error(&asked.method, &json!(error), None, revision, Origin::Live)),
             };
@@ -306,7 +306,7 @@ impl State {
         }
         // What changes nothing needs no recording.
         let idle = ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
-        if self.options.miss == Miss::Simulate || idle.contains(&asked.method.as_str()) {
+        if matches!(self.options.miss, Miss::Simulate) || idle.contains(&asked.method.as_str()) {
             let number = chance::number(self.options.seed, &asked.key(), turn);
             if let Some(result) = simulate::simulated(asked, &self.listed(&asked.method), number) {
                 return self.handled(call, Ok(result), Origin::Simulated);

@@ -8,9 +8,9 @@ use wire::{Era, Message};
 
 use super::show::{self, Look};
 use super::told::Heard;
-use super::{Said, Unsaid, pairs, watch};
-use crate::args::client::{CallArgs, ClientArgs, ClientVerb, CompleteArgs, RawArgs};
-use crate::args::{ALIKE, line::quoted};
+use super::{Said, Unsaid, meant, pairs, watch};
+use crate::args::client::{CallArgs, ClientArgs, ClientVerb, CompleteArgs, GetArgs, RawArgs, ReadArgs};
+use crate::args::line::quoted;
 use crate::exit::{Exit, usage};
 
 /// Does what the verb says; without one it tells who the server is.
@@ -31,11 +31,8 @@ pub(super) async fn ask(args: &ClientArgs, client: &Client, heard: Heard) -> Res
         Some(ClientVerb::Resources(_)) => Ok(list(args, &client.resources().await?, show::resources)),
         Some(ClientVerb::Prompts(_)) => Ok(list(args, &client.prompts().await?, show::prompts)),
         Some(ClientVerb::Call(call)) => called(look, client, call).await,
-        Some(ClientVerb::Read(read)) => shown(look, &client.read(&read.uri).await?, show::contents),
-        Some(ClientVerb::Get(get)) => {
-            let arguments = pairs::texts(&get.arguments).map_err(|why| usage(&why, "NAME=VALUE"))?;
-            shown(look, &client.prompt(&get.name, arguments).await?, show::messages)
-        }
+        Some(ClientVerb::Read(read)) => read_out(look, client, read).await,
+        Some(ClientVerb::Get(get)) => filled_in(look, client, get).await,
         Some(ClientVerb::Complete(complete)) => completed(look, client, complete).await,
         Some(ClientVerb::Ping(_)) => ping(args, client).await,
         Some(ClientVerb::Raw(raw)) => request(args, client, raw).await,
@@ -57,10 +54,25 @@ fn shown(look: Look<'_>, answer: &Message, show: fn(Look<'_>, &Value) -> Result<
     Ok(Said::well(if look.json { raw() } else { show(look, &result)? }))
 }
 
+async fn read_out(look: Look<'_>, client: &Client, read: &ReadArgs) -> Result<Said, Unsaid> {
+    match client.read(&read.uri).await {
+        Ok(answer) => shown(look, &answer, show::contents),
+        Err(error) => Err(meant::told(error, ("resource", &read.uri), client.resources().await, "uri")),
+    }
+}
+
+async fn filled_in(look: Look<'_>, client: &Client, get: &GetArgs) -> Result<Said, Unsaid> {
+    let arguments = pairs::texts(&get.arguments).map_err(|why| usage(&why, "NAME=VALUE"))?;
+    match client.prompt(&get.name, arguments).await {
+        Ok(answer) => shown(look, &answer, show::messages),
+        Err(error) => Err(meant::told(error, ("prompt", &get.name), client.prompts().await, "name")),
+    }
+}
+
 async fn called(look: Look<'_>, client: &Client, call: &CallArgs) -> Result<Said, Unsaid> {
     let (tools, _) = client.tools().await?;
     let Some(tool) = tools.iter().find(|tool| tool.name() == call.name) else {
-        return Err(unknown(&call.name, tools.iter().map(Tool::name), "tool").into());
+        return Err(meant::no_tool(&call.name, tools.iter().map(Tool::name)).into());
     };
     let arguments = arguments(tool, call)?;
     let answer = client.call(tool, arguments).await?;
@@ -151,14 +163,4 @@ async fn request(args: &ClientArgs, client: &Client, raw: &RawArgs) -> Result<Sa
     let answer = client.request(&raw.method, &params).await?;
     let text = answer.body_text().unwrap_or_default();
     Ok(Said::well(if args.json { show::raw(text) } else { show::pretty(answer.result().unwrap_or(&Value::Null)) }))
-}
-
-/// Says that there is nothing of that name, and what may have been meant.
-fn unknown<'n>(name: &str, there: impl Iterator<Item = &'n str>, kind: &str) -> Exit {
-    let what = format!("the server has no {kind} `{}`", wire::escape::snippet(name, 60));
-    let alike = there.map(|other| (strsim::jaro_winkler(other, name), other));
-    match alike.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness > ALIKE) {
-        Some((_, meant)) => usage(&what, &format!("`{}`", wire::escape::snippet(meant, 60))),
-        None => usage(&what, &format!("`proof client {kind}s` lists them")),
-    }
 }

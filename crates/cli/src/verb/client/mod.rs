@@ -4,6 +4,7 @@ mod ask;
 mod conformance;
 mod credentials;
 mod dialogue;
+mod meant;
 mod options;
 mod pairs;
 mod show;
@@ -59,6 +60,9 @@ pub(crate) fn run(args: &ClientArgs) -> Exit {
             reference::client::faults::all()
                 .map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
         );
+    }
+    if let Some(stray) = args.stray.first() {
+        return meant::no_verb(stray);
     }
     let target = args.named();
     exit::conceal(args.reach.secrets(target));

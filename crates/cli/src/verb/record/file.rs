@@ -1,9 +1,9 @@
 //! The file of a recording: every frame stands in it as soon as it crossed, so that whoever is killed has lost no more than
 //! what had not crossed yet.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use net::Tap;
@@ -22,6 +22,8 @@ pub(super) struct Recording {
     file: File,
     path: PathBuf,
     redactor: Redactor,
+    /// How many bytes the header takes.
+    header: u64,
 }
 
 impl Recording {
@@ -34,14 +36,24 @@ impl Recording {
         }
         let line = format!("{}\n", write_header(&redactor.redact_header(header)));
         file.write_all(line.as_bytes()).map_err(|error| unwritable(&error))?;
-        Ok(Self { file, path: found, redactor })
+        Ok(Self { file, path: found, redactor, header: line.len() as u64 })
+    }
+
+    /// Takes the file away if nothing crossed; whether it did. What somebody put in its place meanwhile stays.
+    pub(super) fn dropped_if_empty(&self) -> bool {
+        let identity = |file: &fs::Metadata| (file.dev(), file.ino());
+        let Ok(ours) = self.file.metadata() else { return false };
+        let there = fs::symlink_metadata(&self.path);
+        let is_empty = ours.len() == self.header && there.is_ok_and(|there| identity(&there) == identity(&ours));
+        is_empty && fs::remove_file(&self.path).is_ok()
     }
 
     /// What writes into it. A disk that is full ends the recording, not the conversation.
-    pub(super) fn tap(self, header: Header) -> Tap {
-        let Self { mut file, path, redactor } = self;
+    pub(super) fn tap(&self, header: Header) -> Result<Tap, Exit> {
+        let (path, redactor) = (self.path.clone(), self.redactor.clone());
+        let mut file = self.file.try_clone().map_err(|error| output::unwritable(&path, &error.to_string()))?;
         let mut broken = false;
-        Tap::streaming(header, move |frame| {
+        Ok(Tap::streaming(header, move |frame| {
             if broken {
                 return;
             }
@@ -52,7 +64,7 @@ impl Recording {
                     output::shown(&path)
                 ));
             }
-        })
+        }))
     }
 }
 

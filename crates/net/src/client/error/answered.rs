@@ -1,0 +1,115 @@
+//! What came instead of MCP, in a person's words, and what to try then.
+
+use wire::escape;
+
+/// How much of what came is shown.
+const SHOWN: usize = 120;
+
+/// What came over HTTP with a status that is no MCP answer.
+pub(super) fn status_line(status: u16, body: &str) -> String {
+    let came = named(body, SHOWN);
+    if came.is_empty() {
+        format!("HTTP {status} and no MCP answer")
+    } else {
+        format!("HTTP {status} and no MCP answer: {came}")
+    }
+}
+
+/// The beginning of what came; a page for people by its title.
+pub(super) fn named(text: &str, most: usize) -> String {
+    let text = text.trim();
+    match title(text) {
+        _ if !is_page(text) => escape::snippet(text, most),
+        Some(title) => format!("an HTML page, `{}`", escape::snippet(title, most)),
+        None => format!("an HTML page: {}", escape::snippet(text, most)),
+    }
+}
+
+/// Whether it is plainly for people.
+fn is_page(text: &str) -> bool {
+    let begins = |with: &str| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
+    begins("<!doctype html") || begins("<html")
+}
+
+fn title(page: &str) -> Option<&str> {
+    // As long as the page is: only letters of ASCII change.
+    let lower = page.to_ascii_lowercase();
+    let begin = lower.find("<title>")? + "<title>".len();
+    let end = begin + lower[begin..].find("</title>")?;
+    Some(page[begin..end].trim()).filter(|title| !title.is_empty())
+}
+
+/// What to try after a status that is no MCP answer, with this body.
+pub(super) fn advice(status: u16, body: &str) -> &'static str {
+    match status {
+        200..=299 => "check the path: no WebSocket is spoken there; http:// or https:// instead?",
+        300..=399 => "give the address that it leads to",
+        401 | 403 => "give a token with --bearer-env or a header with --header, or get one with --oauth",
+        404 | 405 | 410 => "check the path: MCP endpoints often end in /mcp or /sse",
+        429 => "wait a while: the server wants fewer requests",
+        501 => "check host, port and path: what listens there takes no POST",
+        502..=504 => "start the server; where a proxy stands before it, check where that leads",
+        500.. => "look into the server's log",
+        _ if is_page(body.trim()) => "check the address: MCP endpoints often end in /mcp or /sse",
+        _ => "check the address, and look into the server's log",
+    }
+}
+
+/// The last line of stderr that says why a program ended.
+pub(super) fn last_words(stderr: &str) -> &str {
+    let told = || stderr.lines().rev().filter(|line| !line.trim().is_empty());
+    // What is indented goes on with what stands above it: advice, or where in the code it happened. A line of brackets ends
+    // an object, and a runtime's version ends what node and bun say of an error.
+    let says = |line: &&str| {
+        let is_version = ["Node.js v", "Bun v"].iter().any(|name| line.starts_with(name));
+        !line.starts_with(char::is_whitespace) && line.contains(char::is_alphanumeric) && !is_version
+    };
+    told().find(says).or_else(|| told().next()).unwrap_or("nothing on stderr")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{advice, last_words, named, status_line};
+
+    #[test]
+    fn a_page_is_named_by_its_title() {
+        let page = "\n<!DOCTYPE HTML>\n<html><head><Title> It\tworks! </TITLE></head>";
+        assert_eq!(named(page, 60), "an HTML page, `It works!`");
+        assert_eq!(named("<html><title></title>Höhe", 60), "an HTML page: <html><title></title>Höhe");
+        assert_eq!(named("{\"title\": \"<title>x</title>\"}", 60), "{\"title\": \"<title>x</title>\"}");
+        assert_eq!(status_line(404, page), "HTTP 404 and no MCP answer: an HTML page, `It works!`");
+        assert_eq!(status_line(404, ""), "HTTP 404 and no MCP answer");
+    }
+
+    #[test]
+    fn advice_fits_what_came() {
+        for (status, body, said) in [
+            (200, "<html>", "WebSocket"),
+            (302, "", "leads to"),
+            (400, "<html>", "/mcp"),
+            (400, "no", "log"),
+            (403, "<html>", "--bearer-env"),
+            (404, "<html>", "path"),
+            (429, "", "wait"),
+            (500, "<html>", "log"),
+            (501, "<html>", "takes no POST"),
+            (502, "", "proxy"),
+        ] {
+            assert!(advice(status, body).contains(said), "{status}: {}", advice(status, body));
+        }
+    }
+
+    #[test]
+    fn the_last_words_are_those_that_say_why() {
+        let node = "node:internal/modules/cjs/loader:1210\n  throw err;\n  ^\n\nError: Cannot find module '/x.js'\n    \
+                    at Module.load (node:internal:1)\n  code: 'MODULE_NOT_FOUND',\n  requireStack: []\n}\n\nNode.js v20.20.2\n";
+        assert_eq!(last_words(node), "Error: Cannot find module '/x.js'");
+        assert_eq!(
+            last_words("Traceback:\n  File x\nModuleNotFoundError: No module named 'mcp'\n"),
+            "ModuleNotFoundError: No module named 'mcp'"
+        );
+        assert_eq!(last_words("  only this\n\n"), "  only this");
+        assert_eq!(last_words("Node.js v20.20.2"), "Node.js v20.20.2");
+        assert_eq!(last_words(" \n"), "nothing on stderr");
+    }
+}
