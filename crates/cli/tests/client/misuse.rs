@@ -36,6 +36,13 @@ fn a_name_that_is_nearly_one_of_the_servers_is_told_with_that() {
 }
 
 #[test]
+fn a_command_that_only_echoes_is_told_soon() {
+    let begun = std::time::Instant::now();
+    client(&["tools", "--", "cat"]).ends_with(3).says(&["our own request came back", "at cat"]);
+    assert!(begun.elapsed().as_secs() < 12, "{:?}", begun.elapsed());
+}
+
+#[test]
 fn a_verb_that_there_is_not_is_told_before_anything_starts() {
     client(&["frobnicate"]).ends_with(2).says(&["no verb `frobnicate`", "try: one of discover, tools, call, "]);
     client(&["tool", "--url", "http://127.0.0.1:1/"]).ends_with(2).says(&["no verb `tool`", "`proof client tools`"]);
