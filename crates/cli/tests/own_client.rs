@@ -54,8 +54,6 @@ const GAPS: &[Gap] = &[
     gap("caching.not-polled", MODERN, KEEPS_NO_TIME),
     gap("caching.polls-jittered", MODERN, KEEPS_NO_TIME),
     gap("task-extension.*", MODERN, NO_SUCH_TASKS),
-    gap("oauth.assertion-*", "*", NEVER_OFFERED),
-    gap("oauth.client-credentials-by-assertion", "*", NEVER_OFFERED),
     gap("oauth.client-document-id", "*", "nobody fetches the document that our client names as its id"),
     gap("oauth.client-document-members", "*", "nobody fetches the document that our client names as its id"),
     gap("cancellation.client-late-answers-ignored", MODERN, NEVER_OFFERED),

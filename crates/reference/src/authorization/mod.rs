@@ -14,6 +14,7 @@ use std::sync::Arc;
 use net::oauth::Secret;
 use net::server::http::{Asked, Beside, Denied, Grant, Guard, Head, Later, SSE_PATH, Served, WEBSOCKET_PATH};
 use net::server::manners::StatusCode;
+use serde_json::{Value, json};
 use wire::Message;
 
 pub use self::keys::{Keys, Source};
@@ -57,11 +58,25 @@ pub struct Development {
     pub document: Option<String>,
     /// Whether users of the two may be sent back to wherever they like on this machine.
     pub lands_anywhere: bool,
+    /// The only way to a token, where it is one of an extension.
+    pub extension: Option<Extension>,
+}
+
+/// What is shown for a token by who knows an extension of authorization. Who may do so is known beforehand, and is handed
+/// what it takes ([`Gate::hands_over`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// A client in its own name, by an assertion that it signed with its key.
+    Key,
+    /// A workload, by an assertion of the platform that it runs on.
+    Workload,
+    /// A client in the name of a user who signed in at an enterprise's identity provider.
+    Enterprise,
 }
 
 impl Default for Development {
     fn default() -> Self {
-        Self { lasts: 600, client: None, document: None, lands_anywhere: false }
+        Self { lasts: 600, client: None, document: None, lands_anywhere: false, extension: None }
     }
 }
 
@@ -102,11 +117,17 @@ impl Gate {
         }
     }
 
+    /// What a client must be told beforehand of the server called `host`: an object, with members where an extension is the
+    /// only way to a token.
+    pub fn hands_over(&self, host: &str) -> Value {
+        if let Taken::Ours(issuer) = &self.tokens { issuer.hands_over(host) } else { json!({}) }
+    }
+
     /// The issuers whose tokens are taken, where the server is called `host`.
     fn issuers(&self, host: &str) -> Vec<String> {
         match &self.tokens {
             Taken::From { issuer, .. } => vec![issuer.clone()],
-            Taken::Ours(_) => Issuer::names(host),
+            Taken::Ours(issuer) => issuer.names(host),
         }
     }
 
@@ -167,11 +188,11 @@ impl Gate {
 
 impl Guard for Gate {
     fn owns(&self, path: &str) -> bool {
-        metadata::is_for(path, &self.paths).is_some() || matches!(self.tokens, Taken::Ours(_)) && Issuer::owns(path)
+        metadata::is_for(path, &self.paths).is_some() || self.issues(path)
     }
 
     fn issues(&self, path: &str) -> bool {
-        matches!(self.tokens, Taken::Ours(_)) && Issuer::owns(path)
+        if let Taken::Ours(issuer) = &self.tokens { issuer.owns(path) } else { false }
     }
 
     fn serve(&self, asked: Asked) -> Later<'_, Served> {

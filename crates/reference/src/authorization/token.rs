@@ -60,24 +60,28 @@ pub(super) fn carried(headers: &HeaderMap) -> Result<&str, Refusal> {
 
 /// What a token grants.
 pub(super) fn grant(token: &str, keys: &JwkSet, wanted: &Wanted) -> Result<Grant, Flaw> {
+    // An identity token is for the client, and a proof for one request.
+    let claims = vouched(token, &["", "at+jwt", "jwt"], keys, wanted)?;
+    let subject = text(&claims, "sub").or_else(|| text(&claims, "client_id")).unwrap_or_default();
+    let subject = format!("{} {subject}", text(&claims, "iss").unwrap_or_default());
+    Ok(Grant { subject, scopes: scopes(&claims) })
+}
+
+/// What a token says that is of one of these types (empty where it does not say), signed with one of the keys, and as it is
+/// wanted.
+pub(super) fn vouched(token: &str, types: &[&str], keys: &JwkSet, wanted: &Wanted) -> Result<Value, Flaw> {
     let read = Jws::read(token).map_err(|_| Flaw::Form)?;
     let claims = read.verified(keys).map_err(|flaw| match flaw {
         jose::Flaw::Key => Flaw::Key,
         jose::Flaw::Signature => Flaw::Signature,
         jose::Flaw::Form | jose::Flaw::Header => Flaw::Form,
     })?;
-    // An identity token is for the client, and a proof for one request.
-    let typed = read.header("typ").is_none_or(|typ| {
-        let typ = typ.to_ascii_lowercase();
-        matches!(typ.strip_prefix("application/").unwrap_or(&typ), "at+jwt" | "jwt")
-    });
-    if !typed {
+    let typ = read.header("typ").unwrap_or_default().to_ascii_lowercase();
+    if !types.contains(&typ.strip_prefix("application/").unwrap_or(&typ)) {
         return Err(Flaw::Form);
     }
     judge(claims, wanted)?;
-    let subject = text(claims, "sub").or_else(|| text(claims, "client_id")).unwrap_or_default();
-    let subject = format!("{} {subject}", text(claims, "iss").unwrap_or_default());
-    Ok(Grant { subject, scopes: scopes(claims) })
+    Ok(claims.clone())
 }
 
 fn judge(claims: &Value, wanted: &Wanted) -> Result<(), Flaw> {
@@ -116,7 +120,7 @@ fn scopes(claims: &Value) -> Vec<String> {
     }
 }
 
-fn text<'c>(claims: &'c Value, name: &str) -> Option<&'c str> {
+pub(super) fn text<'c>(claims: &'c Value, name: &str) -> Option<&'c str> {
     claims.get(name)?.as_str()
 }
 

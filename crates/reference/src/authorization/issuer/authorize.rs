@@ -69,6 +69,9 @@ impl Issuer {
             // Nobody is sent to an address that is not the client's.
             Err(why) => return reply::error(StatusCode::BAD_REQUEST, "invalid_request", why),
         };
+        if self.extended.is_some() {
+            return request.fail("unauthorized_client", "no codes are handed out here");
+        }
         let code = match request.code(tenant, audiences) {
             Ok(code) => code,
             Err((error, why)) => return request.fail(error, why),

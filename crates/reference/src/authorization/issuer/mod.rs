@@ -1,11 +1,14 @@
 //! The authorization server for development: everything a client may meet, and nobody is asked for a password. It forgets
 //! all when it ends. It is two issuers, one at the root and one with a path, for clients must find either.
 
+mod assertion;
 mod authorize;
 mod client;
 mod consent;
+mod extended;
 mod form;
 mod metadata;
+mod provider;
 mod register;
 mod shelf;
 mod token;
@@ -19,6 +22,7 @@ use net::server::manners::{Method, StatusCode};
 use serde_json::json;
 
 use self::client::{Authentication, Registered};
+use self::extended::Extended;
 use self::shelf::Shelf;
 use super::{CALL, Development, READ, reply};
 
@@ -37,6 +41,7 @@ pub(super) struct Issuer {
     signer: Signer,
     keys: JwkSet,
     development: Development,
+    extended: Option<Extended>,
     state: Mutex<State>,
 }
 
@@ -80,6 +85,10 @@ enum Page {
     Authorize,
     Token,
     Register,
+    /// What an enterprise's identity provider says about itself.
+    Provider,
+    /// Where it exchanges tokens.
+    Exchange,
 }
 
 impl Issuer {
@@ -96,8 +105,8 @@ impl Issuer {
             spent: Shelf::new(4096, 24 * 3600),
             pending: Shelf::new(256, 600),
         };
-        let issuer =
-            Self { keys: JwkSet { keys: key.into_iter().collect() }, signer, development, state: Mutex::new(state) };
+        let (keys, extended) = (JwkSet { keys: key.into_iter().collect() }, development.extension.map(Extended::new));
+        let issuer = Self { keys, signer, development, extended, state: Mutex::new(state) };
         issuer.know_beforehand();
         issuer
     }
@@ -105,10 +114,12 @@ impl Issuer {
     fn know_beforehand(&self) {
         let Development { client, document, lands_anywhere, .. } = &self.development;
         let named = client.iter().map(|(id, secret)| (id, Authentication::Secret(secret.clone()), true));
-        let described = document.iter().map(|id| (id, Authentication::None, false));
-        for (id, authentication, own_name) in named.chain(described) {
+        let named = named.map(|(id, authentication, own_name)| (id.as_str(), authentication, own_name));
+        let described = document.iter().map(|id| (id.as_str(), Authentication::None, false));
+        let extended = self.extended.iter().map(Extended::client);
+        for (id, authentication, own_name) in named.chain(described).chain(extended) {
             let client = Registered {
-                name: id.clone(),
+                name: id.to_owned(),
                 redirects: Vec::new(),
                 lands_anywhere: *lands_anywhere,
                 authentication,
@@ -121,9 +132,10 @@ impl Issuer {
         }
     }
 
-    /// The issuers' names, where the server is called `host`.
-    pub(super) fn names(host: &str) -> Vec<String> {
-        TENANTS.iter().map(|tenant| name(host, tenant)).collect()
+    /// The issuers' names, where the server is called `host`. With an extension there is one: assertions are for it.
+    pub(super) fn names(&self, host: &str) -> Vec<String> {
+        let most = if self.extended.is_some() { 1 } else { TENANTS.len() };
+        TENANTS.iter().take(most).map(|tenant| name(host, tenant)).collect()
     }
 
     pub(super) const fn keys(&self) -> &JwkSet {
@@ -131,8 +143,12 @@ impl Issuer {
     }
 
     /// Whether a page of an issuer is at `path`.
-    pub(super) fn owns(path: &str) -> bool {
-        page(path).is_some()
+    pub(super) fn owns(&self, path: &str) -> bool {
+        match page(path) {
+            Some((tenant, Page::Provider | Page::Exchange)) => tenant.is_empty() && self.has_provider(),
+            Some((tenant, _)) => tenant.is_empty() || self.extended.is_none(),
+            None => false,
+        }
     }
 
     /// Answers at a page of an issuer. Tokens are for one of `audiences`, and for the first where nobody says.
@@ -140,16 +156,19 @@ impl Issuer {
         let Some((tenant, page)) = page(asked.uri.path()) else { return reply::empty(StatusCode::NOT_FOUND) };
         match (page, &asked.method) {
             (Page::Metadata, &Method::GET) => {
-                reply::json(StatusCode::OK, &metadata::document(&format!("http://{}", asked.host()), tenant))
+                let extension = self.development.extension;
+                reply::json(StatusCode::OK, &metadata::document(&format!("http://{}", asked.host()), tenant, extension))
             }
             (Page::Keys, &Method::GET) => reply::json(StatusCode::OK, &json!({ "keys": self.keys.keys })),
             (Page::Authorize, &Method::GET) => self.authorize(tenant, asked, audiences).await,
             (Page::Authorize, &Method::POST) => self.consented(tenant, asked, audiences).await,
             (Page::Token, &Method::POST) => self.token(tenant, asked, audiences),
             (Page::Register, &Method::POST) => self.register(tenant, asked),
-            (Page::Metadata | Page::Keys, _) => reply::not_allowed("GET"),
+            (Page::Provider, &Method::GET) => reply::json(StatusCode::OK, &provider::document(asked.host())),
+            (Page::Exchange, &Method::POST) => self.exchange(asked, audiences),
+            (Page::Metadata | Page::Keys | Page::Provider, _) => reply::not_allowed("GET"),
             (Page::Authorize, _) => reply::not_allowed("GET, POST"),
-            (Page::Token | Page::Register, _) => reply::not_allowed("POST"),
+            (Page::Token | Page::Register | Page::Exchange, _) => reply::not_allowed("POST"),
         }
     }
 
@@ -181,6 +200,9 @@ fn name(host: &str, tenant: &str) -> String {
 
 /// The issuer and its page at `path`.
 fn page(path: &str) -> Option<(&'static str, Page)> {
+    if let Some(page) = provider::page(path) {
+        return Some(("", page));
+    }
     TENANTS.into_iter().find_map(|tenant| {
         let inserted = ["oauth-authorization-server", "openid-configuration"]
             .into_iter()

@@ -11,12 +11,14 @@ use subtle::ConstantTimeEq as _;
 
 use super::authorize::{scopes, target};
 use super::client::{Authentication, Registered};
+use super::extended::JWT_BEARER;
 use super::form::{Form, decoded};
+use super::metadata::takes;
 use super::{Grant, Issuer, OFFLINE};
 use crate::authorization::{CALL, READ, reply};
 
 /// An error and a word for people.
-type Fault = (&'static str, &'static str);
+pub(super) type Fault = (&'static str, &'static str);
 
 impl Issuer {
     /// Answers a token request.
@@ -30,9 +32,13 @@ impl Issuer {
             return unknown_client();
         };
         let granted = match form.text("grant_type") {
+            Some(other) if !takes(self.development.extension, other) => {
+                Err(("unsupported_grant_type", "this grant is not supported"))
+            }
             Some("authorization_code") => self.by_code(tenant, &id, &form, audiences),
             Some("refresh_token") => self.by_refresh(tenant, &id, &form),
             Some("client_credentials") => by_client(tenant, &id, &client, &form, audiences),
+            Some(JWT_BEARER) => self.by_assertion(&id, &form, asked.host(), audiences),
             Some(_) => Err(("unsupported_grant_type", "this grant is not supported")),
             None => Err(("invalid_request", "no grant_type is named")),
         };
@@ -44,7 +50,10 @@ impl Issuer {
 
     /// Who asks, where that is proved in just one way.
     fn authenticated(&self, tenant: &str, asked: &Asked, form: &Form) -> Option<(String, Registered)> {
-        let named = form.text("client_id").map(str::to_owned);
+        if let Some(assertion) = form.text("client_assertion") {
+            return self.signed(tenant, asked, form, assertion);
+        }
+        let named = form.text("client_id").or_else(|| self.implied(form)).map(str::to_owned);
         let (id, password) = match asked.headers.get("authorization") {
             Some(header) => {
                 let (id, password) = basic(header)?;
@@ -125,7 +134,7 @@ fn by_client(
     form: &Form,
     audiences: &[String],
 ) -> Result<Grant, Fault> {
-    let proved = matches!(client.authentication, Authentication::Secret(_));
+    let proved = matches!(client.authentication, Authentication::Secret(_) | Authentication::Key);
     if !client.own_name || !proved {
         return Err(("unauthorized_client", "this client may not act in its own name"));
     }
@@ -142,7 +151,7 @@ fn unknown_client() -> Served {
 }
 
 /// Id and password in a header (RFC 6749, 2.3.1).
-fn basic(header: &HeaderValue) -> Option<(String, String)> {
+pub(super) fn basic(header: &HeaderValue) -> Option<(String, String)> {
     let (scheme, text) = header.to_str().ok()?.split_once(' ')?;
     let text = BASE64.decode(text.trim()).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"))?;
     let text = String::from_utf8(text).ok()?;
