@@ -81,6 +81,22 @@ fn a_client_that_does_not_know_an_extension_breaks_nothing() {
 }
 
 #[test]
+fn a_client_without_proofs_of_its_key_breaks_nothing() {
+    let place = ["--scenario", "auth/dpop*", "--revision", "2025-11-25,2026-07-28", "--transport", "http"];
+    // One without any token, and one whose token is bound to nothing.
+    for token in [&[][..], &["--bearer-env", "HOME"]] {
+        let client = ["--", PROOF, "client", "--url", "{url}"];
+        let (ran, report) = report(&[&place, client.as_slice(), token, &["tools"]].concat());
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        for run in report["runs"].as_array().unwrap() {
+            let ended = run["scenarios"].as_array().unwrap();
+            assert_eq!(ended.len(), 2);
+            assert!(ended.iter().all(|one| one["content"] == false && one["expected"] == true), "{ended:?}");
+        }
+    }
+}
+
+#[test]
 fn what_a_client_breaks_is_found_and_quoted() {
     let folder = tempfile::tempdir().unwrap();
     let broken = r#"{"jsonrpc":"1.0","id":3,"method":"tools/list"}"#;

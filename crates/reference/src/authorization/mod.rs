@@ -6,7 +6,9 @@ mod challenge;
 mod issuer;
 mod keys;
 mod metadata;
+mod proof;
 mod reply;
+mod shelf;
 mod token;
 
 use std::sync::Arc;
@@ -21,6 +23,7 @@ pub use self::keys::{Keys, Source};
 
 use self::challenge::Refusal;
 use self::issuer::Issuer;
+use self::proof::{DPOP, Proofs, Shown};
 use self::token::Wanted;
 use crate::catalogue::Catalogue;
 
@@ -60,6 +63,20 @@ pub struct Development {
     pub lands_anywhere: bool,
     /// The only way to a token, where it is one of an extension.
     pub extension: Option<Extension>,
+    /// Whether tokens are good only for who shows a key.
+    pub binding: Binding,
+}
+
+/// Whether tokens are bound to a key (RFC 9449): who shows one proves with every request to have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Binding {
+    /// They are not.
+    #[default]
+    Free,
+    /// They are.
+    Bound,
+    /// They are, and proofs have a nonce in them that they were told.
+    WithNonce,
 }
 
 /// What is shown for a token by who knows an extension of authorization. Who may do so is known beforehand, and is handed
@@ -76,7 +93,14 @@ pub enum Extension {
 
 impl Default for Development {
     fn default() -> Self {
-        Self { lasts: 600, client: None, document: None, lands_anywhere: false, extension: None }
+        Self {
+            lasts: 600,
+            client: None,
+            document: None,
+            lands_anywhere: false,
+            extension: None,
+            binding: Binding::Free,
+        }
     }
 }
 
@@ -156,8 +180,15 @@ impl Gate {
     }
 
     async fn check(&self, head: Head<'_>) -> Result<Grant, Refusal> {
-        let token = token::carried(head.headers)?;
-        let wanted = Wanted { issuers: self.issuers(head.host()), audiences: self.audiences(head.host()) };
+        let proofs = self.proofs();
+        let token = token::carried(head.headers, if proofs.is_some() { DPOP } else { "bearer" })?;
+        let key = proofs.map(|proofs| {
+            let at = format!("http://{}{}", head.host(), head.uri.path());
+            let shown = Shown { method: head.method, at: &at, headers: head.headers, token: Some(token) };
+            proofs.key(&shown).map_err(Refusal::Unproved)
+        });
+        let key = key.transpose()?;
+        let wanted = Wanted { issuers: self.issuers(head.host()), audiences: self.audiences(head.host()), key };
         match &self.tokens {
             Taken::Ours(issuer) => token::grant(token, issuer.keys(), &wanted).map_err(Refusal::Invalid),
             Taken::From { keys, .. } => {
@@ -182,7 +213,16 @@ impl Gate {
 
     fn denied(&self, head: Head<'_>, status: StatusCode, scopes: &[&str], error: Option<(&str, &str)>) -> Denied {
         let path = self.paths.iter().find(|path| *path == head.uri.path()).unwrap_or(&self.paths[0]);
-        Denied { status, challenge: challenge::text(head.host(), path, scopes, error) }
+        let proofs = self.proofs();
+        let challenge = challenge::text(proofs.is_some(), (head.host(), path), scopes, error);
+        let wants_nonce = error.is_some_and(|(error, _)| error == proof::Flaw::Nonce.error());
+        let nonce = proofs.filter(|_| wants_nonce).map(|proofs| proofs.nonce().to_owned());
+        Denied { status, challenge, nonce }
+    }
+
+    /// What is wanted of who shows a token, where tokens are bound to a key.
+    fn proofs(&self) -> Option<&Proofs> {
+        if let Taken::Ours(issuer) = &self.tokens { issuer.proofs() } else { None }
     }
 }
 

@@ -18,6 +18,8 @@ pub(super) struct Wanted {
     pub(super) issuers: Vec<String>,
     /// It is for one of these.
     pub(super) audiences: Vec<String>,
+    /// The fingerprint of the key that it is bound to; to none where `None`.
+    pub(super) key: Option<String>,
 }
 
 /// Why a token will not do.
@@ -41,19 +43,19 @@ impl Flaw {
             Self::Issuer => "the token is from another issuer",
             Self::Audience => "the token is for another server",
             Self::Time => "the token has expired, or is not valid yet",
-            Self::Bound => "the token is bound to a key, which is not supported",
+            Self::Bound => "the token is bound to another key, or to one where none is looked at",
         }
     }
 }
 
-/// The token that a request carries in its header: the only place that is looked at.
-pub(super) fn carried(headers: &HeaderMap) -> Result<&str, Refusal> {
+/// The token that a request carries in its header, the only place that is looked at, under this scheme.
+pub(super) fn carried<'h>(headers: &'h HeaderMap, wanted: &str) -> Result<&'h str, Refusal> {
     let mut values = headers.get_all("authorization").iter();
     let (value, more) = (values.next(), values.next().is_some());
     let Some(value) = value else { return Err(Refusal::Missing) };
     let text = value.to_str().ok().filter(|_| !more).ok_or(Refusal::Invalid(Flaw::Form))?;
     match text.split_once(' ') {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(token),
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case(wanted) => Ok(token),
         _ => Err(Refusal::Invalid(Flaw::Form)),
     }
 }
@@ -105,7 +107,8 @@ fn judge(claims: &Value, wanted: &Wanted) -> Result<(), Flaw> {
         return Err(Flaw::Time);
     }
     // Whoever stole it has no key; taken as a plain token it would open everything to them.
-    if claims.get("cnf").is_some() { Err(Flaw::Bound) } else { Ok(()) }
+    let bound = claims.get("cnf").map(|cnf| text(cnf, "jkt"));
+    if bound == wanted.key.as_deref().map(Some) { Ok(()) } else { Err(Flaw::Bound) }
 }
 
 /// `scope`, or the list that some issuers have in its place.
@@ -143,7 +146,7 @@ mod tests {
         let mut claims = json!({ "iss": ISSUER, "aud": SERVER, "exp": now() + 60, "sub": "me", "scope": "a b" });
         change(&mut claims);
         let keys = JwkSet { keys: signer.public().into_iter().collect() };
-        let wanted = Wanted { issuers: vec![ISSUER.to_owned()], audiences: vec![SERVER.to_owned()] };
+        let wanted = Wanted { issuers: vec![ISSUER.to_owned()], audiences: vec![SERVER.to_owned()], key: None };
         grant(&signer.sign(header, &claims), &keys, &wanted)
     }
 

@@ -2,7 +2,7 @@
 //! has the same, they have its names.
 
 use net::oauth::Secret;
-use reference::authorization::{Development, Extension};
+use reference::authorization::{Binding, Development, Extension};
 use reference::catalogue::Catalogue;
 use serde_json::{Value, json};
 use wire::Era::Modern;
@@ -80,6 +80,12 @@ pub(super) const AUTHORIZED: &[&Scenario] = &[
     .demands(|| by(Extension::Enterprise)),
     &extension("auth/wif-jwt-bearer", "Get a token for a workload's assertion: the context has a good one in `valid_jwt`.")
         .demands(|| by(Extension::Workload)),
+    &extension("auth/dpop", "Get a token that is bound to a key of yours, and prove with every request that you have it.")
+        .tries(&["documents-not-taken"])
+        .demands(|| Development { binding: Binding::Bound, ..Development::default() }),
+    &extension("auth/dpop-nonce", "The same. Proofs have to have a nonce in them, which a refusal tells.")
+        .tries(&["documents-not-taken"])
+        .demands(|| Development { binding: Binding::WithNonce, ..Development::default() }),
     &way(
         "auth/token-expires",
         "Get a token and list the tools. Wait three seconds, and list them again: renew the token.",

@@ -36,7 +36,7 @@ impl Issuer {
             return None;
         }
         let id = extended.id();
-        let wanted = Wanted { issuers: vec![id.to_owned()], audiences: self.meant(asked.host()) };
+        let wanted = Wanted { issuers: vec![id.to_owned()], audiences: self.meant(asked.host()), key: None };
         let claims = vouched(assertion, &["", "jwt", "client-authentication+jwt"], &extended.keys, &wanted).ok()?;
         let same = text(&claims, "sub") == Some(id) && form.text("client_id").is_none_or(|named| named == id);
         Some((id.to_owned(), self.known(tenant, id)?)).filter(|_| same)
@@ -73,11 +73,11 @@ impl Issuer {
         if form.text("resource").is_some_and(|asked| asked != resource) {
             return Err(("invalid_target", "the assertion is for another resource"));
         }
-        Ok(Grant { tenant: TENANTS[0], client: id.to_owned(), subject, scopes, resource, family: random() })
+        Ok(Grant { tenant: TENANTS[0], client: id.to_owned(), subject, scopes, resource, family: random(), key: None })
     }
 
     fn of_workload(&self, extended: &Extended, assertion: &str, host: &str) -> Option<Value> {
-        let wanted = Wanted { issuers: vec![PLATFORM.to_owned()], audiences: self.meant(host) };
+        let wanted = Wanted { issuers: vec![PLATFORM.to_owned()], audiences: self.meant(host), key: None };
         vouched(assertion, &["", "jwt"], &extended.keys, &wanted).ok()
     }
 }
@@ -85,7 +85,7 @@ impl Issuer {
 /// The claims of the identity provider about a user, where they were made for that client and this server.
 fn of_user(extended: &Extended, assertion: &str, (id, host): (&str, &str)) -> Option<Value> {
     let own = name(host, TENANTS[0]);
-    let wanted = Wanted { issuers: vec![provider::name(host)], audiences: vec![format!("{own}/"), own] };
+    let wanted = Wanted { issuers: vec![provider::name(host)], audiences: vec![format!("{own}/"), own], key: None };
     let claims = vouched(assertion, &[provider::ASSERTION], &extended.keys, &wanted).ok()?;
     let whole = text(&claims, "jti").is_some() && claims["iat"].is_number() && text(&claims, "resource").is_some();
     (whole && text(&claims, "client_id") == Some(id)).then_some(claims)

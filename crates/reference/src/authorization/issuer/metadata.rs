@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 
 use super::SCOPES;
 use super::extended::JWT_BEARER;
-use crate::authorization::Extension;
+use crate::authorization::{Binding, Development, Extension, proof};
 
 /// The document of the issuer at `tenant` of `base`.
-pub(super) fn document(base: &str, tenant: &str, extension: Option<Extension>) -> Value {
+pub(super) fn document(base: &str, tenant: &str, development: &Development) -> Value {
+    let extension = development.extension;
     let issuer = format!("{base}{tenant}");
     let (grants, methods) = taken(extension);
     let mut document = json!({
@@ -29,6 +30,9 @@ pub(super) fn document(base: &str, tenant: &str, extension: Option<Extension>) -
     });
     if extension == Some(Extension::Key) {
         document["token_endpoint_auth_signing_alg_values_supported"] = json!(["ES256"]);
+    }
+    if development.binding != Binding::Free {
+        document["dpop_signing_alg_values_supported"] = json!(proof::ALGORITHMS);
     }
     document
 }

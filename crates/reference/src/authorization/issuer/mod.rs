@@ -10,7 +10,6 @@ mod form;
 mod metadata;
 mod provider;
 mod register;
-mod shelf;
 mod token;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -23,7 +22,8 @@ use serde_json::json;
 
 use self::client::{Authentication, Registered};
 use self::extended::Extended;
-use self::shelf::Shelf;
+use super::proof::Proofs;
+use super::shelf::Shelf;
 use super::{CALL, Development, READ, reply};
 
 /// The paths of the issuers.
@@ -42,6 +42,8 @@ pub(super) struct Issuer {
     keys: JwkSet,
     development: Development,
     extended: Option<Extended>,
+    /// What is wanted of who is to get a token, and of who shows one.
+    proofs: Option<(Proofs, Proofs)>,
     state: Mutex<State>,
 }
 
@@ -67,6 +69,8 @@ struct Grant {
     resource: String,
     /// Which refresh tokens come from the same consent.
     family: String,
+    /// The fingerprint of the key that the token is bound to.
+    key: Option<String>,
 }
 
 /// An authorization code.
@@ -106,7 +110,8 @@ impl Issuer {
             pending: Shelf::new(256, 600),
         };
         let (keys, extended) = (JwkSet { keys: key.into_iter().collect() }, development.extension.map(Extended::new));
-        let issuer = Self { keys, signer, development, extended, state: Mutex::new(state) };
+        let proofs = Proofs::of(development.binding).zip(Proofs::of(development.binding));
+        let issuer = Self { keys, signer, development, extended, proofs, state: Mutex::new(state) };
         issuer.know_beforehand();
         issuer
     }
@@ -138,6 +143,11 @@ impl Issuer {
         TENANTS.iter().take(most).map(|tenant| name(host, tenant)).collect()
     }
 
+    /// What is wanted of who shows a token.
+    pub(super) fn proofs(&self) -> Option<&Proofs> {
+        self.proofs.as_ref().map(|(_, shown)| shown)
+    }
+
     pub(super) const fn keys(&self) -> &JwkSet {
         &self.keys
     }
@@ -156,8 +166,8 @@ impl Issuer {
         let Some((tenant, page)) = page(asked.uri.path()) else { return reply::empty(StatusCode::NOT_FOUND) };
         match (page, &asked.method) {
             (Page::Metadata, &Method::GET) => {
-                let extension = self.development.extension;
-                reply::json(StatusCode::OK, &metadata::document(&format!("http://{}", asked.host()), tenant, extension))
+                let base = format!("http://{}", asked.host());
+                reply::json(StatusCode::OK, &metadata::document(&base, tenant, &self.development))
             }
             (Page::Keys, &Method::GET) => reply::json(StatusCode::OK, &json!({ "keys": self.keys.keys })),
             (Page::Authorize, &Method::GET) => self.authorize(tenant, asked, audiences).await,
@@ -176,7 +186,7 @@ impl Issuer {
     fn access(&self, host: &str, grant: &Grant) -> Secret {
         let (kid, now) = (self.keys.keys.first().and_then(|key| key.kid.as_deref()), now());
         let scope = grant.scopes.iter().filter(|scope| *scope != OFFLINE).cloned().collect::<Vec<_>>().join(" ");
-        let claims = json!({
+        let mut claims = json!({
             "iss": name(host, grant.tenant),
             "sub": grant.subject,
             "aud": grant.resource,
@@ -186,6 +196,9 @@ impl Issuer {
             "exp": now + self.development.lasts,
             "jti": random(),
         });
+        if let Some(key) = &grant.key {
+            claims["cnf"] = json!({ "jkt": key });
+        }
         Secret::new(self.signer.sign(json!({ "typ": "at+jwt", "kid": kid }), &claims))
     }
 

@@ -6,7 +6,7 @@ use reference::authorization::Extension;
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
-use super::extended;
+use super::{OURS, bound, extended};
 use crate::wire_http::{Client, Reply};
 
 const SIGNED: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -188,4 +188,60 @@ async fn nobody_gets_a_token_in_the_usual_way_there() {
         let provider = server.plain("GET", "/idp/.well-known/openid-configuration", "", &[], "").await;
         assert_eq!(provider.status == 200, provided, "{extension:?}");
     }
+}
+
+#[tokio::test]
+async fn a_bound_token_wants_a_proof_at_every_step() {
+    let server = bound().await;
+    let pairs = [("grant_type", "client_credentials"), ("client_id", OURS.0), ("client_secret", OURS.1)];
+    let form = Serializer::new(String::new()).extend_pairs(pairs).finish();
+    let signer = Signer::fresh();
+    let proof = |method: &str, path: &str, more: Value| {
+        let at = format!("http://{}{path}", server.host);
+        let mut claims =
+            json!({ "jti": now().to_string() + path + &more.to_string(), "htm": method, "htu": at, "iat": now() });
+        claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        signer.sign(json!({ "typ": "dpop+jwt", "jwk": signer.public() }), &claims)
+    };
+    let ask = async |proof: &str| {
+        let headers = [("DPoP", proof)];
+        let headers = if proof.is_empty() { &[][..] } else { &headers };
+        server.plain("POST", "/token", "application/x-www-form-urlencoded", headers, &form).await
+    };
+    assert_eq!(text(&ask("").await.json(), "error"), "invalid_dpop_proof");
+    let told = ask(&proof("POST", "/token", json!({}))).await;
+    assert_eq!((told.status, text(&told.json(), "error")), (400, "use_dpop_nonce"));
+    let nonce = told.header("dpop-nonce").unwrap();
+    let given = ask(&proof("POST", "/token", json!({ "nonce": nonce }))).await.json();
+    assert_eq!(text(&given, "token_type"), "DPoP");
+    let token = text(&given, "access_token");
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } })
+    .to_string();
+    let send = async |scheme: &str, proof: &str| {
+        let authorization = format!("{scheme} {token}");
+        let accept = ("Accept", "application/json, text/event-stream");
+        let mut headers = vec![accept, ("Authorization", authorization.as_str())];
+        if !proof.is_empty() {
+            headers.push(("DPoP", proof));
+        }
+        server.plain("POST", "/mcp", "application/json", &headers, &hello).await
+    };
+    let bare = send("Bearer", "").await;
+    assert!(bare.status == 401 && bare.header("www-authenticate").unwrap().starts_with("DPoP "));
+    let unproved = send("DPoP", "").await;
+    assert!(unproved.status == 401 && unproved.header("www-authenticate").unwrap().contains("invalid_dpop_proof"));
+    let ath = net::oauth::jose::sha256(token);
+    let told = send("DPoP", &proof("POST", "/mcp", json!({ "ath": ath }))).await;
+    let nonce = told.header("dpop-nonce").unwrap();
+    assert!(told.status == 401 && told.header("www-authenticate").unwrap().contains("use_dpop_nonce"));
+    let good = proof("POST", "/mcp", json!({ "ath": ath, "nonce": nonce }));
+    assert_eq!(send("DPoP", &good).await.status, 200);
+    assert_eq!(send("DPoP", &good).await.status, 401, "shown twice");
+    // Whoever stole the token has another key.
+    let thief = Signer::fresh();
+    let claims = json!({ "jti": "x", "htm": "POST", "htu": format!("http://{}/mcp", server.host), "iat": now(),
+        "ath": ath, "nonce": nonce });
+    let stolen = thief.sign(json!({ "typ": "dpop+jwt", "jwk": thief.public() }), &claims);
+    assert_eq!(send("DPoP", &stolen).await.status, 401);
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use net::oauth::Secret;
 use net::server::http::{self, Beside};
 use reference::Options;
-use reference::authorization::{Development, Extension, Gate, Tokens};
+use reference::authorization::{Binding, Development, Extension, Gate, Tokens};
 use serde_json::Value;
 
 use crate::wire_http::{Client, Reply};
@@ -41,6 +41,13 @@ async fn extended(extension: Extension) -> (Client, Value) {
     let server = Client::serving(Options { http, ..usual }).await;
     let handed = gate.hands_over(&server.host);
     (server, handed)
+}
+
+/// A server whose tokens are bound to a key.
+async fn bound() -> Client {
+    let client = Some((OURS.0.to_owned(), Secret::new(OURS.1)));
+    let development = Development { client, binding: Binding::WithNonce, ..Development::default() };
+    Client::serving(guarded(Tokens::Ours(development), Beside::default())).await
 }
 
 impl Client {
