@@ -27,6 +27,8 @@ const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
 /// The extensions by which a client gets tokens in its own name, and in the name of an enterprise's user.
 const CLIENT_CREDENTIALS: &str = "io.modelcontextprotocol/oauth-client-credentials";
 const ENTERPRISE: &str = "io.modelcontextprotocol/enterprise-managed-authorization";
+/// The extension by which a server makes tasks of calls.
+const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// How long a user takes who is in no hurry.
 const SECOND: Duration = Duration::from_secs(1);
 /// The tool that is to be called while another waits for an answer.
@@ -202,6 +204,7 @@ impl Busy {
         };
         let extensions: &[_] = match scenario {
             "auth/enterprise-managed-authorization" => &[ENTERPRISE],
+            "tasks" | "hostile.task-elsewhere" => &[TASKS],
             _ if scenario.starts_with("auth/client-credentials") => &[CLIENT_CREDENTIALS],
             _ => &[],
         };
