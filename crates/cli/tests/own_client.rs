@@ -27,7 +27,6 @@ const ANSWERS_NOTHING: &str = "clients of the modern era answer no requests: the
 const REPORTS_NOTHING: &str = "clients of the modern era report no progress";
 const DRAWS_NOTHING: &str = "our client shows no icons, and fetches none";
 const KEEPS_NO_TIME: &str = "our client keeps what it was told until asked for it again: it polls nothing";
-const NO_SUCH_TASKS: &str = "our client does not declare the extension";
 const NEVER_OFFERED: &str = "no scenario has such a server yet";
 
 const GAPS: &[Gap] = &[
@@ -53,9 +52,6 @@ const GAPS: &[Gap] = &[
     gap("icons.client-re*", "*", DRAWS_NOTHING),
     gap("caching.not-polled", MODERN, KEEPS_NO_TIME),
     gap("caching.polls-jittered", MODERN, KEEPS_NO_TIME),
-    gap("task-extension.*", MODERN, NO_SUCH_TASKS),
-    gap("oauth.assertion-*", "*", NEVER_OFFERED),
-    gap("oauth.client-credentials-by-assertion", "*", NEVER_OFFERED),
     gap("oauth.client-document-id", "*", "nobody fetches the document that our client names as its id"),
     gap("oauth.client-document-members", "*", "nobody fetches the document that our client names as its id"),
     gap("cancellation.client-late-answers-ignored", MODERN, NEVER_OFFERED),

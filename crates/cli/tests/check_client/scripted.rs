@@ -61,6 +61,42 @@ fn a_client_starts_its_server_over_stdio() {
 }
 
 #[test]
+fn a_client_that_does_not_know_an_extension_breaks_nothing() {
+    let scenarios = "auth/client-credentials-*,auth/enterprise-*,auth/wif-*";
+    let place = ["--scenario", scenarios, "--revision", "2025-11-25,2026-07-28", "--transport", "http"];
+    let client = ["--", PROOF, "client", "--oauth", "--url", "{url}"];
+    for known in [&[][..], &["--oauth-client-id", "drill-key-client"]] {
+        let (ran, report) = report(&[&place, client.as_slice(), known, &["tools"]].concat());
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        for rule in ["oauth.assertion-exchanged", "oauth.assertion-presented", "oauth.client-credentials-by-assertion"]
+        {
+            assert_eq!(outcomes(&report, rule), ["not-exercised"; 2], "{rule}");
+        }
+        for run in report["runs"].as_array().unwrap() {
+            let ended = run["scenarios"].as_array().unwrap();
+            assert_eq!(ended.len(), 5);
+            assert!(ended.iter().all(|one| one["content"] == false && one["expected"] == true), "{ended:?}");
+        }
+    }
+}
+
+#[test]
+fn a_client_without_proofs_of_its_key_breaks_nothing() {
+    let place = ["--scenario", "auth/dpop*", "--revision", "2025-11-25,2026-07-28", "--transport", "http"];
+    // One without any token, and one whose token is bound to nothing.
+    for token in [&[][..], &["--bearer-env", "HOME"]] {
+        let client = ["--", PROOF, "client", "--url", "{url}"];
+        let (ran, report) = report(&[&place, client.as_slice(), token, &["tools"]].concat());
+        assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+        for run in report["runs"].as_array().unwrap() {
+            let ended = run["scenarios"].as_array().unwrap();
+            assert_eq!(ended.len(), 2);
+            assert!(ended.iter().all(|one| one["content"] == false && one["expected"] == true), "{ended:?}");
+        }
+    }
+}
+
+#[test]
 fn what_a_client_breaks_is_found_and_quoted() {
     let folder = tempfile::tempdir().unwrap();
     let broken = r#"{"jsonrpc":"1.0","id":3,"method":"tools/list"}"#;

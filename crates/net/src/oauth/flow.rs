@@ -281,7 +281,9 @@ impl State {
     ) -> Result<(Client, Token), OAuthError> {
         let issuer = &found.issuer;
         pkce(web, options.rules(), found)?;
-        let kept = self.kept.get(&issuer.id).and_then(|kept| kept.client.clone());
+        let own = self.kept.get(&issuer.id).and_then(|kept| kept.client.clone());
+        let any = || self.kept.values().find_map(|kept| kept.client.clone());
+        let kept = own.or_else(|| if web.manners.heeds(Doubt::Stranger) { None } else { any() });
         let registered = kept.as_ref().and_then(|client| client.redirect.clone());
         let landing = Landing::open(&options.agent, registered.as_deref()).await?;
         let redirect = landing.redirect();

@@ -25,6 +25,8 @@ pub enum Doubt {
     Issuer,
     /// Nobody says that PKCE is supported.
     Pkce,
+    /// The issuer is not the one that knows the client.
+    Stranger,
 }
 
 /// The manners of a client on its way to a token. Every method leaves things as they are unless overridden.

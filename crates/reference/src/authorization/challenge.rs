@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::metadata::WELL_KNOWN;
+use super::proof;
 use super::token::Flaw;
 
 /// Why a request was refused.
@@ -11,6 +12,8 @@ pub(super) enum Refusal {
     Missing,
     /// It carries one that will not do.
     Invalid(Flaw),
+    /// It carries one, and does not show the key.
+    Unproved(proof::Flaw),
 }
 
 impl Refusal {
@@ -19,13 +22,18 @@ impl Refusal {
         match self {
             Self::Missing => None,
             Self::Invalid(flaw) => Some(("invalid_token", flaw.as_str())),
+            Self::Unproved(flaw) => Some((flaw.error(), flaw.as_str())),
         }
     }
 }
 
-/// The challenge for the endpoint at `path` of the server called `host`.
-pub(super) fn text(host: &str, path: &str, scopes: &[&str], error: Option<(&str, &str)>) -> String {
-    let mut text = format!("Bearer resource_metadata=\"http://{host}{WELL_KNOWN}{}\"", path.trim_end_matches('/'));
+/// The challenge for the endpoint at `path` of the server called `host`, whose tokens may be `bound` to a key.
+pub(super) fn text(bound: bool, (host, path): (&str, &str), scopes: &[&str], error: Option<(&str, &str)>) -> String {
+    let scheme = if bound { "DPoP" } else { "Bearer" };
+    let mut text = format!("{scheme} resource_metadata=\"http://{host}{WELL_KNOWN}{}\"", path.trim_end_matches('/'));
+    if bound {
+        let _ = write!(text, ", algs=\"{}\"", proof::ALGORITHMS.join(" "));
+    }
     if !scopes.is_empty() {
         let _ = write!(text, ", scope=\"{}\"", scopes.join(" "));
     }

@@ -4,7 +4,7 @@ use net::server::http::{Asked, Served};
 use net::server::manners::{Method, StatusCode};
 use serde_json::json;
 
-use super::{CALL, Gate, READ, Taken, reply};
+use super::{CALL, Gate, READ, Taken, proof, reply};
 
 /// Where the metadata is, before an endpoint's path.
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -32,6 +32,10 @@ impl Gate {
             "bearer_methods_supported": ["header"],
             "resource_name": "proofhouse reference server",
         });
+        if self.proofs().is_some() {
+            document["dpop_bound_access_tokens_required"] = json!(true);
+            document["dpop_signing_alg_values_supported"] = json!(proof::ALGORITHMS);
+        }
         match &self.tokens {
             Taken::Ours(_) => document["scopes_supported"] = json!([READ, CALL]),
             Taken::From { scopes, audience, .. } => {

@@ -6,7 +6,9 @@ mod challenge;
 mod issuer;
 mod keys;
 mod metadata;
+mod proof;
 mod reply;
+mod shelf;
 mod token;
 
 use std::sync::Arc;
@@ -14,12 +16,14 @@ use std::sync::Arc;
 use net::oauth::Secret;
 use net::server::http::{Asked, Beside, Denied, Grant, Guard, Head, Later, SSE_PATH, Served, WEBSOCKET_PATH};
 use net::server::manners::StatusCode;
+use serde_json::{Value, json};
 use wire::Message;
 
 pub use self::keys::{Keys, Source};
 
 use self::challenge::Refusal;
 use self::issuer::Issuer;
+use self::proof::{DPOP, Proofs, Shown};
 use self::token::Wanted;
 use crate::catalogue::Catalogue;
 
@@ -57,11 +61,46 @@ pub struct Development {
     pub document: Option<String>,
     /// Whether users of the two may be sent back to wherever they like on this machine.
     pub lands_anywhere: bool,
+    /// The only way to a token, where it is one of an extension.
+    pub extension: Option<Extension>,
+    /// Whether tokens are good only for who shows a key.
+    pub binding: Binding,
+}
+
+/// Whether tokens are bound to a key (RFC 9449): who shows one proves with every request to have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Binding {
+    /// They are not.
+    #[default]
+    Free,
+    /// They are.
+    Bound,
+    /// They are, and proofs have a nonce in them that they were told.
+    WithNonce,
+}
+
+/// What is shown for a token by who knows an extension of authorization. Who may do so is known beforehand, and is handed
+/// what it takes ([`Gate::hands_over`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// A client in its own name, by an assertion that it signed with its key.
+    Key,
+    /// A workload, by an assertion of the platform that it runs on.
+    Workload,
+    /// A client in the name of a user who signed in at an enterprise's identity provider.
+    Enterprise,
 }
 
 impl Default for Development {
     fn default() -> Self {
-        Self { lasts: 600, client: None, document: None, lands_anywhere: false }
+        Self {
+            lasts: 600,
+            client: None,
+            document: None,
+            lands_anywhere: false,
+            extension: None,
+            binding: Binding::Free,
+        }
     }
 }
 
@@ -102,11 +141,17 @@ impl Gate {
         }
     }
 
+    /// What a client must be told beforehand of the server called `host`: an object, with members where an extension is the
+    /// only way to a token.
+    pub fn hands_over(&self, host: &str) -> Value {
+        if let Taken::Ours(issuer) = &self.tokens { issuer.hands_over(host) } else { json!({}) }
+    }
+
     /// The issuers whose tokens are taken, where the server is called `host`.
     fn issuers(&self, host: &str) -> Vec<String> {
         match &self.tokens {
             Taken::From { issuer, .. } => vec![issuer.clone()],
-            Taken::Ours(_) => Issuer::names(host),
+            Taken::Ours(issuer) => issuer.names(host),
         }
     }
 
@@ -135,8 +180,15 @@ impl Gate {
     }
 
     async fn check(&self, head: Head<'_>) -> Result<Grant, Refusal> {
-        let token = token::carried(head.headers)?;
-        let wanted = Wanted { issuers: self.issuers(head.host()), audiences: self.audiences(head.host()) };
+        let proofs = self.proofs();
+        let token = token::carried(head.headers, if proofs.is_some() { DPOP } else { "bearer" })?;
+        let key = proofs.map(|proofs| {
+            let at = format!("http://{}{}", head.host(), head.uri.path());
+            let shown = Shown { method: head.method, at: &at, headers: head.headers, token: Some(token) };
+            proofs.key(&shown).map_err(Refusal::Unproved)
+        });
+        let key = key.transpose()?;
+        let wanted = Wanted { issuers: self.issuers(head.host()), audiences: self.audiences(head.host()), key };
         match &self.tokens {
             Taken::Ours(issuer) => token::grant(token, issuer.keys(), &wanted).map_err(Refusal::Invalid),
             Taken::From { keys, .. } => {
@@ -161,17 +213,26 @@ impl Gate {
 
     fn denied(&self, head: Head<'_>, status: StatusCode, scopes: &[&str], error: Option<(&str, &str)>) -> Denied {
         let path = self.paths.iter().find(|path| *path == head.uri.path()).unwrap_or(&self.paths[0]);
-        Denied { status, challenge: challenge::text(head.host(), path, scopes, error) }
+        let proofs = self.proofs();
+        let challenge = challenge::text(proofs.is_some(), (head.host(), path), scopes, error);
+        let wants_nonce = error.is_some_and(|(error, _)| error == proof::Flaw::Nonce.error());
+        let nonce = proofs.filter(|_| wants_nonce).map(|proofs| proofs.nonce().to_owned());
+        Denied { status, challenge, nonce }
+    }
+
+    /// What is wanted of who shows a token, where tokens are bound to a key.
+    fn proofs(&self) -> Option<&Proofs> {
+        if let Taken::Ours(issuer) = &self.tokens { issuer.proofs() } else { None }
     }
 }
 
 impl Guard for Gate {
     fn owns(&self, path: &str) -> bool {
-        metadata::is_for(path, &self.paths).is_some() || matches!(self.tokens, Taken::Ours(_)) && Issuer::owns(path)
+        metadata::is_for(path, &self.paths).is_some() || self.issues(path)
     }
 
     fn issues(&self, path: &str) -> bool {
-        matches!(self.tokens, Taken::Ours(_)) && Issuer::owns(path)
+        if let Taken::Ours(issuer) = &self.tokens { issuer.owns(path) } else { false }
     }
 
     fn serve(&self, asked: Asked) -> Later<'_, Served> {

@@ -18,6 +18,8 @@ pub(super) struct Wanted {
     pub(super) issuers: Vec<String>,
     /// It is for one of these.
     pub(super) audiences: Vec<String>,
+    /// The fingerprint of the key that it is bound to; to none where `None`.
+    pub(super) key: Option<String>,
 }
 
 /// Why a token will not do.
@@ -41,43 +43,47 @@ impl Flaw {
             Self::Issuer => "the token is from another issuer",
             Self::Audience => "the token is for another server",
             Self::Time => "the token has expired, or is not valid yet",
-            Self::Bound => "the token is bound to a key, which is not supported",
+            Self::Bound => "the token is bound to another key, or to one where none is looked at",
         }
     }
 }
 
-/// The token that a request carries in its header: the only place that is looked at.
-pub(super) fn carried(headers: &HeaderMap) -> Result<&str, Refusal> {
+/// The token that a request carries in its header, the only place that is looked at, under this scheme.
+pub(super) fn carried<'h>(headers: &'h HeaderMap, wanted: &str) -> Result<&'h str, Refusal> {
     let mut values = headers.get_all("authorization").iter();
     let (value, more) = (values.next(), values.next().is_some());
     let Some(value) = value else { return Err(Refusal::Missing) };
     let text = value.to_str().ok().filter(|_| !more).ok_or(Refusal::Invalid(Flaw::Form))?;
     match text.split_once(' ') {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(token),
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case(wanted) => Ok(token),
         _ => Err(Refusal::Invalid(Flaw::Form)),
     }
 }
 
 /// What a token grants.
 pub(super) fn grant(token: &str, keys: &JwkSet, wanted: &Wanted) -> Result<Grant, Flaw> {
+    // An identity token is for the client, and a proof for one request.
+    let claims = vouched(token, &["", "at+jwt", "jwt"], keys, wanted)?;
+    let subject = text(&claims, "sub").or_else(|| text(&claims, "client_id")).unwrap_or_default();
+    let subject = format!("{} {subject}", text(&claims, "iss").unwrap_or_default());
+    Ok(Grant { subject, scopes: scopes(&claims) })
+}
+
+/// What a token says that is of one of these types (empty where it does not say), signed with one of the keys, and as it is
+/// wanted.
+pub(super) fn vouched(token: &str, types: &[&str], keys: &JwkSet, wanted: &Wanted) -> Result<Value, Flaw> {
     let read = Jws::read(token).map_err(|_| Flaw::Form)?;
     let claims = read.verified(keys).map_err(|flaw| match flaw {
         jose::Flaw::Key => Flaw::Key,
         jose::Flaw::Signature => Flaw::Signature,
         jose::Flaw::Form | jose::Flaw::Header => Flaw::Form,
     })?;
-    // An identity token is for the client, and a proof for one request.
-    let typed = read.header("typ").is_none_or(|typ| {
-        let typ = typ.to_ascii_lowercase();
-        matches!(typ.strip_prefix("application/").unwrap_or(&typ), "at+jwt" | "jwt")
-    });
-    if !typed {
+    let typ = read.header("typ").unwrap_or_default().to_ascii_lowercase();
+    if !types.contains(&typ.strip_prefix("application/").unwrap_or(&typ)) {
         return Err(Flaw::Form);
     }
     judge(claims, wanted)?;
-    let subject = text(claims, "sub").or_else(|| text(claims, "client_id")).unwrap_or_default();
-    let subject = format!("{} {subject}", text(claims, "iss").unwrap_or_default());
-    Ok(Grant { subject, scopes: scopes(claims) })
+    Ok(claims.clone())
 }
 
 fn judge(claims: &Value, wanted: &Wanted) -> Result<(), Flaw> {
@@ -101,7 +107,8 @@ fn judge(claims: &Value, wanted: &Wanted) -> Result<(), Flaw> {
         return Err(Flaw::Time);
     }
     // Whoever stole it has no key; taken as a plain token it would open everything to them.
-    if claims.get("cnf").is_some() { Err(Flaw::Bound) } else { Ok(()) }
+    let bound = claims.get("cnf").map(|cnf| text(cnf, "jkt"));
+    if bound == wanted.key.as_deref().map(Some) { Ok(()) } else { Err(Flaw::Bound) }
 }
 
 /// `scope`, or the list that some issuers have in its place.
@@ -116,7 +123,7 @@ fn scopes(claims: &Value) -> Vec<String> {
     }
 }
 
-fn text<'c>(claims: &'c Value, name: &str) -> Option<&'c str> {
+pub(super) fn text<'c>(claims: &'c Value, name: &str) -> Option<&'c str> {
     claims.get(name)?.as_str()
 }
 
@@ -139,7 +146,7 @@ mod tests {
         let mut claims = json!({ "iss": ISSUER, "aud": SERVER, "exp": now() + 60, "sub": "me", "scope": "a b" });
         change(&mut claims);
         let keys = JwkSet { keys: signer.public().into_iter().collect() };
-        let wanted = Wanted { issuers: vec![ISSUER.to_owned()], audiences: vec![SERVER.to_owned()] };
+        let wanted = Wanted { issuers: vec![ISSUER.to_owned()], audiences: vec![SERVER.to_owned()], key: None };
         grant(&signer.sign(header, &claims), &keys, &wanted)
     }
 

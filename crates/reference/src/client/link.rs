@@ -19,6 +19,8 @@ use super::abilities::Respondent;
 use super::manners::{Manners, Place};
 use super::tasks::Tasks;
 
+/// How late something is said to a question that was taken back: too late to have crossed that.
+const RETORT: Duration = Duration::from_millis(700);
 /// Who hears what comes beside answers.
 pub type Observer = Arc<dyn Fn(Note) + Send + Sync>;
 
@@ -209,6 +211,23 @@ impl Link {
             self.0.connection.send_with(outgoing).await?;
         }
         Ok(exchange)
+    }
+
+    /// Lets go of an answer that nobody waits for.
+    pub(super) fn let_go(&self) {
+        self.0.manners.hears_stray();
+    }
+
+    /// Says what there is to be said to a question that was taken back.
+    pub(super) fn retort(&self, question: &Value) {
+        if let Some(text) = self.0.manners.retorts(question) {
+            let link = self.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(RETORT).await;
+                // Where it cannot go out, nobody is left who asked.
+                drop(link.say(text).await);
+            });
+        }
     }
 
     fn place(&self) -> Place {

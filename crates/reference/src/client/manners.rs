@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use net::client::Outgoing;
+use serde_json::Value;
 use wire::{Era, Message, Transport};
 
 /// One thing to be said, and what else goes out around it.
@@ -36,6 +37,15 @@ pub(super) trait Manners: Send + Sync {
         let _ = place;
         answer
     }
+
+    /// What is said to a question that the server has taken back; nothing.
+    fn retorts(&self, question: &Value) -> Option<String> {
+        let _ = question;
+        None
+    }
+
+    /// An answer came that nobody waits for any more.
+    fn hears_stray(&self) {}
 
     /// The request that opens a stream, or goes on with it.
     fn opens(&self, outgoing: Outgoing) -> Outgoing {

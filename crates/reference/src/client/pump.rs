@@ -45,7 +45,7 @@ impl Link {
             Kind::Notification => self.notified(message),
             Kind::Error if message.id().is_none() => self.complained(message),
             // Nobody waits for it any more.
-            Kind::Result | Kind::Error => {}
+            Kind::Result | Kind::Error => self.let_go(),
         }
     }
 
@@ -64,6 +64,7 @@ impl Link {
                 let id = RequestId::from_value(&params["requestId"]);
                 if let Some(work) = id.and_then(|id| self.state().answering.remove(&id)) {
                     work.abort();
+                    self.retort(&params["requestId"]);
                 }
             }
             _ => {}

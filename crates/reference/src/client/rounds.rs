@@ -33,6 +33,9 @@ impl Client {
                 Some(Value::String(kind)) if kind == "input_required" && ROUNDABLE.contains(&method) => {
                     round = self.next_round(method, params, &answer).await?;
                 }
+                Some(Value::String(kind)) if kind == "task" && method == "tools/call" && self.takes_tasks() => {
+                    return Box::pin(self.follow(&answer)).await;
+                }
                 Some(kind) => {
                     return Err(ClientError::invalid(method, format!("a result of the unknown type {kind}")));
                 }
@@ -62,7 +65,7 @@ impl Client {
         Ok(round)
     }
 
-    async fn inputs(&self, method: &str, asked: &Map<String, Value>) -> Result<Value, ClientError> {
+    pub(super) async fn inputs(&self, method: &str, asked: &Map<String, Value>) -> Result<Value, ClientError> {
         if asked.len() > QUESTIONS {
             return Err(ClientError::invalid(method, format!("{} questions at a time", asked.len())));
         }

@@ -122,6 +122,21 @@ pub(super) const TRIALS: &[Fault] = &[
     )
     .modern(),
     trial(
+        "task-elsewhere",
+        Kind::Handles(|asked, _, reply| {
+            if !asked.is("prompts/list") {
+                return reply;
+            }
+            let made = "2026-07-28T00:00:00Z";
+            let task = json!({
+                "resultType": "task", "taskId": "drill-task-elsewhere", "status": "working", "createdAt": made,
+                "lastUpdatedAt": made, "ttlMs": 60_000, "pollIntervalMs": 100,
+            });
+            answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": task })).into()
+        }),
+    )
+    .modern(),
+    trial(
         "pages-of-one-session",
         Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
             _ if !asked.is("tools/list") => reply,

@@ -32,7 +32,7 @@ use crate::{Server, params};
 /// What names in `_meta` the task that a message belongs to (2025-11-25).
 pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
 /// The name of the extension.
-const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// Bounds of the tasks that are kept, under way or done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

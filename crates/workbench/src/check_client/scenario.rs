@@ -98,6 +98,12 @@ impl Scenario {
         self
     }
 
+    /// Wants something that no client need know. One that does not may well end with an error.
+    pub const fn optional(mut self) -> Self {
+        self.may_fail = true;
+        self
+    }
+
     /// Goes wrong in these ways: names of faults, or of trials. A client may well end with an error then.
     pub const fn wrong(mut self, faults: &'static [&'static str]) -> Self {
         self.faults = faults;

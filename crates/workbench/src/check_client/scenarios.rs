@@ -86,7 +86,11 @@ const FEATURES: &[&Scenario] = &[
     &scenario("roots", "Declare roots, call `list_roots`, and answer."),
     &scenario("list-changes", "Call `toggle_tool`, and list the tools again once the server says that they changed."),
     &scenario("subscriptions", "Subscribe to `proof://counter`, call `touch_resource`, and read it again when told."),
-    &scenario("tasks", "Call `slow` as a task, look at it until it is done, and fetch its result.").since(R2025_11_25),
+    &scenario(
+        "tasks",
+        "Call `slow` and `errand` as tasks (in the modern era: declare them), look at them, answer what they ask, and fetch what came of them. Cancel another.",
+    )
+    .since(R2025_11_25),
     &scenario(
         "model-with-progress",
         "Declare sampling and call `echo`. The server wants to know how far your answer is.",
@@ -180,6 +184,9 @@ const HOSTILE: &[&Scenario] = &[
         .era(Modern),
     &hostile("hostile.unknown-list-type", "List the tools. The list is of a type that nobody knows: it is an error.")
         .wrong(&["list-type-of-nobody"])
+        .era(Modern),
+    &hostile("hostile.task-elsewhere", "Declare tasks and list the prompts. The list is answered by a task: it is an error.")
+        .wrong(&["task-elsewhere"])
         .era(Modern),
     &hostile(
         "hostile.silence",

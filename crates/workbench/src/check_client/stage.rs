@@ -127,20 +127,28 @@ async fn played(options: &Options, place: Place, scenario: &Scenario, tap: &Tap)
     }
 }
 
-fn server(place: Place, scenario: &Scenario, catalogue: Arc<Catalogue>, taps: Option<Arc<Taps>>) -> Server {
+/// A scenario's server, and who lets requests in there, if anybody is kept out.
+fn server(
+    place: Place,
+    scenario: &Scenario,
+    catalogue: Arc<Catalogue>,
+    taps: Option<Arc<Taps>>,
+) -> (Server, Option<Arc<Gate>>) {
     let beside =
         Beside { sse: place.transport == Transport::HttpSse, websocket: place.transport == Transport::WebSocket };
     let http = http::Options { beside, taps, ..http::Options::default() };
     let gate = |development| Gate::new(Tokens::Ours(development), &http.path, beside, Arc::clone(&catalogue));
-    let guard = scenario.demands.map(|set_up| Arc::new(gate(set_up())) as Arc<dyn Guard>);
+    let gate = scenario.demands.map(|set_up| Arc::new(gate(set_up())));
+    let guard = gate.clone().map(|gate| gate as Arc<dyn Guard>);
     let http = http::Options { guard, ..http };
-    Server::new(reference::Options {
+    let server = Server::new(reference::Options {
         catalogue,
         http,
         faults: faults(scenario).chain(faults::trial(PATIENT)).collect(),
         revisions: vec![place.revision],
         ..reference::Options::default()
-    })
+    });
+    (server, gate)
 }
 
 async fn over_http(
@@ -151,7 +159,7 @@ async fn over_http(
     tap: &Tap,
 ) -> std::io::Result<End> {
     let taps = Arc::new(Taps::one(tap));
-    let server = server(place, scenario, catalogue, Some(taps.clone()));
+    let (server, gate) = server(place, scenario, catalogue, Some(taps.clone()));
     let listening = server.http(([127, 0, 0, 1], 0).into()).await?;
     let at = listening.local_addr();
     let url = match place.transport {
@@ -159,8 +167,15 @@ async fn over_http(
         Transport::WebSocket => format!("ws://{at}{}", http::WEBSOCKET_PATH),
         _ => format!("http://{at}{}", http::Options::default().path),
     };
+    let mut context = context(scenario);
+    if let (Some(gate), Value::Object(told)) = (gate, &mut context)
+        && let Value::Object(more) = gate.hands_over(&at.to_string())
+    {
+        told.extend(more);
+    }
     let command = options.command(&ServerWord::Url(url));
-    let end = run(options, command, place, scenario, tap).await;
+    let command = Command { env: told(options, place, scenario, &context), ..command };
+    let end = run(options, command, tap).await;
     // What it sent last may still be on its way through us.
     let deserted = async {
         while !taps.is_deserted() {
@@ -186,8 +201,9 @@ async fn over_stdio(
     let mut words = options.bridge.clone();
     words.push(bridge.path().to_string_lossy().into_owned());
     let command = options.command(&ServerWord::Command(words));
+    let command = Command { env: told(options, place, scenario, &context(scenario)), ..command };
     let mut answering = tokio::task::JoinSet::new();
-    let server = server(place, scenario, catalogue, None);
+    let (server, _) = server(place, scenario, catalogue, None);
     let accepting = async {
         while let Ok(far) = bridge.accept().await {
             let (server, tap) = (server.clone(), tap.clone());
@@ -202,7 +218,7 @@ async fn over_stdio(
         std::future::pending::<End>().await
     };
     let end = tokio::select! {
-        end = run(options, command, place, scenario, tap) => end,
+        end = run(options, command, tap) => end,
         never = accepting => never,
     };
     let over = async { while answering.join_next().await.is_some() {} };
@@ -211,8 +227,7 @@ async fn over_stdio(
 }
 
 /// Runs the client to its end. What we do to it after that is not written down.
-async fn run(options: &Options, command: Command, place: Place, scenario: &Scenario, tap: &Tap) -> End {
-    let command = Command { env: told(options, place, scenario), ..command };
+async fn run(options: &Options, command: Command, tap: &Tap) -> End {
     tap.mark(0, mark::COMMAND_STARTED, Value::Null);
     let given_up = || {
         tap.mark(0, mark::SIGNAL, json!(Signal::Kill.as_str()));
@@ -241,11 +256,16 @@ fn why(command: &Command, error: &std::io::Error) -> String {
     }
 }
 
-/// What the client is told by its environment, under our names and under the official suite's.
-fn told(options: &Options, place: Place, scenario: &Scenario) -> Vec<(String, String)> {
-    let revision = place.revision.as_str();
+/// What a scenario tells its client.
+fn context(scenario: &Scenario) -> Value {
     let mut context = scenario.context.map_or_else(|| json!({}), |context| context());
     context["name"] = json!(scenario.name);
+    context
+}
+
+/// What the client is told by its environment, under our names and under the official suite's.
+fn told(options: &Options, place: Place, scenario: &Scenario, context: &Value) -> Vec<(String, String)> {
+    let revision = place.revision.as_str();
     let mut env = options.env.clone();
     let mut tell = |name: &str, value: &str| env.push((name.to_owned(), value.to_owned()));
     tell("PROOF_SCENARIO", scenario.name);

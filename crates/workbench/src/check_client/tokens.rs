@@ -2,7 +2,7 @@
 //! has the same, they have its names.
 
 use net::oauth::Secret;
-use reference::authorization::Development;
+use reference::authorization::{Binding, Development, Extension};
 use reference::catalogue::Catalogue;
 use serde_json::{Value, json};
 use wire::Era::Modern;
@@ -60,12 +60,32 @@ pub(super) const AUTHORIZED: &[&Scenario] = &[
         .tries(&["documents-not-taken", "registration-unsaid", "basic-alone"])
         .demands(known)
         .tells(client)
-        .since(R2025_11_25),
+        .since(R2025_11_25)
+        .optional(),
     &way("auth/client-credentials-post", "The same; the issuer takes passwords in the form alone.")
         .tries(&["documents-not-taken", "registration-unsaid", "post-alone"])
         .demands(known)
         .tells(client)
-        .since(R2025_11_25),
+        .since(R2025_11_25)
+        .optional(),
+    &extension(
+        "auth/client-credentials-jwt",
+        "Get a token in the client's own name, by assertions signed with the key that the context holds.",
+    )
+    .demands(|| by(Extension::Key)),
+    &extension(
+        "auth/enterprise-managed-authorization",
+        "Exchange the user's identity token that the context holds for an assertion, and that for a token.",
+    )
+    .demands(|| by(Extension::Enterprise)),
+    &extension("auth/wif-jwt-bearer", "Get a token for a workload's assertion: the context has a good one in `valid_jwt`.")
+        .demands(|| by(Extension::Workload)),
+    &extension("auth/dpop", "Get a token that is bound to a key of yours, and prove with every request that you have it.")
+        .tries(&["documents-not-taken"])
+        .demands(|| Development { binding: Binding::Bound, ..Development::default() }),
+    &extension("auth/dpop-nonce", "The same. Proofs have to have a nonce in them, which a refusal tells.")
+        .tries(&["documents-not-taken"])
+        .demands(|| Development { binding: Binding::WithNonce, ..Development::default() }),
     &way(
         "auth/token-expires",
         "Get a token and list the tools. Wait three seconds, and list them again: renew the token.",
@@ -137,6 +157,15 @@ const fn way(name: &'static str, asks: &'static str) -> Scenario {
         .demands(Development::default)
         .on(&[Transport::StreamableHttp])
         .since(R2025_06_18)
+}
+
+/// One whose tokens only a client that knows an extension can get.
+const fn extension(name: &'static str, asks: &'static str) -> Scenario {
+    way(name, asks).tries(&["documents-not-taken", "registration-unsaid"]).since(R2025_11_25).optional()
+}
+
+fn by(extension: Extension) -> Development {
+    Development { extension: Some(extension), ..Development::default() }
 }
 
 fn known() -> Development {

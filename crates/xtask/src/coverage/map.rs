@@ -29,11 +29,6 @@ impl Document {
         revisions.chain(extensions)
     }
 
-    /// Whether it is an extension's.
-    pub(super) fn is_extension(&self) -> bool {
-        self.name.starts_with("extensions/")
-    }
-
     /// Its rows.
     pub(super) fn path(&self, root: &Path) -> PathBuf {
         root.join("coverage").join(format!("{}.tsv", self.name))

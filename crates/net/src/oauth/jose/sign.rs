@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ring::rand::SystemRandom;
 use ring::signature::{self, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RsaKeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
@@ -10,6 +12,10 @@ use serde_json::Value;
 
 use super::encode;
 use super::jwk::Jwk;
+use crate::oauth::Secret;
+
+/// How long a line of PEM is.
+const LINE: usize = 64;
 
 /// A private key that signs tokens. Shows nothing of it.
 pub struct Signer {
@@ -79,10 +85,18 @@ impl Signer {
     /// # Panics
     /// Where the system gives no random numbers.
     pub fn fresh() -> Self {
+        Self::fresh_with_text().0
+    }
+
+    /// The same, and its private half as a text (PEM, PKCS #8) for somebody else who is to sign with it.
+    ///
+    /// # Panics
+    /// Where the system gives no random numbers.
+    pub fn fresh_with_text() -> (Self, Secret) {
         let (random, algorithm) = (SystemRandom::new(), &signature::ECDSA_P256_SHA256_FIXED_SIGNING);
         let key = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("the system gives random numbers");
         let pair = EcdsaKeyPair::from_pkcs8(algorithm, key.as_ref(), &random).expect("a key just made is one");
-        Self { pair: Pair::Ec(pair), alg: "ES256" }
+        (Self { pair: Pair::Ec(pair), alg: "ES256" }, pem(key.as_ref()))
     }
 
     /// The algorithm.
@@ -141,4 +155,20 @@ impl Signer {
         };
         format!("{text}.{signature}")
     }
+}
+
+/// A private key as PEM, in lines of 64 letters (RFC 7468).
+fn pem(key: &[u8]) -> Secret {
+    let text = STANDARD.encode(key);
+    let mut lines = vec!["-----BEGIN PRIVATE KEY-----"];
+    let mut rest = text.as_str();
+    while let Some((line, more)) = rest.split_at_checked(LINE) {
+        lines.push(line);
+        rest = more;
+    }
+    if !rest.is_empty() {
+        lines.push(rest);
+    }
+    lines.push("-----END PRIVATE KEY-----");
+    Secret::new(lines.join("\n") + "\n")
 }

@@ -77,6 +77,9 @@ fn a_key_in_pem_signs_by_its_own_algorithm() {
     let signer = Signer::from_pem(&pem, "ES256").expect("a key");
     let token = signer.sign(json!({}), &json!({ "a": 1 }));
     assert!(Jws::read(&token).expect("a token").verified(&set(&signer)).is_ok());
+    let (made, text) = Signer::fresh_with_text();
+    let token = Signer::from_pem(text.reveal(), "ES256").expect("a key").sign(json!({}), &json!({ "a": 1 }));
+    assert!(Jws::read(&token).expect("a token").verified(&set(&made)).is_ok());
     assert_eq!(Signer::from_pem(&pem, "EdDSA").map(|s| s.alg()), Err(Unsignable::OtherKind));
     assert_eq!(Signer::from_pem(&pem, "HS256").map(|s| s.alg()), Err(Unsignable::Algorithm));
     assert_eq!(Signer::from_pem("no key", "ES256").map(|s| s.alg()), Err(Unsignable::NoKey));

@@ -55,6 +55,8 @@ pub trait Guard: fmt::Debug + Send + Sync + 'static {
 /// The head of a request for one of the transports.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'h> {
+    /// The method.
+    pub method: &'h Method,
     /// Where it goes.
     pub uri: &'h Uri,
     /// Its headers.
@@ -117,6 +119,8 @@ pub struct Denied {
     pub status: StatusCode,
     /// `WWW-Authenticate`.
     pub challenge: String,
+    /// `DPoP-Nonce`: what is to stand in the next proof, where one is wanted.
+    pub nonce: Option<String>,
 }
 
 /// Whether the guard answers there.
@@ -151,11 +155,12 @@ pub(super) async fn serve(shared: &Shared, request: Request<Inlet>) -> Response 
 pub(super) async fn admit(shared: &Shared, request: &mut Request<Inlet>, for_good: bool) -> Result<(), Box<Response>> {
     let Some(guard) = &shared.options.guard else { return Ok(()) };
     request.headers_mut().remove(SUBJECT);
-    let (uri, headers) = (request.uri(), request.headers());
+    let (method, uri, headers) = (request.method(), request.uri(), request.headers());
     if shared.options.manners.as_ref().is_some_and(|manners| manners.admits(uri, headers)) {
         return Ok(());
     }
-    let grant = guard.admit(Head { uri, headers, for_good }).await.map_err(|denied| Box::new(refusal(&denied)))?;
+    let grant =
+        guard.admit(Head { method, uri, headers, for_good }).await.map_err(|denied| Box::new(refusal(&denied)))?;
     if let Ok(subject) = HeaderValue::from_str(&sha256(&grant.subject)) {
         request.headers_mut().insert(SUBJECT, subject);
     }
@@ -167,7 +172,7 @@ pub(super) async fn admit(shared: &Shared, request: &mut Request<Inlet>, for_goo
 pub(super) fn denial(shared: &Shared, parts: &Parts, message: &Message) -> Option<Response> {
     let guard = shared.options.guard.as_ref()?;
     let grant = parts.extensions.get::<Arc<Grant>>()?;
-    let head = Head { uri: &parts.uri, headers: &parts.headers, for_good: false };
+    let head = Head { method: &parts.method, uri: &parts.uri, headers: &parts.headers, for_good: false };
     guard.permits(grant, head, message).err().map(|denied| refusal(&denied))
 }
 
@@ -191,6 +196,9 @@ fn refusal(denied: &Denied) -> Response {
     let challenge = HeaderValue::from_str(&denied.challenge).unwrap_or(HeaderValue::from_static("Bearer"));
     response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(Ok(nonce)) = denied.nonce.as_deref().map(HeaderValue::from_str) {
+        response.headers_mut().insert("dpop-nonce", nonce);
+    }
     response
 }
 

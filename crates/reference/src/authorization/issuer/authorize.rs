@@ -69,6 +69,9 @@ impl Issuer {
             // Nobody is sent to an address that is not the client's.
             Err(why) => return reply::error(StatusCode::BAD_REQUEST, "invalid_request", why),
         };
+        if self.extended.is_some() {
+            return request.fail("unauthorized_client", "no codes are handed out here");
+        }
         let code = match request.code(tenant, audiences) {
             Ok(code) => code,
             Err((error, why)) => return request.fail(error, why),
@@ -107,7 +110,9 @@ impl Request<'_> {
         let resource = target(self.form.text("resource"), audiences)?;
         let scopes = scopes(self.form.text("scope"), &SCOPES)?;
         let (client, subject, family) = (self.id.to_owned(), USER.to_owned(), random());
-        let grant = Grant { tenant, client, subject, scopes, resource, family };
+        // Who names a key beforehand has to show that one.
+        let key = self.form.text("dpop_jkt").map(str::to_owned);
+        let grant = Grant { tenant, client, subject, scopes, resource, family, key };
         Ok(Code { grant, redirect: self.redirect.to_owned(), challenge: challenge.to_owned() })
     }
 

@@ -38,6 +38,8 @@ pub(super) enum Authentication {
     None,
     /// By a password.
     Secret(Secret),
+    /// By assertions that it signs.
+    Key,
 }
 
 impl Registered {

@@ -1,13 +1,15 @@
 //! The authorization server for development: everything a client may meet, and nobody is asked for a password. It forgets
 //! all when it ends. It is two issuers, one at the root and one with a path, for clients must find either.
 
+mod assertion;
 mod authorize;
 mod client;
 mod consent;
+mod extended;
 mod form;
 mod metadata;
+mod provider;
 mod register;
-mod shelf;
 mod token;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +21,9 @@ use net::server::manners::{Method, StatusCode};
 use serde_json::json;
 
 use self::client::{Authentication, Registered};
-use self::shelf::Shelf;
+use self::extended::Extended;
+use super::proof::Proofs;
+use super::shelf::Shelf;
 use super::{CALL, Development, READ, reply};
 
 /// The paths of the issuers.
@@ -37,6 +41,9 @@ pub(super) struct Issuer {
     signer: Signer,
     keys: JwkSet,
     development: Development,
+    extended: Option<Extended>,
+    /// What is wanted of who is to get a token, and of who shows one.
+    proofs: Option<(Proofs, Proofs)>,
     state: Mutex<State>,
 }
 
@@ -62,6 +69,8 @@ struct Grant {
     resource: String,
     /// Which refresh tokens come from the same consent.
     family: String,
+    /// The fingerprint of the key that the token is bound to.
+    key: Option<String>,
 }
 
 /// An authorization code.
@@ -80,6 +89,10 @@ enum Page {
     Authorize,
     Token,
     Register,
+    /// What an enterprise's identity provider says about itself.
+    Provider,
+    /// Where it exchanges tokens.
+    Exchange,
 }
 
 impl Issuer {
@@ -96,8 +109,9 @@ impl Issuer {
             spent: Shelf::new(4096, 24 * 3600),
             pending: Shelf::new(256, 600),
         };
-        let issuer =
-            Self { keys: JwkSet { keys: key.into_iter().collect() }, signer, development, state: Mutex::new(state) };
+        let (keys, extended) = (JwkSet { keys: key.into_iter().collect() }, development.extension.map(Extended::new));
+        let proofs = Proofs::of(development.binding).zip(Proofs::of(development.binding));
+        let issuer = Self { keys, signer, development, extended, proofs, state: Mutex::new(state) };
         issuer.know_beforehand();
         issuer
     }
@@ -105,10 +119,12 @@ impl Issuer {
     fn know_beforehand(&self) {
         let Development { client, document, lands_anywhere, .. } = &self.development;
         let named = client.iter().map(|(id, secret)| (id, Authentication::Secret(secret.clone()), true));
-        let described = document.iter().map(|id| (id, Authentication::None, false));
-        for (id, authentication, own_name) in named.chain(described) {
+        let named = named.map(|(id, authentication, own_name)| (id.as_str(), authentication, own_name));
+        let described = document.iter().map(|id| (id.as_str(), Authentication::None, false));
+        let extended = self.extended.iter().map(Extended::client);
+        for (id, authentication, own_name) in named.chain(described).chain(extended) {
             let client = Registered {
-                name: id.clone(),
+                name: id.to_owned(),
                 redirects: Vec::new(),
                 lands_anywhere: *lands_anywhere,
                 authentication,
@@ -121,9 +137,15 @@ impl Issuer {
         }
     }
 
-    /// The issuers' names, where the server is called `host`.
-    pub(super) fn names(host: &str) -> Vec<String> {
-        TENANTS.iter().map(|tenant| name(host, tenant)).collect()
+    /// The issuers' names, where the server is called `host`. With an extension there is one: assertions are for it.
+    pub(super) fn names(&self, host: &str) -> Vec<String> {
+        let most = if self.extended.is_some() { 1 } else { TENANTS.len() };
+        TENANTS.iter().take(most).map(|tenant| name(host, tenant)).collect()
+    }
+
+    /// What is wanted of who shows a token.
+    pub(super) fn proofs(&self) -> Option<&Proofs> {
+        self.proofs.as_ref().map(|(_, shown)| shown)
     }
 
     pub(super) const fn keys(&self) -> &JwkSet {
@@ -131,8 +153,12 @@ impl Issuer {
     }
 
     /// Whether a page of an issuer is at `path`.
-    pub(super) fn owns(path: &str) -> bool {
-        page(path).is_some()
+    pub(super) fn owns(&self, path: &str) -> bool {
+        match page(path) {
+            Some((tenant, Page::Provider | Page::Exchange)) => tenant.is_empty() && self.has_provider(),
+            Some((tenant, _)) => tenant.is_empty() || self.extended.is_none(),
+            None => false,
+        }
     }
 
     /// Answers at a page of an issuer. Tokens are for one of `audiences`, and for the first where nobody says.
@@ -140,16 +166,19 @@ impl Issuer {
         let Some((tenant, page)) = page(asked.uri.path()) else { return reply::empty(StatusCode::NOT_FOUND) };
         match (page, &asked.method) {
             (Page::Metadata, &Method::GET) => {
-                reply::json(StatusCode::OK, &metadata::document(&format!("http://{}", asked.host()), tenant))
+                let base = format!("http://{}", asked.host());
+                reply::json(StatusCode::OK, &metadata::document(&base, tenant, &self.development))
             }
             (Page::Keys, &Method::GET) => reply::json(StatusCode::OK, &json!({ "keys": self.keys.keys })),
             (Page::Authorize, &Method::GET) => self.authorize(tenant, asked, audiences).await,
             (Page::Authorize, &Method::POST) => self.consented(tenant, asked, audiences).await,
             (Page::Token, &Method::POST) => self.token(tenant, asked, audiences),
             (Page::Register, &Method::POST) => self.register(tenant, asked),
-            (Page::Metadata | Page::Keys, _) => reply::not_allowed("GET"),
+            (Page::Provider, &Method::GET) => reply::json(StatusCode::OK, &provider::document(asked.host())),
+            (Page::Exchange, &Method::POST) => self.exchange(asked, audiences),
+            (Page::Metadata | Page::Keys | Page::Provider, _) => reply::not_allowed("GET"),
             (Page::Authorize, _) => reply::not_allowed("GET, POST"),
-            (Page::Token | Page::Register, _) => reply::not_allowed("POST"),
+            (Page::Token | Page::Register | Page::Exchange, _) => reply::not_allowed("POST"),
         }
     }
 
@@ -157,7 +186,7 @@ impl Issuer {
     fn access(&self, host: &str, grant: &Grant) -> Secret {
         let (kid, now) = (self.keys.keys.first().and_then(|key| key.kid.as_deref()), now());
         let scope = grant.scopes.iter().filter(|scope| *scope != OFFLINE).cloned().collect::<Vec<_>>().join(" ");
-        let claims = json!({
+        let mut claims = json!({
             "iss": name(host, grant.tenant),
             "sub": grant.subject,
             "aud": grant.resource,
@@ -167,6 +196,9 @@ impl Issuer {
             "exp": now + self.development.lasts,
             "jti": random(),
         });
+        if let Some(key) = &grant.key {
+            claims["cnf"] = json!({ "jkt": key });
+        }
         Secret::new(self.signer.sign(json!({ "typ": "at+jwt", "kid": kid }), &claims))
     }
 
@@ -181,6 +213,9 @@ fn name(host: &str, tenant: &str) -> String {
 
 /// The issuer and its page at `path`.
 fn page(path: &str) -> Option<(&'static str, Page)> {
+    if let Some(page) = provider::page(path) {
+        return Some(("", page));
+    }
     TENANTS.into_iter().find_map(|tenant| {
         let inserted = ["oauth-authorization-server", "openid-configuration"]
             .into_iter()

@@ -16,6 +16,9 @@ impl Issuer {
     /// Registers a client.
     pub(super) fn register(&self, tenant: &'static str, asked: &Asked) -> Served {
         let refused = |error: &str, why: &str| reply::error(StatusCode::BAD_REQUEST, error, why);
+        if self.extended.is_some() {
+            return refused("invalid_client_metadata", "who is known here is known beforehand");
+        }
         let Ok(wanted @ Value::Object(_)) = serde_json::from_slice(&asked.body) else {
             return refused("invalid_client_metadata", "the body is no JSON object");
         };

@@ -11,12 +11,15 @@ use subtle::ConstantTimeEq as _;
 
 use super::authorize::{scopes, target};
 use super::client::{Authentication, Registered};
+use super::extended::JWT_BEARER;
 use super::form::{Form, decoded};
+use super::metadata::takes;
 use super::{Grant, Issuer, OFFLINE};
+use crate::authorization::proof::{Flaw, Shown};
 use crate::authorization::{CALL, READ, reply};
 
 /// An error and a word for people.
-type Fault = (&'static str, &'static str);
+pub(super) type Fault = (&'static str, &'static str);
 
 impl Issuer {
     /// Answers a token request.
@@ -29,22 +32,61 @@ impl Issuer {
         let Some((id, client)) = self.authenticated(tenant, asked, &form) else {
             return unknown_client();
         };
+        let key = match self.shown_key(asked) {
+            Ok(key) => key,
+            Err(flaw) => return self.unproved(flaw),
+        };
         let granted = match form.text("grant_type") {
+            Some(other) if !takes(self.development.extension, other) => {
+                Err(("unsupported_grant_type", "this grant is not supported"))
+            }
             Some("authorization_code") => self.by_code(tenant, &id, &form, audiences),
-            Some("refresh_token") => self.by_refresh(tenant, &id, &form),
+            // A client that shows a secret may come with another key (RFC 9449, 5).
+            Some("refresh_token") => self.by_refresh(tenant, &id, &form).map(|grant| {
+                let key = grant.key.filter(|_| matches!(client.authentication, Authentication::None));
+                Grant { key, ..grant }
+            }),
             Some("client_credentials") => by_client(tenant, &id, &client, &form, audiences),
+            Some(JWT_BEARER) => self.by_assertion(&id, &form, asked.host(), audiences),
             Some(_) => Err(("unsupported_grant_type", "this grant is not supported")),
             None => Err(("invalid_request", "no grant_type is named")),
         };
+        // A key that was named beforehand, or that a public client's token was bound to, is the one that it stays bound to.
+        let other = ("invalid_grant", "it is bound to another key");
+        let granted = granted.and_then(|grant| {
+            let same = grant.key.is_none() || grant.key == key;
+            if same { Ok(Grant { key, ..grant }) } else { Err(other) }
+        });
         match granted {
             Ok(grant) => self.hand_out(asked.host(), grant, &client),
             Err((error, why)) => reply::error(StatusCode::BAD_REQUEST, error, why),
         }
     }
 
+    /// The fingerprint of the key that is shown along with a request, where tokens are bound to one.
+    fn shown_key(&self, asked: &Asked) -> Result<Option<String>, Flaw> {
+        let Some((proofs, _)) = &self.proofs else { return Ok(None) };
+        let at = format!("http://{}{}", asked.host(), asked.uri.path());
+        let shown = Shown { method: &asked.method, at: &at, headers: &asked.headers, token: None };
+        proofs.key(&shown).map(Some)
+    }
+
+    /// A refusal of who does not show a key as it is wanted.
+    fn unproved(&self, flaw: Flaw) -> Served {
+        let mut refused = reply::error(StatusCode::BAD_REQUEST, flaw.error(), flaw.as_str());
+        let nonce = self.proofs.as_ref().and_then(|(proofs, _)| HeaderValue::from_str(proofs.nonce()).ok());
+        if let Some(nonce) = nonce.filter(|_| flaw == Flaw::Nonce) {
+            refused.headers.insert("dpop-nonce", nonce);
+        }
+        refused
+    }
+
     /// Who asks, where that is proved in just one way.
     fn authenticated(&self, tenant: &str, asked: &Asked, form: &Form) -> Option<(String, Registered)> {
-        let named = form.text("client_id").map(str::to_owned);
+        if let Some(assertion) = form.text("client_assertion") {
+            return self.signed(tenant, asked, form, assertion);
+        }
+        let named = form.text("client_id").or_else(|| self.implied(form)).map(str::to_owned);
         let (id, password) = match asked.headers.get("authorization") {
             Some(header) => {
                 let (id, password) = basic(header)?;
@@ -103,7 +145,7 @@ impl Issuer {
     fn hand_out(&self, host: &str, grant: Grant, client: &Registered) -> Served {
         let mut answer = json!({
             "access_token": self.access(host, &grant).reveal(),
-            "token_type": "Bearer",
+            "token_type": if grant.key.is_some() { "DPoP" } else { "Bearer" },
             "expires_in": self.development.lasts,
             "scope": grant.scopes.join(" "),
         });
@@ -125,13 +167,13 @@ fn by_client(
     form: &Form,
     audiences: &[String],
 ) -> Result<Grant, Fault> {
-    let proved = matches!(client.authentication, Authentication::Secret(_));
+    let proved = matches!(client.authentication, Authentication::Secret(_) | Authentication::Key);
     if !client.own_name || !proved {
         return Err(("unauthorized_client", "this client may not act in its own name"));
     }
     let scopes = scopes(form.text("scope"), &[READ, CALL])?;
     let resource = target(form.text("resource"), audiences)?;
-    Ok(Grant { tenant, client: id.to_owned(), subject: id.to_owned(), scopes, resource, family: random() })
+    Ok(Grant { tenant, client: id.to_owned(), subject: id.to_owned(), scopes, resource, family: random(), key: None })
 }
 
 fn unknown_client() -> Served {
@@ -142,7 +184,7 @@ fn unknown_client() -> Served {
 }
 
 /// Id and password in a header (RFC 6749, 2.3.1).
-fn basic(header: &HeaderValue) -> Option<(String, String)> {
+pub(super) fn basic(header: &HeaderValue) -> Option<(String, String)> {
     let (scheme, text) = header.to_str().ok()?.split_once(' ')?;
     let text = BASE64.decode(text.trim()).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"))?;
     let text = String::from_utf8(text).ok()?;

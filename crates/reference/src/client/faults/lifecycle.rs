@@ -1,5 +1,7 @@
 //! Greetings and ends (basic/lifecycle).
 
+use std::sync::OnceLock;
+
 use serde_json::{Value, json};
 use wire::Transport;
 
@@ -67,6 +69,42 @@ pub(super) const FAULTS: &[Fault] = &[
     .stdio()
     .seen_in("hostile.silence")
     .breaks_too(&["stdio.cancels-by-notification"]),
+    fault(
+        "answers-what-was-taken-back",
+        "cancellation.client-not-answered",
+        "answers a question that the server has taken back",
+        Kind::Retorts(|question| {
+            let content = json!({ "type": "text", "text": "Too late" });
+            let said = json!({ "role": "assistant", "model": "none", "content": content });
+            json!({ "jsonrpc": "2.0", "id": question, "result": said }).to_string()
+        }),
+    )
+    .legacy()
+    .seen_in("question-taken-back"),
+    fault(
+        "chokes-on-a-late-answer",
+        "cancellation.client-late-answers-ignored",
+        "breaks down over the answer to a call that it gave up",
+        Kind::Chokes,
+    )
+    .legacy()
+    .stdio()
+    .seen_in("late-answer"),
+    fault(
+        "cursor-kept",
+        "pagination.cursors-not-persisted",
+        "goes on in a session with the first cursor of another",
+        Kind::Says(|message| {
+            static FIRST: OnceLock<Value> = OnceLock::new();
+            let Some(cursor) = message.pointer_mut("/params/cursor") else { return false };
+            let first = FIRST.get_or_init(|| cursor.clone());
+            let other = cursor != first;
+            cursor.clone_from(first);
+            other
+        }),
+    )
+    .legacy()
+    .seen_in("two-sessions"),
     fault(
         "kills-its-server",
         "stdio.shutdown-in-order",

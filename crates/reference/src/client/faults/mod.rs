@@ -64,6 +64,10 @@ enum Kind {
     Opens(fn(Outgoing) -> Outgoing),
     /// How long it stays away from a stream, if it comes back at all.
     StaysAway(fn(Duration) -> Option<Duration>),
+    /// What is said to a question that was taken back.
+    Retorts(fn(&Value) -> String),
+    /// It says nothing more after an answer that nobody waits for.
+    Chokes,
     /// It goes without a word.
     Vanishes,
     /// The parameters of a request to an authorization server.
@@ -205,11 +209,13 @@ pub(super) struct Faulty {
     faults: Vec<&'static Fault>,
     /// What goes beside has gone.
     besides: AtomicBool,
+    /// It has nothing to say any more.
+    choked: AtomicBool,
 }
 
 impl Faulty {
     pub(super) fn new(faults: Vec<&'static Fault>) -> Self {
-        Self { faults, besides: AtomicBool::new(false) }
+        Self { faults, besides: AtomicBool::new(false), choked: AtomicBool::new(false) }
     }
 
     fn in_place(&self, place: Place) -> impl Iterator<Item = &'static Fault> {
@@ -219,6 +225,9 @@ impl Faulty {
 
 impl Manners for Faulty {
     fn says(&self, place: Place, text: String) -> Said {
+        if self.choked.load(Ordering::Relaxed) {
+            return Said::default();
+        }
         let mut message: Value = serde_json::from_str(&text).unwrap_or_default();
         let (mut text, mut said) = (text, Said::default());
         for fault in self.in_place(place) {
@@ -268,6 +277,19 @@ impl Manners for Faulty {
         match message::parse(value.to_string().as_bytes()) {
             Ok(Packet::Message(heard)) if altered => heard,
             _ => answer,
+        }
+    }
+
+    fn retorts(&self, question: &Value) -> Option<String> {
+        self.faults.iter().find_map(|fault| match fault.kind {
+            Kind::Retorts(retort) => Some(retort(question)),
+            _ => None,
+        })
+    }
+
+    fn hears_stray(&self) {
+        if self.faults.iter().any(|fault| matches!(fault.kind, Kind::Chokes)) {
+            self.choked.store(true, Ordering::Relaxed);
         }
     }
 

@@ -73,6 +73,14 @@ pub(super) const FAULTS: &[Fault] = &[
     .since(R2025_11_25)
     .seen_in("auth/metadata-issuer-mismatch"),
     way(
+        "one-name-for-all-issuers",
+        "oauth.credentials-per-issuer",
+        "uses what one issuer knows it by with another",
+        Kind::Ignores(Doubt::Stranger),
+    )
+    .modern()
+    .seen_in("auth/issuer-moves"),
+    way(
         "redirect-in-the-clear",
         "oauth.redirect-secure",
         "registers an address without https",

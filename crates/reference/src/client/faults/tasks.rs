@@ -96,6 +96,13 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .seen_in("tasks"),
     task(
+        "tasks-looked-at-in-haste",
+        "tasks.poll-interval-respected",
+        "looks at tasks all the time",
+        Kind::Hears(|result| ["/task/pollInterval", "/pollInterval"].into_iter().any(|at| set(result, at, json!(1)))),
+    )
+    .seen_in("tasks-by-looking"),
+    task(
         "task-cursor-altered",
         "tasks.cursors-opaque",
         "alters the cursors of lists of tasks",

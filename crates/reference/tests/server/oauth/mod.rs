@@ -1,5 +1,6 @@
 //! A server that tokens open, its own authorization server, and the client end that finds its way from one to the other.
 
+mod extensions;
 mod issuer;
 mod resource;
 mod way;
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use net::oauth::Secret;
 use net::server::http::{self, Beside};
 use reference::Options;
-use reference::authorization::{Development, Gate, Tokens};
+use reference::authorization::{Binding, Development, Extension, Gate, Tokens};
+use serde_json::Value;
 
 use crate::wire_http::{Client, Reply};
 
@@ -28,6 +30,24 @@ async fn development(lasts: u64) -> Client {
     let client = Some((OURS.0.to_owned(), Secret::new(OURS.1)));
     let tokens = Tokens::Ours(Development { lasts, client, ..Development::default() });
     Client::serving(guarded(tokens, Beside { sse: true, websocket: true })).await
+}
+
+/// A server whose tokens only a client that knows an extension can get, and what such a client is handed.
+async fn extended(extension: Extension) -> (Client, Value) {
+    let usual = Options::default();
+    let tokens = Tokens::Ours(Development { extension: Some(extension), ..Development::default() });
+    let gate = Arc::new(Gate::new(tokens, "/mcp", Beside::default(), Arc::clone(&usual.catalogue)));
+    let http = http::Options { guard: Some(gate.clone()), ..http::Options::default() };
+    let server = Client::serving(Options { http, ..usual }).await;
+    let handed = gate.hands_over(&server.host);
+    (server, handed)
+}
+
+/// A server whose tokens are bound to a key.
+async fn bound() -> Client {
+    let client = Some((OURS.0.to_owned(), Secret::new(OURS.1)));
+    let development = Development { client, binding: Binding::WithNonce, ..Development::default() };
+    Client::serving(guarded(Tokens::Ours(development), Beside::default())).await
 }
 
 impl Client {

@@ -188,7 +188,7 @@ async fn run_tasks(client: &Client) -> Result<(), ClientError> {
     let has = |name: &str| tools.iter().find(|tool| tool.name() == name);
     let (Some(slow), Some(errand)) = (has("slow"), has("errand")) else { return Ok(()) };
     if client.revision() != R2025_11_25 {
-        return client.call(slow, Map::new()).await.map(drop);
+        return Box::pin(follow_tasks(client, [slow, errand])).await;
     }
     for tool in [slow, errand] {
         client.call_as_task(tool.name(), example(tool.input())).await?;
@@ -199,6 +199,15 @@ async fn run_tasks(client: &Client) -> Result<(), ClientError> {
     let long = client.begin_task("slow", Map::from_iter([("steps".to_owned(), json!(LONG))])).await?;
     client.cancel_task(&long).await?;
     client.tasks().await.map(drop)
+}
+
+/// Makes calls that the server may make tasks of, and stops one.
+async fn follow_tasks(client: &Client, tools: [&Tool; 2]) -> Result<(), ClientError> {
+    for tool in tools {
+        client.call(tool, example(tool.input())).await?;
+    }
+    let long = client.begin_task("slow", Map::from_iter([("steps".to_owned(), json!(LONG))])).await?;
+    client.cancel_task(&long).await.map(drop)
 }
 
 /// Lets a call run as a task of which nobody tells it anything.

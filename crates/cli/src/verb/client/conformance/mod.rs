@@ -24,8 +24,11 @@ const VERSION: &str = "MCP_CONFORMANCE_PROTOCOL_VERSION";
 const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
 /// Which scenario it is.
 const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
-/// The extension by which a client gets tokens in its own name.
+/// The extensions by which a client gets tokens in its own name, and in the name of an enterprise's user.
 const CLIENT_CREDENTIALS: &str = "io.modelcontextprotocol/oauth-client-credentials";
+const ENTERPRISE: &str = "io.modelcontextprotocol/enterprise-managed-authorization";
+/// The extension by which a server makes tasks of calls.
+const TASKS: &str = "io.modelcontextprotocol/tasks";
 /// How long a user takes who is in no hurry.
 const SECOND: Duration = Duration::from_secs(1);
 /// The tool that is to be called while another waits for an answer.
@@ -199,8 +202,12 @@ impl Busy {
             "hostile.undeclared-mode" => Mood::AtHome,
             _ => Mood::Willing,
         };
-        let extensions: &[_] =
-            if scenario.starts_with("auth/client-credentials") { &[CLIENT_CREDENTIALS] } else { &[] };
+        let extensions: &[_] = match scenario {
+            "auth/enterprise-managed-authorization" => &[ENTERPRISE],
+            "tasks" | "hostile.task-elsewhere" => &[TASKS],
+            _ if scenario.starts_with("auth/client-credentials") => &[CLIENT_CREDENTIALS],
+            _ => &[],
+        };
         let (user, client) = (willing(scenario), OnceLock::new());
         Self { user, client, mood, changes: AtomicBool::new(false), extensions }
     }

@@ -161,7 +161,9 @@ fn retries_only(view: &View<'_>) -> Verdict {
         let name = |member: &str| param(call, member).cloned();
         (call.request.message.method().map(str::to_owned), name("name"), name("uri"))
     };
-    let calls = view.calls_by(Party::Client).filter(|call| view.current(call.request));
+    // What a task waits for is brought by a request of its own (extensions/tasks).
+    let calls =
+        view.calls_by(Party::Client).filter(|call| view.current(call.request) && !call.request.is("tasks/update"));
     let judged = calls.filter_map(|call| {
         let mut before = asked.iter().filter(|asked| asked.said.event < call.request.event).peekable();
         let own = before.clone().any(|asked| named(&asked.call) == named(&call));
