@@ -49,7 +49,7 @@ pub async fn run(suite: &Suite, options: &Options) -> Played {
             |revision: &&Option<Revision>| stands_in || revision.is_none_or(|revision| server.speaks(revision));
         for &revision in revisions.iter().filter(speaks) {
             let stage = Stage { suite, options, server, revision, snapshots: &snapshots, covering: &covering };
-            let place = stage.play(&chosen).await;
+            let place = Box::pin(stage.play(&chosen)).await;
             let failed =
                 place.hindered.is_some() || place.cases.iter().any(|case| matches!(case.verdict, Verdict::Failed(_)));
             played.places.push(place);
