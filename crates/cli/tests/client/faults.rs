@@ -63,7 +63,7 @@ const ELSEWHERE: [&str; 15] = [
 ];
 
 /// Faults of what the client is only asked for, or only does, in scenarios: `client_faults` plays them there.
-const IN_SCENARIOS: [&str; 20] = [
+const IN_SCENARIOS: [&str; 24] = [
     "asks-at-every-key",
     "progress-stands-still",
     "progress-of-nobody",
@@ -84,6 +84,10 @@ const IN_SCENARIOS: [&str; 20] = [
     "task-answers-nameless",
     "task-named-twice",
     "task-cursor-altered",
+    "tasks-looked-at-in-haste",
+    "answers-what-was-taken-back",
+    "chokes-on-a-late-answer",
+    "cursor-kept",
 ];
 
 fn here(transport: Transport) -> impl Iterator<Item = (&'static Fault, Revision)> {
