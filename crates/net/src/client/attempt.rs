@@ -1,20 +1,16 @@
 //! One revision offered on a connection of its own, and what came of it. What follows from that is detection's business.
 
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 use wire::trace::{Closed, Content, Event, Trace, header};
-use wire::{Era, Kind, Message, Party, RequestId, Revision};
+use wire::{Era, Kind, Party, RequestId, Revision};
 
 use super::{Address, Connection, Exchange, Limits, OpenError, SendError};
 use crate::tap::Tap;
-
-/// How long an answer may take after what looks like an echo.
-const ECHO: Duration = Duration::from_secs(1);
 
 /// Tells the attempts side by side how fast the first of them were answered.
 pub(crate) type Pace = Arc<watch::Sender<Firsts>>;
@@ -132,7 +128,7 @@ async fn converse(address: &Address, connection: &Connection, pace: &Pace, begun
     let answer = tokio::select! {
         answer = connection.response(&id, connection.limits().request) => answer,
         () = overdue(pace, revision.era(), begun) => None,
-        () = echoed(connection, &words) => {
+        () = connection.echoed(&words) => {
             return Attempt::of(revision, Outcome::Nothing(OpenError::Echo { at: address.to_string() }));
         }
     };
@@ -161,17 +157,6 @@ async fn overdue(pace: &Pace, era: Era, begun: Instant) {
             _ = pace.changed() => {}
             () = sleep_until(begun + patience.unwrap_or_default()), if patience.is_some() => return,
         }
-    }
-}
-
-/// Resolves once `words` came back just as they went out, and have stood there alone for a while: behind a terminal that
-/// echoes there may be a server that answers, too.
-async fn echoed(connection: &Connection, words: &str) {
-    let Ok(words) = serde_json::from_str::<Value>(words) else { return pending().await };
-    let is_ours = |message: &Message| *message.value() == words;
-    match connection.wait_for(is_ours, connection.limits().request).await {
-        Some(_) => sleep(ECHO).await,
-        None => pending().await,
     }
 }
 

@@ -50,6 +50,12 @@ use inbox::Waited;
 use stdio::Stdio;
 use websocket::WebSocket;
 
+/// How long an answer may take after what looks like an echo.
+const ECHO: Duration = Duration::from_secs(1);
+const ECHO_POLL: Duration = Duration::from_millis(50);
+/// Among how many messages an echo is looked for.
+const ECHO_WITHIN: usize = 64;
+
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
@@ -319,6 +325,17 @@ impl Connection {
     /// Everything received so far, taken or not; after [`Self::forget`] only what is not taken.
     pub fn received(&self) -> Vec<Message> {
         self.0.channel.inbox.all()
+    }
+
+    /// Resolves once `text` came back just as it went out, and has stood there for a while: behind a terminal that echoes
+    /// there may be a server that answers, too.
+    pub async fn echoed(&self, text: &str) {
+        let Ok(words) = serde_json::from_str::<Value>(text) else { return std::future::pending().await };
+        // An echo comes first; who says so much besides is none.
+        while self.received_count() > ECHO_WITHIN || !self.received().iter().any(|message| *message.value() == words) {
+            tokio::time::sleep(ECHO_POLL).await;
+        }
+        tokio::time::sleep(ECHO).await;
     }
 
     /// From now on nothing is written down, and nothing kept that was taken: for a connection that may last for as long as

@@ -2,7 +2,6 @@
 //! to (2026-07-28 basic/versioning#backward-compatibility-with-initialization-based-versions and the sections of the
 //! transports that it names; 2025-11-25 basic/lifecycle#version-negotiation).
 
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,8 +20,6 @@ use super::{ClientError, Greeting, Options, Params, pump};
 
 /// How long a server on a channel of its own may be silent before it is greeted as a legacy one, too.
 const PROBE: Duration = Duration::from_secs(3);
-/// How long an answer may take after what looks like an echo.
-const ECHO: Duration = Duration::from_secs(1);
 /// How often credentials are got for one greeting.
 const AUTHORIZED: usize = 3;
 /// A version that the server does not have (2026-07-28).
@@ -188,7 +185,7 @@ impl Way<'_> {
             let (id, text) = (RequestId::from(number), request_text(number, method, params));
             let came = tokio::select! {
                 came = link.put(&id, method, text.clone(), self.patience()) => came,
-                () = echoed(link, &text) => Came::Gone(OpenError::Echo { at: self.address.to_string() }),
+                () = link.connection().echoed(&text) => Came::Gone(OpenError::Echo { at: self.address.to_string() }),
             };
             match (&came, &self.options.authorizer, self.address) {
                 (Came::Refused(refused), Some(authorizer), Address::Http(http) | Address::Sse(http))
@@ -367,17 +364,6 @@ impl Way<'_> {
         let has_stream = link.transport() == Transport::StreamableHttp && greeting.revision.era() == Era::Legacy;
         let stream = (may_be_asked && has_stream).then(|| super::listen::open_stream(link.clone()));
         Session { link, greeting, address: self.address.clone(), pump, stream }
-    }
-}
-
-/// Resolves once a request came back just as it went out, and no answer with it for a while.
-async fn echoed(link: &Link, text: &str) {
-    let Ok(request) = serde_json::from_str::<Value>(text) else { return pending().await };
-    loop {
-        tokio::time::sleep(ECHO).await;
-        if link.connection().received().iter().any(|message| *message.value() == request) {
-            return;
-        }
     }
 }
 
