@@ -31,9 +31,18 @@ impl Source {
         Path::new(&self.path).extension().is_some_and(|found| found == extension)
     }
 
-    /// The workspace crate it belongs to.
+    /// The workspace crate it belongs to: `crates/NAME` or, on a floor, `crates/FLOOR/NAME`.
     fn krate(&self) -> Option<&str> {
-        self.path.strip_prefix("crates/")?.split('/').next()
+        let mut parts = self.path.strip_prefix("crates/")?.split('/');
+        let first = parts.next()?;
+        if arrows::is_floor(first) { parts.next() } else { Some(first) }
+    }
+
+    /// Its path inside its crate: `src/lib.rs`.
+    fn inside(&self) -> Option<&str> {
+        let krate = self.krate()?;
+        let at = self.path.find(&format!("/{krate}/"))? + krate.len() + 2;
+        self.path.get(at..)
     }
 }
 

@@ -4,6 +4,14 @@
 
 use super::{Source, Violation};
 
+/// The folders of `crates/` that hold crates, from the ground up.
+const FLOORS: &[&str] = &["foundation", "transport", "peers", "judging", "products"];
+
+/// Whether a folder of `crates/` is a floor, not a crate.
+pub(super) fn is_floor(folder: &str) -> bool {
+    FLOORS.contains(&folder)
+}
+
 /// From each crate, the arrows it may have. `None`: any.
 const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("wire", Some(&[])),
@@ -57,7 +65,7 @@ pub(super) fn check(sources: &[Source]) -> Vec<Violation> {
     let mut violations = Vec::new();
     for source in sources {
         match source.krate() {
-            Some(krate) if source.path == format!("crates/{krate}/Cargo.toml") => {
+            Some(krate) if source.inside() == Some("Cargo.toml") => {
                 violations.extend(manifest(source, krate));
                 violations.extend(lints(source));
             }

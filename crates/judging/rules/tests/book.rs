@@ -133,7 +133,7 @@ fn headings(page: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_anchor_exists_in_the_specification() {
-    let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec");
+    let spec = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/spec");
     if !spec.is_dir() {
         println!("skipped: the specification is not at ../shared/spec");
         return;

@@ -14,7 +14,7 @@ use wire::{Era, Revision};
 use crate::talk::{Talk, client_capabilities};
 
 fn example() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/weather.yaml")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/examples/weather.yaml")
 }
 
 async fn talk(catalogue: Catalogue, revision: Revision) -> Talk {

@@ -28,7 +28,7 @@ const REQUESTS: [&str; 6] = ["call", "read", "get", "complete", "list", "raw"];
 
 /// What a file may say.
 static SHAPE: Shape =
-    Shape::new(include_str!("../../../../docs/test.schema.json"), "docs/test.md", &["setup", "cases"]);
+    Shape::new(include_str!("../../../../../docs/test.schema.json"), "docs/test.md", &["setup", "cases"]);
 
 /// Reads a test file.
 pub fn load(path: &Path) -> Result<Suite, Faults> {

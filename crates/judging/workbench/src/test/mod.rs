@@ -29,7 +29,7 @@ pub use play::run;
 pub use read::{load, parse};
 
 /// The schema of test files, for editors.
-pub const SCHEMA: &str = include_str!("../../../../docs/test.schema.json");
+pub const SCHEMA: &str = include_str!("../../../../../docs/test.schema.json");
 
 /// What is tried in place of the server that a file names: where it is, and what ends it when dropped.
 pub struct Standin {

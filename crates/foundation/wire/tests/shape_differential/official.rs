@@ -8,7 +8,7 @@ use wire::Revision;
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::shape::Extension;
 
-const SPEC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec");
+const SPEC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/spec");
 
 /// Definitions of extensions that we do not describe, and why.
 pub(crate) const LEFT_OUT: [(&str, &str); 1] = [(

@@ -20,7 +20,7 @@ const LONGEST: usize = 1 << 20;
 
 /// What a file may say.
 static SHAPE: Shape = Shape::new(
-    include_str!("../../../../../docs/catalog.schema.json"),
+    include_str!("../../../../../../docs/catalog.schema.json"),
     "docs/serve.md",
     &["tools", "resources", "templates", "prompts"],
 );

@@ -11,7 +11,7 @@ use super::folder::Folder;
 use super::{SHAPE, model, read};
 use crate::document::{self, Faults};
 
-const EXAMPLE: &str = include_str!("../../../../../docs/examples/weather.yaml");
+const EXAMPLE: &str = include_str!("../../../../../../docs/examples/weather.yaml");
 const HEAD: &str = "name: x\nversion: '1'\n";
 
 fn folder() -> Folder {
@@ -52,7 +52,7 @@ fn the_example_is_good() {
 
 #[test]
 fn the_documentation_tells_what_happens() {
-    const PAGE: &str = include_str!("../../../../../docs/serve.md");
+    const PAGE: &str = include_str!("../../../../../../docs/serve.md");
     let text = PAGE.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     assert_eq!(told(text), [""; 0]);
     let text = text.replace("delay", "dealy").replace("arguments.city", "arguments.town");

@@ -164,7 +164,7 @@ fn headers_stand_as_they_were() {
 /// The page that tells others how to read the format shows every content and every mark, and nothing that is not so.
 #[test]
 fn the_documented_examples_are_what_we_write() {
-    let page = include_str!("../../../docs/trace.md");
+    let page = include_str!("../../../../docs/trace.md");
     let mut kinds = Vec::new();
     let mut marks = Vec::new();
     for line in page.lines().filter(|line| line.starts_with('{')) {

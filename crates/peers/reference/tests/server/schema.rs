@@ -17,7 +17,7 @@ type Key = (Revision, String);
 static VALIDATORS: LazyLock<Mutex<HashMap<Key, &'static Validator>>> = LazyLock::new(Mutex::default);
 
 fn folder() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/spec"))
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/spec"))
 }
 
 /// Whether the official schemas are there; says so once where they are not.

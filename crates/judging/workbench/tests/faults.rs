@@ -135,7 +135,7 @@ impl Wish {
 }
 
 async fn findings(target: Address, revision: Revision, safety: bool) -> Vec<Finding> {
-    let hints = include_str!("../../cli/src/args/reference-hints.json");
+    let hints = include_str!("../../../cli/src/args/reference-hints.json");
     let options = Options {
         targets: vec![target],
         target: String::new(),

@@ -123,7 +123,7 @@ fn complaints(findings: &[Finding]) -> Vec<String> {
 }
 
 fn options(target: Address, revisions: Vec<Revision>) -> Options {
-    let hints = include_str!("../../cli/src/args/reference-hints.json");
+    let hints = include_str!("../../../cli/src/args/reference-hints.json");
     Options {
         targets: vec![target],
         target: String::new(),

@@ -10,7 +10,7 @@ use wire::revision::{R2026_07_28, Revision};
 use wire::trace::Party;
 
 fn schema(revision: Revision) -> Option<Value> {
-    let path = format!("{}/../../../shared/spec/{revision}/schema.json", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../../../../shared/spec/{revision}/schema.json", env!("CARGO_MANIFEST_DIR"));
     let Ok(text) = std::fs::read_to_string(&path) else {
         println!("SKIPPED for {revision}: no {path}");
         return None;
