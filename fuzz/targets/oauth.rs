@@ -4,8 +4,8 @@
 
 use fuzz::bounded;
 use libfuzzer_sys::fuzz_target;
-use net::oauth::jose::{JwkSet, Jws};
-use net::oauth::{Demand, IssuerMetadata, ResourceMetadata};
+use oauth::jose::{JwkSet, Jws};
+use oauth::{Demand, IssuerMetadata, ResourceMetadata};
 use serde_json::{Value, json};
 use url::Url;
 

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use clap::Args;
-use net::oauth::Secret;
+use oauth::Secret;
 use reference::authorization::{Development, Keys, Source, Tokens};
 use url::Url;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use net::oauth::{Agent, Authorizer, Browser, Client, Grant, Options, Proof, Scopes, Secret};
+use oauth::{Agent, Authorizer, Browser, Client, Grant, Options, Proof, Scopes, Secret};
 use url::Url;
 use wire::Revision;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use client::Options;
 use net::client::{Address, Authorizer, Limits};
-use net::oauth::Scopes;
-use reference::client::Options;
+use oauth::Scopes;
 use wire::Revision;
 
 use crate::args::reach::Reach;

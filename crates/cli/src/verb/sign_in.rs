@@ -2,7 +2,7 @@
 //! for transports that open with one request.
 
 use net::client::Address;
-use net::oauth::{Scopes, Secret};
+use oauth::{Scopes, Secret};
 use url::Url;
 use wire::{Revision, Transport};
 use workbench::check::Options;

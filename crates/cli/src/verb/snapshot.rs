@@ -3,8 +3,8 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 
+use client::{Client, ClientError};
 use net::client::Address;
-use reference::client::{Client, ClientError};
 use serde_json::Value;
 use wire::Revision;
 use workbench::snapshot::{SCHEMA, drift, surface};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reference::client::faults::{self, Fault};
+use client::faults::{self, Fault};
 use wire::{Revision, Transport};
 
 use crate::harness::{Serving, client, legacy, on, script};

@@ -8,10 +8,12 @@ pub mod framing;
 pub mod http;
 pub mod json;
 pub mod message;
+pub mod meta;
 pub mod method;
 pub mod redact;
 pub mod revision;
 pub mod shape;
+pub mod timestamp;
 pub mod trace;
 
 pub use message::{Kind, Message, RequestId};

@@ -1,7 +1,7 @@
 //! One request of a case, put to a server by the reference client, and what came of it: what verbs that play cases share.
 //! Judges nothing.
 
-use reference::client::{Client, ClientError, Params, Tool};
+use client::{Client, ClientError, Params, Tool};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use wire::{Era, Transport};

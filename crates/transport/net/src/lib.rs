@@ -3,7 +3,6 @@
 //! a peer: it reports what happened and judges nothing.
 
 pub mod client;
-pub mod oauth;
 pub mod orphans;
 pub mod process;
 pub mod server;

@@ -15,11 +15,15 @@ pub(super) fn is_floor(folder: &str) -> bool {
 /// From each crate, the arrows it may have. `None`: any.
 const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("wire", Some(&[])),
-    ("rules", Some(&["wire"])),
+    ("schema", Some(&["wire"])),
+    ("document", Some(&["wire"])),
     ("net", Some(&["wire"])),
-    ("reference", Some(&["wire", "net"])),
-    ("workbench", Some(&["wire", "rules", "net", "reference"])),
-    ("cli", Some(&["wire", "rules", "net", "reference", "workbench"])),
+    ("oauth", Some(&["wire", "net"])),
+    ("client", Some(&["wire", "schema", "net", "oauth"])),
+    ("reference", Some(&["wire", "schema", "document", "net", "oauth"])),
+    ("rules", Some(&["wire"])),
+    ("workbench", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference", "rules"])),
+    ("cli", Some(&["wire", "schema", "net", "oauth", "client", "reference", "rules", "workbench"])),
     ("xtask", None),
 ];
 
@@ -42,12 +46,12 @@ const OWNED: &[(&[&str], &[&str])] = &[
             "tokio-tungstenite",
             "tungstenite",
         ],
-        &["net"],
+        &["net", "oauth"],
     ),
     // Without its feature `net` it opens no socket, and nowhere does it start a process.
     (&["rustix"], &["net", "reference"]),
-    (&["tokio", "tokio-util", "futures-util", "tracing"], &["net", "reference", "workbench", "cli"]),
-    (&["fastrand", "getrandom", "rand", "uuid"], &["net", "reference", "workbench", "cli"]),
+    (&["tokio", "tokio-util", "futures-util", "tracing"], &["net", "oauth", "client", "reference", "workbench", "cli"]),
+    (&["fastrand", "getrandom", "rand", "uuid"], &["net", "oauth", "client", "reference", "workbench", "cli"]),
     (&["chrono", "jiff", "time"], &["net", "workbench", "cli"]),
     (&["anstream", "clap", "indicatif", "tracing-subscriber"], &["cli"]),
     (&["anyhow"], &["cli", "xtask"]),

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use reference::client::{Client, Listed, Params, Tool, argument_faults};
+use client::{Client, Listed, Params, Tool, argument_faults};
 use serde_json::{Map, Value, json};
 use wire::{Era, Message};
 

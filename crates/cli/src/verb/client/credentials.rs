@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use net::oauth::{Authorizer, Client, Enterprise, Grant, Options, Proof, Secret};
-use reference::client::faults::{Fault, FaultyOnTheWay};
+use client::faults::{Fault, FaultyOnTheWay};
+use oauth::{Authorizer, Client, Enterprise, Grant, Options, Proof, Secret};
 use serde_json::Value;
 use url::Url;
 use wire::Revision;

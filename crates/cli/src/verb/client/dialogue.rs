@@ -1,7 +1,7 @@
 //! What a server asks, put to a person line by line, and what the person types made into an answer. What the server says is
 //! made harmless; no address in it is opened. Where lines come from and go to is for others.
 
-use reference::client::{Answer, Given, Question, Refused, fill, read, said, wants};
+use client::{Answer, Given, Question, Refused, fill, read, said, wants};
 use serde_json::{Value, json};
 use wire::escape::snippet;
 

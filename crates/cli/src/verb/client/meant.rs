@@ -1,7 +1,7 @@
 //! Names that nothing goes by, and what may have been meant by them.
 
 use clap::Subcommand as _;
-use reference::client::{ClientError, Listed};
+use client::{ClientError, Listed};
 use wire::escape::snippet;
 
 use super::Unsaid;

@@ -12,8 +12,8 @@ mod terminal;
 mod told;
 mod watch;
 
+use client::{Client, ClientError, Options};
 use net::client::Address;
-use reference::client::{Client, ClientError, Options};
 
 use crate::args::client::ClientArgs;
 use crate::exit::{self, Exit, tell, usage};
@@ -57,8 +57,7 @@ impl From<Exit> for Unsaid {
 pub(crate) fn run(args: &ClientArgs) -> Exit {
     if args.faults.list {
         return serve::list_faults(
-            reference::client::faults::all()
-                .map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
+            client::faults::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
         );
     }
     if let Some(stray) = args.stray.first() {

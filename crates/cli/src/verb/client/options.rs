@@ -4,8 +4,8 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use client::{Client, Consent, Given, Options, Respondent, Scripted};
 use net::client::Address;
-use reference::client::{Client, Consent, Given, Options, Respondent, Scripted};
 use serde_json::{Value, json};
 use wire::Revision;
 

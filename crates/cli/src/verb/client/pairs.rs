@@ -1,6 +1,6 @@
 //! `NAME=VALUE` and `NAME:=JSON`: what a person types for arguments, and what the tool's schema makes of it.
 
-use reference::client::{Given, read};
+use client::{Given, read};
 use serde_json::{Map, Value};
 
 use super::options::Pair;

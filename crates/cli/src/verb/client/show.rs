@@ -5,8 +5,8 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use reference::client::{Client, Tool, wants};
-use reference::schema::fits;
+use client::{Client, Tool, wants};
+use schema::fits;
 use serde_json::Value;
 use wire::escape::{self, snippet};
 

@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use reference::client::{Abilities, Answering, Question, Refused, Respondent, Scripted};
+use client::{Abilities, Answering, Question, Refused, Respondent, Scripted};
 
 use super::dialogue::{self, Person};
 use crate::exit::{prompt, tell};

@@ -1,6 +1,6 @@
 //! What a server says beside its answers, on stderr: progress, log messages, and what the client noticed.
 
-use reference::client::{Note, Observer};
+use client::{Note, Observer};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::mpsc::{self, error::TrySendError};

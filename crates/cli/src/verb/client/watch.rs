@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use reference::client::{Client, ClientError, Listening, Topics};
+use client::{Client, ClientError, Listening, Topics};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
 use wire::escape::snippet;

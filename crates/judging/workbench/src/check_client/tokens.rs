@@ -1,7 +1,7 @@
 //! The scenarios in which a server demands tokens, and an authorization server stands beside it. Where the official suite
 //! has the same, they have its names.
 
-use net::oauth::Secret;
+use oauth::Secret;
 use reference::authorization::{Binding, Development, Extension};
 use reference::catalogue::Catalogue;
 use serde_json::{Value, json};

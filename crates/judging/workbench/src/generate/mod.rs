@@ -14,7 +14,7 @@ mod yaml;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use reference::client::{ClientError, Options as ClientOptions};
+use client::{ClientError, Options as ClientOptions};
 use serde_json::{Map, Value};
 use wire::{Revision, Transport};
 

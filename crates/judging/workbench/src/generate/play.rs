@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use reference::client::{Client, ClientError};
+use client::{Client, ClientError};
 use wire::Revision;
 
 use super::Options;

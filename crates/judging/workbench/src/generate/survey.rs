@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use reference::client::{Client, ClientError, Params};
+use client::{Client, ClientError, Params};
 use serde_json::{Map, Value, json};
 use wire::{Revision, Transport};
 

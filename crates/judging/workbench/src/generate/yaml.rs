@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use reference::document::{flow, scalar, unfilled};
+use document::{flow, scalar, unfilled};
 use serde_json::{Map, Value, json};
 
 use super::expect::{Case, Ended, Verdict};

@@ -1,6 +1,6 @@
 //! What is expected of an answer, gathered condition by condition. Two conditions on one path are both held.
 
-use reference::document::unfilled;
+use document::unfilled;
 use serde_json::{Map, Value, json};
 
 use super::paths;

@@ -14,7 +14,7 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use reference::document::{Fault, Faults};
+use document::{Fault, Faults};
 
 use self::file::{Case, File};
 pub use self::read::{Source, load};

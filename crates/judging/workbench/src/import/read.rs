@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use reference::document::{self, Fault, Faults, Node, Position};
+use document::{self, Fault, Faults, Node, Position};
 use serde_json::{Map, Value};
 
 use super::Format;

@@ -1,6 +1,6 @@
 //! The server that a file names, which both formats say nearly alike.
 
-use reference::document::Fault;
+use document::Fault;
 use serde_json::{Map, Value, json};
 use url::Url;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use reference::document::{flow, scalar};
+use document::{flow, scalar};
 use serde_json::json;
 
 use super::file::{Case, File, Left};

@@ -10,10 +10,10 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use client::{Client, ClientError, Options, Params};
 use net::Tap;
 use net::client::{Authorizer, Authorizing, Refusal};
 use net::service::RpcError;
-use reference::client::{Client, ClientError, Options, Params};
 use serde_json::Value;
 use serde_json_path::JsonPath;
 use tokio::sync::OnceCell;

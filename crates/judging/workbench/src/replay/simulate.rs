@@ -51,7 +51,7 @@ pub(super) fn simulated(asked: &Asked, listed: &[Value], number: u64) -> Option<
 fn structured(schema: &Value, number: u64) -> Option<Value> {
     // Seed 0 would draw nothing.
     let value = Value::Object(sample::example(schema, &mut Dice::new(number.max(1), "simulated"))?);
-    let validator = reference::schema::validator(schema).ok()?;
+    let validator = schema::validator(schema).ok()?;
     validator.is_valid(&value).then(|| {
         let text = value.to_string();
         json!({ "content": [{ "type": "text", "text": text }], "structuredContent": value })

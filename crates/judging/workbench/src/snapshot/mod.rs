@@ -3,7 +3,7 @@
 mod drift;
 mod schema;
 
-use reference::client::{Client, ClientError};
+use client::{Client, ClientError};
 use serde_json::{Map, Value, json};
 
 pub use drift::{Change, drift};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use reference::client::Client;
+use client::Client;
 use regex::Regex;
 use serde_json::{Map, Value};
 

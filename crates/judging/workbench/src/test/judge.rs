@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reference::document::Position;
+use document::Position;
 use serde_json::{Map, Value};
 use serde_json_path::{JsonPath, NormalizedPath, PathElement};
 

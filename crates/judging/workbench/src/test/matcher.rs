@@ -3,8 +3,8 @@
 
 use std::fmt;
 
+use document::{Filled, Wrong, nearest, quoted};
 use jsonschema::Validator;
-use reference::document::{Filled, Wrong, nearest, quoted};
 use regex::Regex;
 use serde_json::{Map, Value};
 

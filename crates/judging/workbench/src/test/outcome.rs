@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use reference::document::Position;
+use document::Position;
 use serde_json::Value;
 use wire::{Revision, Transport};
 

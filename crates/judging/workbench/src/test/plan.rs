@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use client::Scripted;
+use document::{Filled, Pattern, Position};
 use net::client::Command;
-use reference::client::Scripted;
-use reference::document::{Filled, Pattern, Position};
 use serde_json::Value;
 use serde_json_path::JsonPath;
 use wire::redact::Secrets;

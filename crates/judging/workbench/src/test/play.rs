@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use client::{Abilities, Options as ClientOptions};
+use client::{Answering, Client, Note, Question, Refused, Respondent, Scripted};
+use document::TooLong;
 use futures_util::stream::{self, StreamExt as _};
 use net::client::{Address, HttpAddress};
 use net::started::Started;
-use reference::client::{Abilities, Options as ClientOptions};
-use reference::client::{Answering, Client, Note, Question, Refused, Respondent, Scripted};
-use reference::document::TooLong;
 use serde_json::{Map, Value};
 use url::Url;
 use wire::{Revision, Transport};

@@ -6,10 +6,10 @@ use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
+use client::{Consent, Given, Scripted};
+use document::{self, Fault, Faults, Filled, Node, Pattern, Shape, Wrong, nearest, quoted, size};
 use net::client::Command;
 use net::started::PORT;
-use reference::client::{Consent, Given, Scripted};
-use reference::document::{self, Fault, Faults, Filled, Node, Pattern, Shape, Wrong, nearest, quoted, size};
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 use url::Url;

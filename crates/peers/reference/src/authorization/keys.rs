@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use net::oauth::{fetch, jose::JwkSet};
+use oauth::{fetch, jose::JwkSet};
 use url::Url;
 
 /// How long keys may take to come.

@@ -3,9 +3,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use net::oauth::jose::{Jwk, Jws, sha256};
-use net::oauth::{now, random};
 use net::server::manners::{HeaderMap, Method};
+use oauth::jose::{Jwk, Jws, sha256};
+use oauth::{now, random};
 use serde_json::Value;
 use url::Url;
 
@@ -134,8 +134,8 @@ fn is_same(named: &str, own: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use net::oauth::jose::Signer;
     use net::server::manners::HeaderValue;
+    use oauth::jose::Signer;
     use serde_json::json;
 
     use super::*;

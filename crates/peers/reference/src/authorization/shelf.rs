@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
-use net::oauth::now;
+use oauth::now;
 
 /// Things by name. Shows none of them: names are codes and tokens.
 pub(super) struct Shelf<T> {

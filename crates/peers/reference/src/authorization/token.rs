@@ -1,10 +1,10 @@
 //! Which tokens open the server: signed by the issuer, for us, in time. A claim that is not of its type counts as missing,
 //! and what must be there and is missing lets nobody in.
 
-use net::oauth::jose::{self, JwkSet, Jws};
-use net::oauth::now;
 use net::server::http::Grant;
 use net::server::manners::HeaderMap;
+use oauth::jose::{self, JwkSet, Jws};
+use oauth::now;
 use serde_json::Value;
 
 use super::challenge::Refusal;
@@ -133,7 +133,7 @@ fn number(claims: &Value, name: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use net::oauth::jose::Signer;
+    use oauth::jose::Signer;
     use serde_json::json;
 
     use super::*;

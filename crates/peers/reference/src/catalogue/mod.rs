@@ -29,8 +29,8 @@ pub use self::template::{Read, Template, Variables};
 pub use self::tool::{Hints, TaskSupport, Tool};
 use crate::Server;
 pub use crate::asking::{Question, Unanswered, ask, ask_in_turn, ask_on, ask_without_state};
-use crate::document::Faults;
 pub use crate::logging::Level;
+use document::Faults;
 
 /// A text of a catalogue: known at build time, or read at start.
 pub type Text = Cow<'static, str>;

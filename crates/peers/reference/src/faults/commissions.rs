@@ -7,7 +7,7 @@ use wire::revision::R2025_11_25;
 
 use super::trials::{settled, trial};
 use super::{Asked, Fault, Kind};
-use crate::tasks::RELATED;
+use wire::meta::RELATED_TASK;
 
 /// How long the tasks may be kept.
 const TTL: u64 = 60_000;
@@ -40,7 +40,7 @@ impl Commissioned {
         let filled_in = self.made("elicitation/create", &form).await?;
         let given_up = self.made("elicitation/create", &form).await?;
         self.look(&said).await;
-        let elsewhere = json!({ "taskId": said, "_meta": { RELATED: { "taskId": filled_in } } });
+        let elsewhere = json!({ "taskId": said, "_meta": { RELATED_TASK: { "taskId": filled_in } } });
         self.ask("tasks/get", elsewhere).await;
         self.look(&said).await;
         self.about("tasks/cancel", &given_up).await;

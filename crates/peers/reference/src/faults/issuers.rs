@@ -3,8 +3,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use net::oauth::now;
 use net::server::manners::{Alteration, Bytes, HeaderValue, Outgoing, Parts, StatusCode};
+use oauth::now;
 use serde_json::{Value, json};
 use url::Url;
 

@@ -11,7 +11,7 @@ use wire::revision::R2025_11_25;
 
 use super::base::error;
 use super::{Asked, Fault, Heard, Kind, drop_member, fault};
-use crate::tasks::RELATED;
+use wire::meta::RELATED_TASK;
 
 /// An id that a counter could have made.
 const COUNTED: &str = "17";
@@ -445,7 +445,7 @@ fn early(asked: &Asked, _: &Link, reply: Reply) -> Reply {
     let id = RequestId::from_value(&asked.message["id"]);
     match (reply, id) {
         (Reply::Later(_), Some(id)) if asked.is("tasks/result") => {
-            let related = json!({ RELATED: { "taskId": asked.param("taskId") } });
+            let related = json!({ RELATED_TASK: { "taskId": asked.param("taskId") } });
             Answer::result(&id, &json!({ "content": [text("Not yet")], "_meta": related })).into()
         }
         (reply, _) => reply,

@@ -5,7 +5,6 @@
 //! A task belongs to the legacy session that made it and ends with it. Modern clients are nobody in particular: there,
 //! whoever knows the id of a task may use it, and nobody can guess one.
 
-mod clock;
 pub(crate) mod legacy;
 pub(crate) mod modern;
 mod run;
@@ -19,20 +18,15 @@ use net::server::http::SUBJECT;
 use net::service::{Call, Context, RpcError, code};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use wire::meta::TASKS_EXTENSION;
 use wire::revision::R2025_11_25;
 use wire::{Era, Revision};
 
-pub(crate) use self::clock::now;
 pub(crate) use self::run::begin;
 pub(crate) use self::store::Store;
 pub(crate) use self::task::Task;
 use crate::catalogue::{TaskSupport, Tool};
 use crate::{Server, params};
-
-/// What names in `_meta` the task that a message belongs to (2025-11-25).
-pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
-/// The name of the extension.
-pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// Bounds of the tasks that are kept, under way or done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,20 +72,20 @@ pub(crate) fn declare(server: &Server, revision: Revision, capabilities: &mut Va
         Era::Legacy => {
             capabilities["tasks"] = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
         }
-        Era::Modern => capabilities["extensions"] = json!({ EXTENSION: {} }),
+        Era::Modern => capabilities["extensions"] = json!({ TASKS_EXTENSION: {} }),
     }
 }
 
 /// Whether a modern request declares the extension.
 pub(crate) fn declared(call: &Call) -> bool {
     let extensions = call.client_capabilities().and_then(|declared| declared.get("extensions"));
-    extensions.and_then(|extensions| extensions.get(EXTENSION)).is_some_and(Value::is_object)
+    extensions.and_then(|extensions| extensions.get(TASKS_EXTENSION)).is_some_and(Value::is_object)
 }
 
 /// The error for a modern request that would have had to declare the extension.
 pub(crate) fn undeclared() -> RpcError {
     RpcError::new(code::MISSING_CLIENT_CAPABILITY, "Missing required client capability")
-        .with_data(json!({ "requiredCapabilities": { "extensions": { EXTENSION: {} } } }))
+        .with_data(json!({ "requiredCapabilities": { "extensions": { TASKS_EXTENSION: {} } } }))
 }
 
 /// How a call of a tool is to run.

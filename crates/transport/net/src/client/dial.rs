@@ -14,11 +14,11 @@ use super::error::OpenError;
 use crate::tls;
 
 /// A byte stream, encrypted or not.
-pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
+pub trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 
 /// Dials one origin.
-pub(crate) struct Dialer {
+pub struct Dialer {
     at: String,
     host: String,
     port: u16,
@@ -27,7 +27,8 @@ pub(crate) struct Dialer {
 }
 
 impl Dialer {
-    pub(crate) fn new(address: &HttpAddress, limit: Duration) -> Result<Self, OpenError> {
+    /// Makes ready to dial the origin of `address`; `limit` bounds the connection and the TLS handshake each.
+    pub fn new(address: &HttpAddress, limit: Duration) -> Result<Self, OpenError> {
         let at = address.url.to_string();
         let bad = |why: String| OpenError::BadAddress { at: at.clone(), why };
         let secure = match address.url.scheme() {
@@ -47,7 +48,8 @@ impl Dialer {
         Ok(Self { at, host, port, tls, limit })
     }
 
-    pub(crate) async fn dial(&self) -> Result<Box<dyn Io>, OpenError> {
+    /// Opens one connection, encrypted where the scheme says so.
+    pub async fn dial(&self) -> Result<Box<dyn Io>, OpenError> {
         match timeout(self.limit, self.connect()).await {
             Ok(result) => result,
             Err(_) => Err(self.timed_out("connection")),

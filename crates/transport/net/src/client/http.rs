@@ -390,7 +390,8 @@ impl Conversation {
     }
 }
 
-pub(crate) fn listed(headers: &HeaderMap) -> Headers {
+/// The headers as a trace writes them; bytes that are not UTF-8 become U+FFFD.
+pub fn listed(headers: &HeaderMap) -> Headers {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value.as_bytes()))).collect()
 }

@@ -32,14 +32,15 @@ use wire::{Era, Message, RequestId, Revision, Transport};
 
 pub(crate) use self::{
     body::{Cuts, Pieces},
-    dial::Dialer,
     pool::{Link, Pool},
 };
 pub use attempt::{location, why};
 pub use authorizer::{Authorizer, Authorizing, Refusal};
 pub use detect::{Detected, Introduction, detect, follow};
+pub use dial::{Dialer, Io};
 pub use error::{OpenError, SendError};
 pub use exchange::Exchange;
+pub use http::listed;
 pub use outgoing::Outgoing;
 
 pub use crate::process::{Command, Signal};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reference::client::{Client, ClientError, Note, Observer, Options, Tool, Topics, example};
+use client::{Client, ClientError, Note, Observer, Options, Tool, Topics, example};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use wire::revision::R2025_11_25;

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use net::client::{Address, Authorizer};
-use reference::client::{
+use client::{
     Abilities, Answering, Client, ClientError, Consent, Options, Question, Refused, Respondent, Scripted, Wanted,
 };
+use net::client::{Address, Authorizer};
 use serde_json::{Map, Value, json};
 use wire::{Era, Revision};
 

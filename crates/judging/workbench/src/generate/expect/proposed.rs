@@ -126,7 +126,7 @@ fn names_of(items: &[Value]) -> Option<(&'static str, Vec<String>)> {
 
 /// A value as a matcher reads it: its texts are not filled in. A mapping still has to stand under `equals`.
 fn literal(value: &Value) -> Value {
-    reference::document::unfilled(value)
+    document::unfilled(value)
 }
 
 #[cfg(test)]

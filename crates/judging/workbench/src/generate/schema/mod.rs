@@ -10,7 +10,7 @@ mod views;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use reference::schema::goes_in_circles;
+use schema::goes_in_circles;
 pub(super) use vary::{Kind, Variation, Width, variations};
 
 /// How long a schema may be, in bytes.

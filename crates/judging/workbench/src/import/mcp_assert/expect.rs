@@ -212,7 +212,7 @@ fn json_paths(case: &mut Case, said: &Said, all: &Map<String, Value>) -> Result<
         let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
         let demand = match parsed.filter(|value| value.is_number() || value.is_boolean()) {
             Some(parsed) => Demand::Is("anyOf", json!([matcher(value), parsed])),
-            None => Demand::Is("equals", reference::document::unfilled(value)),
+            None => Demand::Is("equals", document::unfilled(value)),
         };
         let done = within(root, path)
             .ok_or("it does not lead into a mapping")

@@ -1,6 +1,6 @@
 //! `{{fixture}}`: a directory that mcp-assert is told on its command line.
 
-use reference::document::Fault;
+use document::Fault;
 use serde_json::{Map, Value, json};
 
 use crate::import::read::Source;

@@ -5,7 +5,7 @@ mod fixture;
 mod requests;
 mod steps;
 
-use reference::document::Fault;
+use document::Fault;
 use serde_json::{Map, Value, json};
 
 use self::requests::{Reading, asserted};

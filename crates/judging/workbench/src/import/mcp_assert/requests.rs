@@ -1,6 +1,6 @@
 //! What an assertion asks the server, and the cases that come of it.
 
-use reference::document::{Fault, unfilled};
+use document::{Fault, unfilled};
 use serde_json::{Map, Value, json};
 
 use super::expect::{Said, expect};

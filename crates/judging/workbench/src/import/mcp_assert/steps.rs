@@ -1,6 +1,6 @@
 //! The calls that come before an assertion, and what of their answers it is filled with.
 
-use reference::document::{Fault, unfilled};
+use document::{Fault, unfilled};
 use serde_json::{Map, Value, json};
 
 use super::{answer, expect};

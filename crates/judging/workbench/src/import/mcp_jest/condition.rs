@@ -148,13 +148,13 @@ fn compared(operator: Operator, literal: &Literal) -> Result<Demand, &'static st
     };
     Ok(match operator {
         Equal if value.is_null() => Demand::IfThere("equals", Value::Null),
-        Same => Demand::Is("equals", reference::document::unfilled(value)),
+        Same => Demand::Is("equals", document::unfilled(value)),
         Equal => match one_of() {
             Value::Object(several) => Demand::Is("anyOf", several["anyOf"].clone()),
             one => Demand::Is("equals", one),
         },
         Unequal if value.is_null() => Demand::Is("not", json!({ "equals": null })),
-        NotSame => Demand::IfThere("not", json!({ "equals": reference::document::unfilled(value) })),
+        NotSame => Demand::IfThere("not", json!({ "equals": document::unfilled(value) })),
         Unequal => Demand::IfThere("not", if one_of().is_object() { one_of() } else { json!({ "equals": one_of() }) }),
         AtLeast | AtMost | Above | Below if !value.is_number() => return Err("only numbers are compared by size"),
         AtLeast => Demand::Is("range", json!({ "min": value })),

@@ -3,7 +3,7 @@
 mod condition;
 mod expression;
 
-use reference::document::{Fault, quoted, unfilled};
+use document::{Fault, quoted, unfilled};
 use serde_json::{Map, Value, json};
 
 use self::condition::{Whole, expect};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use client::Options;
 use net::client::{Address, Authorizer, Authorizing, HttpAddress, Refusal};
 use net::server::http::{self, Bearer};
-use reference::client::Options;
 use serde_json::json;
 use tempfile::NamedTempFile;
 use url::Url;

@@ -1,8 +1,8 @@
 //! Assertions (RFC 7521, RFC 7523): those by which a client shows who it is, and those that are shown for a token. Whoever
 //! signed them, they are for this issuer, in time, and about whom they are shown for.
 
-use net::oauth::random;
 use net::server::http::Asked;
+use oauth::random;
 use serde_json::Value;
 
 use super::authorize::{scopes, target};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use net::oauth::{Secret, fetch, is_loopback};
+use oauth::{Secret, fetch, is_loopback};
 use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 use url::Url;

@@ -1,8 +1,8 @@
 //! What an extension of authorization brings along: who is known beforehand, the key that others sign with, and what a client
 //! is handed. The official suite's names for it are used, so that clients that were written for that find it.
 
-use net::oauth::jose::{JwkSet, Signer};
-use net::oauth::{Secret, now, random};
+use oauth::jose::{JwkSet, Signer};
+use oauth::{Secret, now, random};
 use serde_json::{Value, json};
 
 use super::client::Authentication;

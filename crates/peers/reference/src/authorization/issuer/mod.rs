@@ -14,10 +14,10 @@ mod token;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use net::oauth::jose::{JwkSet, Signer};
-use net::oauth::{Secret, now, random};
 use net::server::http::{Asked, Served};
 use net::server::manners::{Method, StatusCode};
+use oauth::jose::{JwkSet, Signer};
+use oauth::{Secret, now, random};
 use serde_json::json;
 
 use self::client::{Authentication, Registered};

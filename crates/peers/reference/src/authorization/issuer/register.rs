@@ -1,8 +1,8 @@
 //! Dynamic registration (RFC 7591). Anybody may.
 
-use net::oauth::{Secret, now, random};
 use net::server::http::{Asked, Served};
 use net::server::manners::StatusCode;
+use oauth::{Secret, now, random};
 use serde_json::{Value, json};
 
 use super::client::{Authentication, Registered, key, redirects};

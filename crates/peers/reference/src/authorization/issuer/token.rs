@@ -3,9 +3,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use net::oauth::{jose, random};
 use net::server::http::{Asked, Served};
 use net::server::manners::{HeaderValue, StatusCode};
+use oauth::{jose, random};
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
 

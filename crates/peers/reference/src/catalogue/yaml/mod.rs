@@ -13,7 +13,7 @@ use std::path::Path;
 
 use self::folder::Folder;
 use super::Catalogue;
-use crate::document::{self, Fault, Faults, Shape};
+use document::{self, Fault, Faults, Shape};
 
 /// How long a file may be, in bytes.
 const LONGEST: usize = 1 << 20;

@@ -9,7 +9,7 @@ use net::service::RpcError;
 use serde_json::Value;
 
 use crate::catalogue::{Content, Invocation, Level, Messages, Outcome, Output};
-use crate::document::{Filled, Pattern, TooLong};
+use document::{Filled, Pattern, TooLong};
 
 /// How long the texts of one answer may become together, in bytes.
 const LONGEST: usize = 2 << 20;

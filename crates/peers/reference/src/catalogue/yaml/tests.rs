@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::folder::Folder;
 use super::{SHAPE, model, read};
-use crate::document::{self, Faults};
+use document::{self, Faults};
 
 const EXAMPLE: &str = include_str!("../../../../../../docs/examples/weather.yaml");
 const HEAD: &str = "name: x\nversion: '1'\n";

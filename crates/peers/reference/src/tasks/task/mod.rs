@@ -6,14 +6,14 @@ mod view;
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use net::service::RpcError;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
+use wire::timestamp::rfc3339;
 
 pub(super) use self::queue::{Next, Ticket};
-use super::clock;
 use super::store::Owner;
 use crate::Server;
 use crate::catalogue::{Output, Question};
@@ -75,7 +75,7 @@ pub(crate) struct Task {
 
 impl Task {
     pub(super) fn new(id: String, number: u64, owner: Owner, ttl: Duration, poll_interval: Duration) -> Self {
-        let created = clock::now();
+        let created = now();
         let state = State {
             phase: Phase::Working,
             updated: created.clone(),
@@ -108,7 +108,7 @@ impl Task {
     fn shift(&self, server: &Server, state: &mut State, phase: Phase) {
         let before = self.status(state);
         state.phase = phase;
-        state.updated = clock::now();
+        state.updated = now();
         match &self.owner {
             Owner::Session(session) if before != self.status(state) => {
                 if let Some(session) = session.upgrade() {
@@ -231,4 +231,9 @@ impl Task {
         }
         self.answered(server, &mut state, open);
     }
+}
+
+/// This moment, as tasks tell it.
+fn now() -> String {
+    rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }

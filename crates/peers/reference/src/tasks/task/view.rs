@@ -8,8 +8,8 @@ use wire::revision::R2026_07_28;
 
 use super::{Ending, Next, Phase, State, Task};
 use crate::catalogue::Content;
-use crate::tasks::RELATED;
 use crate::tasks::store::Owner;
+use wire::meta::RELATED_TASK;
 
 impl Task {
     pub(super) fn status(&self, state: &State) -> &'static str {
@@ -35,7 +35,7 @@ impl Task {
 
     /// `_meta` of what belongs to it (2025-11-25).
     pub(in crate::tasks) fn related(&self) -> Value {
-        json!({ RELATED: { "taskId": self.id } })
+        json!({ RELATED_TASK: { "taskId": self.id } })
     }
 
     /// `Task` of 2025-11-25.

@@ -1,7 +1,7 @@
 //! Tokens by extensions of authorization: who shows what was handed over gets one, and nothing else opens anything.
 
-use net::oauth::jose::Signer;
-use net::oauth::now;
+use oauth::jose::Signer;
+use oauth::now;
 use reference::authorization::Extension;
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
@@ -231,7 +231,7 @@ async fn a_bound_token_wants_a_proof_at_every_step() {
     assert!(bare.status == 401 && bare.header("www-authenticate").unwrap().starts_with("DPoP "));
     let unproved = send("DPoP", "").await;
     assert!(unproved.status == 401 && unproved.header("www-authenticate").unwrap().contains("invalid_dpop_proof"));
-    let ath = net::oauth::jose::sha256(token);
+    let ath = oauth::jose::sha256(token);
     let told = send("DPoP", &proof("POST", "/mcp", json!({ "ath": ath }))).await;
     let nonce = told.header("dpop-nonce").unwrap();
     assert!(told.status == 401 && told.header("www-authenticate").unwrap().contains("use_dpop_nonce"));

@@ -1,6 +1,6 @@
 //! The authorization server for development, asked by who does not keep to the rules.
 
-use net::oauth::jose;
+use oauth::jose;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;

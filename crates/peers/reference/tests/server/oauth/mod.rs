@@ -7,8 +7,8 @@ mod way;
 
 use std::sync::Arc;
 
-use net::oauth::Secret;
 use net::server::http::{self, Beside};
+use oauth::Secret;
 use reference::Options;
 use reference::authorization::{Binding, Development, Extension, Gate, Tokens};
 use serde_json::Value;

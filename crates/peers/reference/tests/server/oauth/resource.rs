@@ -1,8 +1,8 @@
 //! Who is let in and what the others are told.
 
-use net::oauth::jose::{Jwk, Signer};
-use net::oauth::now;
 use net::server::http::Beside;
+use oauth::jose::{Jwk, Signer};
+use oauth::now;
 use reference::authorization::{Keys, Source, Tokens};
 use serde_json::{Value, json};
 

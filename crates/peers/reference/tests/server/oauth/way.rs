@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use net::Tap;
 use net::client::{Address, Connection, HttpAddress, Limits, Outgoing};
-use net::oauth::{Agent, Authorizer, Browser, Client as Known, Grant, OAuthError, Operation, Options, Proof, Secret};
+use oauth::{Agent, Authorizer, Browser, Client as Known, Grant, OAuthError, Operation, Options, Proof, Secret};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -181,7 +181,7 @@ async fn the_issuer_with_a_path_is_found_too() {
     });
     assert_eq!(list(&server, &other).await.unwrap(), 200);
     let token = other.token().await.unwrap();
-    let claims = token.reveal().split('.').nth(1).and_then(net::oauth::jose::decode).unwrap();
+    let claims = token.reveal().split('.').nth(1).and_then(oauth::jose::decode).unwrap();
     let claims: Value = serde_json::from_slice(&claims).unwrap();
     assert_eq!(claims["iss"], issuer);
 }

@@ -6,17 +6,19 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::inlet::Inlet;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, HOST, HeaderValue, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, StatusCode, Uri};
+use ring::digest::{SHA256, digest};
 use wire::Message;
 use wire::message::{Malformed, Packet, parse};
 
 use super::body::Body;
 use super::entry::{Response, read, status};
 use super::{Options, Shared};
-use crate::oauth::jose::sha256;
 
 /// Where clients look for what an authorization server says about itself.
 const ISSUER: &str = "/.well-known/oauth-authorization-server";
@@ -161,11 +163,16 @@ pub(super) async fn admit(shared: &Shared, request: &mut Request<Inlet>, for_goo
     }
     let grant =
         guard.admit(Head { method, uri, headers, for_good }).await.map_err(|denied| Box::new(refusal(&denied)))?;
-    if let Ok(subject) = HeaderValue::from_str(&sha256(&grant.subject)) {
+    if let Ok(subject) = HeaderValue::from_str(&fingerprint(&grant.subject)) {
         request.headers_mut().insert(SUBJECT, subject);
     }
     request.extensions_mut().insert(Arc::new(grant));
     Ok(())
+}
+
+/// SHA-256 of `subject` in base64: what stands in a header must not show whom a token is about.
+fn fingerprint(subject: &str) -> String {
+    URL_SAFE_NO_PAD.encode(digest(&SHA256, subject.as_bytes()))
 }
 
 /// The refusal of a message that who was let in may not send.

@@ -12,8 +12,8 @@ use super::super::model::{Content, Embedded, Link, Media};
 use super::super::plan::Block;
 use super::{Builder, Scope, Shelved, uri};
 use crate::catalogue::Body;
-use crate::document::quoted;
-use crate::document::{Pattern, size};
+use document::quoted;
+use document::{Pattern, size};
 
 /// How long the fixed part of one answer may be, in bytes: a message longer than 4 MiB would not pass everywhere.
 const LONGEST: usize = 3 << 20;

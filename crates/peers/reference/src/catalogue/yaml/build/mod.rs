@@ -21,9 +21,9 @@ use super::folder::Folder;
 use super::model;
 use super::plan::{Refusal, Step};
 use crate::catalogue::Catalogue;
-use crate::document::Node;
-use crate::document::{Fault, nearest, quoted};
-use crate::document::{Filled, Pattern, Wrong};
+use document::Node;
+use document::{Fault, nearest, quoted};
+use document::{Filled, Pattern, Wrong};
 
 /// How long one wait may take.
 const LONGEST_WAIT: Duration = Duration::from_mins(10);

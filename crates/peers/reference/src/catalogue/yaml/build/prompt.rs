@@ -7,7 +7,7 @@ use super::super::model;
 use super::super::plan::Script;
 use super::{Builder, Scope};
 use crate::catalogue::{Argument, Completer, Prompt, Run};
-use crate::document::quoted;
+use document::quoted;
 
 impl Builder<'_> {
     pub(super) fn prompt(&mut self, one: model::Prompt, pointer: &str) -> Option<Prompt> {

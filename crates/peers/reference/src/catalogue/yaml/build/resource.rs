@@ -10,7 +10,7 @@ use super::super::folder::mime_type;
 use super::super::model;
 use super::{Builder, Scope, Shelved, uri};
 use crate::catalogue::{Body, Completer, Contents, Resource, Template, Variables};
-use crate::document::quoted;
+use document::quoted;
 
 impl Builder<'_> {
     pub(super) fn resource(&mut self, one: model::Resource, pointer: &str) -> Option<Resource> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::document::quoted;
+use document::quoted;
 
 /// Whether every character may stand in a URI, and a scheme begins it.
 pub(super) fn is_uri(text: &str) -> bool {

@@ -1,0 +1,20 @@
+//! The reserved keys of `_meta` and the names of extensions, spelled once. Must not know what a method does with them.
+
+/// Prefix of every key that the specification reserves.
+pub const PREFIX: &str = "io.modelcontextprotocol/";
+/// The revision of a modern request.
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// Name and version of the client, in a modern request.
+pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// What the client declares, in a modern request.
+pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Name and version of the server, in a modern result.
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// The lowest level of log messages that a modern request asks for.
+pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// The subscription that a modern notification belongs to.
+pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+/// The task that a message belongs to (2025-11-25).
+pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+/// The tasks extension, among declared extensions.
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";

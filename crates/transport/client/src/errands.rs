@@ -1,0 +1,130 @@
+//! Calls that run as tasks of the server: begun, looked at until they are over or wait for input, and fetched. At 2025-11-25
+//! (basic/utilities/tasks, the requestor's side) the client wants that, and what a task asks meanwhile is answered like
+//! anything else; in the extension of 2026-07-28 the server wants it, and answers go with `tasks/update`.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use wire::message::{Packet, parse};
+use wire::{Era, Message};
+
+use super::ask::rpc;
+use super::{Client, ClientError, Listed, Params};
+use wire::meta::TASKS_EXTENSION;
+
+/// How long the server is asked to keep a task.
+const TTL: u64 = 60_000;
+/// How long to wait between two looks where the server does not say.
+const POLL: Duration = Duration::from_secs(1);
+/// How often a task is looked at.
+const LOOKS: usize = 10_000;
+
+impl Client {
+    /// Calls a tool as a task, and gives what that comes to.
+    pub async fn call_as_task(&self, tool: &str, arguments: Map<String, Value>) -> Result<Message, ClientError> {
+        let task = self.begin_task(tool, arguments).await?;
+        let (id, mut poll) = named(&task)?;
+        for _ in 0..LOOKS {
+            tokio::time::sleep(poll).await;
+            let shown = self.about_task("tasks/get", &id).await?;
+            let shown = shown.result().cloned().unwrap_or_default();
+            if shown.get("status").and_then(Value::as_str) != Some("working") {
+                break;
+            }
+            poll = interval(&shown);
+        }
+        self.about_task("tasks/result", &id).await
+    }
+
+    /// Begins a call as a task, and gives the task.
+    pub async fn begin_task(&self, tool: &str, arguments: Map<String, Value>) -> Result<Value, ClientError> {
+        let params = Params::new().with("name", tool).with("arguments", arguments);
+        if self.revision().era() == Era::Modern {
+            let made = self.once("tools/call", &params).await?;
+            let task = made.result().filter(|result| result.get("resultType").is_some_and(|kind| kind == "task"));
+            return task.cloned().ok_or_else(|| ClientError::invalid("tools/call", "the server made no task of it"));
+        }
+        let params = params.with("task", json!({ "ttl": TTL }));
+        let made = self.request("tools/call", &params).await?;
+        let task = made.result().and_then(|result| result.get("task")).cloned();
+        task.ok_or_else(|| ClientError::invalid("tools/call", "the server made no task of it"))
+    }
+
+    /// Stops a task.
+    pub async fn cancel_task(&self, task: &Value) -> Result<Message, ClientError> {
+        self.about_task("tasks/cancel", &named(task)?.0).await
+    }
+
+    /// Every task that the server still has of ours.
+    pub async fn tasks(&self) -> Result<Listed, ClientError> {
+        self.list("tasks/list", "tasks").await
+    }
+
+    /// Whether a server may answer a call by a task: the extension is declared.
+    pub(super) fn takes_tasks(&self) -> bool {
+        self.0.options.respondent.abilities().extensions.contains(&TASKS_EXTENSION)
+    }
+
+    /// Follows a task that a call was answered by until it is over, and gives what the call came to.
+    pub(super) async fn follow(&self, made: &Message) -> Result<Message, ClientError> {
+        let (id, mut poll) = named(&made.result().cloned().unwrap_or_default())?;
+        let mut answered = BTreeSet::new();
+        for _ in 0..LOOKS {
+            tokio::time::sleep(poll).await;
+            let shown = self.once("tasks/get", &Params::new().with("taskId", id.as_str())).await?;
+            let task = shown.result().cloned().unwrap_or_default();
+            poll = interval(&task);
+            match task.get("status").and_then(Value::as_str) {
+                Some("working") => {}
+                Some("input_required") => self.give(&id, &task, &mut answered).await?,
+                Some("completed") => return called(&shown, "result", task.get("result")),
+                Some("failed") => {
+                    let failed = called(&shown, "error", task.get("error"))?;
+                    return Err(rpc("tools/call", &failed));
+                }
+                _ => return Err(ClientError::invalid("tasks/get", "the task is over, and nothing came of it")),
+            }
+        }
+        Err(ClientError::invalid("tasks/get", "the task has no end"))
+    }
+
+    /// Gives a task what it waits for, each thing once.
+    async fn give(&self, id: &str, task: &Value, answered: &mut BTreeSet<String>) -> Result<(), ClientError> {
+        let mut asked = task.get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
+        asked.retain(|key, _| !answered.contains(key));
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let given = self.inputs("tasks/get", &asked).await?;
+        self.once("tasks/update", &Params::new().with("taskId", id).with("inputResponses", given)).await?;
+        answered.extend(asked.into_iter().map(|(key, _)| key));
+        Ok(())
+    }
+
+    async fn about_task(&self, method: &str, id: &str) -> Result<Message, ClientError> {
+        self.request(method, &Params::new().with("taskId", id)).await
+    }
+}
+
+/// A task's id, and how long to wait before it is looked at.
+fn named(task: &Value) -> Result<(String, Duration), ClientError> {
+    let id = task.get("taskId").and_then(Value::as_str);
+    let id = id.ok_or_else(|| ClientError::invalid("tools/call", "the task has no id"))?;
+    Ok((id.to_owned(), interval(task)))
+}
+
+/// What a task came to, as the answer to the call that it was made of.
+fn called(shown: &Message, member: &str, outcome: Option<&Value>) -> Result<Message, ClientError> {
+    let id = shown.value().get("id");
+    let text = json!({ "jsonrpc": "2.0", "id": id, member: outcome }).to_string();
+    match parse(text.as_bytes()) {
+        Ok(Packet::Message(answer)) => Ok(answer),
+        _ => Err(ClientError::invalid("tasks/get", "the task is over, and does not say what came of it")),
+    }
+}
+
+fn interval(task: &Value) -> Duration {
+    let told = task.get("pollInterval").or_else(|| task.get("pollIntervalMs"));
+    told.and_then(Value::as_u64).map_or(POLL, Duration::from_millis)
+}

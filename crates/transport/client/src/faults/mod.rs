@@ -1,0 +1,359 @@
+//! Deliberate violations of what is demanded of clients, one at a time or several: to test servers with, and to prove that
+//! our own rules notice. They stand beside the client, which knows nothing of them: a fault alters what goes out or what
+//! is understood of what came in ([`super::manners`]). One table per family.
+
+mod answers;
+mod http;
+mod lifecycle;
+mod messages;
+mod oauth;
+mod results;
+mod rounds;
+mod tasks;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ::oauth::{Asking, Doubt};
+use net::client::Outgoing;
+use serde_json::{Value, json};
+use wire::message::{self, Packet};
+use wire::revision::{R2024_11_05, R2026_07_28};
+use wire::{Era, Message, Revision, Transport};
+
+pub use self::oauth::Faulty as FaultyOnTheWay;
+use super::manners::{Manners, Place, Said};
+
+/// One deliberate violation.
+#[derive(Debug)]
+pub struct Fault {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// The rule it breaks.
+    pub rule: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// The first revision it shows at.
+    pub since: Revision,
+    /// The last one.
+    pub until: Revision,
+    /// The only transport it shows on; `None` for all.
+    pub transport: Option<Transport>,
+    /// The scenario of `proof check-client` in which it surely shows.
+    pub scenario: &'static str,
+    /// The transport over which it surely shows there.
+    pub seen_over: Transport,
+    /// Rules that it cannot but break as well.
+    pub consequences: &'static [&'static str],
+    kind: Kind,
+}
+
+/// What a fault gets hold of.
+enum Kind {
+    /// A message on its way out; whether it was altered.
+    Says(fn(&mut Value) -> bool),
+    /// What goes out in place of a message; `None` where it goes out as it is.
+    Instead(fn(&Value) -> Option<Vec<String>>),
+    /// One more message, once, ahead of the first request that is no greeting.
+    Beside(fn() -> Vec<String>),
+    /// The HTTP request that carries a message.
+    Carries(fn(&Value, Outgoing) -> Outgoing),
+    /// The result of a request before the client understands it; whether it was altered.
+    Hears(fn(&mut Value) -> bool),
+    /// The HTTP request that opens a stream, or goes on with it.
+    Opens(fn(Outgoing) -> Outgoing),
+    /// How long it stays away from a stream, if it comes back at all.
+    StaysAway(fn(Duration) -> Option<Duration>),
+    /// What is said to a question that was taken back.
+    Retorts(fn(&Value) -> String),
+    /// It says nothing more after an answer that nobody waits for.
+    Chokes,
+    /// It goes without a word.
+    Vanishes,
+    /// The parameters of a request to an authorization server.
+    Seeks(fn(Asking, &mut Vec<(String, String)>)),
+    /// What it registers with.
+    Registers(fn(&mut Value)),
+    /// It does not stop where it has to.
+    Ignores(Doubt),
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Kind")
+    }
+}
+
+/// A scenario in which nothing happens but a list and a call.
+const TOOLS: &str = "tools_call";
+
+/// A fault that shows at every revision, over every transport.
+const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
+    Fault {
+        name,
+        rule,
+        about,
+        since: R2024_11_05,
+        until: R2026_07_28,
+        transport: None,
+        scenario: TOOLS,
+        seen_over: Transport::StreamableHttp,
+        consequences: &[],
+        kind,
+    }
+}
+
+impl Fault {
+    const fn since(mut self, since: Revision) -> Self {
+        self.since = since;
+        self
+    }
+
+    const fn modern(self) -> Self {
+        self.since(R2026_07_28)
+    }
+
+    const fn legacy(mut self) -> Self {
+        self.until = Revision::NEWEST_LEGACY;
+        self
+    }
+
+    const fn http(mut self) -> Self {
+        self.transport = Some(Transport::StreamableHttp);
+        self
+    }
+
+    const fn stdio(mut self) -> Self {
+        self.transport = Some(Transport::Stdio);
+        self.seen_over(Transport::Stdio)
+    }
+
+    /// Names the scenario in which it surely shows.
+    const fn seen_in(mut self, scenario: &'static str) -> Self {
+        self.scenario = scenario;
+        self
+    }
+
+    /// Names the transport over which it surely shows, where it is no one's alone.
+    const fn seen_over(mut self, transport: Transport) -> Self {
+        self.seen_over = transport;
+        self
+    }
+
+    /// Names rules that it breaks as well, where it shows and they apply.
+    const fn breaks_too(mut self, rules: &'static [&'static str]) -> Self {
+        self.consequences = rules;
+        self
+    }
+
+    /// Whether it shows at `revision` over `transport`.
+    pub fn shows(&self, revision: Revision, transport: Transport) -> bool {
+        revision.at_least(self.since)
+            && self.until.at_least(revision)
+            && self.transport.is_none_or(|only| only == transport)
+    }
+
+    /// Whether it shows in an era, so far as that is known, over a transport.
+    fn shows_in(&self, place: Place) -> bool {
+        let era = place.era.is_none_or(|era| match era {
+            Era::Legacy => self.since.era() == Era::Legacy,
+            Era::Modern => self.until.era() == Era::Modern,
+        });
+        era && self.transport.is_none_or(|only| only == place.transport)
+    }
+
+    /// Where it shows, in words.
+    pub fn place(&self) -> String {
+        let transport = self.transport.map_or("any transport", Transport::as_str);
+        let revisions = match (self.since.era(), self.until.era()) {
+            (Era::Modern, _) => "modern era".to_owned(),
+            (_, Era::Legacy) if self.since == R2024_11_05 => "legacy era".to_owned(),
+            (_, Era::Legacy) => format!("legacy era from {}", self.since),
+            _ if self.since == R2024_11_05 => "any revision".to_owned(),
+            _ => format!("from {}", self.since),
+        };
+        format!("{transport}, {revisions}")
+    }
+
+    /// The same, with the scenario in which it surely shows.
+    pub fn place_and_scenario(&self) -> String {
+        let only = self.transport.is_none() && self.seen_over != Transport::StreamableHttp;
+        let over = if only { format!(" over {}", self.seen_over.as_str()) } else { String::new() };
+        format!("{}; scenario {}{over}", self.place(), self.scenario)
+    }
+}
+
+const FAMILIES: [&[Fault]; 8] = [
+    messages::FAULTS,
+    lifecycle::FAULTS,
+    results::FAULTS,
+    rounds::FAULTS,
+    answers::FAULTS,
+    tasks::FAULTS,
+    http::FAULTS,
+    oauth::FAULTS,
+];
+
+/// Every fault, family by family.
+pub fn all() -> impl Iterator<Item = &'static Fault> {
+    FAMILIES.into_iter().flatten()
+}
+
+/// The fault of this name.
+pub fn find(name: &str) -> Option<&'static Fault> {
+    all().find(|fault| fault.name == name)
+}
+
+/// The manners of a client with faults.
+pub(super) struct Faulty {
+    faults: Vec<&'static Fault>,
+    /// What goes beside has gone.
+    besides: AtomicBool,
+    /// It has nothing to say any more.
+    choked: AtomicBool,
+}
+
+impl Faulty {
+    pub(super) fn new(faults: Vec<&'static Fault>) -> Self {
+        Self { faults, besides: AtomicBool::new(false), choked: AtomicBool::new(false) }
+    }
+
+    fn in_place(&self, place: Place) -> impl Iterator<Item = &'static Fault> {
+        self.faults.iter().copied().filter(move |fault| fault.shows_in(place))
+    }
+}
+
+impl Manners for Faulty {
+    fn says(&self, place: Place, text: String) -> Said {
+        if self.choked.load(Ordering::Relaxed) {
+            return Said::default();
+        }
+        let mut message: Value = serde_json::from_str(&text).unwrap_or_default();
+        let (mut text, mut said) = (text, Said::default());
+        for fault in self.in_place(place) {
+            if let Kind::Says(alter) = fault.kind
+                && alter(&mut message)
+            {
+                text = message.to_string();
+            }
+        }
+        if may_go_beside(&message) && !self.besides.swap(true, Ordering::Relaxed) {
+            for fault in self.in_place(place) {
+                if let Kind::Beside(more) = fault.kind {
+                    said.before.extend(more().into_iter().map(Outgoing::message));
+                }
+            }
+        }
+        let instead = self.in_place(place).find_map(|fault| match fault.kind {
+            Kind::Instead(instead) => instead(&message),
+            _ => None,
+        });
+        if let Some(instead) = instead {
+            let is_it = |other: &String| serde_json::from_str::<Value>(other).is_ok_and(|other| other == message);
+            let at = instead.iter().position(is_it);
+            let mut all: Vec<Outgoing> = instead.into_iter().map(Outgoing::message).collect();
+            said.after = at.map_or_else(Vec::new, |at| all.split_off(at + 1));
+            said.itself = at.and_then(|_| all.pop());
+            said.before.extend(all);
+        } else {
+            said.itself = Some(Outgoing::message(text));
+        }
+        for fault in self.in_place(place) {
+            if let Kind::Carries(carry) = fault.kind {
+                said.itself = said.itself.map(|outgoing| carry(&message, outgoing));
+            }
+        }
+        said
+    }
+
+    fn hears(&self, place: Place, answer: Message) -> Message {
+        let mut value = answer.value().clone();
+        let mut altered = false;
+        for fault in self.in_place(place) {
+            if let (Kind::Hears(alter), Some(result)) = (&fault.kind, value.get_mut("result")) {
+                altered |= alter(result);
+            }
+        }
+        match message::parse(value.to_string().as_bytes()) {
+            Ok(Packet::Message(heard)) if altered => heard,
+            _ => answer,
+        }
+    }
+
+    fn retorts(&self, question: &Value) -> Option<String> {
+        self.faults.iter().find_map(|fault| match fault.kind {
+            Kind::Retorts(retort) => Some(retort(question)),
+            _ => None,
+        })
+    }
+
+    fn hears_stray(&self) {
+        if self.faults.iter().any(|fault| matches!(fault.kind, Kind::Chokes)) {
+            self.choked.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn opens(&self, outgoing: Outgoing) -> Outgoing {
+        self.faults.iter().fold(outgoing, |outgoing, fault| match fault.kind {
+            Kind::Opens(open) => open(outgoing),
+            _ => outgoing,
+        })
+    }
+
+    fn stays_away(&self, wanted: Duration) -> Option<Duration> {
+        self.faults.iter().try_fold(wanted, |wanted, fault| match fault.kind {
+            Kind::StaysAway(stay) => stay(wanted),
+            _ => Some(wanted),
+        })
+    }
+
+    fn ends_in_order(&self) -> bool {
+        !self.faults.iter().any(|fault| matches!(fault.kind, Kind::Vanishes))
+    }
+}
+
+/// Whether a message is a request after the greeting.
+fn may_go_beside(message: &Value) -> bool {
+    let method = message["method"].as_str().unwrap_or_default();
+    message.get("id").is_some() && !["", "initialize", "server/discover"].contains(&method)
+}
+
+fn is(message: &Value, method: &str) -> bool {
+    message["method"] == method
+}
+
+/// Whether it is an answer.
+fn answers(message: &Value) -> bool {
+    message.get("result").is_some() || message.get("error").is_some()
+}
+
+fn drop_member(value: &mut Value, name: &str) -> bool {
+    value.as_object_mut().is_some_and(|members| members.shift_remove(name).is_some())
+}
+
+/// Gives an error of that code, with these words in it, another code.
+fn refuses(message: &mut Value, code: i64, words: &str, other: i64) -> bool {
+    let Some(error) = message.get_mut("error") else { return false };
+    let found = error["code"] == json!(code) && error["message"].as_str().is_some_and(|text| text.contains(words));
+    if found {
+        error["code"] = json!(other);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::all;
+
+    #[test]
+    fn names_are_unique_and_plain() {
+        let mut seen = BTreeSet::new();
+        for fault in all() {
+            assert!(seen.insert(fault.name), "{} stands twice", fault.name);
+            assert!(fault.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
+            assert!(fault.until.at_least(fault.since), "{} shows nowhere", fault.name);
+        }
+    }
+}

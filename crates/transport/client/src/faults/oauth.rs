@@ -1,0 +1,159 @@
+//! On the way to a token, and with one (basic/authorization).
+
+use oauth::{Asking, Doubt, Manners};
+use serde_json::{Value, json};
+use wire::revision::{R2025_06_18, R2025_11_25};
+
+use super::{Fault, Kind, drop_member, fault, is};
+
+const NOBODY: &str = "https://nobody.invalid";
+
+pub(super) const FAULTS: &[Fault] = &[
+    way(
+        "pkce-left-out",
+        "oauth.pkce",
+        "asks for a code that nothing protects",
+        Kind::Seeks(|_, asked| asked.retain(|(name, _)| !name.starts_with("code_"))),
+    ),
+    way(
+        "pkce-in-the-clear",
+        "oauth.pkce-s256",
+        "protects codes by a challenge in the clear",
+        Kind::Seeks(|_, asked| set(asked, "code_challenge_method", "plain")),
+    )
+    .since(R2025_11_25),
+    way(
+        "pkce-unasked",
+        "oauth.pkce-verified",
+        "goes on where nobody says that PKCE is supported",
+        Kind::Ignores(Doubt::Pkce),
+    )
+    .since(R2025_11_25)
+    .seen_in("auth/pkce-unsaid"),
+    way(
+        "resource-left-out",
+        "oauth.resource-parameter",
+        "does not say which server a token is for",
+        Kind::Seeks(|_, asked| asked.retain(|(name, _)| name != "resource")),
+    ),
+    way(
+        "resource-elsewhere",
+        "oauth.resource-canonical",
+        "asks for a token for another server",
+        Kind::Seeks(|_, asked| set(asked, "resource", NOBODY)),
+    ),
+    way(
+        "scope-greedy",
+        "oauth.scope-from-challenge",
+        "asks for more scope than the refusal names",
+        Kind::Seeks(|what, asked| {
+            if what == Asking::Authorization {
+                set(asked, "scope", "mcp:read mcp:call");
+            }
+        }),
+    )
+    .since(R2025_11_25)
+    .seen_in("auth/scope-from-www-authenticate"),
+    way("state-ignored", "oauth.state-verified", "takes an answer with another state", Kind::Ignores(Doubt::State))
+        .seen_in("auth/state-wrong"),
+    way(
+        "iss-ignored",
+        "oauth.response-issuer-checked",
+        "takes an answer of another issuer",
+        Kind::Ignores(Doubt::Answerer),
+    )
+    .modern()
+    .seen_in("auth/iss-wrong-issuer"),
+    way(
+        "issuer-ignored",
+        "oauth.issuer-validated",
+        "takes the metadata of another issuer",
+        Kind::Ignores(Doubt::Issuer),
+    )
+    .since(R2025_11_25)
+    .seen_in("auth/metadata-issuer-mismatch"),
+    way(
+        "one-name-for-all-issuers",
+        "oauth.credentials-per-issuer",
+        "uses what one issuer knows it by with another",
+        Kind::Ignores(Doubt::Stranger),
+    )
+    .modern()
+    .seen_in("auth/issuer-moves"),
+    way(
+        "redirect-in-the-clear",
+        "oauth.redirect-secure",
+        "registers an address without https",
+        Kind::Registers(|document| document["redirect_uris"] = json!(["http://app.example/callback"])),
+    ),
+    way(
+        "redirect-unregistered",
+        "oauth.redirect-registered",
+        "registers another address than it uses",
+        Kind::Registers(|document| document["redirect_uris"] = json!(["http://127.0.0.1/elsewhere"])),
+    ),
+    way(
+        "application-type-unsaid",
+        "oauth.application-type",
+        "registers without saying what type of application it is",
+        Kind::Registers(|document| {
+            drop_member(document, "application_type");
+        }),
+    )
+    .modern(),
+    way(
+        "token-left-out",
+        "oauth.token-every-request",
+        "makes calls without its token",
+        Kind::Carries(
+            |message, outgoing| {
+                if is(message, "tools/call") { outgoing.without("authorization") } else { outgoing }
+            },
+        ),
+    ),
+    way(
+        "token-in-query",
+        "oauth.token-not-in-query",
+        "puts a token into the query of calls",
+        Kind::Carries(|message, outgoing| {
+            if is(message, "tools/call") { outgoing.query("access_token=not-for-everybody") } else { outgoing }
+        }),
+    ),
+];
+
+/// A fault that shows where a server demands tokens.
+const fn way(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
+    fault(name, rule, about, kind).http().since(R2025_06_18).seen_in("auth/metadata-default")
+}
+
+fn set(asked: &mut [(String, String)], name: &str, value: &str) {
+    for (_, own) in asked.iter_mut().filter(|(own, _)| own == name) {
+        value.clone_into(own);
+    }
+}
+
+/// The manners of a client with faults, on its way to a token.
+#[derive(Debug)]
+pub struct Faulty(pub Vec<&'static Fault>);
+
+impl Manners for Faulty {
+    fn asks(&self, what: Asking, parameters: &mut Vec<(String, String)>) {
+        for fault in &self.0 {
+            if let Kind::Seeks(alter) = fault.kind {
+                alter(what, parameters);
+            }
+        }
+    }
+
+    fn registers(&self, document: &mut Value) {
+        for fault in &self.0 {
+            if let Kind::Registers(alter) = fault.kind {
+                alter(document);
+            }
+        }
+    }
+
+    fn heeds(&self, doubt: Doubt) -> bool {
+        !self.0.iter().any(|fault| matches!(fault.kind, Kind::Ignores(ignored) if ignored == doubt))
+    }
+}

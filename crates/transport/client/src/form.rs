@@ -1,0 +1,205 @@
+//! Values from what a person types and a schema: the fields of a form (client/elicitation) and the arguments of a call.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Number, Value};
+
+use schema::fits;
+
+/// How deep local references are followed.
+const REFERENCES: usize = 8;
+
+/// What was given for one field or argument.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Given {
+    /// A text, to be read as the schema says.
+    Text(String),
+    /// A value.
+    Json(Value),
+}
+
+/// Why a form is not filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormFault(pub String);
+
+/// The content of a form: what was given, and defaults for the rest.
+pub fn fill(schema: &Value, given: &[(String, Given)]) -> Result<Map<String, Value>, FormFault> {
+    let mut content = Map::new();
+    for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let value = match given.iter().rev().find(|(other, _)| other == name) {
+            Some((_, Given::Json(value))) => Some(value.clone()),
+            Some((_, Given::Text(text))) => {
+                Some(read(text, field, schema).map_err(|why| FormFault(format!("`{name}`: {why}")))?)
+            }
+            None => field.get("default").cloned(),
+        };
+        content.extend(value.map(|value| (name.clone(), value)));
+    }
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    for name in required {
+        if !content.contains_key(name) {
+            return Err(FormFault(format!("nothing is given for `{name}`")));
+        }
+    }
+    let whole = Value::Object(content.clone());
+    if fits(schema, &whole) { Ok(content) } else { Err(FormFault("what is given does not fit the form".to_owned())) }
+}
+
+/// A text as the value that a property's schema wants, or what it wants instead.
+pub fn read(text: &str, property: &Value, root: &Value) -> Result<Value, String> {
+    let property = resolved(property, root, REFERENCES);
+    if let Some(choice) = chosen(text, property) {
+        return Ok(choice);
+    }
+    let types = types(property, root);
+    let as_json = serde_json::from_str::<Value>(text).ok();
+    let read = types.iter().find_map(|kind| match kind.as_str() {
+        "integer" | "number" => {
+            text.parse::<Number>().ok().map(Value::Number).filter(|n| kind == "number" || is_whole(n))
+        }
+        "boolean" => text.parse::<bool>().ok().map(Value::Bool),
+        "null" => (text == "null").then_some(Value::Null),
+        "array" => as_json.clone().filter(Value::is_array),
+        "object" => as_json.clone().filter(Value::is_object),
+        _ => None,
+    });
+    match read {
+        Some(value) => Ok(value),
+        None if types.is_empty() || types.iter().any(|kind| kind == "string") => Ok(Value::from(text)),
+        None => Err(format!("{} is not {}", shown(text), wants(property, root))),
+    }
+}
+
+/// A text in an error.
+fn shown(text: &str) -> String {
+    format!("`{}`", wire::escape::snippet(text, 60))
+}
+
+fn is_whole(number: &Value) -> bool {
+    number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
+}
+
+/// The member of an enumeration that a text names.
+fn chosen(text: &str, property: &Value) -> Option<Value> {
+    let choices = property.get("enum").and_then(Value::as_array)?;
+    let names = |choice: &Value| choice.as_str().map_or_else(|| choice.to_string(), str::to_owned);
+    choices.iter().find(|choice| names(choice) == text).cloned()
+}
+
+/// Every type that a schema names, also in its alternatives.
+fn types(property: &Value, root: &Value) -> Vec<String> {
+    let mut types: Vec<String> = match property.get("type") {
+        Some(Value::String(kind)) => vec![kind.clone()],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(|kind| kind.as_str().map(str::to_owned)).collect(),
+        _ => Vec::new(),
+    };
+    for alternatives in ["anyOf", "oneOf"] {
+        for schema in property.get(alternatives).and_then(Value::as_array).into_iter().flatten() {
+            let schema = resolved(schema, root, REFERENCES);
+            types.extend(schema.get("type").and_then(Value::as_str).map(str::to_owned));
+        }
+    }
+    types.dedup();
+    types
+}
+
+/// What a property wants, in a few words.
+pub fn wants(property: &Value, root: &Value) -> String {
+    let property = resolved(property, root, REFERENCES);
+    if let Some(choices) = property.get("enum").and_then(Value::as_array) {
+        let choices: Vec<String> =
+            choices.iter().map(|c| c.as_str().map_or_else(|| c.to_string(), str::to_owned)).collect();
+        return format!("one of {}", choices.join(", "));
+    }
+    if let Some(only) = property.get("const") {
+        return format!("{only}");
+    }
+    let types = types(property, root);
+    let mut words = if types.is_empty() { "any value".to_owned() } else { types.join(" or ") };
+    if types == ["array"]
+        && let Some(items) = property.get("items")
+    {
+        words = format!("array of {}", wants_plain(items, root));
+    }
+    let bound = |name: &str| property.get(name).filter(|bound| bound.is_number());
+    // Writing into a text cannot fail.
+    let _ = match (bound("minimum"), bound("maximum")) {
+        (Some(low), Some(high)) => write!(words, " from {low} to {high}"),
+        (Some(low), None) => write!(words, " from {low}"),
+        (None, Some(high)) => write!(words, " up to {high}"),
+        (None, None) => Ok(()),
+    };
+    if let Some(format) = property.get("format").and_then(Value::as_str) {
+        let _ = write!(words, " ({format})");
+    }
+    words
+}
+
+fn wants_plain(items: &Value, root: &Value) -> String {
+    let items = resolved(items, root, REFERENCES);
+    let types = types(items, root);
+    if types.is_empty() { "any value".to_owned() } else { types.join(" or ") }
+}
+
+/// Follows references within the document; any other stays as it is.
+fn resolved<'s>(schema: &'s Value, root: &'s Value, room: usize) -> &'s Value {
+    let target =
+        schema.get("$ref").and_then(Value::as_str).and_then(|reference| root.pointer(reference.strip_prefix('#')?));
+    match target {
+        Some(target) if room > 0 => resolved(target, root, room - 1),
+        _ => schema,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn texts_are_read_as_the_schema_wants_them() {
+        let root = json!({ "$defs": { "n": { "type": "integer" } } });
+        for (text, property, value) in [
+            ("7", json!({ "type": "integer" }), json!(7)),
+            ("7", json!({ "type": "string" }), json!("7")),
+            ("7", json!({}), json!("7")),
+            ("7", json!({ "$ref": "#/$defs/n" }), json!(7)),
+            ("7.5", json!({ "type": "number" }), json!(7.5)),
+            ("true", json!({ "type": "boolean" }), json!(true)),
+            ("[1]", json!({ "type": "array" }), json!([1])),
+            ("null", json!({ "type": ["string", "null"] }), json!(null)),
+            ("x", json!({ "type": ["integer", "string"] }), json!("x")),
+            ("2", json!({ "enum": [1, 2] }), json!(2)),
+            ("", json!({ "type": "string" }), json!("")),
+        ] {
+            assert_eq!(read(text, &property, &root), Ok(value), "{text} {property}");
+        }
+        for (text, property) in [
+            ("x", json!({ "type": "integer" })),
+            ("7.5", json!({ "type": "integer" })),
+            ("yes", json!({ "type": "boolean" })),
+            ("{", json!({ "type": "object" })),
+        ] {
+            assert!(read(text, &property, &root).is_err(), "{text} {property}");
+        }
+    }
+
+    #[test]
+    fn forms_are_filled_with_what_is_given_and_with_defaults() {
+        let schema = json!({ "type": "object", "required": ["name"], "properties": {
+            "name": { "type": "string" }, "age": { "type": "integer", "default": 30, "maximum": 99 } } });
+        let given = |text: &str| ("age".to_owned(), Given::Text(text.to_owned()));
+        let name = ("name".to_owned(), Given::Json(json!("Ada")));
+        assert_eq!(
+            fill(&schema, std::slice::from_ref(&name)).map(Value::Object),
+            Ok(json!({ "name": "Ada", "age": 30 }))
+        );
+        assert_eq!(
+            fill(&schema, &[name.clone(), given("7")]).map(Value::Object),
+            Ok(json!({ "name": "Ada", "age": 7 }))
+        );
+        assert!(fill(&schema, &[]).is_err(), "nobody gave a name");
+        assert!(fill(&schema, &[name.clone(), given("x")]).is_err());
+        assert!(fill(&schema, &[name, given("100")]).is_err(), "more than the form admits");
+    }
+}

@@ -1,0 +1,201 @@
+//! The reference client against servers over HTTP that refuse, forget, redirect and mend their ways.
+
+mod fake;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use client::{Client, ClientError, Options, Topics};
+use fake::{Answer, Asked, Fake};
+use net::client::{Address, Authorizer, Authorizing, HttpAddress, Limits, Refusal};
+use serde_json::{Map, Value, json};
+use url::Url;
+use wire::Revision;
+use wire::trace::Headers;
+
+fn options(fake: &Fake) -> Options {
+    let url = Url::parse(&fake.url).expect("a URL");
+    let limits = Limits { request: Duration::from_secs(5), ..Limits::default() };
+    Options { limits, ..Options::new(Address::Http(HttpAddress::new(url))) }
+}
+
+fn discovered() -> Value {
+    json!({ "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } })
+}
+
+fn greeted() -> Value {
+    json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
+            "serverInfo": { "name": "fake", "version": "1" } })
+}
+
+fn tools(schema: &Value) -> Value {
+    json!({ "resultType": "complete", "tools": [{ "name": "t", "inputSchema": schema }] })
+}
+
+/// Hands out a new token at each refusal.
+#[derive(Debug, Default)]
+struct Tokens {
+    number: AtomicUsize,
+    refusals: Mutex<Vec<Refusal>>,
+    /// After so many there are no more.
+    enough: usize,
+}
+
+impl Authorizer for Tokens {
+    fn headers(&self, _method: &str, _url: &Url) -> Headers {
+        match self.number.load(Ordering::Relaxed) {
+            0 => Headers::new(),
+            number => vec![("authorization".to_owned(), format!("Bearer {number}"))],
+        }
+    }
+
+    fn refused<'a>(&'a self, refusal: &'a Refusal) -> Authorizing<'a> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner).push(refusal.clone());
+        let number = self.number.fetch_add(1, Ordering::Relaxed) + 1;
+        Box::pin(async move { if number > self.enough { Err("the user said no".to_owned()) } else { Ok(()) } })
+    }
+}
+
+#[tokio::test]
+async fn an_authorizer_is_asked_at_a_refusal_and_its_headers_go_with_everything_after() {
+    let fake = Fake::start(|asked| match (asked.header("authorization").as_deref(), asked.method()) {
+        (None, _) => Answer::status(401).header("www-authenticate", "Bearer scope=\"a\""),
+        (Some("Bearer 1"), "tools/list") => Answer::status(403).header("www-authenticate", "Bearer scope=\"b\""),
+        (_, "server/discover") => asked.result(&discovered()),
+        _ => asked.result(&tools(&json!({ "type": "object" }))),
+    });
+    let tokens = Arc::new(Tokens { enough: 9, ..Tokens::default() });
+    let client =
+        Client::connect(Options { authorizer: Some(tokens.clone()), ..options(&fake) }).await.expect("it is let in");
+    client.tools().await.expect("it is let in again");
+    let refusals = tokens.refusals.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let told: Vec<_> = refusals.iter().map(|refusal| (refusal.status, refusal.before)).collect();
+    assert_eq!(told, [(401, 0), (403, 0)]);
+    assert!(refusals[1].headers.iter().any(|(_, value)| value.contains("\"b\"")), "{refusals:?}");
+    let ids = fake.ids();
+    assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "an id twice: {ids:?}");
+}
+
+#[tokio::test]
+async fn refusals_have_an_end() {
+    let fake = Fake::start(|_| Answer::status(401));
+    let patient = Arc::new(Tokens { enough: 99, ..Tokens::default() });
+    let connected = Client::connect(Options { authorizer: Some(patient), ..options(&fake) }).await;
+    assert!(matches!(connected.err(), Some(ClientError::Open(_))));
+    assert!(fake.asked().len() <= 5, "{}", fake.asked().len());
+    let stubborn = Arc::new(Tokens::default());
+    let connected = Client::connect(Options { authorizer: Some(stubborn), ..options(&fake) }).await;
+    assert_eq!(connected.err(), Some(ClientError::Unauthorized { why: "the user said no".to_owned() }));
+}
+
+#[tokio::test]
+async fn a_session_that_is_gone_is_begun_anew() {
+    let sessions = Arc::new(AtomicUsize::new(0));
+    let count = sessions.clone();
+    let fake = Fake::start(move |asked| match asked.method() {
+        "server/discover" => Answer::status(400),
+        "initialize" => {
+            assert_eq!(asked.header("mcp-session-id"), None, "a new session is not asked for in an old one");
+            let number = count.fetch_add(1, Ordering::Relaxed) + 1;
+            asked.result(&greeted()).header("mcp-session-id", &format!("s{number}"))
+        }
+        "notifications/initialized" => Answer::status(202),
+        "tools/list" if asked.header("mcp-session-id").as_deref() == Some("s1") => Answer::status(404),
+        "tools/list" => asked.result(&tools(&json!({ "type": "object" }))),
+        _ => Answer::status(405),
+    });
+    let client = Client::connect(options(&fake)).await.expect("it is greeted");
+    assert_eq!(client.revision(), Revision::R2025_11_25);
+    let (tools, _) = client.tools().await.expect("in the second session");
+    assert_eq!((tools.len(), sessions.load(Ordering::Relaxed)), (1, 2));
+    client.close().await;
+    assert!(fake.asked().iter().any(|asked| asked.verb == "DELETE"), "it is ended");
+}
+
+#[tokio::test]
+async fn a_call_whose_headers_do_not_fit_is_made_again_once_the_tools_are_known() {
+    let listed = Arc::new(AtomicUsize::new(0));
+    let count = listed.clone();
+    let fake = Fake::start(move |asked| match asked.method() {
+        "server/discover" => asked.result(&discovered()),
+        "tools/list" => {
+            let annotated =
+                json!({ "type": "object", "properties": { "r": { "type": "string", "x-mcp-header": "R" } } });
+            let plain = json!({ "type": "object", "properties": { "r": { "type": "string" } } });
+            asked.result(&tools(if count.fetch_add(1, Ordering::Relaxed) == 0 { &plain } else { &annotated }))
+        }
+        _ if asked.header("mcp-param-r").as_deref() == Some("eu") => asked.result(&json!({ "content": [] })),
+        _ => asked.error(-32020, "Header mismatch").with_status(400),
+    });
+    let client = Client::connect(options(&fake)).await.expect("it is greeted");
+    let (tools, _) = client.tools().await.expect("a list");
+    let arguments = Map::from_iter([("r".to_owned(), json!("eu"))]);
+    client.call(&tools[0], arguments).await.expect("the second time it fits");
+    assert_eq!(listed.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn a_list_is_kept_for_as_long_as_it_may_be() {
+    for (ttl, lists) in [(json!(60_000), 1), (json!(0), 2), (json!(-5), 2), (Value::Null, 2)] {
+        let fake = Fake::start(move |asked| {
+            let mut result = tools(&json!({ "type": "object" }));
+            if !ttl.is_null() {
+                result["ttlMs"] = ttl.clone();
+            }
+            asked.result(&if asked.method() == "server/discover" { discovered() } else { result })
+        });
+        let client = Client::connect(options(&fake)).await.expect("it is greeted");
+        client.tools().await.expect("a list");
+        client.tools().await.expect("a list");
+        assert_eq!(fake.methods().iter().filter(|method| *method == "tools/list").count(), lists);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_speaks_modern_keeps_it_modern_and_any_other_does_not() {
+    for (code, legacy) in [(-32021, false), (-32020, false), (-32601, true), (-32600, true)] {
+        let fake = Fake::start(move |asked| match asked.method() {
+            "server/discover" => asked.error(code, "no").with_status(400),
+            "initialize" => asked.result(&greeted()),
+            "notifications/initialized" => Answer::status(202),
+            _ => asked.result(&tools(&json!({ "type": "object" }))),
+        });
+        let client = Client::connect(options(&fake)).await.expect("one era or the other");
+        assert_eq!(client.revision() == Revision::R2025_11_25, legacy, "{code}");
+        assert_eq!(fake.methods().contains(&"initialize".to_owned()), legacy, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_followed_within_the_origin_alone() {
+    let fake = Fake::start(|asked| match &*asked.path {
+        "/mcp" => Answer::status(307).header("location", "/deeper"),
+        _ => asked.result(&discovered()),
+    });
+    let client = Client::connect(options(&fake)).await.expect("it is found");
+    assert!(client.address().to_string().ends_with("/deeper"));
+    let fake = Fake::start(|_| Answer::status(307).header("location", "http://127.0.0.1:1/mcp"));
+    let error = Client::connect(options(&fake)).await.err().expect("it stays here").to_string();
+    assert!(error.contains("http://127.0.0.1:1/mcp"), "{error}");
+}
+
+#[tokio::test]
+async fn what_a_server_agrees_to_tell_is_looked_at() {
+    let fake = Fake::start(|asked: &Asked| {
+        if asked.method() == "server/discover" {
+            return asked.result(&discovered());
+        }
+        let meta = json!({ "io.modelcontextprotocol/subscriptionId": asked.body["id"] });
+        let agreed = json!({ "toolsListChanged": true });
+        let acknowledged = json!({ "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+                                   "params": { "_meta": meta, "notifications": agreed } });
+        let over = json!({ "jsonrpc": "2.0", "id": asked.body["id"], "result": { "resultType": "complete" } });
+        Answer::events(&[acknowledged, over])
+    });
+    let client = Client::connect(options(&fake)).await.expect("it is greeted");
+    let topics = Topics { tools: true, prompts: true, ..Topics::default() };
+    let mut listening = client.listen(&topics).await.expect("it is acknowledged");
+    assert_eq!(listening.acknowledged, json!({ "toolsListChanged": true }));
+    assert_eq!(listening.ended().await, Ok(()));
+}

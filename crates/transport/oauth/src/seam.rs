@@ -1,0 +1,28 @@
+//! An authorizer as a connection knows one: headers at once, and other ones after a refusal.
+
+use url::Url;
+use wire::trace::Headers;
+
+use super::{Authorizer, Mended, NONCES};
+use net::client::{Authorizing, Refusal};
+
+impl net::client::Authorizer for Authorizer {
+    fn headers(&self, method: &str, url: &Url) -> Headers {
+        self.0.headers(method, url)
+    }
+
+    fn refused<'a>(&'a self, refusal: &'a Refusal) -> Authorizing<'a> {
+        // Which token went along is not known; whoever waits while another is fetched need fetch none.
+        let seen = self.0.generation();
+        Box::pin(async move {
+            let Refusal { url, status, headers, before } = refusal;
+            let url = if url.origin() == self.0.resource.origin() { url } else { &self.0.resource };
+            let counts = (*before, before.saturating_sub(1).min(NONCES));
+            match self.0.mend(url, (*status, headers), seen, counts).await {
+                Ok(Mended::Nothing) => Err(format!("HTTP {status}, which no token would change")),
+                Ok(Mended::Nonce | Mended::Token) => Ok(()),
+                Err(error) => Err(error.line()),
+            }
+        })
+    }
+}

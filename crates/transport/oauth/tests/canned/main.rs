@@ -1,0 +1,170 @@
+//! The client end of authorization against servers that do not keep to the rules. Each is a table of canned answers on
+//! loopback, which also writes down what it was asked.
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
+mod grants;
+mod refusals;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use oauth::{Authorizer, OAuthError, Options};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use url::{Url, form_urlencoded};
+use wire::Revision;
+use wire::trace::Headers;
+
+/// One request as it came.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) target: String,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Asked {
+    /// A parameter of its query or form.
+    pub(crate) fn parameter(&self, name: &str) -> Option<String> {
+        let query = self.target.split_once('?').map_or("", |(_, query)| query);
+        let mut pairs = form_urlencoded::parse(query.as_bytes()).chain(form_urlencoded::parse(self.body.as_bytes()));
+        pairs.find(|(other, _)| other == name).map(|(_, value)| value.into_owned())
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+}
+
+/// What is answered: status, header lines, body.
+pub(crate) type Said = (u16, String, String);
+
+pub(crate) fn json_said(value: Value) -> Said {
+    (200, "Content-Type: application/json\r\n".to_owned(), value.to_string())
+}
+
+type Page = Box<dyn Fn(&Asked, &str) -> Said + Send + Sync>;
+
+/// A server of canned pages, by path.
+pub(crate) struct Fake {
+    pages: HashMap<&'static str, Page>,
+}
+
+impl Fake {
+    /// One that does all as it should, as resource and issuer in one.
+    pub(crate) fn good() -> Self {
+        let mut fake = Self { pages: HashMap::new() };
+        fake.page("/.well-known/oauth-protected-resource/mcp", |_, base| {
+            json_said(json!({ "resource": format!("{base}/mcp"), "authorization_servers": [base] }))
+        });
+        fake.page("/.well-known/oauth-authorization-server", |_, base| json_said(metadata(base)));
+        fake.page("/register", |_, _| json_said(json!({ "client_id": "registered" })));
+        fake.page("/authorize", |asked, base| {
+            let (back, state) = (asked.parameter("redirect_uri").unwrap(), asked.parameter("state").unwrap());
+            (302, format!("Location: {back}?code=c0de&state={state}&iss={base}\r\n"), String::new())
+        });
+        fake.page("/token", |_, _| json_said(json!({ "access_token": "t0ken", "token_type": "Bearer" })));
+        fake
+    }
+
+    pub(crate) fn page(&mut self, path: &'static str, page: impl Fn(&Asked, &str) -> Said + Send + Sync + 'static) {
+        self.pages.insert(path, Box::new(page));
+    }
+
+    pub(crate) fn without(&mut self, path: &str) {
+        self.pages.remove(path);
+    }
+
+    pub(crate) async fn start(self) -> Running {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let (fake, log) = (Arc::new(self), Arc::new(Mutex::new(Vec::new())));
+        let running = Running { base: base.clone(), log: log.clone() };
+        tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                tokio::spawn(answer(socket, fake.clone(), base.clone(), log.clone()));
+            }
+        });
+        running
+    }
+}
+
+/// The metadata of a good issuer.
+pub(crate) fn metadata(base: &str) -> Value {
+    json!({
+        "issuer": base,
+        "authorization_endpoint": format!("{base}/authorize"),
+        "token_endpoint": format!("{base}/token"),
+        "registration_endpoint": format!("{base}/register"),
+        "code_challenge_methods_supported": ["S256"],
+        "token_endpoint_auth_methods_supported": ["none", "client_secret_basic"],
+        "authorization_response_iss_parameter_supported": true,
+    })
+}
+
+async fn answer(mut socket: TcpStream, fake: Arc<Fake>, base: String, log: Arc<Mutex<Vec<Asked>>>) {
+    let mut bytes = Vec::new();
+    let (head, length) = loop {
+        if socket.read_buf(&mut bytes).await.unwrap_or(0) == 0 {
+            return;
+        }
+        if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+            let length =
+                head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+            break (head, end + 4 + length.unwrap_or(0));
+        }
+    };
+    while bytes.len() < length && socket.read_buf(&mut bytes).await.unwrap_or(0) > 0 {}
+    let target = head.split(' ').nth(1).unwrap().to_owned();
+    let body = String::from_utf8_lossy(&bytes[head.len() + 4..]).into_owned();
+    let asked = Asked { target, head, body };
+    log.lock().unwrap().push(asked.clone());
+    let page = fake.pages.get(asked.target.split('?').next().unwrap());
+    let (status, headers, body) = page.map_or((404, String::new(), String::new()), |page| page(&asked, &base));
+    let head = format!("HTTP/1.1 {status} X\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+    let _ = socket.write_all(format!("{head}{body}").as_bytes()).await;
+    let _ = socket.shutdown().await;
+}
+
+/// A fake that listens.
+pub(crate) struct Running {
+    pub(crate) base: String,
+    log: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Running {
+    /// What was asked so far.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// The requests for a path.
+    pub(crate) fn asked_at(&self, path: &str) -> Vec<Asked> {
+        self.asked().into_iter().filter(|asked| asked.target.split('?').next() == Some(path)).collect()
+    }
+
+    pub(crate) fn options() -> Options {
+        Options { timeout: Duration::from_secs(5), ..Options::new(Some(Revision::R2026_07_28)) }
+    }
+
+    pub(crate) fn authorizer(&self, options: Options) -> Authorizer {
+        Authorizer::new(Url::parse(&format!("{}/mcp", self.base)).unwrap(), options).unwrap()
+    }
+
+    /// What comes of a refusal with `challenge`: the headers that go along next.
+    pub(crate) async fn refused(&self, options: Options, challenge: &str) -> Result<Headers, OAuthError> {
+        let mut operation = self.authorizer(options).operation("POST");
+        assert!(operation.headers().await?.is_empty());
+        assert!(operation.refused(401, &challenged(challenge)).await?);
+        operation.headers().await
+    }
+}
+
+/// The headers of a refusal.
+pub(crate) fn challenged(challenge: &str) -> Headers {
+    vec![("www-authenticate".to_owned(), challenge.to_owned())]
+}
