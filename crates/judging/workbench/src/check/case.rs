@@ -15,7 +15,7 @@ use super::hints::Hints;
 use super::options::Calls;
 use super::resume::Rest;
 use super::silence::Silence;
-use super::starts::Start;
+use super::spawn_limit::{SpawnLimit, SpawnPermit};
 use super::survey::Survey;
 use super::turns::{Turn, Turns};
 use crate::dice::Dice;
@@ -91,6 +91,8 @@ pub struct Setting {
     pub seed: u64,
     /// Whose turn it is to change what all clients of the peer see.
     pub turns: Turns,
+    /// How many children may be starting at a time.
+    pub spawns: SpawnLimit,
     /// Time and size limits.
     pub limits: Limits,
     /// Whether the peer still answers.
@@ -129,7 +131,7 @@ pub struct Case {
     connection: Connection,
     answering: Answering,
     /// Held until the peer has answered once.
-    start: Start,
+    start: SpawnPermit,
 }
 
 impl Case {
@@ -147,7 +149,7 @@ impl Case {
         tap: Tap,
         ids: Arc<AtomicI64>,
     ) -> Result<Self, OpenError> {
-        let start = Start::leave(setting.transport).await;
+        let start = setting.spawns.acquire(setting.transport).await;
         let connection = Connection::open(&setting.address, setting.revision, &tap, &setting.limits).await?;
         let answering = Answering::start(connection.clone());
         Ok(Self { setting, survey, tap, ids, connection, answering, start })
@@ -166,7 +168,7 @@ impl Case {
 
     /// The child counts as started after `span`, though it may have answered nothing.
     pub fn starts_within(&self, span: Duration) {
-        self.start.over_after(span);
+        self.start.release_after(span);
     }
 
     /// The connection.
@@ -331,9 +333,9 @@ impl Case {
         };
         rest.over().await;
         if reply.0.is_some() {
-            self.start.heard(self.survey.start);
+            self.start.answered(self.survey.start);
         }
-        self.start.over();
+        self.start.release();
         Ok(reply)
     }
 
@@ -398,7 +400,7 @@ impl Case {
     /// Ends the connection in order; the trace stays open for others.
     pub async fn close(&self) {
         self.answering.stop();
-        self.start.over();
+        self.start.release();
         self.connection.close().await;
     }
 

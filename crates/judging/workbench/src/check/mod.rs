@@ -14,7 +14,7 @@ mod recorded;
 mod resume;
 mod run;
 mod silence;
-mod starts;
+mod spawn_limit;
 mod survey;
 mod turns;
 
@@ -26,13 +26,14 @@ use tokio::sync::Semaphore;
 use wire::Revision;
 use wire::redact::Redactor;
 
-use crate::judging::{Again, Shelf, Sources};
+use crate::judging::{Again, HeavyLimit, Shelf, Sources, TraceJudge};
 pub use crate::judging::{Checked, Keep, Kept, Place, Progress, Selection, Watch, redactor};
 use crate::report::{self, Report, Subject, Summary};
 use case::Setting;
 pub use options::{Calls, Options};
 pub use recorded::recorded;
 use run::Ran;
+use spawn_limit::SpawnLimit;
 use turns::Turns;
 
 impl From<&Setting> for Place {
@@ -75,6 +76,8 @@ pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError
     let jobs = options.jobs.max(1).saturating_mul(options.targets.len().max(1)).min(Semaphore::MAX_PERMITS);
     let permits = Arc::new(Semaphore::new(jobs));
     let jobs = u32::try_from(jobs).unwrap_or(u32::MAX);
+    let spawns = SpawnLimit::default();
+    let heavy = HeavyLimit::default();
     let mut runs = tokio::task::JoinSet::new();
     let mut order = Vec::new();
     let mut introduced = None;
@@ -100,12 +103,13 @@ pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError
         watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
         let turns = Turns::over(found.transport);
         for revision in revisions {
-            let setting = setting(&options, &found.address, revision, turns.clone());
+            let setting = setting(&options, &found.address, revision, (turns.clone(), spawns.clone()));
             order.push(Place::from(&setting));
-            let (by, permits, watch) = (by.clone(), permits.clone(), watch.clone());
+            let (permits, watch) = (permits.clone(), watch.clone());
             let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
+            let judge = TraceJudge::new(by.clone(), shelf, heavy.clone());
             runs.spawn(async move {
-                let ran = run::run(setting, by, permits, jobs, watch.clone(), shelf).await;
+                let ran = run::run(setting, permits, jobs, watch.clone(), judge).await;
                 watch.tell(Progress::Done(ran.setting.as_ref().into()));
                 ran
             });
@@ -142,13 +146,13 @@ async fn shut_out(
     let mut ran = Vec::new();
     for revision in judged_at {
         let by = if named.is_empty() { locked::By::Any(refused.clone()) } else { locked::By::Revision };
-        let setting = setting(options, address, revision, turns.clone());
+        let setting = setting(options, address, revision, (turns.clone(), SpawnLimit::default()));
         ran.extend(locked::run(setting, by, &options.selection, &shelf).await);
     }
     if ran.is_empty() { Err(CheckError::Unreachable(error)) } else { Ok(ran) }
 }
 
-fn setting(options: &Options, address: &Address, revision: Revision, turns: Turns) -> Setting {
+fn setting(options: &Options, address: &Address, revision: Revision, (turns, spawns): (Turns, SpawnLimit)) -> Setting {
     let may_strain = options.intrusive || is_near(address);
     Setting {
         address: address.clone(),
@@ -159,6 +163,7 @@ fn setting(options: &Options, address: &Address, revision: Revision, turns: Turn
         may_strain,
         seed: options.seed,
         turns,
+        spawns,
         limits: options.limits.clone(),
         silence: Arc::default(),
     }

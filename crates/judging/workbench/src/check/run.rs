@@ -1,7 +1,7 @@
 //! One run: all cases of one target at one revision, side by side, each judged as soon as it ends.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -14,7 +14,7 @@ use super::probe::{Access, Probe};
 use super::probes::PROBES;
 use super::survey::Survey;
 use super::{Progress, Watch};
-use crate::judging::{Judged, Selection, Shelf};
+use crate::judging::{CaseParts, Judged, Place, Selection, TraceJudge};
 
 /// What a run came to.
 pub struct Ran {
@@ -37,16 +37,9 @@ const TOUR: &str = "tour";
 const ROUGH_TOUR: &str = "rough-tour";
 
 /// Plays every probe that fits and judges what crossed.
-pub async fn run(
-    setting: Setting,
-    by: Arc<Selection>,
-    permits: Arc<Semaphore>,
-    jobs: u32,
-    watch: Watch,
-    shelf: Shelf,
-) -> Ran {
+pub async fn run(setting: Setting, permits: Arc<Semaphore>, jobs: u32, watch: Watch, judge: TraceJudge) -> Ran {
     let begun = Instant::now();
-    let stage = Stage { setting: Arc::new(setting), survey: Arc::default(), by, permits, jobs, watch, shelf };
+    let stage = Stage { setting: Arc::new(setting), survey: Arc::default(), permits, jobs, watch, judge };
     let opened = match stage.open().await {
         // Not one word came to an end: before that is said of a peer, it is tried once more with nothing else under way.
         Err(_) if !stage.setting.silence.is_total() => {
@@ -72,10 +65,6 @@ pub async fn run(
     Ran { setting: stage.setting, survey, cases, probes, elapsed: begun.elapsed(), cut_short }
 }
 
-/// From how many bytes on a trace is judged with no other as heavy beside it: parsed, it takes many times its size.
-const HEAVY: usize = 1 << 20;
-static JUDGING: Mutex<()> = Mutex::new(());
-
 /// What crossed in a case, and how many of its probes came to their end before a connection was lost.
 struct Played {
     trace: Trace,
@@ -93,12 +82,11 @@ const CHILD: u32 = 3;
 struct Stage {
     setting: Arc<Setting>,
     survey: Arc<Survey>,
-    by: Arc<Selection>,
     permits: Arc<Semaphore>,
     /// How many permits there are in all.
     jobs: u32,
     watch: Watch,
-    shelf: Shelf,
+    judge: TraceJudge,
 }
 
 impl Stage {
@@ -111,9 +99,12 @@ impl Stage {
 
     async fn open_with(&self, permit: Permit) -> Result<(Self, Case, Permit), (Judged, Halt)> {
         let case = Case::bare(self.setting.clone(), Arc::default(), TOUR).await;
-        let mut case = case.map_err(|(halt, trace)| (self.ended(TOUR, Vec::new(), &halt, trace), halt))?;
+        let mut case = match case {
+            Ok(case) => case,
+            Err((halt, trace)) => return Err((self.ended(TOUR, Vec::new(), &halt, trace).await, halt)),
+        };
         match Survey::take(&case).await {
-            Err(halt) => Err((self.ended(TOUR, Vec::new(), &halt, case.finish().await), halt)),
+            Err(halt) => Err((self.ended(TOUR, Vec::new(), &halt, case.finish().await).await, halt)),
             Ok(survey) => {
                 let stage = Self { survey: Arc::new(survey), ..self.clone() };
                 case.learnt(stage.survey.clone());
@@ -127,44 +118,25 @@ impl Stage {
         self.permits.clone().acquire_many_owned(weight).await.ok()
     }
 
-    fn judged(&self, name: &'static str, probes: Vec<&'static Probe>, played: &Played) -> Judged {
-        let mut judged = self.verdicts(name, probes, played);
-        self.keep(&mut judged, &played.trace);
-        judged
+    async fn judged(&self, name: &'static str, probes: Vec<&'static Probe>, played: Played) -> Judged {
+        let (case, trace) = parts(name, &probes, played);
+        self.judge.judge_and_keep(case, self.place(), trace).await
     }
 
-    fn verdicts(
-        &self,
-        name: &'static str,
-        probes: Vec<&'static Probe>,
-        Played { trace, completed }: &Played,
-    ) -> Judged {
-        // Judging is all work: done here it would keep others from reading what comes, and make quick peers look slow.
-        tokio::task::block_in_place(|| {
-            let heavy = trace.weight() >= HEAVY;
-            let _alone = heavy.then(|| JUDGING.lock().unwrap_or_else(PoisonError::into_inner));
-            let parts = probes.iter().map(|probe| probe.name).collect();
-            let judged = Judged::new(name, parts, trace, self.setting.revision, &self.by);
-            Judged { completed: *completed, ..judged }
-        })
-    }
-
-    fn keep(&self, judged: &mut Judged, trace: &Trace) {
-        if self.shelf.keep.is_wanted() {
-            tokio::task::block_in_place(|| judged.keep(&self.shelf, self.setting.as_ref().into(), trace));
-        }
+    fn place(&self) -> Place {
+        self.setting.as_ref().into()
     }
 
     /// Judges a case whose last probe did not come to its end.
-    fn ended(&self, name: &'static str, probes: Vec<&'static Probe>, halt: &Halt, trace: Trace) -> Judged {
+    async fn ended(&self, name: &'static str, probes: Vec<&'static Probe>, halt: &Halt, trace: Trace) -> Judged {
         tracing::debug!(case = name, %halt, "the case ended early");
         let completed = probes.len().saturating_sub(1);
-        self.judged(name, probes, &Played { trace, completed })
+        self.judged(name, probes, Played { trace, completed }).await
     }
 
     fn due(&self, access: &[Access]) -> Vec<&'static Probe> {
         let fits = |probe: &&'static Probe| {
-            access.contains(&probe.access) && is_due(probe, &self.setting, &self.survey, &self.by)
+            access.contains(&probe.access) && is_due(probe, &self.setting, &self.survey, self.judge.selection())
         };
         PROBES.iter().copied().filter(fits).collect()
     }
@@ -184,7 +156,9 @@ impl Stage {
             let setting = Setting { silence: Arc::default(), ..self.setting.as_ref().clone() };
             let stage = Self { setting: Arc::new(setting), ..self.clone() };
             match stage.greeted(ROUGH_TOUR).await {
-                Err(trace) => return vec![stage.judged(ROUGH_TOUR, probes, &Played { trace, completed: 0 })],
+                Err(trace) => {
+                    return vec![stage.judged(ROUGH_TOUR, probes, Played { trace, completed: 0 }).await];
+                }
                 Ok(guide) => cases.extend(stage.together(ROUGH_TOUR, probes.clone(), guide).await.0),
             }
             let played: usize = cases.iter().map(|case: &Judged| case.parts.len()).sum();
@@ -213,14 +187,14 @@ impl Stage {
                 Ok(()) => {}
                 Err(Halt::Lacks(what)) => tracing::debug!(probe = probe.name, what, "the peer lacks something"),
                 Err(halt) => {
-                    cases.push(self.ended(name, std::mem::take(&mut played), &halt, guide.finish().await));
+                    cases.push(self.ended(name, std::mem::take(&mut played), &halt, guide.finish().await).await);
                     if self.setting.silence.is_total() {
                         return (cases, Some(halt));
                     }
                     match self.greeted(name).await {
                         Ok(next) => guide = next,
                         Err(trace) => {
-                            cases.push(self.judged(name, played, &Played { trace, completed: 0 }));
+                            cases.push(self.judged(name, played, Played { trace, completed: 0 }).await);
                             return (cases, Some(halt));
                         }
                     }
@@ -228,7 +202,7 @@ impl Stage {
             }
         }
         let all = Played { trace: guide.finish().await, completed: played.len() };
-        cases.push(self.judged(name, played, &all));
+        cases.push(self.judged(name, played, all).await);
         (cases, None)
     }
 
@@ -268,7 +242,7 @@ impl Stage {
     /// Plays one probe on a connection of its own.
     async fn play(&self, probe: &'static Probe) -> Judged {
         let played = self.played(probe).await;
-        self.judged(probe.name, vec![probe], &played)
+        self.judged(probe.name, vec![probe], played).await
     }
 
     async fn played(&self, probe: &'static Probe) -> Played {
@@ -315,10 +289,12 @@ impl Stage {
                 [probe] if matches!(probe.access, Access::Fresh | Access::Bare) => self.played(probe).await,
                 probes => self.again_together(case.name, probes).await,
             };
-            if case.correct(self.verdicts(case.name, probes.clone(), &second)) {
-                self.keep(case, &second.trace);
+            let (parts, trace) = parts(case.name, &probes, second);
+            let (second, trace) = self.judge.judge(parts, self.place(), trace).await;
+            if case.correct(second) {
+                cases[at].number = self.judge.keep(&cases[at], self.place(), trace).await;
             }
-            settled.extend(case.doubtful());
+            settled.extend(cases[at].doubtful());
         }
     }
 
@@ -337,6 +313,12 @@ impl Stage {
             }
         }
     }
+}
+
+/// What was played, apart from what crossed.
+fn parts(name: &'static str, probes: &[&'static Probe], played: Played) -> (CaseParts, Trace) {
+    let Played { trace, completed } = played;
+    (CaseParts { name, parts: probes.iter().map(|probe| probe.name).collect(), completed }, trace)
 }
 
 /// The probes of these names.

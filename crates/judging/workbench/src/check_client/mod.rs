@@ -26,7 +26,7 @@ pub use self::scenario::Scenario;
 pub use self::scenarios::{FIRST, SCENARIOS, all};
 pub use self::stage::End;
 pub use self::told::told;
-use crate::judging::{Again, Checked, Place, Progress, Shelf, Sources, Watch, redactor};
+use crate::judging::{Again, Checked, HeavyLimit, Place, Progress, Shelf, Sources, TraceJudge, Watch, redactor};
 use crate::report::{self, Report, ScenarioRun, Subject, Summary};
 
 /// Why there is no report.
@@ -72,7 +72,8 @@ pub async fn check_client(options: Options, watch: Watch) -> Result<Checked, Cli
     let redactor = redactor(&options.secrets);
     let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
     let jobs = options.jobs.clamp(1, Semaphore::MAX_PERMITS);
-    let stage = Stage { permits: Arc::new(Semaphore::new(jobs)), jobs, options: Arc::new(options), watch, shelf };
+    let judge = TraceJudge::new(Arc::new(options.selection.clone()), shelf, HeavyLimit::default());
+    let stage = Stage { permits: Arc::new(Semaphore::new(jobs)), jobs, options: Arc::new(options), watch, judge };
     let places = spoken(&stage).await?;
     let mut runs = tokio::task::JoinSet::new();
     for place in places.clone() {

@@ -14,7 +14,7 @@ use super::options::Options;
 use super::scenario::Scenario;
 use super::scenarios::{FIRST, all};
 use super::stage::{End, Played, play};
-use crate::judging::{Judged, Place, Progress, Shelf, Watch, identity, matches};
+use crate::judging::{CaseParts, Judged, Place, Progress, TraceJudge, Watch, identity, matches};
 
 /// A client that ends sooner does not do so because the machine is busy.
 const SLOW: Duration = Duration::from_secs(2);
@@ -59,8 +59,8 @@ pub struct Stage {
     pub options: Arc<Options>,
     /// Whom to tell.
     pub watch: Watch,
-    /// Where traces go.
-    pub shelf: Shelf,
+    /// What judges and keeps traces.
+    pub judge: TraceJudge,
 }
 
 /// A scenario that was played and judged.
@@ -113,23 +113,16 @@ impl Stage {
 
     async fn case(&self, place: Place, scenario: &'static Scenario) -> Case {
         let (mut case, trace) = self.played(place, scenario).await;
-        case.judged.keep(&self.shelf, place, &trace);
+        case.judged.number = self.judge.keep(&case.judged, place, trace).await;
         case
     }
 
     async fn played(&self, place: Place, scenario: &'static Scenario) -> (Case, Trace) {
         let Played { trace, end, elapsed } = play(&self.options, place, scenario).await;
         tracing::debug!(scenario = scenario.name, %end, ?elapsed, "a scenario ended");
-        let mut judged = self.judged(place, scenario, &trace);
-        judged.completed = usize::from(!end.hung());
+        let parts = CaseParts { name: scenario.name, parts: vec![scenario.name], completed: usize::from(!end.hung()) };
+        let (judged, trace) = self.judge.judge(parts, place, trace).await;
         (Case { scenario, judged, end, identity: identity(&trace), elapsed }, trace)
-    }
-
-    fn judged(&self, place: Place, scenario: &'static Scenario, trace: &Trace) -> Judged {
-        // Judging is all work: done here it would keep others from being answered in time.
-        tokio::task::block_in_place(|| {
-            Judged::new(scenario.name, vec![scenario.name], trace, place.revision, &self.options.selection)
-        })
     }
 
     /// Plays once more, alone, what may be owed to how busy the machine was: findings about time, and clients that did not
@@ -148,7 +141,7 @@ impl Stage {
                 case.end = second.end;
             }
             if case.judged.correct(second.judged) {
-                case.judged.keep(&self.shelf, place, &trace);
+                case.judged.number = self.judge.keep(&case.judged, place, trace).await;
             }
         }
     }

@@ -8,6 +8,7 @@ mod keep;
 mod progress;
 mod selection;
 mod spoken;
+mod trace_judge;
 
 use std::sync::LazyLock;
 
@@ -21,6 +22,7 @@ pub use self::keep::{Keep, Kept};
 pub use self::progress::{Progress, Watch};
 pub use self::selection::{Selection, matches};
 pub use self::spoken::{part, spoken};
+pub use self::trace_judge::{CaseParts, HeavyLimit, TraceJudge};
 use crate::report::Report;
 
 /// A transport and a revision.

@@ -1,0 +1,87 @@
+//! Judging traces away from the threads on which traffic waits: judging is all work, and done there it would make quick peers
+//! look slow. Must not know what was played.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use wire::trace::Trace;
+
+use super::{Judged, Place, Selection, Shelf};
+
+/// From how many bytes on a trace is judged with no other as heavy beside it: parsed, it takes many times its size.
+const HEAVY: usize = 1 << 20;
+
+/// Lets one heavy trace be judged at a time, in all runs that share it. Clones are the same limit.
+#[derive(Clone, Debug)]
+pub struct HeavyLimit(Arc<Semaphore>);
+
+impl Default for HeavyLimit {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+}
+
+/// What was played in a case.
+#[derive(Clone, Debug)]
+pub struct CaseParts {
+    /// The name of the case.
+    pub name: &'static str,
+    /// What took part in it, by name: probes, or a scenario.
+    pub parts: Vec<&'static str>,
+    /// How many of them came to their end.
+    pub completed: usize,
+}
+
+/// Judges the traces of one run and hands them on.
+#[derive(Clone)]
+pub struct TraceJudge {
+    selection: Arc<Selection>,
+    sink: Shelf,
+    heavy: HeavyLimit,
+}
+
+impl TraceJudge {
+    /// Judges by the selected rules; traces go to `sink`.
+    pub const fn new(selection: Arc<Selection>, sink: Shelf, heavy: HeavyLimit) -> Self {
+        Self { selection, sink, heavy }
+    }
+
+    /// The rules that are judged.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// What the selected rules make of a trace, and the trace.
+    pub async fn judge(&self, case: CaseParts, place: Place, trace: Trace) -> (Judged, Trace) {
+        let _alone = if trace.weight() >= HEAVY { self.heavy.0.acquire().await.ok() } else { None };
+        let selection = self.selection.clone();
+        off_thread(move || {
+            let CaseParts { name, parts, completed } = case;
+            let judged = Judged::new(name, parts, &trace, place.revision, &selection);
+            (Judged { completed, ..judged }, trace)
+        })
+        .await
+    }
+
+    /// Hands the trace of a case on, where anybody keeps traces; the number that it was given.
+    pub async fn keep(&self, judged: &Judged, place: Place, trace: Trace) -> Option<usize> {
+        if !self.sink.keep.is_wanted() {
+            return judged.number;
+        }
+        let (sink, name, number) = (self.sink.clone(), judged.name, judged.number);
+        off_thread(move || Some(sink.keep.hand(number, place, name, &trace, &sink.redactor))).await
+    }
+
+    /// Both: what the rules make of a trace, which is handed on.
+    pub async fn judge_and_keep(&self, case: CaseParts, place: Place, trace: Trace) -> Judged {
+        let (mut judged, trace) = self.judge(case, place, trace).await;
+        judged.number = self.keep(&judged, place, trace).await;
+        judged
+    }
+}
+
+/// Runs `work` on a thread for blocking work; its panic is ours.
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    spawn_blocking(work).await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
