@@ -33,7 +33,8 @@ impl Rest {
             let Some(last) = last.as_deref() else { break };
             let away = events.iter().rev().find_map(Block::retry_ms).map_or(SHORTEST, Duration::from_millis);
             tokio::time::sleep(away.clamp(SHORTEST, LONGEST)).await;
-            let Ok(next) = connection.open_stream(Some(last)).await else { break };
+            let Ok(http) = connection.http() else { break };
+            let Ok(next) = http.open_stream(Some(last)).await else { break };
             self.0 = Some(next.clone());
             current = next;
         }

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use wire::trace::{Closed, Content, Event, Trace, header};
 use wire::{Era, Kind, Party, RequestId, Revision};
 
-use super::{Address, Connection, Exchange, Limits, OpenError, SendError};
+use super::{Address, ChildView, Connection, Exchange, Limits, OpenError, SendError};
 use crate::tap::Tap;
 
 /// Tells the attempts side by side how fast the first of them were answered.
@@ -192,7 +192,10 @@ pub async fn why(address: &Address, connection: &Connection, exchange: &Exchange
     match (address, exchange.status()) {
         (Address::Stdio(_), _) => {
             let exited = connection.exited(Duration::from_millis(300)).await;
-            let (stderr, came) = (connection.stderr_tail(), garbage(&connection.tap().snapshot()));
+            let (stderr, came) = (
+                connection.child().map(ChildView::stderr_tail).unwrap_or_default(),
+                garbage(&connection.tap().snapshot()),
+            );
             match (exited, came) {
                 (None, None) if connection.is_flooded() => OpenError::Flood { at },
                 (None, None) if connection.is_over() => OpenError::Hung { at },

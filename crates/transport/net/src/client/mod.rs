@@ -18,6 +18,7 @@ mod pool;
 mod raw;
 mod request;
 mod stdio;
+mod views;
 mod websocket;
 
 use std::path::PathBuf;
@@ -42,6 +43,7 @@ pub use error::{OpenError, SendError};
 pub use exchange::Exchange;
 pub use http::listed;
 pub use outgoing::Outgoing;
+pub use views::{ChildView, HttpView};
 
 pub use crate::process::{Command, Signal};
 use crate::tap::Tap;
@@ -379,79 +381,28 @@ impl Connection {
         self.0.channel.mark(mark::WINDOW_CLOSED, name);
     }
 
-    /// Opens an event stream by GET; `last_event_id` resumes one.
-    pub async fn open_stream(&self, last_event_id: Option<&str>) -> Result<Exchange, SendError> {
-        let mut outgoing = Outgoing::bare("GET");
-        if let Some(id) = last_event_id {
-            outgoing = outgoing.header("last-event-id", id);
+    /// The child process, where this is one.
+    pub fn child(&self) -> Result<ChildView<'_>, SendError> {
+        if let Carrier::Stdio(stdio) = &self.0.carrier {
+            Ok(ChildView(stdio))
+        } else {
+            Err(self.not_here("a child process"))
         }
-        self.http("GET")?.start(&outgoing).await
     }
 
-    /// Ends the session by DELETE.
-    pub async fn delete_session(&self) -> Result<Exchange, SendError> {
-        self.http("DELETE")?.start(&Outgoing::bare("DELETE")).await
+    /// The HTTP client, where this is one.
+    pub fn http(&self) -> Result<HttpView<'_>, SendError> {
+        if let Carrier::Http(http) = &self.0.carrier { Ok(HttpView(http)) } else { Err(self.not_here("HTTP requests")) }
     }
 
-    /// The session id that the server gave.
+    /// The session id that the server gave over HTTP, if it gave one.
     pub fn session_id(&self) -> Option<String> {
-        if let Carrier::Http(http) = &self.0.carrier { http.session_id() } else { None }
+        self.http().ok()?.session_id()
     }
 
-    /// Writes `bytes` on a connection of their own and reads until the peer closes it or `patience` is over.
-    pub async fn raw_http(&self, bytes: &[u8], patience: Duration) -> Result<Vec<u8>, SendError> {
-        raw::exchange(self.http("raw HTTP")?, bytes, patience).await
-    }
-
-    /// Tries the server's port at `address`, and writes down in a PORT_TRIED mark whether an HTTP server answers there.
-    /// Nothing is written where that cannot be told, nor unless the server itself was reached at a loopback address,
-    /// without TLS. What is sent there holds nothing of the user's.
-    pub async fn try_port(&self, address: std::net::IpAddr, patience: Duration) -> Result<(), SendError> {
-        elsewhere::try_port(self.http("another address")?, address, patience).await;
-        Ok(())
-    }
-
-    /// Writes the pieces on the child's stdin as they are, with a pause between two of them and nothing else in between.
-    pub async fn write_raw(&self, pieces: &[&[u8]], pause: Duration) -> Result<(), SendError> {
-        match &self.0.carrier {
-            Carrier::Stdio(stdio) => stdio.write_raw(pieces, pause).await,
-            _ => Err(self.not_here("raw bytes on stdin")),
-        }
-    }
-
-    /// Closes the child's stdin. Elsewhere nothing happens.
-    pub async fn close_stdin(&self) {
-        if let Carrier::Stdio(stdio) = &self.0.carrier {
-            stdio.close_stdin().await;
-        }
-    }
-
-    /// Signals the child's process group. Elsewhere nothing happens.
-    pub fn signal(&self, signal: Signal) {
-        if let Carrier::Stdio(stdio) = &self.0.carrier {
-            stdio.signal(signal);
-        }
-    }
-
-    /// How the child ended, now or within `patience`; `None` if it has not, or there is none.
+    /// How the child ended, now or within `patience`; `None` if it runs, or there is none.
     pub async fn exited(&self, patience: Duration) -> Option<ExitStatus> {
-        if let Carrier::Stdio(stdio) = &self.0.carrier { stdio.exited(patience).await } else { None }
-    }
-
-    /// The child's process number, which is its group's.
-    pub fn process(&self) -> Option<i32> {
-        if let Carrier::Stdio(stdio) = &self.0.carrier { Some(stdio.process_number()) } else { None }
-    }
-
-    /// Writes the resident memory of the child's process group down, in a MEMORY mark, and gives it in bytes. Elsewhere,
-    /// and on systems that do not tell, nothing happens.
-    pub fn sample_memory(&self) -> Option<u64> {
-        if let Carrier::Stdio(stdio) = &self.0.carrier { stdio.sample_memory() } else { None }
-    }
-
-    /// The end of what the child wrote to stderr.
-    pub fn stderr_tail(&self) -> String {
-        if let Carrier::Stdio(stdio) = &self.0.carrier { stdio.stderr_tail() } else { String::new() }
+        self.child().ok()?.exited(patience).await
     }
 
     /// Ends it as the specification says: a child by the end of its stdin, then TERM, then KILL; a legacy HTTP session by
@@ -471,10 +422,6 @@ impl Connection {
             Carrier::Http(http) => http.kill().await,
             Carrier::WebSocket(socket) => socket.kill(),
         }
-    }
-
-    fn http(&self, what: &'static str) -> Result<&Arc<Http>, SendError> {
-        if let Carrier::Http(http) = &self.0.carrier { Ok(http) } else { Err(self.not_here(what)) }
     }
 
     fn not_here(&self, what: &'static str) -> SendError {

@@ -39,7 +39,7 @@ async fn tried(url: &str) -> Vec<serde_json::Value> {
     let net::Address::Http(mut address) = http(url) else { unreachable!() };
     address.headers.push(("Authorization".to_owned(), "Bearer ours".to_owned()));
     let (connection, tap) = open(net::Address::Http(address), &Limits::default()).await;
-    connection.try_port(OTHER, SOON).await.unwrap();
+    connection.http().unwrap().try_port(OTHER, SOON).await;
     connection.close().await;
     marks(&tap.finish()).into_iter().filter(|(name, _)| *name == "port-tried").map(|(_, value)| value).collect()
 }

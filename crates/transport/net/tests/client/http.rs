@@ -177,7 +177,7 @@ async fn a_get_stream_lives_until_it_is_aborted() {
     let (connection, tap) = open(http(&url), &limits()).await;
     connection.send(INITIALIZE).await.unwrap();
     connection.response(&RequestId::from(0), SOON).await.unwrap();
-    let stream = connection.open_stream(Some("8")).await.unwrap();
+    let stream = connection.http().unwrap().open_stream(Some("8")).await.unwrap();
     let event = stream.event(|block| block.id.as_deref() == Some("9"), SOON).await.unwrap();
     assert!(event.data.is_some());
     connection.wait_for(|m| m.method() == Some("notifications/message"), SOON).await.unwrap();
@@ -318,11 +318,11 @@ async fn raw_bytes_get_a_connection_of_their_own() {
     })
     .await;
     let (connection, tap) = open(http(&url), &limits()).await;
-    let came = connection.raw_http(b"POST /mcp HTTP/9.9\r\n\r\n", SOON).await.unwrap();
+    let came = connection.http().unwrap().raw(b"POST /mcp HTTP/9.9\r\n\r\n", SOON).await.unwrap();
     assert_eq!(came, b"HTTP/1.1 400 Bad Request\r\n\r\n");
     assert_eq!(tap.finish().frames.iter().filter(|f| matches!(f.content, Content::Raw(_))).count(), 2);
     let (stdio, _tap) = open(shell("cat"), &limits()).await;
-    assert!(matches!(stdio.raw_http(b"", SOON).await, Err(SendError::NotHere { .. })));
+    assert!(matches!(stdio.http(), Err(SendError::NotHere { .. })));
     assert!(matches!(stdio.send_with(Outgoing::message("{}").without("accept")).await, Err(SendError::NotHere { .. })));
 }
 

@@ -56,9 +56,9 @@ async fn memory_is_sampled_over_the_whole_group() {
     let (connection, tap) = open(shell(script), &limits()).await;
     // A child that has just been made has a page or two.
     connection.wait_for(|message| message.method() == Some("ready"), SOON).await.expect("it starts");
-    connection.sample_memory();
+    connection.child().unwrap().sample_memory();
     connection.kill().await;
-    connection.sample_memory();
+    connection.child().unwrap().sample_memory();
     let trace = tap.finish();
     let samples: Vec<u64> =
         marks(&trace).into_iter().filter(|(name, _)| *name == mark::MEMORY).filter_map(|(_, v)| v.as_u64()).collect();
@@ -92,7 +92,7 @@ async fn a_grandchild_that_survives_is_counted_and_killed() {
     // It holds the pipes open, as wrappers do, and reads nothing.
     let (connection, tap) = open(shell("sleep 61 & echo $! >&2; cat >/dev/null"), &limits()).await;
     tokio::time::sleep(SHORT).await;
-    let grandchild: i32 = connection.stderr_tail().trim().parse().unwrap();
+    let grandchild: i32 = connection.child().unwrap().stderr_tail().trim().parse().unwrap();
     assert!(alive(grandchild));
     let begun = Instant::now();
     connection.close().await;
@@ -106,7 +106,7 @@ async fn a_grandchild_that_survives_is_counted_and_killed() {
 #[tokio::test]
 async fn nothing_outlives_the_connection() {
     let (connection, _tap) = open(shell("sleep 62 & wait"), &limits()).await;
-    let leader = connection.process().unwrap();
+    let leader = connection.child().unwrap().process();
     let group = format!(" {leader} ");
     let members = || {
         std::fs::read_dir("/proc")
@@ -178,7 +178,7 @@ async fn half_a_line_at_the_end_is_no_message() {
 #[tokio::test]
 async fn raw_bytes_and_stderr_cross_as_they_are() {
     let (connection, tap) = open(shell("head -c 8 >&2; echo >&2; echo two >&2"), &limits()).await;
-    connection.write_raw(&[b"{\"ha", b"lf\n", b"x"], Duration::from_millis(5)).await.unwrap();
+    connection.child().unwrap().write_raw(&[b"{\"ha", b"lf\n", b"x"], Duration::from_millis(5)).await.unwrap();
     connection.exited(SOON).await.unwrap();
     connection.close().await;
     let trace = tap.finish();
@@ -203,7 +203,7 @@ async fn a_line_in_pieces_is_written_at_a_stretch_and_down_before_its_answer() {
             connection.send("{}").await
         }
     };
-    let writing = connection.write_raw(&[b"{\"be", b"gun\n"], Duration::from_millis(200));
+    let writing = connection.child().unwrap().write_raw(&[b"{\"be", b"gun\n"], Duration::from_millis(200));
     let (wrote, answered) = tokio::join!(writing, answering);
     wrote.unwrap();
     answered.unwrap();
@@ -224,7 +224,7 @@ async fn silence_is_unanswered_and_an_end_is_told_at_once() {
     let (connection, tap) = open(shell("cat >/dev/null"), &limits()).await;
     assert!(connection.response(&RequestId::from("x"), SHORT).await.is_none());
     connection.quiet("nothing", Duration::from_millis(5)).await;
-    connection.signal(Signal::Kill);
+    connection.child().unwrap().signal(Signal::Kill);
     assert!(connection.response(&RequestId::from(2), Duration::from_mins(1)).await.is_none());
     connection.exited(SOON).await.unwrap();
     let trace = tap.snapshot();

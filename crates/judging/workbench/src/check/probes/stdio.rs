@@ -20,7 +20,7 @@ const BYTES_APART: Duration = Duration::from_millis(6);
 
 /// Writes a request's text in pieces, or otherwise than one line, and waits for its answer.
 async fn write(case: &Case, id: &RequestId, pieces: &[&[u8]], apart: Duration) -> Result<(), Halt> {
-    case.connection().write_raw(pieces, apart).await?;
+    case.connection().child()?.write_raw(pieces, apart).await?;
     case.connection().response(id, case.patience()).await;
     Ok(())
 }
@@ -73,13 +73,13 @@ pub(super) const GARBAGE: Probe = Probe::rough("stdio-garbage", garbage).on(STDI
 /// Bytes that are no message, each followed by a request.
 fn garbage(case: &Case) -> Script<'_> {
     Box::pin(async move {
-        case.connection().sample_memory();
+        case.connection().child()?.sample_memory();
         let lines: [&[u8]; 4] = [b"\n", b"\xff\xfe\x00\x80\n", b"}{\n", b"   \n"];
         for bytes in lines {
-            case.connection().write_raw(&[bytes], Duration::ZERO).await?;
+            case.connection().child()?.write_raw(&[bytes], Duration::ZERO).await?;
             case.request(harmless(case), json!({})).await?;
         }
-        case.connection().sample_memory();
+        case.connection().child()?.sample_memory();
         Ok(())
     })
 }
@@ -89,8 +89,8 @@ pub(super) const TERMINATE: Probe = Probe::fresh("stdio-terminate", terminate).o
 /// SIGTERM while stdin is open.
 fn terminate(case: &Case) -> Script<'_> {
     Box::pin(async move {
-        case.connection().signal(Signal::Term);
-        case.connection().exited(case.setting().limits.shutdown).await;
+        case.connection().child()?.signal(Signal::Term);
+        case.connection().child()?.exited(case.setting().limits.shutdown).await;
         Ok(())
     })
 }

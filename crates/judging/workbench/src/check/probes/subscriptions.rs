@@ -146,8 +146,8 @@ pub(super) const LEFT_OPEN: Probe =
 fn left_open(case: &Case) -> Script<'_> {
     Box::pin(async move {
         Listening::start(case, json!({ "toolsListChanged": true })).await?;
-        case.connection().close_stdin().await;
-        case.connection().exited(case.setting().limits.shutdown).await;
+        case.connection().child()?.close_stdin().await;
+        case.connection().child()?.exited(case.setting().limits.shutdown).await;
         Ok(())
     })
 }

@@ -187,7 +187,7 @@ fn broken(case: &Case) -> Script<'_> {
         ];
         for bytes in broken {
             crate::check::probes::base::survived(
-                case.connection().raw_http(bytes, patience).await.map_err(Halt::from),
+                case.connection().http()?.raw(bytes, patience).await.map_err(Halt::from),
             )?;
             put(case, |o| o).await?;
         }

@@ -20,7 +20,7 @@ fn other_address(case: &Case) -> Script<'_> {
         if !cfg!(target_os = "linux") {
             return Err(Halt::Lacks("a machine with more than one loopback address"));
         }
-        case.connection().try_port(OUT_OF_THE_WAY, case.short()).await?;
+        case.connection().http()?.try_port(OUT_OF_THE_WAY, case.short()).await;
         Ok(())
     })
 }

@@ -35,7 +35,7 @@ fn ended(case: &Case) -> Script<'_> {
     Box::pin(async move {
         let session = case.connection().session_id().ok_or(Halt::Lacks("a session"))?;
         let listening = open(case, None).await?;
-        let exchange = case.connection().delete_session().await?;
+        let exchange = case.connection().http()?.delete_session().await?;
         exchange.finished(case.patience()).await;
         put(case, |o| o.session(session.clone())).await?;
         let stream = Outgoing::bare("GET").header("Accept", "text/event-stream").session(session);

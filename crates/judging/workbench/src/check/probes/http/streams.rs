@@ -23,7 +23,7 @@ pub(in super::super) const GET: Probe = Probe::fresh("http-get-stream", get).on(
 /// Opens an event stream by GET and waits until the server has begun to answer. One that sends no head before it has
 /// something to say, or that is slow, is given the time of one more answer.
 pub(in super::super) async fn open(case: &Case, last_event_id: Option<&str>) -> Result<Exchange, Halt> {
-    let stream = case.connection().open_stream(last_event_id).await?;
+    let stream = case.connection().http()?.open_stream(last_event_id).await?;
     if stream.head(case.short()).await.is_none() {
         case.request(harmless(case), json!({})).await?;
         stream.head(case.short()).await;
