@@ -91,8 +91,11 @@ fn at_home<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>, host: &str) -> Vec<&'s Document
 fn is_version(view: &View<'_>, value: &str) -> bool {
     let is_date = value.len() == 10
         && value.bytes().enumerate().all(|(at, b)| if matches!(at, 4 | 7) { b == b'-' } else { b.is_ascii_digit() });
-    let offered = |call: &Call<'_>| call.request.message.params()?.get("protocolVersion")?.as_str();
-    is_date || view.asked("initialize").any(|call| offered(&call) == Some(value))
+    let offers = |call: Call<'_>| {
+        let offered = call.request.message.params().and_then(|params| params.get("protocolVersion"));
+        offered.is_some_and(|offered| offered == value)
+    };
+    is_date || view.asked("initialize").any(offers)
 }
 
 pub(super) fn version_named(view: &View<'_>) -> Verdict {
