@@ -47,6 +47,7 @@ const GAPS: &[Gap] = &[
     gap("cancellation.in-progress-only", MODERN_SHARED, ENDS_FOR_ALL),
     gap("subscriptions.graceful-close", MODERN_SHARED, ENDS_FOR_ALL),
     gap("cancellation.tasks-apart", &["* 2025-11-25"], "the reference server runs none of its own requests as a task"),
+    gap("authorization.default-endpoints", &["http 2025-03-26"], DELEGATED),
     gap("authorization.endpoints-https", &["http 2025-03-26"], DELEGATED),
     gap("authorization.server-metadata*", &["http 2025-03-26"], DELEGATED),
     gap("authorization.insufficient-scope-*", &["http *"], "the one token may do everything"),

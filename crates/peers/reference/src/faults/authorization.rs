@@ -207,6 +207,20 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["authorization.server-metadata"])
     .until(R2025_03_26),
+    with_token(
+        "no-way-to-a-token",
+        "authorization.default-endpoints",
+        "a 401 names no metadata, there is none, and no authorization endpoint where it would be without any",
+        Http {
+            response: |asked, response| {
+                rename(response);
+                lose(asked, response);
+            },
+            ..HTTP
+        },
+    )
+    .breaks_too(&["authorization.server-metadata"])
+    .until(R2025_03_26),
 ];
 
 /// Where the oldest revision that knows tokens looks for the authorization server's metadata.

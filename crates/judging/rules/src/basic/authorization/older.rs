@@ -33,6 +33,18 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Where the origin has no such document, asks for it below and above the endpoint's path.")
         .mend("Serve `/.well-known/oauth-authorization-server` at the root of the origin.")
         .judge(at_root),
+    server("authorization.default-endpoints")
+        .on(HTTP)
+        .says(
+            R2025_03_26,
+            page("server-metadata-discovery"),
+            "A server without authorization server metadata MUST serve the default endpoints /authorize, /token and /register.",
+        )
+        .gone(R2025_06_18)
+        .how("Where no metadata is found, asks for /authorize at the origin without parameters: 404 or 410 shows that there \
+              is no such endpoint, a page, a redirect or a complaint about parameters that there is one.")
+        .mend("Publish authorization server metadata, or serve /authorize, /token and /register at the root of the origin.")
+        .judge(default_endpoints),
 ];
 
 const WELL_KNOWN: &str = "/.well-known/oauth-authorization-server";
@@ -74,6 +86,26 @@ fn at_root(view: &View<'_>) -> Verdict {
         (is_missing(x) && !is_delegated(view)).then(|| (x.event(), Err(misplaced.status_breach(why))))
     });
     Verdict::of(judged, NOT_ASKED)
+}
+
+/// The default endpoint that can be asked for without any effect.
+const AUTHORIZE: &str = "/authorize";
+
+fn default_endpoints(view: &View<'_>) -> Verdict {
+    let missing = root(view).filter(|x| is_missing(x) && !refused(view).is_empty());
+    let missing = missing.filter(|_| !is_delegated(view) && !fetches(view).any(|x| metadata(x).is_some()));
+    let asked = view.exchanges().iter().find(|x| x.is("GET") && x.path() == Some(AUTHORIZE));
+    let judged = missing.zip(asked).and_then(|(metadata, x)| match x.status()? {
+        404 | 410 => {
+            let why = "the server publishes no authorization server metadata, and /authorize does not exist";
+            Some((x.event(), Err(x.status_breach(why))))
+        }
+        // Some servers answer alike wherever they are asked: that shows no endpoint.
+        status if metadata.status() == Some(status) => None,
+        200..=400 | 422 => Some((x.event(), Ok(()))),
+        _ => None,
+    });
+    Verdict::of(judged, "there is metadata to go by, or /authorize was not asked for or answered for another reason")
 }
 
 /// The endpoints that such a document names: the event, the place in the document, the address.

@@ -3,7 +3,7 @@
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 
 use super::finding::{metadata_order, metadata_used, understood};
-use super::locating::{at_root, default_endpoints, issuer_validated, locations, server_metadata_used};
+use super::locating::{at_root, default_endpoints, issuer_validated, locations, server_metadata_used, version_named};
 use crate::basic::authorization::{HTTP, discovery, index, page};
 use crate::rule::{Rule, client};
 
@@ -75,6 +75,17 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Compares where the client registers and asks for authorization and tokens with the endpoints in the metadata that it fetched. It takes endpoints that are not where one would guess them.")
         .mend("Take every endpoint from the authorization server's metadata.")
         .judge(server_metadata_used),
+    client("oauth.metadata-version-header")
+        .on(HTTP)
+        .says(
+            R2025_03_26,
+            page("server-metadata-discovery-headers"),
+            "A client SHOULD send `MCP-Protocol-Version` when it asks for authorization server metadata.",
+        )
+        .gone(R2025_06_18)
+        .how("Reads the header of each request for authorization server metadata at the MCP server's host. A request that repeats an earlier one without the header does not count.")
+        .mend("Add `MCP-Protocol-Version` with the version that you offer to the request for the metadata.")
+        .judge(version_named),
     client("oauth.base-url")
         .on(HTTP)
         .says(

@@ -1,11 +1,13 @@
 //! How a client finds an authorization server's metadata, and what it does without: the judges.
 
+use std::collections::BTreeSet;
+
 use wire::revision::R2025_06_18;
 
 use super::issuer::Issuer;
 use super::steps::{Document, Request, Step, Steps, path_leads_to};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Exchange, View};
+use crate::view::{Call, Exchange, View};
 
 const ROOT: &str = "/.well-known/oauth-authorization-server";
 
@@ -83,6 +85,44 @@ fn own_host<'v>(steps: &Steps<'_, 'v>) -> Option<&'v str> {
 fn at_home<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>, host: &str) -> Vec<&'s Document<'a, 'v>> {
     let same = |d: &&Document<'_, '_>| d.x.request_header("host").is_some_and(|own| own.eq_ignore_ascii_case(host));
     steps.issuers.iter().filter(same).collect()
+}
+
+/// Whether a header's value names a protocol version: any date does, and whatever the client itself offers.
+fn is_version(view: &View<'_>, value: &str) -> bool {
+    let is_date = value.len() == 10
+        && value.bytes().enumerate().all(|(at, b)| if matches!(at, 4 | 7) { b == b'-' } else { b.is_ascii_digit() });
+    let offers = |call: Call<'_>| {
+        let offered = call.request.message.params().and_then(|params| params.get("protocolVersion"));
+        offered.is_some_and(|offered| offered == value)
+    };
+    is_date || view.asked("initialize").any(offers)
+}
+
+pub(super) fn version_named(view: &View<'_>) -> Verdict {
+    const HEADER: &str = "MCP-Protocol-Version";
+    let steps = Steps::of(view);
+    let Some(host) = own_host(&steps) else { return not_seen("the client was never answered 401") };
+    if is_led(&steps) {
+        return not_seen("the server's own metadata says where to go");
+    }
+    let fetches = at_home(&steps, host);
+    let fetches = fetches.into_iter().filter(|d| d.x.path().is_some_and(|path| path.contains(ROOT)));
+    let mut named = BTreeSet::new();
+    let mut judged: Vec<(usize, Kept)> = Vec::new();
+    for fetch in fetches {
+        let breach = |why: String| (fetch.at(), Err(fetch.breach(&format!("header:{HEADER}"), why)));
+        match fetch.x.request_header(HEADER).map(str::trim) {
+            Some(value) if is_version(view, value) => {
+                named.insert(fetch.x.path());
+                judged.push((fetch.at(), Ok(())));
+            }
+            Some(value) => judged.push(breach(format!("`{}` is no protocol version", value.escape_debug()))),
+            // A browser that was refused the header asks again without it.
+            None if named.contains(&fetch.x.path()) => {}
+            None => judged.push(breach(format!("the request for the metadata has no `{HEADER}`"))),
+        }
+    }
+    Verdict::of(judged, "the client asked for no metadata at the server's host")
 }
 
 pub(super) fn at_root(view: &View<'_>) -> Verdict {

@@ -25,6 +25,9 @@ const FOREIGN: &str = concat!(
 
 const RESOURCE: &str = "/.well-known/oauth-protected-resource";
 const SERVER: &str = "/.well-known/oauth-authorization-server";
+/// Where authorization begins on a server of 2025-03-26 that has no metadata. Without parameters nothing begins.
+const AUTHORIZE: &str = "/authorize";
+const JSON: &str = "application/json";
 
 pub(in super::super) const TOKENS: Probe =
     Probe::bare("authorization", tokens).on(HTTP).since(Revision::R2025_03_26).when(wants_token);
@@ -126,30 +129,35 @@ async fn documents(case: &Case, headers: &Headers) -> Result<(), Halt> {
         Some(named) => {
             // Nobody else is asked anything.
             if let Some(target) = home.own_target(named) {
-                fetch(case, &target).await?;
+                fetch(case, &target, JSON).await?;
             }
         }
-        None => first_of(case, [format!("{RESOURCE}{path}"), RESOURCE.to_owned()]).await?,
+        None => {
+            first_of(case, [format!("{RESOURCE}{path}"), RESOURCE.to_owned()]).await?;
+        }
     }
     if case.revision() == Revision::R2025_03_26 {
-        first_of(case, [SERVER.to_owned(), format!("{SERVER}{path}"), format!("{path}{SERVER}")]).await?;
+        let places = [SERVER.to_owned(), format!("{SERVER}{path}"), format!("{path}{SERVER}")];
+        if !first_of(case, places).await? {
+            fetch(case, AUTHORIZE, "*/*").await?;
+        }
     }
     Ok(())
 }
 
-/// Fetches one after the other until one is there. Where the endpoint is at the root, all are one.
-async fn first_of<const N: usize>(case: &Case, targets: [String; N]) -> Result<(), Halt> {
+/// Fetches one after the other until one is there, and says whether one is. Where the endpoint is at the root, all are one.
+async fn first_of<const N: usize>(case: &Case, targets: [String; N]) -> Result<bool, Halt> {
     for (at, target) in targets.iter().enumerate() {
-        if !targets[..at].contains(target) && fetch(case, target).await? {
-            break;
+        if !targets[..at].contains(target) && fetch(case, target, JSON).await? {
+            return Ok(true);
         }
     }
-    Ok(())
+    Ok(false)
 }
 
 /// Whether a JSON object came.
-async fn fetch(case: &Case, target: &str) -> Result<bool, Halt> {
-    let get = Outgoing::bare("GET").target(target).header("Accept", "application/json");
+async fn fetch(case: &Case, target: &str, accept: &str) -> Result<bool, Halt> {
+    let get = Outgoing::bare("GET").target(target).header("Accept", accept);
     let exchange = case.connection().send_with(bare(get).without_session()).await?;
     exchange.finished(case.patience()).await;
     let object = |body: Vec<u8>| serde_json::from_slice::<Value>(&body).is_ok_and(|found| found.is_object());
