@@ -1,88 +1,24 @@
-//! Arguments for a stranger's tool, made from its schema: the smallest value that the schema admits or, with dice, one of
-//! many; and values that it does not admit.
+//! A quick reading of a schema, without compiling it: whether a value surely fits, surely does not, or cannot be told.
 //!
-//! Only what JSON Schema says plainly is used; where a schema is too clever to be met by construction, there are no
-//! arguments and the tool is not called.
+//! It reads what schemas in the field mostly say, and passes over what is malformed, as most servers do. Keywords that want a
+//! validator make it unsure.
 
-mod scalars;
+use serde_json::{Map, Value};
 
-use serde_json::{Map, Value, json};
+/// How many schemas are looked at.
+const STEPS: usize = 2000;
+/// How deep schemas are followed.
+const DEPTH: usize = 32;
+/// How many items are compared with one another.
+const COMPARED: usize = 64;
 
-use crate::dice::Dice;
-pub(crate) use scalars::of_format;
-use scalars::{REMARKS, fits, is_scalar, scalar, type_of};
-
-/// How deep a schema is followed.
-const DEPTH: usize = 8;
-/// How many schemas are looked at for one value: one that names itself, and often, has no end of them.
-const STEPS: usize = 4000;
-
-/// How many items an array gets at most beyond those it must have, where they are drawn.
-const MORE_ITEMS: u64 = 2;
-
-/// Arguments that the tool's `inputSchema` admits: required members only. `None` where we cannot make them.
-pub fn example(schema: &Value, dice: &mut Dice) -> Option<Map<String, Value>> {
-    match (Maker { root: schema, dice, steps: STEPS }).value(schema, DEPTH)? {
-        Value::Object(members) => Some(members),
-        _ => None,
-    }
-}
-
-/// Arguments that the schema plainly refuses: a member of a known type given another type, a required one if there is
-/// any. `None` where nothing has a type.
-pub fn refused(schema: &Value, dice: &mut Dice) -> Option<Map<String, Value>> {
-    // What stands beside a reference counts in some drafts and not in others.
-    let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
-    let wrong = |name: &str| {
-        let property = resolve(properties.get(name)?, schema, DEPTH)?;
-        Some((name.to_owned(), of_another_type(property.get("type")?.as_str()?)?))
-    };
-    let names = required(schema).chain(properties.keys().map(String::as_str));
-    let (name, value) = names.into_iter().find_map(wrong)?;
-    let mut arguments = example(schema, dice).unwrap_or_default();
-    arguments.insert(name, value);
-    Some(arguments)
-}
-
-/// Whether a scalar is plainly admitted by a property's schema.
-pub fn admits(schema: &Value, value: &Value) -> bool {
-    let plain =
-        ["$ref", "anyOf", "oneOf", "allOf", "enum", "const"].iter().all(|keyword| schema.get(keyword).is_none());
-    plain && CLEVER.iter().all(|keyword| schema.get(keyword).is_none()) && fits(value, schema)
-}
-
-/// A value of another type than `name`, which no reading of texts makes one of it.
-fn of_another_type(name: &str) -> Option<Value> {
-    Some(match name {
-        "string" => json!({ "not": "a string" }),
-        "number" | "integer" => json!("not a number"),
-        "boolean" => json!("not a boolean"),
-        "array" | "object" => json!("neither array nor object"),
-        _ => return None,
-    })
-}
-
-fn required(schema: &Value) -> impl Iterator<Item = &str> {
-    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-}
-
-/// Follows local references.
-fn resolve<'s>(schema: &'s Value, root: &'s Value, depth: usize) -> Option<&'s Value> {
-    match schema.get("$ref").and_then(Value::as_str) {
-        None => Some(schema),
-        Some(_) if depth == 0 => None,
-        Some(reference) => resolve(root.pointer(reference.strip_prefix('#')?)?, root, depth - 1),
-    }
-}
-
-/// Keywords that are not met by construction.
-const CLEVER: &[&str] = &[
+/// Keywords that want a validator.
+const UNREAD: &[&str] = &[
     "if",
     "not",
     "dependentRequired",
     "dependentSchemas",
     "dependencies",
-    "minProperties",
     "propertyNames",
     "patternProperties",
     "unevaluatedProperties",
@@ -91,135 +27,305 @@ const CLEVER: &[&str] = &[
     "prefixItems",
     "pattern",
     "$dynamicRef",
+    "$recursiveRef",
 ];
 
-/// What makes one set of arguments.
-struct Maker<'m> {
-    root: &'m Value,
-    dice: &'m mut Dice,
-    /// How many schemas may still be looked at.
-    steps: usize,
+/// Whether `value` fits `schema`; `None` where that cannot be told without a validator.
+pub fn fits(schema: &Value, value: &Value) -> Option<bool> {
+    fits_part(schema, schema, value)
 }
 
-impl Maker<'_> {
-    fn value(&mut self, schema: &Value, depth: usize) -> Option<Value> {
-        self.steps = self.steps.checked_sub(1).filter(|_| depth > 0)?;
-        let root = self.root;
-        let schema = resolve(schema, root, depth)?;
-        if schema == &Value::Bool(true) {
-            return Some(json!("proof"));
-        }
-        if let Some(only) = schema.get("const") {
-            return Some(only.clone());
-        }
-        if let Some(members) = schema.get("enum") {
-            return self.member(members.as_array()?, schema);
-        }
-        let default = schema.get("default").filter(|default| is_scalar(default) && fits(default, schema));
-        if let Some(default) = default.filter(|_| !self.dice.strays()) {
-            return Some(default.clone());
-        }
-        if CLEVER.iter().any(|keyword| schema.get(keyword).is_some()) {
-            return default.cloned();
-        }
-        for choice in ["anyOf", "oneOf", "allOf"] {
-            if let Some(schemas) = schema.get(choice).and_then(Value::as_array) {
-                return self.chosen(choice, schema, schemas, depth - 1).or_else(|| default.cloned());
-            }
-        }
-        match type_of(schema)? {
-            "object" => self.object(schema, depth),
-            "array" => self.array(schema, depth),
-            "null" => Some(Value::Null),
-            _ => scalar(schema, self.dice),
+/// Whether `value` fits `schema`, which is a part of `root`.
+pub(crate) fn fits_part(schema: &Value, root: &Value, value: &Value) -> Option<bool> {
+    Reader { root, left: STEPS }.read(schema, value, DEPTH)
+}
+
+/// Whether a value without parts fits the keywords of a part of a schema.
+pub(crate) fn scalar_fits<'k>(keywords: impl Iterator<Item = (&'k str, &'k Value)>, value: &Value) -> Option<bool> {
+    const OF_PARTS: [&str; 6] =
+        ["properties", "required", "items", "additionalProperties", "patternProperties", "prefixItems"];
+    let own = keywords.filter(|(name, _)| !OF_PARTS.contains(name));
+    let members: Map<String, Value> = own.map(|(name, rule)| (name.to_owned(), rule.clone())).collect();
+    Reader { root: &Value::Null, left: STEPS }.members(&members, value, DEPTH)
+}
+
+/// Whether `value` surely fits `schema`.
+pub fn admits(schema: &Value, value: &Value) -> bool {
+    fits(schema, value) == Some(true)
+}
+
+struct Reader<'r> {
+    root: &'r Value,
+    left: usize,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, schema: &Value, value: &Value, room: usize) -> Option<bool> {
+        self.left = self.left.checked_sub(1)?;
+        match schema {
+            Value::Bool(fits) => Some(*fits),
+            Value::Object(members) if room > 0 => self.members(members, value, room - 1),
+            _ => None,
         }
     }
 
-    /// A member of an enumeration. One that the schema refuses for another reason is never drawn.
-    fn member(&mut self, members: &[Value], schema: &Value) -> Option<Value> {
-        let bound = schema.get("type").is_some();
-        let free: Vec<_> = members.iter().filter(|m| !bound || (is_scalar(m) && fits(m, schema))).collect();
-        if self.dice.is_plain() || free.is_empty() {
-            return members.first().cloned();
-        }
-        free.get(self.dice.place(free.len())).copied().cloned()
-    }
-
-    /// A value for one of several schemas, or for all of them where there is but one.
-    fn chosen(&mut self, choice: &str, schema: &Value, schemas: &[Value], depth: usize) -> Option<Value> {
-        let mut beside = schema.as_object()?.keys().filter(|key| *key != choice);
-        let apart = match choice {
-            "anyOf" => true,
-            "oneOf" => are_apart(schemas, self.root),
-            _ => schemas.len() == 1,
+    fn members(&mut self, members: &Map<String, Value>, value: &Value, room: usize) -> Option<bool> {
+        let referred = match members.get("$ref") {
+            Some(reference) => self.referred(reference, value, room),
+            None => Some(true),
         };
-        if !apart || !beside.all(|key| REMARKS.contains(&key.as_str())) {
-            return None;
-        }
-        let (before, from) = schemas.split_at(self.dice.place(schemas.len()));
-        from.iter().chain(before).find_map(|one| self.value(one, depth))
-    }
-
-    fn object(&mut self, schema: &Value, depth: usize) -> Option<Value> {
-        let mut members = Map::new();
-        for name in required(schema) {
-            let property = schema.get("properties").and_then(|p| p.get(name))?;
-            members.insert(name.to_owned(), self.value(property, depth - 1)?);
-        }
-        Some(Value::Object(members))
-    }
-
-    fn array(&mut self, schema: &Value, depth: usize) -> Option<Value> {
-        let bound = |name: &str| schema.get(name).and_then(Value::as_u64);
-        let least = bound("minItems").unwrap_or(0);
-        let unique = schema.get("uniqueItems") == Some(&json!(true));
-        if least > 4 || (least > 1 && unique) {
-            return None;
-        }
-        let most = if unique { 1 } else { least + MORE_ITEMS }.min(bound("maxItems").unwrap_or(u64::MAX));
-        let more = self.dice.below(most.saturating_sub(least) + 1);
-        let mut items = Vec::new();
-        for number in 0..least + more {
-            match schema.get("items").map_or_else(|| Some(json!("proof")), |one| self.value(one, depth - 1)) {
-                Some(item) => items.push(item),
-                // Fewer will do.
-                None if number >= least => break,
-                None => return None,
+        // Beside a reference, older dialects pass over everything else: it may confirm, but not refuse.
+        let binding = !members.contains_key("$ref");
+        let mut sum = referred;
+        for (name, rule) in members {
+            if sum == Some(false) {
+                break;
             }
+            let one = self.keyword(name, rule, members, value, room);
+            sum = both(sum, if binding { one } else { one.filter(|fits| *fits) });
         }
-        Some(Value::Array(items))
+        sum
+    }
+
+    fn referred(&mut self, reference: &Value, value: &Value, room: usize) -> Option<bool> {
+        let root = self.root;
+        self.read(root.pointer(reference.as_str()?.strip_prefix('#')?)?, value, room)
+    }
+
+    fn keyword(
+        &mut self,
+        name: &str,
+        rule: &Value,
+        members: &Map<String, Value>,
+        value: &Value,
+        room: usize,
+    ) -> Option<bool> {
+        match (name, value) {
+            (name, _) if UNREAD.contains(&name) => None,
+            ("type", _) => Some(is_of(value, rule)),
+            ("const", _) => same(rule, value),
+            ("enum", _) => rule.as_array().map_or(Some(true), |all| some(all.iter().map(|one| same(one, value)))),
+            ("allOf" | "anyOf" | "oneOf", _) => self.combined(name, rule, value, room),
+            (_, Value::Object(object)) => self.object(name, rule, members, object, room),
+            (_, Value::Array(items)) => self.array(name, rule, items, room),
+            (_, Value::String(text)) => Some(counted(name, rule, ["minLength", "maxLength"], text.chars().count())),
+            (_, Value::Number(number)) => bounded(name, rule, members, number.as_f64()?),
+            _ => Some(true),
+        }
+    }
+
+    fn combined(&mut self, name: &str, rule: &Value, value: &Value, room: usize) -> Option<bool> {
+        let Value::Array(ways) = rule else { return Some(true) };
+        let fits: Vec<Option<bool>> = ways.iter().map(|one| self.read(one, value, room)).collect();
+        match name {
+            "allOf" => fits.into_iter().fold(Some(true), both),
+            "anyOf" => some(fits.into_iter()),
+            _ if fits.contains(&None) => None,
+            _ => Some(fits.iter().filter(|one| **one == Some(true)).count() == 1),
+        }
+    }
+
+    fn object(
+        &mut self,
+        name: &str,
+        rule: &Value,
+        members: &Map<String, Value>,
+        object: &Map<String, Value>,
+        room: usize,
+    ) -> Option<bool> {
+        match (name, rule) {
+            ("properties", Value::Object(schemas)) => {
+                let there = schemas.iter().filter_map(|(name, schema)| Some((schema, object.get(name)?)));
+                there.fold(Some(true), |sum, (schema, value)| both(sum, self.read(schema, value, room)))
+            }
+            ("required", Value::Array(names)) => {
+                Some(names.iter().filter_map(Value::as_str).all(|name| object.contains_key(name)))
+            }
+            ("additionalProperties", schema) => {
+                let declared = members.get("properties").and_then(Value::as_object);
+                let others = object.iter().filter(|(name, _)| !declared.is_some_and(|all| all.contains_key(*name)));
+                others.fold(Some(true), |sum, (_, value)| both(sum, self.read(schema, value, room)))
+            }
+            _ => Some(counted(name, rule, ["minProperties", "maxProperties"], object.len())),
+        }
+    }
+
+    fn array(&mut self, name: &str, rule: &Value, items: &[Value], room: usize) -> Option<bool> {
+        match (name, rule) {
+            ("items", Value::Array(_)) => None,
+            ("items", schema) => {
+                items.iter().fold(Some(true), |sum, item| both(sum, self.read(schema, item, room)))
+            }
+            ("uniqueItems", Value::Bool(true)) if items.len() > COMPARED => None,
+            ("uniqueItems", Value::Bool(true)) => {
+                let pairs = items.iter().enumerate().flat_map(|(at, a)| items[..at].iter().map(move |b| same(a, b)));
+                some(pairs).map(|twice| !twice)
+            }
+            _ => Some(counted(name, rule, ["minItems", "maxItems"], items.len())),
+        }
     }
 }
 
-/// Whether a value of one of the schemas is surely none of another: their types differ, or all have a member of the same
-/// name with a constant of its own.
-fn are_apart(schemas: &[Value], root: &Value) -> bool {
-    let schemas: Option<Vec<_>> = schemas.iter().map(|schema| resolve(schema, root, DEPTH)).collect();
-    let Some(schemas) = schemas else { return false };
-    let differ = |marks: Vec<Option<Value>>| {
-        let mut seen: Vec<&Value> = Vec::new();
-        marks.iter().all(|mark| {
-            mark.as_ref().is_some_and(|mark| {
-                !seen.contains(&mark) && {
-                    seen.push(mark);
-                    true
-                }
-            })
-        })
+/// Whether both hold; one that does not decides.
+const fn both(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    match (a, b) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    }
+}
+
+/// Whether any holds; one that does decides.
+fn some(all: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut sum = Some(false);
+    for one in all {
+        match one {
+            Some(true) => return one,
+            None => sum = None,
+            Some(false) => {}
+        }
+    }
+    sum
+}
+
+fn is_of(value: &Value, rule: &Value) -> bool {
+    match rule {
+        Value::String(kind) => is_a(value, kind),
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).any(|kind| is_a(value, kind)),
+        _ => true,
+    }
+}
+
+/// Whether a value is of the type of that name.
+pub(crate) fn is_a(value: &Value, kind: &str) -> bool {
+    match kind {
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "integer" => value.as_f64().is_some_and(|n| n.fract() == 0.0),
+        "boolean" => value.is_boolean(),
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "null" => value.is_null(),
+        _ => false,
+    }
+}
+
+/// Whether two values are the same in JSON, where 1 is 1.0; `None` where containers differ, maybe in that alone.
+fn same(a: &Value, b: &Value) -> Option<bool> {
+    match (a, b) {
+        _ if a == b => Some(true),
+        (Value::Number(a), Value::Number(b)) => Some(a.as_f64() == b.as_f64()),
+        (Value::Object(_), Value::Object(_)) | (Value::Array(_), Value::Array(_)) => None,
+        _ => Some(false),
+    }
+}
+
+/// Whether a count is within the two bounds, the lower named first.
+fn counted(name: &str, rule: &Value, bounds: [&str; 2], count: usize) -> bool {
+    let limit = rule.as_f64();
+    if name == bounds[0] {
+        limit.is_none_or(|limit| count as f64 >= limit)
+    } else if name == bounds[1] {
+        limit.is_none_or(|limit| count as f64 <= limit)
+    } else {
+        true
+    }
+}
+
+fn bounded(name: &str, rule: &Value, members: &Map<String, Value>, number: f64) -> Option<bool> {
+    // Draft 4 says with a flag that a bound is excluded.
+    let limit = match (name, rule) {
+        ("exclusiveMinimum", Value::Bool(true)) => members.get("minimum"),
+        ("exclusiveMaximum", Value::Bool(true)) => members.get("maximum"),
+        _ => Some(rule),
     };
-    let kind = |schema: &&Value| match schema.get("type")?.as_str()? {
-        "integer" => Some(json!("number")),
-        other => Some(json!(other)),
-    };
-    let constant = |schema: &Value, name: &str| {
-        let property = schema.get("properties")?.get(name)?;
-        let only = || property.get("enum")?.as_array().filter(|all| all.len() == 1)?.first();
-        required(schema).any(|r| r == name).then(|| property.get("const").or_else(only))?.cloned()
-    };
-    let names = schemas.first().into_iter().flat_map(|schema| required(schema));
-    differ(schemas.iter().map(kind).collect())
-        || names.into_iter().any(|name| differ(schemas.iter().map(|schema| constant(schema, name)).collect()))
+    let Some(limit) = limit.and_then(Value::as_f64) else { return Some(true) };
+    match name {
+        "minimum" => Some(number >= limit),
+        "maximum" => Some(number <= limit),
+        "exclusiveMinimum" => Some(number > limit),
+        "exclusiveMaximum" => Some(number < limit),
+        "multipleOf" if limit > 0.0 && (number / limit).fract() == 0.0 => Some(true),
+        // Fractions have digits to lose.
+        "multipleOf" => (limit.fract() == 0.0 && number.fract() == 0.0).then_some(false),
+        _ => Some(true),
+    }
+}
+
+/// The names that an object's schema requires.
+pub(crate) fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_surely_so_is_told() {
+        let schema = json!({ "type": "object", "required": ["n"], "additionalProperties": false, "properties": {
+            "n": { "type": "integer", "minimum": 1 }, "tags": { "type": "array", "items": { "enum": ["a", "b"] } },
+            "who": { "$ref": "#/$defs/who" } }, "$defs": { "who": { "anyOf": [{ "type": "string" }, { "type": "null" }] } } });
+        for value in [json!({ "n": 1 }), json!({ "n": 2.0, "tags": ["a"], "who": null })] {
+            assert_eq!(fits(&schema, &value), Some(true), "{value}");
+        }
+        for value in [json!([]), json!({}), json!({ "n": 0 }), json!({ "n": 1, "tags": ["c"] }), json!({ "n": 1, "who": 3 })] {
+            assert_eq!(fits(&schema, &value), Some(false), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_wants_a_validator_makes_unsure() {
+        for schema in [
+            json!({ "pattern": "^a" }),
+            json!({ "$ref": "https://example.com/s" }),
+            json!({ "not": { "type": "null" } }),
+            json!({ "oneOf": [{ "type": "string" }, { "pattern": "a" }] }),
+            json!({ "$ref": "#/$defs/a", "type": "null", "$defs": { "a": {} } }),
+        ] {
+            assert_eq!(fits(&schema, &json!("b")), None, "{schema}");
+        }
+        assert_eq!(fits(&json!({ "pattern": "^a", "type": "null" }), &json!("b")), Some(false));
+    }
+
+    /// Drafts 3 and 4 say in a property what newer ones refuse to compile.
+    #[test]
+    fn what_is_malformed_is_passed_over() {
+        assert!(admits(&json!({ "type": "string", "required": true }), &json!("x")));
+        let excluded = json!({ "type": "number", "minimum": 0, "exclusiveMinimum": true });
+        assert!(admits(&excluded, &json!(1)) && !admits(&excluded, &json!(0)));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// Wherever it is sure, a validator agrees.
+        #[test]
+        fn it_is_never_mistaken(schema in crate::vary::tests::schema(), value in value()) {
+            let whole = jsonschema::validator_for(&schema).unwrap();
+            if let Some(fits) = fits(&schema, &value) {
+                prop_assert_eq!(fits, whole.is_valid(&value));
+            }
+        }
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            (-60..60i64).prop_map(Value::from),
+            (-60..60i64).prop_map(|n| json!(n as f64 / 4.0)),
+            "[a-c0-9]{0,9}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 16, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("p[0-3]", inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+}

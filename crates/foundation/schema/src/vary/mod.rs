@@ -1,23 +1,24 @@
-//! What a tool's `inputSchema` admits and what it does not, by examples: a typical value, the edges of what fits, and for
-//! each constraint a value that breaks it and no other. Nothing is believed of what is made here: every example is held
-//! against the schema by a validator, and what is not what it was made to be is thrown away. Pure.
+//! What a schema admits and what it does not, by examples: a typical value, the edges of what fits, and for each constraint a
+//! value that breaks it and no other. Nothing is believed of what is made here: a validator checks every example, and one that
+//! is not what it was made to be is dropped.
 
-mod instance;
-mod text;
-mod vary;
-mod views;
+mod constraints;
+mod refused;
+mod walk;
+mod wrong;
 
-use jsonschema::Validator;
 use serde_json::Value;
 
-use reference::schema::goes_in_circles;
-pub(super) use vary::{Kind, Variation, Width, variations};
+use crate::validate::{Mismatch, Unusable, Validator};
+pub use refused::refused;
+pub use walk::{Kind, Variation, Width, variations};
 
-/// How long a schema may be, in bytes.
-const LARGEST: usize = 256 << 10;
+/// How many mismatches of one value are looked at: more than one constraint is broken either way.
+const MISMATCHES: usize = 64;
 
-/// A schema that can be asked.
-pub(super) struct Shape<'s> {
+/// A schema that can be varied.
+#[derive(Debug)]
+pub struct Schema<'s> {
     root: &'s Value,
     /// As its dialect has it: a `format` may be a remark.
     plain: Validator,
@@ -25,32 +26,14 @@ pub(super) struct Shape<'s> {
     strict: Validator,
 }
 
-/// Where a value breaks a schema, and by which keyword.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Break {
-    pointer: String,
-    keyword: String,
-}
-
-impl<'s> Shape<'s> {
-    /// `Err`: why it cannot be asked. Nothing is fetched: a schema that refers to the network has no validator.
-    pub(super) fn new(root: &'s Value) -> Result<Self, String> {
-        if root.to_string().len() > LARGEST {
-            return Err("its schema is larger than 256 KiB".to_owned());
-        }
-        if goes_in_circles(root) {
-            return Err("its schema leads to itself".to_owned());
-        }
-        let validator = |strict: bool| {
-            let options = jsonschema::options();
-            let options = if strict { options.should_validate_formats(true) } else { options };
-            options.build(root).map_err(|error| format!("its schema cannot be read: {error}"))
-        };
-        Ok(Self { root, plain: validator(false)?, strict: validator(true)? })
+impl<'s> Schema<'s> {
+    /// A schema to vary, or why it is unusable.
+    pub fn new(root: &'s Value) -> Result<Self, Unusable> {
+        Ok(Self { root, plain: Validator::new(root)?, strict: Validator::with_formats(root)? })
     }
 
     /// Whether a value fits, formats and all.
-    pub(super) fn fits(&self, value: &Value) -> bool {
+    fn fits(&self, value: &Value) -> bool {
         self.strict.is_valid(value)
     }
 
@@ -59,16 +42,15 @@ impl<'s> Shape<'s> {
         !self.plain.is_valid(value)
     }
 
-    fn breaks(&self, value: &Value) -> Vec<Break> {
-        let errors = self.strict.iter_errors(value);
-        errors
-            .map(|error| Break {
-                pointer: error.instance_path().to_string(),
-                keyword: error.kind().keyword().to_owned(),
-            })
-            .collect()
+    fn mismatches(&self, value: &Value) -> Vec<Mismatch> {
+        self.strict.mismatches(value, MISMATCHES)
+    }
+
+    /// How much work it is to check a value; `None`: too much.
+    fn work(&self, value: &Value) -> Option<usize> {
+        self.strict.work(value)
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
