@@ -311,7 +311,9 @@ mod tests {
         ] {
             for (side, breaks) in [(Side::Takes, takes), (Side::Gives, gives)] {
                 let found = compare(&old, &new, side);
-                let [Change { what: told, breaks: broken }] = found.as_slice() else { panic!("{old} {new}: {found:?}") };
+                let [Change { what: told, breaks: broken }] = found.as_slice() else {
+                    panic!("{old} {new}: {found:?}")
+                };
                 assert!(told.contains(what), "{old} {new}: {told}");
                 assert_eq!(*broken, breaks, "{old} {new}: {told}");
             }

@@ -58,15 +58,18 @@ fn references_that_multiply() {
         let doubling = json!({ "$defs": all, "type": "object", "required": ["x"], "properties": { "x": { "$ref": "#/$defs/0" } } });
         ask(&doubling, 3);
     }
-    let unevaluated = json!({ "allOf": [{ "properties": { "x": { "$ref": "#" } } }], "unevaluatedProperties": { "$ref": "#" } });
+    let unevaluated =
+        json!({ "allOf": [{ "properties": { "x": { "$ref": "#" } } }], "unevaluatedProperties": { "$ref": "#" } });
     ask(&unevaluated, 4);
 }
 
 #[test]
 fn nests_without_end() {
-    let list = (0..60).fold(json!({ "type": "string" }), |inner, _| json!({ "type": "array", "minItems": 2, "items": inner }));
+    let list =
+        (0..60).fold(json!({ "type": "string" }), |inner, _| json!({ "type": "array", "minItems": 2, "items": inner }));
     ask(&object(&list), 0);
-    let deep = (0..500).fold(json!(true), |inner, _| json!({ "type": "object", "required": ["a"], "properties": { "a": inner } }));
+    let deep = (0..500)
+        .fold(json!(true), |inner, _| json!({ "type": "object", "required": ["a"], "properties": { "a": inner } }));
     ask(&deep, 0);
     ask(&(0..500).fold(json!(true), |inner, _| json!({ "not": inner })), 0);
 }
@@ -78,7 +81,8 @@ fn giants() {
     assert!(ask(&object(&giant), 0) < 1000);
     for keyword in ["default", "const"] {
         let long = json!({ "type": "string", keyword: "x".repeat(100_000) });
-        let many = json!({ "type": "array", "minItems": 64, "items": { "type": "array", "minItems": 64, "items": long } });
+        let many =
+            json!({ "type": "array", "minItems": 64, "items": { "type": "array", "minItems": 64, "items": long } });
         assert!(ask(&object(&many), 0) < 4 << 20, "{keyword}");
     }
     let text = json!({ "type": "string", "minLength": 4000 });
@@ -90,9 +94,17 @@ fn giants() {
 fn long_lists_of_names() {
     let names: Vec<String> = (0..12_000).map(|at| format!("name-{at}")).collect();
     ask(&json!({ "type": "object", "required": names }), 0);
-    ask(&json!({ "type": "object", "allOf": [{ "required": names }, { "$ref": "#/$defs/a" }], "$defs": { "a": { "required": names } } }), 0);
+    ask(
+        &json!({ "type": "object", "allOf": [{ "required": names }, { "$ref": "#/$defs/a" }], "$defs": { "a": { "required": names } } }),
+        0,
+    );
     ask(&object(&json!({ "enum": names })), 1);
-    ask(&object(&json!({ "allOf": [{ "enum": (0..12_000).collect::<Vec<_>>() }, { "enum": (6000..18_000).collect::<Vec<_>>() }] })), 1);
+    ask(
+        &object(
+            &json!({ "allOf": [{ "enum": (0..12_000).collect::<Vec<_>>() }, { "enum": (6000..18_000).collect::<Vec<_>>() }] }),
+        ),
+        1,
+    );
     ask(&object(&json!({ "type": vec!["string"; 12_000], "allOf": [{ "type": vec!["null"; 12_000] }] })), 1);
     let properties: Map<String, Value> = names.iter().map(|name| (name.clone(), json!({ "$ref": "#" }))).collect();
     ask(&json!({ "type": "object", "properties": properties, "minProperties": 12_000 }), 0);
@@ -120,7 +132,8 @@ fn patterns_without_mercy() {
 
 #[test]
 fn references_to_elsewhere_are_not_followed() {
-    for reference in ["http://127.0.0.1:9/a.json", "file:///etc/hostname", "other.json#/a", "#/nowhere", "#anchor", ""] {
+    for reference in ["http://127.0.0.1:9/a.json", "file:///etc/hostname", "other.json#/a", "#/nowhere", "#anchor", ""]
+    {
         let schema = object(&json!({ "$ref": reference }));
         ask(&schema, 0);
         assert_eq!(value(&schema, Style::Smallest, &Rng::plain()), None, "{reference}");

@@ -153,9 +153,7 @@ impl Reader<'_> {
     fn array(&mut self, name: &str, rule: &Value, items: &[Value], room: usize) -> Option<bool> {
         match (name, rule) {
             ("items", Value::Array(_)) => None,
-            ("items", schema) => {
-                items.iter().fold(Some(true), |sum, item| both(sum, self.read(schema, item, room)))
-            }
+            ("items", schema) => items.iter().fold(Some(true), |sum, item| both(sum, self.read(schema, item, room))),
             ("uniqueItems", Value::Bool(true)) if items.len() > COMPARED => None,
             ("uniqueItems", Value::Bool(true)) => {
                 let pairs = items.iter().enumerate().flat_map(|(at, a)| items[..at].iter().map(move |b| same(a, b)));
@@ -272,7 +270,9 @@ mod tests {
         for value in [json!({ "n": 1 }), json!({ "n": 2.0, "tags": ["a"], "who": null })] {
             assert_eq!(fits(&schema, &value), Some(true), "{value}");
         }
-        for value in [json!([]), json!({}), json!({ "n": 0 }), json!({ "n": 1, "tags": ["c"] }), json!({ "n": 1, "who": 3 })] {
+        for value in
+            [json!([]), json!({}), json!({ "n": 0 }), json!({ "n": 1, "tags": ["c"] }), json!({ "n": 1, "who": 3 })]
+        {
             assert_eq!(fits(&schema, &value), Some(false), "{value}");
         }
     }

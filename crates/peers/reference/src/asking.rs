@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 use wire::revision::R2025_11_25;
 use wire::{Era, Kind, Revision};
 
+use crate::Server;
 use crate::catalogue::{Invocation, Outcome, Text};
 use crate::tasks::Task;
-use crate::{Server, schema};
 
 pub use dialogue::ask_on;
 

@@ -21,7 +21,6 @@ mod pagination;
 mod params;
 mod prompts;
 mod resources;
-pub mod schema;
 mod seal;
 mod subscriptions;
 pub mod tasks;

@@ -6,7 +6,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use reference::client::{Client, Tool, wants};
-use reference::schema::fits;
+use schema::fits;
 use serde_json::Value;
 use wire::escape::{self, snippet};
 

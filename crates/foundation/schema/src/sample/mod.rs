@@ -134,9 +134,8 @@ impl<'m> Maker<'m> {
     fn plain_default<'s>(&mut self, schema: &'s Value) -> Option<&'s Value> {
         let open = schema.get("const").is_none() && schema.get("enum").is_none();
         let default = schema.get("default").filter(|_| self.style == Style::Smallest && open)?;
-        let fits = !default.is_object()
-            && !default.is_array()
-            && plain::fits_part(schema, self.root, default) != Some(false);
+        let fits =
+            !default.is_object() && !default.is_array() && plain::fits_part(schema, self.root, default) != Some(false);
         (fits && !self.rng.coin()).then_some(default)
     }
 
@@ -186,9 +185,7 @@ impl<'m> Maker<'m> {
     fn given(&mut self, view: &View<'_>, kind: Option<&str>) -> Option<Value> {
         let style = self.style;
         let usable = |value: &&Value| match value {
-            Value::Array(_) | Value::Object(_) => {
-                style == Style::Typical && kind.is_none_or(|kind| is_a(value, kind))
-            }
+            Value::Array(_) | Value::Object(_) => style == Style::Typical && kind.is_none_or(|kind| is_a(value, kind)),
             Value::Null if style == Style::Typical => false,
             // Without a type, a text is made; what is a remark for one is not taken for another.
             scalar => {

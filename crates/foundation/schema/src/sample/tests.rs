@@ -218,7 +218,9 @@ fn clever() -> Vec<(&'static str, Value)> {
         ("a required member nobody describes", json!({ "type": "object", "required": ["ghost"] })),
         (
             "items with places of their own",
-            one(json!({ "type": "array", "prefixItems": [{ "type": "string" }, { "type": "integer" }], "minItems": 2 })),
+            one(
+                json!({ "type": "array", "prefixItems": [{ "type": "string" }, { "type": "integer" }], "minItems": 2 }),
+            ),
         ),
     ]
 }

@@ -91,7 +91,8 @@ impl Validator {
             return Err(Unusable::Circular);
         }
         let each = COMPILED_BYTES / Patterns::of(schema).count.max(1);
-        let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS).size_limit(each.min(COMPILED_BYTES_EACH));
+        let patterns =
+            PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS).size_limit(each.min(COMPILED_BYTES_EACH));
         let options = jsonschema::options().with_pattern_options(patterns);
         let options = if formats { options.should_validate_formats(true) } else { options };
         let compiled = options.build(schema).map_err(|error| Unusable::Invalid {
@@ -135,9 +136,8 @@ pub fn fits(schema: &Value, value: &Value) -> bool {
 }
 
 fn small(schema: &Value) -> Result<(), Unusable> {
-    let large = depth(schema, DEPTH) == 0
-        || schema.to_string().len() > BYTES
-        || Patterns::of(schema).bytes > PATTERN_BYTES;
+    let large =
+        depth(schema, DEPTH) == 0 || schema.to_string().len() > BYTES || Patterns::of(schema).bytes > PATTERN_BYTES;
     if large { Err(Unusable::TooLarge) } else { Ok(()) }
 }
 

@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
+use schema::fits;
 use serde_json::{Map, Number, Value};
-
-use crate::schema::fits;
 
 /// How deep local references are followed.
 const REFERENCES: usize = 8;
