@@ -1,5 +1,18 @@
-//! JSON Schema as peers write it: bounded, nothing fetched. Must not know what a schema is used for.
+//! JSON Schema from peers that nobody vouches for: [`validate`] values, [`sample`] and [`vary`] them, and [`diff`] two schemas.
+//!
+//! Pure: it knows no MCP, no clock and no I/O, fetches no reference, and draws only from an [`rng::Rng`] that it is given. Every
+//! schema comes to an end here, a hostile one too: depth, size and work are bounded.
 
-mod validate;
+pub mod diff;
+pub mod plain;
+pub mod rng;
+pub mod sample;
+pub mod validate;
+pub mod vary;
+mod views;
 
-pub use validate::{fits, goes_in_circles, validator};
+#[cfg(test)]
+mod hostile_tests;
+
+pub use rng::Rng;
+pub use validate::{Unusable, Validator, fits};

@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Number, Value};
-
 use schema::fits;
+use serde_json::{Map, Number, Value};
 
 /// How deep local references are followed.
 const REFERENCES: usize = 8;

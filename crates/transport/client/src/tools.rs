@@ -1,10 +1,10 @@
 //! Tools as a client looks at them before it calls one: whether one may be called at all, and whether the arguments fit.
 
+use schema::Validator;
 use serde_json::{Map, Value};
 use wire::http::annotations;
 
 use super::form::wants;
-use schema::validator;
 
 /// How many faults are told at a time.
 const TOLD: usize = 8;
@@ -78,13 +78,13 @@ pub fn argument_faults(schema: &Value, arguments: &Map<String, Value>) -> Vec<Ar
     }
     let fault = |argument: String, what: String| ArgumentFault { argument, what };
     let whole = Value::Object(arguments.clone());
-    match validator(schema) {
+    match Validator::new(schema) {
         Err(why) => vec![fault(String::new(), format!("the input schema cannot be read: {why}"))],
         Ok(validator) if validator.is_valid(&whole) => Vec::new(),
         Ok(validator) => validator
-            .iter_errors(&whole)
-            .take(TOLD)
-            .map(|error| fault(error.instance_path().to_string().trim_start_matches('/').to_owned(), error.to_string()))
+            .mismatches(&whole, TOLD)
+            .into_iter()
+            .map(|one| fault(one.pointer.trim_start_matches('/').to_owned(), one.message))
             .collect(),
     }
 }

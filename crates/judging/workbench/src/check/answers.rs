@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use net::client::Connection;
+use schema::Rng;
+use schema::sample::{Style, object};
 use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
 use wire::{Kind, Message};
-
-use crate::dice::Dice;
-use crate::sample;
 
 /// How we answer what we are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,7 +151,7 @@ fn said(params: &Value, manner: Manner) -> Value {
 
 /// One of several uses of a tool at a time.
 fn used_twice(tool: &Value, number: usize) -> Value {
-    let made = tool.get("inputSchema").and_then(|schema| sample::example(schema, &mut Dice::new(0, "sampling")));
+    let made = tool.get("inputSchema").and_then(|schema| object(schema, Style::Smallest, &Rng::plain()));
     let name = tool.get("name").cloned().unwrap_or_default();
     json!({ "type": "tool_use", "id": format!("proof-use-{number}"), "name": name, "input": made.unwrap_or_default() })
 }
@@ -175,7 +174,7 @@ fn told(params: &Value, manner: Manner) -> Value {
 
 /// A form filled in as it demands: what must be there.
 fn filled(schema: &Value) -> Option<Map<String, Value>> {
-    let mut content = sample::example(schema, &mut Dice::new(0, "elicitation"))?;
+    let mut content = object(schema, Style::Smallest, &Rng::plain())?;
     // With nothing in it, it could not be told from one that is refused.
     if content.is_empty() {
         let (name, field) = schema.get("properties")?.as_object()?.iter().next()?;
@@ -183,7 +182,7 @@ fn filled(schema: &Value) -> Option<Map<String, Value>> {
         all.insert("properties".to_owned(), json!({ name: field }));
         all.insert("required".to_owned(), json!([name]));
         all.insert("type".to_owned(), json!("object"));
-        content = sample::example(&Value::Object(all), &mut Dice::new(0, "elicitation"))?;
+        content = object(&Value::Object(all), Style::Smallest, &Rng::plain())?;
     }
     Some(content)
 }

@@ -18,7 +18,6 @@ use super::silence::Silence;
 use super::spawn_limit::{SpawnLimit, SpawnPermit};
 use super::survey::Survey;
 use super::turns::{Turn, Turns};
-use crate::dice::Dice;
 
 /// Why a script ended early. No judgement: what the peer did stands in the trace.
 #[derive(Debug)]
@@ -105,9 +104,9 @@ impl Setting {
         matches!(&self.address, Address::Http(http) if http.authorization().is_some())
     }
 
-    /// Dice for one purpose: a tool's name, say.
-    pub fn dice(&self, purpose: &str) -> Dice {
-        Dice::new(self.seed, purpose)
+    /// A generator for one purpose: a tool's name, say.
+    pub fn rng(&self, purpose: &str) -> schema::Rng {
+        schema::Rng::new(self.seed, purpose)
     }
 }
 

@@ -210,7 +210,7 @@ impl Stage {
     async fn apart(&self) -> Vec<Judged> {
         let probes = self.due(&[Access::Fresh, Access::Bare]);
         let mut order = probes.clone();
-        self.setting.dice("order of cases").shuffle(&mut order);
+        self.setting.rng("order of cases").shuffle(&mut order);
         let mut playing = JoinSet::new();
         for probe in order {
             // Waited for here, so that they begin in their order.

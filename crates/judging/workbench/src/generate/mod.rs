@@ -7,7 +7,6 @@
 mod expect;
 mod plan;
 mod play;
-mod schema;
 mod survey;
 mod yaml;
 

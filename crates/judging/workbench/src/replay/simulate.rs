@@ -1,11 +1,11 @@
 //! An answer that was never given: made from what the recording says of the server's tools, and from the seed. It fits the
 //! schema, and means nothing.
 
+use schema::sample::{self, Style};
+use schema::{Rng, Validator};
 use serde_json::{Value, json};
 
 use super::key::Asked;
-use crate::dice::Dice;
-use crate::sample;
 
 /// A result for `asked`; `listed` is what the recording lists of its kind. None where the server would have known no such
 /// thing, or no such method.
@@ -50,8 +50,8 @@ pub(super) fn simulated(asked: &Asked, listed: &[Value], number: u64) -> Option<
 /// A tool's result whose value its output schema admits; None where that schema is too clever for us.
 fn structured(schema: &Value, number: u64) -> Option<Value> {
     // Seed 0 would draw nothing.
-    let value = Value::Object(sample::example(schema, &mut Dice::new(number.max(1), "simulated"))?);
-    let validator = schema::validator(schema).ok()?;
+    let value = Value::Object(sample::object(schema, Style::Smallest, &Rng::new(number.max(1), "simulated"))?);
+    let validator = Validator::new(schema).ok()?;
     validator.is_valid(&value).then(|| {
         let text = value.to_string();
         json!({ "content": [{ "type": "text", "text": text }], "structuredContent": value })

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use schema::diff::{self, Side, compare, from_to};
 use serde_json::Value;
 
 use super::LISTS;
-use super::schema::{Side, compare};
 
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,14 +107,14 @@ impl Drift {
     }
 
     fn tool(&mut self, of: &str, old: &Value, new: &Value) {
-        for (what, breaks) in compare(&old["inputSchema"], &new["inputSchema"], Side::Takes) {
+        for diff::Change { what, breaks } in compare(&old["inputSchema"], &new["inputSchema"], Side::Takes) {
             self.add(of, what, breaks);
         }
         match (old.get("outputSchema"), new.get("outputSchema")) {
             (Some(_), None) => self.add(of, "no longer says what it returns (`outputSchema`)", true),
             (None, Some(_)) => self.add(of, "says what it returns now (`outputSchema`)", false),
             (Some(old), Some(new)) => {
-                for (what, breaks) in compare(old, new, Side::Gives) {
+                for diff::Change { what, breaks } in compare(old, new, Side::Gives) {
                     self.add(of, what, breaks);
                 }
             }
@@ -188,16 +188,6 @@ impl Drift {
 
 fn names(value: &Value) -> BTreeSet<String> {
     value.as_object().map(|members| members.keys().cloned().collect()).unwrap_or_default()
-}
-
-/// From what to what, where both are short.
-pub(super) fn from_to(old: &Value, new: &Value) -> String {
-    let (old, new) = (old.to_string(), new.to_string());
-    if old.len() + new.len() > 100 {
-        return String::new();
-    }
-    let said = |text: String| if text == "null" { "nothing".to_owned() } else { text };
-    format!(": {} → {}", said(old), said(new))
 }
 
 #[cfg(test)]

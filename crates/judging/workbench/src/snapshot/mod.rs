@@ -1,7 +1,6 @@
 //! `proof snapshot`: everything that a server declares, as one canonical document, and what changed between two of them.
 
 mod drift;
-mod schema;
 
 use client::{Client, ClientError};
 use serde_json::{Map, Value, json};

@@ -4,8 +4,8 @@
 use std::fmt;
 
 use document::{Filled, Wrong, nearest, quoted};
-use jsonschema::Validator;
 use regex::Regex;
+use schema::Validator;
 use serde_json::{Map, Value};
 
 /// The words of a mapping that is a matcher.
@@ -137,7 +137,7 @@ impl Matcher {
             }
             "length" => Self::Length(bounds_at(value, word, pointer, complain)?),
             "range" => Self::Range(bounds_at(value, word, pointer, complain)?),
-            "schema" => match jsonschema::validator_for(value) {
+            "schema" => match Validator::trusted(value) {
                 Ok(validator) => Self::Schema(Box::new(validator), value.clone()),
                 Err(error) => {
                     let what = format!("this is no JSON Schema: {error}");
@@ -214,9 +214,10 @@ impl Matcher {
                 Some(number) if bounds.hold(number) => Ok(()),
                 _ => Err(unlike(format!("a number {bounds}"))),
             },
-            Self::Schema(validator, _) => {
-                validator.validate(value).map_err(|error| unlike(format!("fits the schema: {error}")))
-            }
+            Self::Schema(validator, _) => match validator.mismatches(value, 1).first() {
+                Some(first) => Err(unlike(format!("fits the schema: {}", first.message))),
+                None => Ok(()),
+            },
             Self::Unordered(wanted) => unordered(wanted, value, vars),
             Self::AnyOf(wanted) => {
                 let unlikes: Vec<Unlike> = wanted.iter().filter_map(|one| one.judge(value, vars).err()).collect();

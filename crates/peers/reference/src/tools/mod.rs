@@ -6,8 +6,8 @@ mod headers;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use jsonschema::Validator;
 use net::service::{Call, RpcError};
+use schema::Validator;
 use serde_json::Value;
 use wire::Revision;
 use wire::http::Annotation;
@@ -49,7 +49,7 @@ impl Toolbox {
         if let Some(compiled) = slot.get() {
             return Ok(compiled);
         }
-        let validator = jsonschema::validator_for(&tool.input)
+        let validator = Validator::trusted(&tool.input)
             .map_err(|error| RpcError::internal(format!("Broken input schema: {error}")))?;
         let mirrored = wire::http::annotations(&tool.input).valid;
         Ok(slot.get_or_init(|| Compiled { validator, mirrored }))
@@ -62,8 +62,8 @@ impl Compiled {
         if self.validator.is_valid(arguments) {
             return Vec::new();
         }
-        let explain = |error: jsonschema::ValidationError<'_>| format!("{}: {error}", error.instance_path());
-        self.validator.iter_errors(arguments).take(8).map(explain).collect()
+        let mismatches = self.validator.mismatches(arguments, 8);
+        mismatches.into_iter().map(|one| format!("{}: {}", one.pointer, one.message)).collect()
     }
 }
 

@@ -12,7 +12,6 @@ use super::base::harmless;
 use super::tools;
 use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
-use crate::sample as arguments;
 
 /// How many tools are tried, and how many prompts.
 const TRIED: usize = 3;
@@ -88,7 +87,9 @@ impl Echo {
 fn takes_any_text(schema: &Value) -> bool {
     let texts = schema.get("type") == Some(&json!("string"));
     let bounds = ["maxLength", "minLength", "format", "x-mcp-header", "contentEncoding"];
-    texts && bounds.iter().all(|keyword| schema.get(keyword).is_none()) && arguments::admits(schema, &json!("any text"))
+    texts
+        && bounds.iter().all(|keyword| schema.get(keyword).is_none())
+        && schema::plain::admits(schema, &json!("any text"))
 }
 
 /// What is asked at once.

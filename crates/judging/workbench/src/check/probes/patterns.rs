@@ -11,7 +11,6 @@ use super::tools;
 use crate::check::case::{Case, Halt};
 use crate::check::hints::ToolCall;
 use crate::check::probe::{Probe, Script};
-use crate::sample as arguments;
 
 /// A call that takes less cannot be cancelled for certain.
 const SLOW: Duration = Duration::from_millis(300);
@@ -173,5 +172,5 @@ fn about_a_second(key: &str, schema: &Value) -> Option<Value> {
     } else {
         return None;
     };
-    arguments::admits(schema, &json!(number)).then(|| json!(number))
+    schema::plain::admits(schema, &json!(number)).then(|| json!(number))
 }

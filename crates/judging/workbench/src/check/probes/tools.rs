@@ -1,5 +1,6 @@
 //! Tools: those that may be called are, with made arguments; those that do not exist are too.
 
+use schema::sample::{Style, object};
 use serde_json::{Map, Value, json};
 use wire::Revision;
 
@@ -7,7 +8,6 @@ use super::lists::settled;
 use crate::check::answers;
 use crate::check::case::{Case, Halt, Reply};
 use crate::check::probe::{Probe, Script};
-use crate::sample as arguments;
 
 /// How many tools are called.
 const TOOLS: usize = 12;
@@ -30,7 +30,7 @@ pub(super) fn calls_of(case: &Case, wanted: impl Fn(&Value) -> bool) -> Vec<(Str
     let one = |tool: &Value| {
         let name = tool.get("name")?.as_str()?;
         let given = setting.hints.arguments.get(name).cloned();
-        let arguments = given.or_else(|| arguments::example(tool.get("inputSchema")?, &mut setting.dice(name)))?;
+        let arguments = given.or_else(|| object(tool.get("inputSchema")?, Style::Smallest, &setting.rng(name)))?;
         Some((name.to_owned(), arguments))
     };
     case.survey().tools.iter().filter(|tool| setting.calls.allow(tool) && wanted(tool)).filter_map(one).collect()
@@ -152,7 +152,7 @@ fn refused(case: &Case) -> Script<'_> {
         let setting = case.setting();
         for tool in case.survey().tools.iter().filter(|tool| setting.calls.allow(tool)).take(TOOLS) {
             let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
-            let wrong = |schema| arguments::refused(schema, &mut setting.dice(name));
+            let wrong = |input| schema::vary::refused(input, &setting.rng(name));
             let Some(wrong) = tool.get("inputSchema").and_then(wrong) else { continue };
             case.request("tools/call", json!({ "name": name, "arguments": wrong })).await?;
         }

@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
+use schema::Rng;
+use schema::sample::{self, Style};
+use schema::vary::{self, Kind, Variation, Width, refused, variations};
 use serde_json::{Map, Value, json};
 
 use super::{Aim, Plan, Planned, breaks, fits, map, raw};
 use crate::asking::Ask;
-use crate::dice::Dice;
-use crate::generate::schema::{Kind, Shape, Variation, Width, variations};
 use crate::generate::survey::Surveyed;
 use crate::generate::{Depth, Options};
-use crate::sample;
 
 /// The name of a tool that nobody has.
 const UNKNOWN: &str = "proof_no_such_tool";
@@ -35,15 +35,12 @@ const fn most(depth: Depth) -> usize {
 /// Every argument that is made of a tool's `inputSchema`, whether it admits it or not: by what only looks for something
 /// to call a tool with, and for the cases of a test file.
 pub fn arguments(schema: &Value, depth: Depth, seed: u64) -> Vec<Value> {
-    let dice = Dice::new(seed, "arguments");
-    let mut made: Vec<Value> = [sample::example, sample::refused]
-        .into_iter()
-        .filter_map(|make| make(schema, &mut dice.clone()))
-        .map(Value::Object)
-        .collect();
-    if let Ok(shape) = Shape::new(schema) {
+    let rng = Rng::new(seed, "arguments");
+    let smallest = sample::object(schema, Style::Smallest, &rng);
+    let mut made: Vec<Value> = smallest.into_iter().chain(refused(schema, &rng)).map(Value::Object).collect();
+    if let Ok(target) = vary::Schema::new(schema) {
         let (known, wanted) = (Map::new(), Map::new());
-        made.extend(variations(&shape, &known, &wanted, dice, width(depth)).into_iter().map(|one| one.instance));
+        made.extend(variations(&target, &known, &wanted, &rng, width(depth)).into_iter().map(|one| one.instance));
     }
     made
 }
@@ -71,15 +68,15 @@ impl Plan {
         let name = tool["name"].as_str().unwrap_or_default();
         let primitive = format!("tool {name}");
         let skip = skipped(tool, options);
-        let shape = match Shape::new(&tool["inputSchema"]) {
-            Ok(shape) => shape,
-            Err(why) => return self.notes.push(format!("{primitive}: no cases, {why}")),
+        let target = match vary::Schema::new(&tool["inputSchema"]) {
+            Ok(target) => target,
+            Err(why) => return self.notes.push(format!("{primitive}: no cases, its schema cannot be used: {why}")),
         };
         let (known, wanted) = (options.known.around(name), options.known.of(name));
-        let dice = Dice::new(options.seed, &primitive);
+        let rng = Rng::new(options.seed, &primitive);
         // What is not played needs no more than to show what there would be.
         let depth = if skip.is_some() { Depth::Basic } else { options.depth };
-        let made = variations(&shape, &known, &wanted, dice, width(depth));
+        let made = variations(&target, &known, &wanted, &rng, width(depth));
         if made.is_empty() {
             self.notes.push(format!("{primitive}: no cases, no arguments that fit its schema could be made"));
         }

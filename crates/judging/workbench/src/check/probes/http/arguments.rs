@@ -1,6 +1,7 @@
 //! Arguments that a tool wants mirrored into headers (`x-mcp-header`): said otherwise, encoded, badly encoded, left out.
 
 use net::client::Outgoing;
+use schema::sample::{Style, object};
 use serde_json::{Map, Value, json};
 use wire::Era;
 use wire::http::{Annotation, PARAM_PREFIX, annotations, encode_always};
@@ -8,7 +9,6 @@ use wire::http::{Annotation, PARAM_PREFIX, annotations, encode_always};
 use super::{HTTP, request};
 use crate::check::case::{Case, Halt};
 use crate::check::probe::{Probe, Script};
-use crate::sample as arguments;
 
 /// How many mirrored arguments of the tool are tried.
 const MIRRORED: usize = 4;
@@ -77,7 +77,7 @@ fn tool(case: &Case, tool: &Value) -> Option<Tool> {
     for annotation in &annotations {
         demand(&mut schema, &annotation.path);
     }
-    let mut arguments = arguments::example(&schema, &mut case.setting().dice(name))?;
+    let mut arguments = object(&schema, Style::Smallest, &case.setting().rng(name))?;
     arguments.extend(case.setting().hints.arguments.get(name).cloned().unwrap_or_default());
     Some(Tool { name: name.to_owned(), arguments, annotations })
 }
@@ -118,7 +118,6 @@ fn without(params: &Value, annotations: &[Annotation], instead: Option<&Value>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dice::Dice;
 
     #[test]
     fn a_mirrored_argument_is_always_given() {
@@ -129,7 +128,7 @@ mod tests {
         for annotation in &found {
             demand(&mut schema, &annotation.path);
         }
-        let arguments = arguments::example(&schema, &mut Dice::plain()).map(Value::Object);
+        let arguments = object(&schema, Style::Smallest, &schema::Rng::plain()).map(Value::Object);
         assert_eq!(arguments, Some(json!({ "outer": { "zone": "proof" } })));
         let params = json!({ "arguments": arguments });
         assert_eq!(at(&params, &found[0]), Some(&json!("proof")));

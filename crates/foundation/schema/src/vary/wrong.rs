@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Spot, Walker};
-use crate::generate::schema::instance::kind;
-use crate::generate::schema::views::View;
+use super::walk::{Spot, Walker};
+use crate::views::View;
 
 /// A value of each type, those first that no reading of texts makes one of another type; with the names of the types that
 /// it is of.
@@ -37,8 +36,8 @@ pub(super) fn named(value: &Value) -> &'static str {
 
 impl Walker<'_> {
     /// Gives the place values of types that none of its views takes.
-    pub(super) fn wrong_types(&mut self, views: &[View], fits: &Value, spot: &Spot) {
-        let taken: Option<Vec<&str>> = views.iter().map(kind).collect();
+    pub(super) fn wrong_types(&mut self, views: &[View<'_>], fits: &Value, spot: &Spot) {
+        let taken: Option<Vec<&str>> = views.iter().map(View::kind).collect();
         // A view without a type takes them all.
         let Some(taken) = taken else { return };
         let keyword = if views.len() > 1 { "anyOf" } else { "type" };

@@ -1,23 +1,23 @@
 //! Walks a schema beside a value that fits it, and makes one change at a time: to another value that fits, or to one that
 //! breaks just one constraint. Every step of the walk knows how to put a changed part back into the whole.
 
-mod constraints;
-mod wrong;
-
 use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use super::Shape;
-use super::instance::{Maker, dependents, is_a, kind, required};
-use super::views::View;
-use crate::dice::Dice;
+use super::{Schema, wrong};
+use crate::plain::is_a;
+use crate::rng::Rng;
+use crate::sample::{Maker, Style};
+use crate::views::View;
 
 /// How many values are held against the schema: one that names itself has no end of places.
 const STEPS: usize = 20_000;
 /// How many bytes are as much work as one value.
 const BYTES: usize = 2048;
+/// How many schemas that a check looks at are as much work as one value.
+const WORK: usize = 1000;
 /// How many bytes all values may have.
 const ALL_BYTES: usize = 16 << 20;
 /// How many members of an object are looked at.
@@ -25,20 +25,21 @@ const MEMBERS: usize = 60;
 
 /// How much is varied.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Width {
+pub struct Width {
     /// How deep members of members are looked at.
-    pub(crate) depth: usize,
+    pub depth: usize,
     /// Whether values at the edges are made, and each member of an enumeration.
-    pub(crate) edges: bool,
+    pub edges: bool,
     /// How many members of an enumeration.
-    pub(crate) members: usize,
+    pub members: usize,
     /// How many wrong types for each place.
-    pub(crate) types: usize,
+    pub types: usize,
 }
 
 /// What a variation shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// Nothing in particular: what a caller would usually send.
     Typical,
     /// An optional argument is given.
     Present,
@@ -52,33 +53,35 @@ pub(crate) enum Kind {
 
 /// One value for a schema.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Variation {
-    pub(crate) kind: Kind,
+pub struct Variation {
+    /// What it shows.
+    pub kind: Kind,
     /// Where it differs from the typical value: a JSON pointer.
-    pub(crate) pointer: String,
+    pub pointer: String,
     /// The constraint that it is about: a keyword.
-    pub(crate) keyword: String,
+    pub keyword: String,
     /// What it is, in words that follow the place.
-    pub(crate) what: String,
-    pub(crate) instance: Value,
+    pub what: String,
+    /// The whole value.
+    pub instance: Value,
     /// Of a violation: the same whole with a value there that fits.
-    pub(crate) beside: Option<Value>,
+    pub beside: Option<Value>,
     /// Of a violation: whether the schema's dialect demands what is broken, and does not merely remark it.
-    pub(crate) demanded: bool,
+    pub demanded: bool,
 }
 
 /// Every variation, the typical value first; none where no typical value can be made. `known` are arguments that are known
 /// to mean something to the server; those in `wanted` belong to the typical value even where they are optional.
-pub(crate) fn variations(
-    shape: &Shape<'_>,
+pub fn variations(
+    schema: &Schema<'_>,
     known: &Map<String, Value>,
     wanted: &Map<String, Value>,
-    dice: Dice,
+    rng: &Rng,
     width: Width,
 ) -> Vec<Variation> {
     let mut walker = Walker {
-        shape,
-        maker: Maker::new(shape.root, dice),
+        schema,
+        maker: Maker::new(schema.root, Style::Typical, rng.clone()),
         known,
         width,
         seen: HashSet::new(),
@@ -89,15 +92,15 @@ pub(crate) fn variations(
     let Some(typical) = walker.typical(wanted) else { return Vec::new() };
     let spot = Spot { pointer: String::new(), loose: Vec::new(), room: width.depth, rebuild: Rc::new(|value| value) };
     walker.fitting(&spot, Kind::Typical, "", "a typical call", typical.clone());
-    walker.walk(shape.root, &typical, &spot);
+    walker.walk(schema.root, &typical, &spot);
     walker.found
 }
 
-struct Walker<'w> {
-    shape: &'w Shape<'w>,
+pub(super) struct Walker<'w> {
+    schema: &'w Schema<'w>,
     maker: Maker<'w>,
     known: &'w Map<String, Value>,
-    width: Width,
+    pub(super) width: Width,
     /// The wholes that are there already.
     seen: HashSet<String>,
     found: Vec<Variation>,
@@ -108,7 +111,7 @@ struct Walker<'w> {
 
 /// A place in the whole.
 #[derive(Clone)]
-struct Spot {
+pub(super) struct Spot {
     pointer: String,
     /// Places at and above it where there are several ways to fit: what breaks below may be told there.
     loose: Vec<String>,
@@ -119,7 +122,7 @@ struct Spot {
 
 impl Walker<'_> {
     fn typical(&mut self, wanted: &Map<String, Value>) -> Option<Value> {
-        let made = self.maker.value(self.shape.root);
+        let made = self.maker.value(self.schema.root);
         let mut ways = Vec::new();
         if let Some(Value::Object(plain)) = made {
             let mut with = plain.clone();
@@ -130,14 +133,14 @@ impl Walker<'_> {
             }
             ways.extend([with, plain]);
         }
-        ways.into_iter().map(Value::Object).find(|value| self.shape.fits(value))
+        ways.into_iter().map(Value::Object).find(|value| self.schema.fits(value))
     }
 
     /// Notes a value that fits, if it does.
-    fn fitting(&mut self, spot: &Spot, kind: Kind, keyword: &str, what: &str, value: Value) {
+    pub(super) fn fitting(&mut self, spot: &Spot, kind: Kind, keyword: &str, what: &str, value: Value) {
         let instance = (spot.rebuild)(value);
         let text = instance.to_string();
-        if self.goes_on(text.len()) && self.shape.fits(&instance) && self.is_new(text) {
+        if self.has_room(&instance, &text) && self.schema.fits(&instance) && self.is_new(text) {
             self.found.push(Variation {
                 kind,
                 pointer: spot.pointer.clone(),
@@ -151,13 +154,13 @@ impl Walker<'_> {
     }
 
     /// Notes a value that breaks `keyword` there and nothing else, if it does.
-    fn breaking(&mut self, spot: &Spot, keyword: &str, what: &str, value: Value, fits: &Value) -> bool {
+    pub(super) fn breaking(&mut self, spot: &Spot, keyword: &str, what: &str, value: Value, fits: &Value) -> bool {
         let (instance, beside) = ((spot.rebuild)(value), (spot.rebuild)(fits.clone()));
         let text = instance.to_string();
-        if !self.goes_on(text.len()) || !self.shape.fits(&beside) {
+        if !self.has_room(&instance, &text) || !self.schema.fits(&beside) {
             return false;
         }
-        let breaks = self.shape.breaks(&instance);
+        let breaks = self.schema.mismatches(&instance);
         let this = |pointer: &str, broken: &str| {
             pointer == spot.pointer && broken == keyword
                 || spot.loose.iter().any(|at| at == pointer) && matches!(broken, "anyOf" | "oneOf" | "type")
@@ -171,16 +174,22 @@ impl Walker<'_> {
             pointer: spot.pointer.clone(),
             keyword: keyword.to_owned(),
             what: what.to_owned(),
-            demanded: self.shape.demands(&instance),
+            demanded: self.schema.demands(&instance),
             instance,
             beside: Some(beside),
         });
         true
     }
 
-    /// Whether there is still room for a step that is about so many bytes.
-    const fn goes_on(&mut self, bytes: usize) -> bool {
-        self.steps = self.steps.saturating_sub(1 + bytes / BYTES);
+    /// Whether there is still room to check a value: what is long, or takes much work, counts for more.
+    fn has_room(&mut self, value: &Value, text: &str) -> bool {
+        let Some(work) = self.schema.work(value) else { return false };
+        self.goes_on(text.len() / BYTES + work / WORK)
+    }
+
+    /// Whether there is still room for one step, and more.
+    const fn goes_on(&mut self, more: usize) -> bool {
+        self.steps = self.steps.saturating_sub(1 + more);
         self.steps > 0 && self.room > 0
     }
 
@@ -195,7 +204,7 @@ impl Walker<'_> {
             return;
         }
         let views = self.maker.ways(schema);
-        let fits = |view: &View| kind(view).is_none_or(|kind| is_a(value, kind));
+        let fits = |view: &View<'_>| view.kind().is_none_or(|kind| is_a(value, kind));
         let Some(chosen) = views.iter().position(fits) else { return };
         let mut spot = spot.clone();
         if views.len() > 1 {
@@ -224,8 +233,8 @@ impl Walker<'_> {
     }
 
     /// The members of an object, each in turn.
-    fn members(&mut self, view: &View, there: &Map<String, Value>, spot: &Spot) {
-        for name in required(view).filter(|name| there.contains_key(*name)) {
+    fn members(&mut self, view: &View<'_>, there: &Map<String, Value>, spot: &Spot) {
+        for name in view.required().filter(|name| there.contains_key(*name)) {
             let mut less = there.clone();
             less.shift_remove(name);
             self.breaking(spot, "required", &format!("without {name}"), less.into(), &there.clone().into());
@@ -259,7 +268,7 @@ impl Walker<'_> {
     /// The value of a member, and the object with it and with what must be there then.
     fn with(
         &mut self,
-        view: &View,
+        view: &View<'_>,
         name: &str,
         property: &Value,
         there: &Map<String, Value>,
@@ -269,18 +278,18 @@ impl Walker<'_> {
         let mut whole = there.clone();
         let mut ways: Vec<Value> = there.get(name).cloned().into_iter().chain(known).collect();
         ways.extend(self.maker.value(property));
-        for other in dependents(view, name).filter(|other| !there.contains_key(*other)) {
+        for other in view.dependents(name).filter(|other| !there.contains_key(*other)) {
             let made = view.get("properties").and_then(|all| all.get(other)).and_then(|one| self.maker.value(one));
             whole.extend(made.map(|made| (other.to_owned(), made)));
         }
         ways.into_iter().find_map(|value| {
             whole.insert(name.to_owned(), value.clone());
-            self.shape.fits(&(spot.rebuild)(whole.clone().into())).then(|| (value, whole.clone()))
+            self.schema.fits(&(spot.rebuild)(whole.clone().into())).then(|| (value, whole.clone()))
         })
     }
 
     /// The first item of a list, and each of those that have a place of their own.
-    fn items(&mut self, view: &View, there: &[Value], spot: &Spot) {
+    fn items(&mut self, view: &View<'_>, there: &[Value], spot: &Spot) {
         if spot.room == 0 {
             return;
         }

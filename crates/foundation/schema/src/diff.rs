@@ -1,15 +1,13 @@
-//! What changed between two JSON Schemas, and for whom that is a break: a caller may send only what the new schema of arguments
-//! takes, and relies on what the old schema of results said. Keywords whose meaning is not known here break either way.
+//! What changed between two schemas, and whom it breaks: a caller may send only what the new schema of arguments takes, and relies
+//! on what the old schema of results said. A changed keyword whose meaning is not known here breaks both.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
 
-use super::drift::from_to;
-
 /// Which way values go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
     /// From the caller: narrower breaks.
     Takes,
     /// To the caller: wider breaks.
@@ -28,11 +26,30 @@ const MOST: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems",
 /// Keywords that only ever narrow by being there.
 const LIMITS: [&str; 5] = ["pattern", "format", "multipleOf", "const", "uniqueItems"];
 
-/// Every change, in words, and whether it breaks.
-pub(super) fn compare(old: &Value, new: &Value, side: Side) -> Vec<(String, bool)> {
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What changed, in words that follow the name of the tool.
+    pub what: String,
+    /// Whether it breaks a caller that relies on the old schema.
+    pub breaks: bool,
+}
+
+/// Every change from `old` to `new`.
+pub fn compare(old: &Value, new: &Value, side: Side) -> Vec<Change> {
     let mut comparison = Comparison { side, found: Vec::new() };
     comparison.schemas(old, new, "", DEEPEST);
     comparison.found
+}
+
+/// `: old → new` where both are short, nothing otherwise.
+pub fn from_to(old: &Value, new: &Value) -> String {
+    let (old, new) = (old.to_string(), new.to_string());
+    if old.len() + new.len() > 100 {
+        return String::new();
+    }
+    let said = |text: String| if text == "null" { "nothing".to_owned() } else { text };
+    format!(": {} → {}", said(old), said(new))
 }
 
 /// How wide a schema became.
@@ -47,14 +64,18 @@ type Members = serde_json::Map<String, Value>;
 
 struct Comparison {
     side: Side,
-    found: Vec<(String, bool)>,
+    found: Vec<Change>,
 }
 
 impl Comparison {
-    /// Tells of a change that may break somebody.
+    fn add(&mut self, what: String, breaks: bool) {
+        self.found.push(Change { what, breaks });
+    }
+
+    /// Adds a change that breaks callers or not, by its direction.
     fn tell(&mut self, what: String, became: &Became) {
         let harmless = matches!((self.side, became), (Side::Takes, Became::Wider) | (Side::Gives, Became::Narrower));
-        self.found.push((what, !harmless));
+        self.add(what, !harmless);
     }
 
     /// What stands at a path, in words.
@@ -71,10 +92,10 @@ impl Comparison {
             return;
         }
         let (Value::Object(before), Value::Object(after)) = (old, new) else {
-            return self.found.push((format!("{} changed{}", self.called(at), from_to(old, new)), true));
+            return self.add(format!("{} changed{}", self.called(at), from_to(old, new)), true);
         };
         if room == 0 {
-            return self.found.push((format!("{} changed somewhere deep inside", self.called(at)), true));
+            return self.add(format!("{} changed somewhere deep inside", self.called(at)), true);
         }
         let keywords: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for keyword in keywords {
@@ -97,7 +118,7 @@ impl Comparison {
         let (was, is) = (old.unwrap_or(&nothing), new.unwrap_or(&nothing));
         let changed = format!("{}: `{keyword}` changed{}", self.called(at), from_to(was, is));
         let became = match keyword {
-            word if WORDS.contains(&word) => return self.found.push((changed, false)),
+            word if WORDS.contains(&word) => return self.add(changed, false),
             "type" => return self.types(&types(was), &types(is), at),
             "enum" => return self.values(old, new, at),
             "additionalProperties" | "unevaluatedProperties" => {
@@ -148,10 +169,12 @@ impl Comparison {
         let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned();
         match (list(old), list(new)) {
             (Some(was), Some(is)) => {
-                for gone in was.iter().filter(|one| !is.contains(one)) {
+                let texts = |all: &[Value]| all.iter().map(canonical).collect::<HashSet<String>>();
+                let (before, after) = (texts(&was), texts(&is));
+                for gone in was.iter().filter(|one| !after.contains(&canonical(one))) {
                     self.tell(format!("{} may no longer be {gone}", self.called(at)), &Became::Narrower);
                 }
-                for come in is.iter().filter(|one| !was.contains(one)) {
+                for come in is.iter().filter(|one| !before.contains(&canonical(one))) {
                     self.tell(format!("{} may be {come}, too", self.called(at)), &Became::Wider);
                 }
             }
@@ -182,19 +205,32 @@ impl Comparison {
             let path = join(at, name);
             match (is.get(name), self.side) {
                 (Some(new), _) => self.schemas(old, new, &path, room - 1),
-                (None, Side::Takes) => self.found.push((format!("no longer takes `{path}`"), true)),
-                (None, Side::Gives) => self.found.push((format!("no longer returns `{path}`"), true)),
+                (None, Side::Takes) => self.add(format!("no longer takes `{path}`"), true),
+                (None, Side::Gives) => self.add(format!("no longer returns `{path}`"), true),
             }
         }
         let needed = required(after);
         for name in is.keys().filter(|name| !was.contains_key(*name)) {
             let path = join(at, name);
-            self.found.push(match self.side {
-                Side::Takes if needed.contains(name) => (format!("has a new required argument `{path}`"), true),
-                Side::Takes => (format!("takes `{path}`, too"), false),
-                Side::Gives => (format!("returns `{path}`, too"), false),
-            });
+            match self.side {
+                Side::Takes if needed.contains(name) => self.add(format!("has a new required argument `{path}`"), true),
+                Side::Takes => self.add(format!("takes `{path}`, too"), false),
+                Side::Gives => self.add(format!("returns `{path}`, too"), false),
+            }
         }
+    }
+}
+
+/// A text that two equal values share, whatever the order of their members.
+fn canonical(value: &Value) -> String {
+    let sorted = |members: &Members| {
+        let all: BTreeSet<String> = members.iter().map(|(name, one)| format!("{name:?}:{}", canonical(one))).collect();
+        format!("{{{}}}", all.into_iter().collect::<Vec<_>>().join(","))
+    };
+    match value {
+        Value::Object(members) => sorted(members),
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
     }
 }
 
@@ -233,7 +269,7 @@ fn types(value: &Value) -> BTreeSet<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Side, compare};
+    use super::{Change, Side, compare};
 
     #[test]
     fn each_change_is_told_and_breaks_the_right_side() {
@@ -275,7 +311,9 @@ mod tests {
         ] {
             for (side, breaks) in [(Side::Takes, takes), (Side::Gives, gives)] {
                 let found = compare(&old, &new, side);
-                let [(told, broken)] = found.as_slice() else { panic!("{old} {new}: {found:?}") };
+                let [Change { what: told, breaks: broken }] = found.as_slice() else {
+                    panic!("{old} {new}: {found:?}")
+                };
                 assert!(told.contains(what), "{old} {new}: {told}");
                 assert_eq!(*broken, breaks, "{old} {new}: {told}");
             }
@@ -283,7 +321,7 @@ mod tests {
         }
         let new = object(json!({ "a": { "type": "string" } }), json!(["a"]));
         let found = compare(&object(json!({}), json!([])), &new, Side::Takes);
-        assert_eq!(found, [("has a new required argument `a`".to_owned(), true)]);
+        assert_eq!(found, [Change { what: "has a new required argument `a`".to_owned(), breaks: true }]);
     }
 
     #[test]
@@ -292,6 +330,6 @@ mod tests {
             (0..200).fold(json!({ "type": leaf }), |inner, _| json!({ "type": "object", "properties": { "a": inner } }))
         };
         let found = compare(&deep("string"), &deep("null"), Side::Takes);
-        assert!(found.len() == 1 && found[0].0.contains("deep inside"), "{found:?}");
+        assert!(found.len() == 1 && found[0].what.contains("deep inside"), "{found:?}");
     }
 }

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
+use super::walk::{Kind, Spot, Walker};
 use super::wrong::named;
-use super::{Kind, Spot, Walker};
-use crate::generate::schema::instance::{is_a, plain};
-use crate::generate::schema::text::{LONGEST, of_length};
-use crate::generate::schema::views::View;
+use crate::plain::is_a;
+use crate::sample::{LONGEST, of_length, plain_number as plain};
+use crate::views::View;
 
 /// How many items a list has at most that is made here.
 const ITEMS: u64 = 100;
 
 impl Walker<'_> {
     /// Varies a value within and beyond what its view demands of it.
-    pub(super) fn constraints(&mut self, view: &View, value: &Value, spot: &Spot) {
+    pub(super) fn constraints(&mut self, view: &View<'_>, value: &Value, spot: &Spot) {
         self.choices(view, value, spot);
         match value {
             Value::Number(_) => self.numbers(view, value, spot),
@@ -32,7 +32,7 @@ impl Walker<'_> {
         }
     }
 
-    fn choices(&mut self, view: &View, value: &Value, spot: &Spot) {
+    fn choices(&mut self, view: &View<'_>, value: &Value, spot: &Spot) {
         let members = view.get("enum").and_then(Value::as_array);
         if let Some(members) = members.filter(|_| self.width.edges) {
             for member in members.iter().take(self.width.members) {
@@ -59,7 +59,7 @@ impl Walker<'_> {
         }
     }
 
-    fn numbers(&mut self, view: &View, value: &Value, spot: &Spot) {
+    fn numbers(&mut self, view: &View<'_>, value: &Value, spot: &Spot) {
         let bound = |name: &str| view.get(name).and_then(Value::as_f64);
         let step = bound("multipleOf").filter(|step| *step > 0.0);
         let unit = step.unwrap_or(1.0);
@@ -89,7 +89,7 @@ impl Walker<'_> {
         }
     }
 
-    fn texts(&mut self, view: &View, text: &str, spot: &Spot) {
+    fn texts(&mut self, view: &View<'_>, text: &str, spot: &Spot) {
         let length = |name: &str| Some(view.get(name)?.as_u64()? as usize).filter(|length| *length < LONGEST);
         let fits = json!(text);
         for (keyword, beyond) in [("minLength", -1), ("maxLength", 1)] {
@@ -129,7 +129,7 @@ impl Walker<'_> {
         }
     }
 
-    fn lists(&mut self, view: &View, items: &[Value], spot: &Spot) {
+    fn lists(&mut self, view: &View<'_>, items: &[Value], spot: &Spot) {
         let bound = |name: &str| view.get(name).and_then(Value::as_u64).filter(|count| *count <= ITEMS);
         let fits: Value = items.into();
         let unique = view.get("uniqueItems") == Some(&json!(true));

@@ -1,21 +1,20 @@
-//! What is drawn: the same seed gives the same values, whatever else goes on. Seed 0 draws nothing: everything stays plain.
+//! Seeded randomness: the same seed gives the same values, whatever else goes on. Seed 0 draws nothing: everything stays plain.
 
 /// A source of values that depends on its seed and its purpose alone.
 #[derive(Clone, Debug)]
-pub struct Dice(Option<u64>);
+pub struct Rng(Option<u64>);
 
 /// The increment of the generator (SplitMix64).
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-impl Dice {
-    /// Dice for one purpose: two purposes have nothing to do with each other, so that one that is left out moves no other.
+impl Rng {
+    /// A generator for one purpose. Two purposes are independent: leaving one out changes no value of the other.
     pub fn new(seed: u64, purpose: &str) -> Self {
         let fold = |state: u64, byte: u8| mixed(state.wrapping_add(STEP) ^ u64::from(byte));
         Self((seed != 0).then(|| purpose.bytes().fold(mixed(seed), fold)))
     }
 
-    /// Dice that draw nothing.
-    #[cfg(test)]
+    /// A generator that draws nothing.
     pub const fn plain() -> Self {
         Self(None)
     }
@@ -32,13 +31,13 @@ impl Dice {
         mixed(*state) % end.max(1)
     }
 
-    /// A place in a list of `len` items; 0 where nothing is drawn.
-    pub fn place(&mut self, len: usize) -> usize {
+    /// An index into a list of `len` items; 0 where nothing is drawn.
+    pub fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
 
-    /// Whether to leave the plain way, this time.
-    pub fn strays(&mut self) -> bool {
+    /// True half of the time; never where nothing is drawn.
+    pub fn coin(&mut self) -> bool {
         self.below(2) == 1
     }
 
@@ -48,7 +47,7 @@ impl Dice {
             return;
         }
         for last in (1..items.len()).rev() {
-            items.swap(last, self.place(last + 1));
+            items.swap(last, self.index(last + 1));
         }
     }
 }
@@ -61,26 +60,26 @@ const fn mixed(mut z: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Dice;
+    use super::Rng;
 
-    fn drawn(mut dice: Dice) -> Vec<u64> {
-        (0..20).map(|_| dice.below(1000)).collect()
+    fn drawn(mut rng: Rng) -> Vec<u64> {
+        (0..20).map(|_| rng.below(1000)).collect()
     }
 
     #[test]
     fn seed_and_purpose_decide() {
-        assert_eq!(drawn(Dice::new(7, "echo")), drawn(Dice::new(7, "echo")));
-        assert_ne!(drawn(Dice::new(7, "echo")), drawn(Dice::new(8, "echo")));
-        assert_ne!(drawn(Dice::new(7, "echo")), drawn(Dice::new(7, "sum")));
-        assert_eq!(drawn(Dice::new(0, "echo")), vec![0; 20]);
+        assert_eq!(drawn(Rng::new(7, "echo")), drawn(Rng::new(7, "echo")));
+        assert_ne!(drawn(Rng::new(7, "echo")), drawn(Rng::new(8, "echo")));
+        assert_ne!(drawn(Rng::new(7, "echo")), drawn(Rng::new(7, "sum")));
+        assert_eq!(drawn(Rng::new(0, "echo")), vec![0; 20]);
     }
 
     #[test]
     fn shuffled_is_the_same_items() {
         let mut items: Vec<u32> = (0..50).collect();
-        Dice::plain().shuffle(&mut items);
+        Rng::plain().shuffle(&mut items);
         assert!(items.is_sorted());
-        Dice::new(3, "order").shuffle(&mut items);
+        Rng::new(3, "order").shuffle(&mut items);
         assert!(!items.is_sorted());
         items.sort_unstable();
         assert_eq!(items, (0..50).collect::<Vec<_>>());

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{Kind, Shape, Variation, Width, variations};
-use crate::dice::Dice;
+use super::{Kind, Schema, Variation, Width, variations};
+use crate::rng::Rng;
 
 const FULL: Width = Width { depth: 6, edges: true, members: 200, types: 8 };
 
 fn all(schema: &Value) -> Vec<Variation> {
     let nothing = Map::new();
-    let shape = Shape::new(schema).unwrap();
-    variations(&shape, &nothing, &nothing, Dice::plain(), FULL)
+    let target = Schema::new(schema).unwrap();
+    variations(&target, &nothing, &nothing, &Rng::plain(), FULL)
 }
 
 /// Where and by which keyword something was broken.
@@ -57,7 +57,7 @@ fn a_schema_that_leads_to_itself_alone_is_left_alone() {
         json!({ "anyOf": [{ "$ref": "#" }] }),
         json!({ "properties": { "x": { "$ref": "#/$defs/a" } }, "$defs": { "a": { "not": { "$ref": "#/$defs/a" } } } }),
     ] {
-        assert!(Shape::new(&round).is_err(), "{round}");
+        assert!(Schema::new(&round).is_err(), "{round}");
     }
 }
 
@@ -141,12 +141,12 @@ fn edges_and_choices_are_there() {
 #[test]
 fn what_is_known_is_used() {
     let schema = json!({ "type": "object", "properties": { "path": { "type": "string" }, "head": { "type": "integer" } }, "required": ["path"] });
-    let shape = Shape::new(&schema).unwrap();
+    let target = Schema::new(&schema).unwrap();
     let known = json!({ "path": "note.txt", "head": 2 }).as_object().cloned().unwrap();
-    let made = variations(&shape, &known, &Map::new(), Dice::plain(), FULL);
+    let made = variations(&target, &known, &Map::new(), &Rng::plain(), FULL);
     assert_eq!(made[0].instance, json!({ "path": "note.txt" }));
     assert!(made.iter().any(|one| one.instance == json!({ "path": "note.txt", "head": 2 })));
-    let made = variations(&shape, &known, &known, Dice::plain(), FULL);
+    let made = variations(&target, &known, &known, &Rng::plain(), FULL);
     assert_eq!(made[0].instance, json!({ "path": "note.txt", "head": 2 }));
 }
 
@@ -169,16 +169,16 @@ fn hostile_schemas_come_to_an_end() {
         pattern("(a{1000}){1000}"),
         pattern("^(a|b){5000}$"),
     ] {
-        if let Ok(shape) = Shape::new(&schema) {
+        if let Ok(target) = Schema::new(&schema) {
             let nothing = Map::new();
-            drop(variations(&shape, &nothing, &nothing, Dice::plain(), FULL));
+            drop(variations(&target, &nothing, &nothing, &Rng::plain(), FULL));
         }
     }
     assert!(begun.elapsed() < std::time::Duration::from_mins(1), "{:?}", begun.elapsed());
 }
 
 /// A schema of any shape that people write, at most so deep.
-fn schema() -> impl Strategy<Value = Value> {
+pub(crate) fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!({ "type": "boolean" })),
         (0..9u64, 0..9u64).prop_map(|(a, b)| json!({ "type": "string", "minLength": a, "maxLength": a + b })),
@@ -219,8 +219,8 @@ proptest! {
         let schema = json!({ "type": "object", "properties": { "x": property }, "required": ["x"] });
         let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
         let nothing = Map::new();
-        let shape = Shape::new(&schema).unwrap();
-        let made = variations(&shape, &nothing, &nothing, Dice::new(seed, "x"), FULL);
+        let target = Schema::new(&schema).unwrap();
+        let made = variations(&target, &nothing, &nothing, &Rng::new(seed, "x"), FULL);
         let mut seen = BTreeSet::new();
         for one in &made {
             prop_assert!(seen.insert(one.instance.to_string()), "twice: {one:?}");
@@ -231,7 +231,7 @@ proptest! {
         }
         // Where there is a typical value, its one required member can be taken away.
         prop_assert!(made.is_empty() || made.iter().any(|one| one.keyword == "required" && one.pointer.is_empty()));
-        let again = variations(&shape, &nothing, &nothing, Dice::new(seed, "x"), FULL);
+        let again = variations(&target, &nothing, &nothing, &Rng::new(seed, "x"), FULL);
         prop_assert_eq!(made, again);
     }
 }
