@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use wire::escape;
 use workbench::snapshot::Change;
 
-use super::escape::code;
-use super::text::{Paint, wrap};
+use report::render::escape::code;
+use report::render::text::{Paint, wrap};
 
 /// For people: what breaks first.
 pub(crate) fn human(changes: &[Change], paint: Paint) -> String {

@@ -1,10 +1,10 @@
-//! Known findings: a file of rule × revision × transport with a reason each. New findings fail; entries that no longer
-//! occur fail too, so that a baseline only ever shrinks.
+//! Known findings: a file of rule × revision × transport with a reason each. Entries that are no longer broken are stale and
+//! fail the check, so that a baseline only ever shrinks.
 
 use serde::{Deserialize, Serialize};
 use wire::{Revision, Transport};
 
-use super::{Finding, Outcome, Report};
+use crate::{Finding, Outcome, Report};
 
 /// The name and version of the format.
 pub const FORMAT: &str = "proof.baseline/1";
@@ -29,10 +29,10 @@ pub struct Known {
     pub revision: String,
     /// The transport.
     pub transport: String,
-    /// What was found when the entry was written: for whoever writes the reason. Nothing compares it.
+    /// What was found when the entry was written, to help with the reason. Nothing compares it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub finding: String,
-    /// Why it is known and left. Empty until a person says so.
+    /// Why it may stay. Empty until a person fills it in.
     pub reason: String,
 }
 
@@ -43,7 +43,7 @@ impl Known {
             && self.transport == finding.transport.as_str()
     }
 
-    /// Whether nobody has said yet why the finding may stay.
+    /// Whether its reason is still empty.
     pub fn lacks_reason(&self) -> bool {
         self.reason.trim().is_empty()
     }
@@ -60,10 +60,10 @@ impl Known {
         Ok(())
     }
 
-    /// Whether the rule was judged there and is not broken, or there is no such rule. What was not judged may still occur.
-    fn is_stale(&self, report: &Report) -> bool {
+    /// Whether the rule was judged there and is kept, or does not exist. What was not judged may still be broken.
+    fn is_stale(&self, report: &Report, exists: &dyn Fn(&str) -> bool) -> bool {
         let kept = |finding: &Finding| self.names(finding) && finding.outcome == Outcome::Pass;
-        rules::find(&self.rule).is_none() || report.results.iter().any(kept)
+        !exists(&self.rule) || report.results.iter().any(kept)
     }
 }
 
@@ -78,9 +78,9 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Every broken rule of a report. What `previous` knew keeps its reason, and so do its entries that this report says
-    /// nothing about; the rest still wants a reason.
-    pub fn of(report: &Report, previous: Option<&Self>) -> Self {
+    /// Every broken rule of a report. Entries of `previous` keep their reasons, and stay if this report does not judge them.
+    /// `exists` says whether there is a rule of that id.
+    pub fn of(report: &Report, previous: Option<&Self>, exists: &dyn Fn(&str) -> bool) -> Self {
         let mut known: Vec<Known> = broken(report)
             .map(|finding| Known {
                 rule: finding.rule.to_owned(),
@@ -90,7 +90,8 @@ impl Baseline {
                 reason: previous.and_then(|previous| previous.entry(finding)).map_or("", |k| &k.reason).to_owned(),
             })
             .collect();
-        let silent = |entry: &&Known| !entry.is_stale(report) && !broken(report).any(|finding| entry.names(finding));
+        let silent =
+            |entry: &&Known| !entry.is_stale(report, exists) && !broken(report).any(|finding| entry.names(finding));
         known.extend(previous.iter().flat_map(|previous| &previous.known).filter(silent).cloned());
         Self { schema: FORMAT.to_owned(), known }
     }
@@ -111,9 +112,9 @@ impl Baseline {
         self.entry(finding).is_some()
     }
 
-    /// The entries of which a report says that they no longer occur.
-    pub fn stale(&self, report: &Report) -> impl Iterator<Item = &Known> {
-        self.known.iter().filter(|known| known.is_stale(report))
+    /// The entries that are no longer broken in a report, and those of rules that do not exist.
+    pub fn stale<'b>(&'b self, report: &Report, exists: &dyn Fn(&str) -> bool) -> impl Iterator<Item = &'b Known> {
+        self.known.iter().filter(|known| known.is_stale(report, exists))
     }
 }
 

@@ -1,11 +1,11 @@
-//! What changed between two reports: findings, coverage, runs, rules. Data only; reporters render it.
+//! What changed between two reports: findings, coverage, runs, rules. Data only.
 
 use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
-use super::Outcome;
-use super::saved::{Finding, Report, Run};
+use crate::Outcome;
+use crate::saved::{Finding, Report, Run};
 
 /// The name and version of the format.
 pub const FORMAT: &str = "proof.diff/1";
@@ -35,7 +35,8 @@ pub struct Findings<'r> {
     /// Broken now and not before, or a SHOULD before and a MUST now.
     pub new: Vec<&'r Finding>,
     /// Broken before, and seen to be kept now.
-    pub mended: Vec<&'r Finding>,
+    #[serde(rename = "mended")]
+    pub fixed: Vec<&'r Finding>,
     /// Broken before and now.
     pub remaining: Vec<&'r Finding>,
 }
@@ -87,7 +88,7 @@ impl Comparison<'_> {
 /// Compares two reports.
 pub fn compare<'r>(old: &'r Report, new: &'r Report) -> Comparison<'r> {
     let before: HashMap<_, _> = old.results.iter().map(|finding| (finding.key(), finding)).collect();
-    let mut findings = Findings { new: Vec::new(), mended: Vec::new(), remaining: Vec::new() };
+    let mut findings = Findings { new: Vec::new(), fixed: Vec::new(), remaining: Vec::new() };
     let mut coverage = Coverage { lost: Vec::new(), gained: Vec::new() };
     for now in &new.results {
         let was = before.get(&now.key()).map(|finding| finding.outcome);
@@ -113,7 +114,7 @@ impl<'r> Findings<'r> {
                 self.remaining.push(now);
             }
             (_, Outcome::Fail | Outcome::Warn) => self.new.push(now),
-            (Some(Outcome::Fail | Outcome::Warn), Outcome::Pass) => self.mended.push(now),
+            (Some(Outcome::Fail | Outcome::Warn), Outcome::Pass) => self.fixed.push(now),
             _ => {}
         }
     }

@@ -1,19 +1,11 @@
-//! What a judgement comes to: findings, their evidence, and the counts. Data only; reporters render it.
+//! The report: findings, their evidence, and the counts. Data only; formats are made from a [`ReportView`] of it.
+//!
+//! [`ReportView`]: crate::ReportView
 
-pub mod baseline;
-pub mod compare;
-mod dialogue;
-mod evidence;
-pub mod saved;
-mod tally;
-
-use rules::Level;
 use serde::{Deserialize, Serialize};
-use wire::{Revision, Transport};
+use wire::{Level, Revision, Transport};
 
-pub use dialogue::dialogue;
-pub use evidence::{Excerpt, excerpt};
-pub use tally::Tally;
+use crate::Tally;
 
 /// The name and version of the JSON report's format.
 pub const FORMAT: &str = "proof.report/1";

@@ -1,9 +1,12 @@
 //! A JSON report read back from its file. It may come from another version of `proof`: names are kept as they stand, and
 //! members that are not known here are passed over.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use wire::Level;
 
-use super::{FORMAT, Outcome, Tally};
+use crate::conclusion::{Conclusion, Facts, FailOn, Weight};
+use crate::{FORMAT, Outcome, Tally};
 
 /// A report as it was saved.
 #[derive(Clone, Debug, Deserialize)]
@@ -18,11 +21,19 @@ pub struct Report {
     pub summary: Summary,
     /// Every rule × revision × transport.
     pub results: Vec<Finding>,
+    /// Reports of older versions lack it.
+    verdict: Option<Verdict>,
+    /// Entries of the baseline that were stale.
+    #[serde(default)]
+    stale: Vec<IgnoredAny>,
 }
 
 /// What was judged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Subject {
+    /// `server` or `client`.
+    #[serde(default = "server", skip_serializing)]
+    pub kind: String,
     /// The command or URL.
     #[serde(default)]
     pub target: String,
@@ -75,6 +86,26 @@ pub struct Finding {
     pub message: String,
     /// The sentence in the specification.
     pub url: String,
+    /// The reason that the baseline gave, where the baseline knew it.
+    #[serde(default, skip_serializing)]
+    pub known: Option<String>,
+}
+
+/// What the conclusion cannot be drawn from without.
+#[derive(Clone, Debug, Deserialize)]
+struct Verdict {
+    #[serde(default)]
+    fail_on: FailOn,
+}
+
+/// A level that no version here knows is taken for the weakest.
+fn level(name: &str) -> Level {
+    let levels = [Level::Must, Level::Should, Level::Safety];
+    levels.into_iter().find(|level| level.as_str() == name).unwrap_or(Level::May)
+}
+
+fn server() -> String {
+    "server".to_owned()
 }
 
 /// What every version of the format has.
@@ -100,6 +131,26 @@ impl Report {
     /// How many findings were judged one way or the other.
     pub fn judged(&self) -> usize {
         self.results.iter().filter(|finding| finding.outcome.is_judged()).count()
+    }
+
+    /// Whether the check failed, and why: drawn from the report itself, as it was when the report was written.
+    pub fn conclusion(&self) -> Conclusion {
+        let fail_on = self.verdict.as_ref().map(|verdict| verdict.fail_on).unwrap_or_default();
+        let mut facts = Facts {
+            subject: &self.subject.kind,
+            fail_on,
+            judged: self.judged(),
+            cut_short: self.runs.iter().filter(|run| run.cut_short.is_some()).count(),
+            stale: self.stale.len(),
+            ..Facts::default()
+        };
+        for finding in &self.results {
+            let (level, known) = (level(&finding.level), finding.known.is_some());
+            if let Some(weight) = Weight::of(finding.outcome, level, known, fail_on) {
+                facts.add(&finding.rule, weight, level);
+            }
+        }
+        Conclusion::of(&facts)
     }
 
     /// Whether a run ended early.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Outcome;
+use crate::Outcome;
 
 /// How many findings came out how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,11 +15,12 @@ pub(super) fn is_floor(folder: &str) -> bool {
 /// From each crate, the arrows it may have. `None`: any.
 const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("wire", Some(&[])),
+    ("report", Some(&["wire"])),
     ("rules", Some(&["wire"])),
     ("net", Some(&["wire"])),
     ("reference", Some(&["wire", "net"])),
-    ("workbench", Some(&["wire", "rules", "net", "reference"])),
-    ("cli", Some(&["wire", "rules", "net", "reference", "workbench"])),
+    ("workbench", Some(&["wire", "report", "rules", "net", "reference"])),
+    ("cli", Some(&["wire", "report", "rules", "net", "reference", "workbench"])),
     ("xtask", None),
 ];
 

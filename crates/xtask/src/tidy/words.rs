@@ -16,7 +16,7 @@ struct Ban {
 
 const BANS: &[Ban] = &[
     Ban {
-        crates: &["wire", "rules"],
+        crates: &["wire", "report", "rules"],
         words: &[
             "tokio",
             "std::net",
@@ -46,13 +46,13 @@ const BANS: &[Ban] = &[
         remedy: "ask `net` for it",
     },
     Ban {
-        crates: &["wire", "rules", "net", "reference", "workbench"],
+        crates: &["wire", "report", "rules", "net", "reference", "workbench"],
         words: &["print!", "println!", "eprint!", "eprintln!", "dbg!", "process::exit", "process::abort"],
         what: "only `cli` prints and exits",
         remedy: "return a value, or trace it",
     },
     Ban {
-        crates: &["wire", "rules", "reference", "workbench"],
+        crates: &["wire", "report", "rules", "reference", "workbench"],
         words: &["io::stdout", "io::stderr", "io::stdin"],
         what: "only `cli` and the stdio transport of `net` hold the standard streams",
         remedy: "return a value, or take a link as an argument",

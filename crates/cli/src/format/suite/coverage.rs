@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wire::escape;
 use workbench::test::{Part, Played};
 
-use super::super::text::wrap;
+use report::render::text::wrap;
 
 /// The kinds, as they are told.
 const KINDS: [&str; 6] = ["tools", "arguments", "resources", "templates", "prompts", "prompt arguments"];

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use workbench::test::{Place, Played, Tally, Tried, Verdict};
 
-use super::super::html::policy::{asset, content_security_policy};
-use super::super::html::text::Text;
 use super::difference::{self, Line};
 use super::{coverage, place, sums};
+use report::render::html::policy::{asset, content_security_policy};
+use report::render::html::text::Text;
 
 const STYLE: &str = include_str!("page.css");
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use wire::escape;
 use workbench::test::{Failure, Place, Played, Tally, Tried, Verdict};
 
-use super::super::text::{Paint, wrap};
 use super::coverage;
 use super::difference::{self, Line};
+use report::render::text::{Paint, wrap};
 
 /// How it is shown.
 #[derive(Clone, Copy)]

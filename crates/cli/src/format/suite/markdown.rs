@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use workbench::test::{Played, Tally, Verdict};
 
-use super::super::escape::{code, fenced, plain};
 use super::coverage;
 use super::difference::{self, Line};
 use super::{place, sums};
+use report::render::escape::{code, fenced, plain};
 
 /// How many bytes there may be. GitHub takes 65,536 characters, and whoever posts the comment may add a little.
 const ROOM: usize = 60_000;

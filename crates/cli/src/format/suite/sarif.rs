@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use workbench::test::{Failure, Place, Played, Tried, Verdict};
 
-use super::super::escape::plain;
-use super::super::sarif::{SCHEMA, braces};
 use super::{line, place};
+use report::render::escape::plain;
+use report::render::sarif::{SCHEMA, braces};
 
 pub(crate) fn render(played: &[Played]) -> String {
     let results: Vec<Value> = played.iter().flat_map(results).collect();

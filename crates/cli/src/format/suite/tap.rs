@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use workbench::test::{Played, Verdict};
 
-use super::super::escape::{tap, yaml};
 use super::line;
+use report::render::escape::{tap, yaml};
 
 pub(crate) fn render(played: &[Played]) -> String {
     let (mut points, mut count) = (String::new(), 0);

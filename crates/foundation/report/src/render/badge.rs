@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use unicode_width::UnicodeWidthStr as _;
-use workbench::report::saved::Report;
 
 use super::escape::xml;
+use crate::ReasonKind;
+use crate::saved::Report;
 
 /// How wide a column is drawn in the fonts that are asked for, in hundredths of a pixel, and a narrow character.
 const COLUMN: usize = 690;
@@ -17,14 +18,14 @@ const MARGIN: usize = 7;
 
 const HEIGHT: usize = 22;
 
-/// The ground of the right half: what nothing is broken in, what something is, what says too little. White on each is
-/// read easily (a contrast of 4.5 and more); the words tell the same without the colour.
+/// The ground of the right half: passed, failed, and what says too little either way. White on each is read easily (a contrast
+/// of 4.5 and more); the words say the same without the colour.
 const GREEN: &str = "#1a7f37";
 const RED: &str = "#b62324";
 const GREY: &str = "#57606a";
 
 /// The badge as SVG.
-pub(crate) fn render(report: &Report) -> String {
+pub fn render(report: &Report) -> String {
     let (left, (right, ground)) = (revisions(report), score(report));
     let (wide, rest) = (width(&left), width(&right));
     let (total, half) = (wide + rest, HEIGHT / 2 + 4);
@@ -76,17 +77,39 @@ fn revisions(report: &Report) -> String {
     }
 }
 
-/// What is said of the server, and on which ground.
+/// What is said of the subject, and on which ground: the score, and why the check failed if it did.
 fn score(report: &Report) -> (String, &'static str) {
+    let conclusion = report.conclusion();
     let must = report.summary.must;
-    let Some(score) = report.summary.score.filter(|_| must.judged() > 0) else {
-        return ("nothing judged".to_owned(), GREY);
+    let score = report.summary.score.filter(|_| must.judged() > 0);
+    let score = score.map(|score| format!("{score:.1} % · {}/{} judged", must.judged(), must.binding()));
+    let failed = conclusion.fails().then(|| {
+        let words: Vec<&str> = conclusion.reasons.iter().map(|reason| short(reason.kind)).collect();
+        format!("failed: {}", words.join(", "))
+    });
+    let known = Some(conclusion.counts.known).filter(|known| *known > 0).map(|known| format!("{known} known"));
+    let words: Vec<String> = [failed, score, known].into_iter().flatten().collect();
+    let text = if words.is_empty() { "passed · no MUST rule judged".to_owned() } else { words.join(" · ") };
+    let inconclusive = |kind: &ReasonKind| matches!(kind, ReasonKind::NothingJudged | ReasonKind::CutShort);
+    let ground = match conclusion.reasons.first() {
+        None if report.summary.must.judged() == 0 => GREY,
+        None => GREEN,
+        Some(reason) if inconclusive(&reason.kind) => GREY,
+        Some(_) => RED,
     };
-    let text = format!("{score:.1} % · {}/{} judged", must.judged(), must.binding());
-    if report.was_cut_short() {
-        return (format!("cut short · {text}"), GREY);
+    (text, ground)
+}
+
+/// A reason in the few words that a badge has room for.
+const fn short(kind: ReasonKind) -> &'static str {
+    match kind {
+        ReasonKind::NothingJudged => "nothing judged",
+        ReasonKind::CutShort => "cut short",
+        ReasonKind::Must => "MUST broken",
+        ReasonKind::Safety => "safety rule broken",
+        ReasonKind::Should => "SHOULD broken",
+        ReasonKind::StaleBaseline => "stale baseline",
     }
-    (text, if must.fail + report.summary.safety.fail > 0 { RED } else { GREEN })
 }
 
 fn width(text: &str) -> usize {

@@ -2,35 +2,28 @@
 
 use std::fmt::Write as _;
 
-use workbench::report::{Evidence, Finding};
-
 use super::escape::plain;
 use super::text::marked;
+use crate::{Evidence, Finding, ReportView};
 
 /// How wide quotations are folded.
 const WIDTH: usize = 76;
 
-/// What was found, the events that show it with carets, the rule, its address, and how to see it again.
-pub(crate) fn detail(finding: &Finding) -> String {
+/// What was found, the events that show it with carets, the rule, its address, and how to reproduce it.
+pub(crate) fn detail(view: &ReportView<'_>, finding: &Finding) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", plain(&finding.message));
     for evidence in &finding.evidence {
         quote(&mut out, evidence);
     }
-    if let Some(sentence) = sentence(finding) {
+    if let Some(sentence) = view.sentence(finding) {
         let _ = writeln!(out, "rule: {sentence}");
     }
     let _ = writeln!(out, "see: {}", plain(&finding.url));
     if let Some(repro) = &finding.repro {
-        let _ = writeln!(out, "again: {}", plain(repro));
+        let _ = writeln!(out, "reproduce: {}", plain(repro));
     }
     out
-}
-
-/// The rule's own words at the finding's revision.
-pub(crate) fn sentence(finding: &Finding) -> Option<&'static str> {
-    let rule = rules::find(finding.rule)?;
-    Some(rule.sentence_at(finding.revision).or_else(|| rule.newest().map(|(_, sentence)| sentence))?.text)
 }
 
 /// Which event it is.

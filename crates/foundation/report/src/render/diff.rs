@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use workbench::report::compare::{Comparison, FORMAT, Place, Shift};
-use workbench::report::saved::{Finding, Report, Subject};
 
 use super::escape::plain;
 use super::text::{Paint, count, wrap};
+use crate::compare::{Comparison, FORMAT, Place, Shift};
+use crate::saved::{Finding, Report, Subject};
 
 /// How many lines a list that is not about findings may have.
 const LINES: usize = 40;
@@ -42,7 +42,7 @@ impl<'r> Side<'r> {
 }
 
 /// One JSON document, `proof.diff/1`, with a line feed at its end, harmless on a terminal.
-pub(crate) fn json(old: &Report, new: &Report, comparison: &Comparison<'_>) -> String {
+pub fn json(old: &Report, new: &Report, comparison: &Comparison<'_>) -> String {
     let worse = comparison.is_worse();
     let proof = env!("CARGO_PKG_VERSION");
     let document = Document { schema: FORMAT, proof, old: Side::of(old), new: Side::of(new), worse, comparison };
@@ -51,20 +51,20 @@ pub(crate) fn json(old: &Report, new: &Report, comparison: &Comparison<'_>) -> S
 }
 
 /// Plain words, 80 columns, ending with the one line a person needs.
-pub(crate) fn human(old: &Report, new: &Report, comparison: &Comparison<'_>, paint: Paint) -> String {
+pub fn human(old: &Report, new: &Report, comparison: &Comparison<'_>, paint: Paint) -> String {
     let mut out = String::new();
     side(&mut out, "old", old);
     side(&mut out, "new", new);
     out.push('\n');
     let coverage = &comparison.coverage;
-    findings(&mut out, &paint.green("MENDED"), &comparison.findings.mended, false);
+    findings(&mut out, &paint.green("FIXED"), &comparison.findings.fixed, false);
     findings(&mut out, &paint.red("NEW"), &comparison.findings.new, true);
     shifts(&mut out, "No longer judged", &coverage.lost);
-    shifts(&mut out, "Judged now, and not before", &coverage.gained);
-    places(&mut out, "Runs that are no longer there", &comparison.runs.removed);
-    places(&mut out, "Runs that were not there before", &comparison.runs.added);
-    list(&mut out, "Rules that are no longer there", comparison.rules.removed.iter().map(|id| plain(id).into_owned()));
-    list(&mut out, "Rules that were not there before", comparison.rules.added.iter().map(|id| plain(id).into_owned()));
+    shifts(&mut out, "Newly judged", &coverage.gained);
+    places(&mut out, "Runs that are gone", &comparison.runs.removed);
+    places(&mut out, "New runs", &comparison.runs.added);
+    list(&mut out, "Rules that are gone", comparison.rules.removed.iter().map(|id| plain(id).into_owned()));
+    list(&mut out, "New rules", comparison.rules.added.iter().map(|id| plain(id).into_owned()));
     let line = verdict(comparison);
     let line = if comparison.is_worse() { paint.red(&line) } else { paint.green(&line) };
     let _ = writeln!(out, "{line}");
@@ -72,7 +72,7 @@ pub(crate) fn human(old: &Report, new: &Report, comparison: &Comparison<'_>, pai
 }
 
 fn side(out: &mut String, which: &str, report: &Report) {
-    let name = report.subject.name.as_deref().unwrap_or("a server without a name");
+    let name = report.subject.name.as_deref().unwrap_or("unnamed");
     let version = report.subject.version.as_deref().unwrap_or_default();
     let must = report.summary.must;
     let score = match report.summary.score {
@@ -131,15 +131,15 @@ fn list(out: &mut String, title: &str, lines: impl ExactSizeIterator<Item = Stri
 fn verdict(comparison: &Comparison<'_>) -> String {
     let findings = &comparison.findings;
     if comparison.is_vacuous {
-        return "Worse: the newer report judged nothing.".to_owned();
+        return "Worse: the newer report judged no rule.".to_owned();
     }
     let must = findings.new.iter().filter(|finding| finding.level == "MUST").count();
-    let word = if comparison.is_worse() { "Worse" } else { "No worse" };
-    let cut = if comparison.is_cut_short { "; the server did not last" } else { "" };
+    let word = if comparison.is_worse() { "Worse" } else { "Not worse" };
+    let cut = if comparison.is_cut_short { "; a run ended early" } else { "" };
     format!(
-        "{word}: {} ({must} at MUST level), {} mended, {} left{cut}.",
+        "{word}: {} ({must} at MUST level), {} fixed, {} remaining{cut}.",
         count(findings.new.len(), "new finding"),
-        findings.mended.len(),
+        findings.fixed.len(),
         findings.remaining.len()
     )
 }

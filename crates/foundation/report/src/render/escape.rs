@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// One line without control characters, text that runs backwards, and what XML 1.0 and YAML have no room for. No
 /// character is dropped: where one counts characters, the count of what is harmless stays.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+pub fn plain(text: &str) -> Cow<'_, str> {
     let unknown = |c: char| matches!(c, '\u{fffe}' | '\u{ffff}');
     match wire::escape::line(text) {
         line if line.contains(unknown) => Cow::Owned(line.replace(unknown, "\u{fffd}")),
@@ -15,7 +15,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// Text or an attribute's value in XML, on one line.
-pub(crate) fn xml(text: &str) -> String {
+pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in plain(text).chars() {
         match c {
@@ -32,17 +32,17 @@ pub(crate) fn xml(text: &str) -> String {
 }
 
 /// Text in XML that keeps its lines.
-pub(crate) fn xml_lines(text: &str) -> String {
+pub fn xml_lines(text: &str) -> String {
     text.lines().map(xml).collect::<Vec<_>>().join("\n")
 }
 
 /// A scalar in double quotes: JSON's, which YAML 1.2 reads alike once there is nothing left to write as a surrogate.
-pub(crate) fn yaml(text: &str) -> String {
+pub fn yaml(text: &str) -> String {
     serde_json::Value::from(plain(text)).to_string()
 }
 
 /// A description or a reason in a TAP line: `#` would begin a directive.
-pub(crate) fn tap(text: &str) -> String {
+pub fn tap(text: &str) -> String {
     let line = plain(text);
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {
@@ -56,7 +56,7 @@ pub(crate) fn tap(text: &str) -> String {
 
 /// A code span in Markdown: nothing in it is markup, a link, an address or a person's name. Not for tables, where `|`
 /// would end the cell.
-pub(crate) fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let line = plain(text);
     if line.is_empty() {
         return String::new();
@@ -67,7 +67,7 @@ pub(crate) fn code(text: &str) -> String {
 }
 
 /// A fenced block in Markdown of these lines, indented; the fence is longer than any run of backticks inside.
-pub(crate) fn fenced(text: &str, indent: usize) -> String {
+pub fn fenced(text: &str, indent: usize) -> String {
     let fence = "`".repeat(longest_run(text).max(2) + 1);
     let mut out = format!("{:indent$}{fence}text\n", "");
     for line in text.lines() {

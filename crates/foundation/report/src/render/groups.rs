@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use workbench::report::{Finding, Outcome, Report};
+use crate::Finding;
 
 /// Findings of one rule that say the same, from several runs.
 pub(crate) struct Group<'r> {
@@ -10,12 +10,7 @@ pub(crate) struct Group<'r> {
     pub(crate) all: Vec<&'r Finding>,
 }
 
-/// The findings of an outcome, in the book's order.
-pub(crate) fn groups(report: &Report, outcome: Outcome) -> Vec<Group<'_>> {
-    grouped(report.results.iter().filter(|finding| finding.outcome == outcome))
-}
-
-/// Puts findings together.
+/// Puts findings together, in their order.
 pub(crate) fn grouped<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<Group<'r>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for finding in findings {

@@ -2,37 +2,48 @@
 
 use std::fmt::Write as _;
 
-use rules::Level;
-use workbench::report::{Evidence, Finding, Outcome, Report, Tally};
+use wire::Level;
 
-use super::groups::{Group, groups, places};
-use super::sheet::{Sheet, name, score};
+use super::groups::{Group, grouped, places};
+use super::phrases::{self, STALE, name, score};
 use super::text::{Paint, WIDTH, count, marked, wrap};
+use crate::{Disposition, Evidence, Finding, Outcome, Report, ReportView, Tally};
 
-/// What to show beside the findings.
+/// What to show besides the findings.
 #[derive(Clone, Copy)]
-pub(crate) struct Style {
-    pub(crate) paint: Paint,
+pub struct Style {
+    /// With or without colour.
+    pub paint: Paint,
     /// List every rule, not the broken ones only.
-    pub(crate) verbose: bool,
+    pub verbose: bool,
 }
 
+/// How many scenarios and baseline entries are named.
+const NAMED: usize = 12;
+
 /// The report as text.
-pub(crate) fn render(sheet: &Sheet<'_>, style: Style) -> String {
-    let (report, known) = (sheet.report, &|finding: &Finding| sheet.is_known(finding));
+pub fn render(view: &ReportView<'_>, style: Style) -> String {
     let mut out = String::new();
-    subject(&mut out, report, style.paint);
+    subject(&mut out, view.report, style.paint);
     if style.verbose {
-        quiet_rules(&mut out, report, style.paint);
+        quiet_rules(&mut out, view.report, style.paint);
     }
-    for outcome in [Outcome::Warn, Outcome::Fail] {
-        for group in groups(report, outcome) {
-            finding(&mut out, &group, known, style.paint);
-        }
+    let of = |wanted: fn(Disposition<'_>) -> bool| {
+        grouped(view.report.results.iter().filter(move |finding| wanted(view.disposition(finding))))
+    };
+    for group in of(|one| matches!(one, Disposition::Known(_))) {
+        finding(&mut out, &group, &style.paint.dim("KNOWN"), style.paint);
     }
-    table(&mut out, report, style.paint);
-    scenarios(&mut out, sheet);
-    verdict(&mut out, sheet, style.paint);
+    for group in of(|one| one == Disposition::Warning) {
+        finding(&mut out, &group, &style.paint.yellow("WARN"), style.paint);
+    }
+    for group in of(|one| one == Disposition::Failing) {
+        finding(&mut out, &group, &style.paint.red("FAIL"), style.paint);
+    }
+    table(&mut out, view.report, style.paint);
+    scenarios(&mut out, view);
+    stale(&mut out, view);
+    conclusion(&mut out, view, style.paint);
     out
 }
 
@@ -48,14 +59,9 @@ fn subject(out: &mut String, report: &Report, paint: Paint) {
     out.push('\n');
 }
 
-fn finding(out: &mut String, group: &Group<'_>, known: &dyn Fn(&Finding) -> bool, paint: Paint) {
+fn finding(out: &mut String, group: &Group<'_>, word: &str, paint: Paint) {
     let first = group.first;
-    let word = match first.outcome {
-        Outcome::Fail => paint.red("FAIL"),
-        _ => paint.yellow("WARN"),
-    };
-    let all_known = if group.all.iter().all(|f| known(f)) { "  (known)" } else { "" };
-    let _ = writeln!(out, "{word}  {}  {}{all_known}", paint.bold(first.rule), first.level.as_str());
+    let _ = writeln!(out, "{word}  {}  {}", paint.bold(first.rule), first.level.as_str());
     wrap(out, 6, &places(&group.all));
     wrap(out, 6, &wire::escape::line(&first.message));
     if let Some(evidence) = first.evidence.first() {
@@ -63,7 +69,7 @@ fn finding(out: &mut String, group: &Group<'_>, known: &dyn Fn(&Finding) -> bool
     }
     let _ = writeln!(out, "      {}", paint.dim(&first.url));
     if let Some(repro) = &first.repro {
-        let _ = writeln!(out, "      again: {}", wire::escape::line(repro));
+        let _ = writeln!(out, "      reproduce: {}", wire::escape::line(repro));
     }
     out.push('\n');
 }
@@ -80,11 +86,11 @@ fn quote(out: &mut String, evidence: &Evidence, paint: Paint) {
     let _ = writeln!(out, "      {}", paint.dim(&format!("event {} of case {}", evidence.event, evidence.case)));
 }
 
-/// Rules that were kept, not exercised or do not apply, one line each.
+/// Rules that passed, were not exercised or do not apply, one line each.
 fn quiet_rules(out: &mut String, report: &Report, paint: Paint) {
     let before = out.len();
     for outcome in [Outcome::NotApplicable, Outcome::NotExercised, Outcome::Pass] {
-        for group in groups(report, outcome) {
+        for group in grouped(report.results.iter().filter(|finding| finding.outcome == outcome)) {
             let word = match outcome {
                 Outcome::Pass => paint.green("pass"),
                 Outcome::NotExercised => "n/e ".to_owned(),
@@ -128,74 +134,69 @@ fn table(out: &mut String, report: &Report, paint: Paint) {
             run.elapsed_ms as f64 / 1000.0
         );
     }
-    let _ = writeln!(
-        out,
-        "{}",
-        paint.dim(&format!(
-            "  not ex. = binds this {}, but nothing exercised it; --verbose says why",
-            report.subject.kind
-        ))
-    );
-    out.push('\n');
+    let note = "  not ex. = not exercised: the rule applies, but no traffic tested it";
+    let _ = writeln!(out, "{}\n", paint.dim(&format!("{note} (--verbose)")));
 }
 
-/// How many scenarios the names of runs are told for.
-const TOLD: usize = 12;
-
-/// What a client made of the scenarios that it was asked to play, where it did not come to a good end: said, not scored.
-fn scenarios(out: &mut String, sheet: &Sheet<'_>) {
-    let played: usize = sheet.report.runs.iter().map(|run| run.scenarios.len()).sum();
+/// Scenarios that a client did not end well in: shown, not scored.
+fn scenarios(out: &mut String, view: &ReportView<'_>) {
+    let played: usize = view.report.runs.iter().map(|run| run.scenarios.len()).sum();
     if played == 0 {
         return;
     }
     let mut ends: Vec<(&str, &str, Vec<String>)> = Vec::new();
-    for (run, scenario) in sheet.unhappy() {
+    for (run, scenario) in view.unhappy() {
         let place = format!("{} {}", run.transport, run.revision);
         match ends.iter_mut().find(|(name, ended, _)| (*name, *ended) == (scenario.name, &scenario.ended)) {
             Some((.., places)) => places.push(place),
             None => ends.push((scenario.name, &scenario.ended, vec![place])),
         }
     }
-    let ended = match sheet.unhappy().count() {
-        0 => "to a good end".to_owned(),
-        unhappy => format!("{unhappy} of them without a good end"),
+    let ended = match view.unhappy().count() {
+        0 => "all ended as expected".to_owned(),
+        unhappy => format!("{unhappy} did not end as expected"),
     };
     wrap(out, 0, &format!("{} played, {ended}.", count(played, "scenario")));
-    for (name, ended, places) in ends.iter().take(TOLD) {
+    for (name, ended, places) in ends.iter().take(NAMED) {
         wrap(out, 2, &wire::escape::line(&format!("{name}: {ended} ({})", places.join(", "))));
     }
-    if ends.len() > TOLD {
-        let _ = writeln!(out, "  and {} more: --format json names them all", ends.len() - TOLD);
-    }
+    more(out, ends.len());
     out.push('\n');
 }
 
-fn verdict(out: &mut String, sheet: &Sheet<'_>, paint: Paint) {
-    let report = sheet.report;
-    wrap(out, 0, &score(&report.summary));
-    let broken =
-        |outcome| groups(report, outcome).into_iter().filter(|g| !g.all.iter().all(|f| sheet.is_known(f))).count();
-    let (fail, warn) = (broken(Outcome::Fail), broken(Outcome::Warn));
-    for (run, why) in sheet.cut_short() {
+/// The baseline's stale entries, by name.
+fn stale(out: &mut String, view: &ReportView<'_>) {
+    if view.stale().is_empty() {
+        return;
+    }
+    for entry in view.stale().iter().take(NAMED) {
+        wrap(out, 0, &wire::escape::line(&format!("STALE  {} is {STALE}", phrases::entry(entry))));
+    }
+    more(out, view.stale().len());
+    out.push('\n');
+}
+
+fn more(out: &mut String, all: usize) {
+    if all > NAMED {
+        let _ = writeln!(out, "  and {} more: --format json lists all", all - NAMED);
+    }
+}
+
+/// The score, and whether the check failed, and why.
+fn conclusion(out: &mut String, view: &ReportView<'_>, paint: Paint) {
+    wrap(out, 0, &score(&view.report.summary));
+    for (run, why) in view.cut_short() {
         wrap(out, 0, &wire::escape::line(&format!("Cut short at {} {}: {why}.", run.transport, run.revision)));
     }
-    let stale = sheet.stale.len();
-    if stale > 0 {
-        wrap(out, 0, &format!("Stale in the baseline: {stale}."));
+    let conclusion = view.conclusion();
+    let mut lines = String::new();
+    wrap(&mut lines, 0, &format!("{}.", conclusion.summary));
+    for line in lines.lines() {
+        let painted = match (conclusion.passed, conclusion.counts.warnings) {
+            (false, _) => paint.red(line),
+            (true, 0) => paint.green(line),
+            (true, _) => paint.yellow(line),
+        };
+        let _ = writeln!(out, "{painted}");
     }
-    let all = groups(report, Outcome::Fail).len() + groups(report, Outcome::Warn).len();
-    let old = all - fail - warn;
-    let line = match (fail, warn) {
-        (0, 0) if sheet.is_vacuous() => paint.red(&format!("{}.", sheet.vacuous())),
-        (0, 0) if sheet.cut_short().next().is_some() => paint.red("Not clean: much was not tried."),
-        (0, 0) if stale > 0 => paint.red("Not clean: the baseline knows what no longer occurs."),
-        (0, 0) if old > 0 => paint.green(&format!("Clean: nothing new broken, {old} known.")),
-        (0, 0) => paint.green("Clean: nothing broken."),
-        (0, warn) => paint.yellow(&format!("No MUST broken; {} to mend: see WARN above.", count(warn, "SHOULD"))),
-        (fail, 0) => paint.red(&format!("{} broken: see FAIL above.", count(fail, "rule"))),
-        (fail, warn) => {
-            paint.red(&format!("{} broken (FAIL above), {} to mend (WARN above).", count(fail, "rule"), warn))
-        }
-    };
-    let _ = writeln!(out, "{line}");
 }

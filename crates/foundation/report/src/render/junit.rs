@@ -1,176 +1,122 @@
 //! JUnit's XML, as CI servers show it: a suite for each run, a case for each rule. A case fails just where the finding
 //! fails the check.
 
-use std::fmt::Write as _;
+use std::time::Duration;
 
-use workbench::report::{Finding, Run};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite, XmlString};
 
 use super::detail::detail;
-use super::escape::{xml, xml_lines};
-use super::sheet::{Sheet, Standing, score};
-
-/// What becomes of a case in JUnit's words.
-enum Case {
-    /// With what is printed of it, if anything is.
-    Passed(Option<String>),
-    Skipped(String),
-    Failed {
-        kind: &'static str,
-        message: String,
-        text: String,
-    },
-    /// What is no verdict on a rule, and fails the check all the same.
-    Error {
-        kind: &'static str,
-        message: String,
-    },
-}
-
-/// A suite under construction.
-#[derive(Default)]
-struct Suite {
-    cases: String,
-    tests: usize,
-    failures: usize,
-    errors: usize,
-    skipped: usize,
-    elapsed_ms: u64,
-}
+use super::escape::plain;
+use super::phrases::{self, STALE, score};
+use crate::{Disposition, Finding, ReasonKind, ReportView, Run};
 
 /// The report as one XML document.
-pub(crate) fn render(sheet: &Sheet<'_>) -> String {
-    let (mut suites, mut total) = (String::new(), Suite::default());
-    for run in &sheet.report.runs {
-        let suite = of_run(sheet, run);
-        total.add(&suite);
-        suite.write(&mut suites, &format!("{} {}", run.transport, run.revision), &properties(sheet, run));
-    }
-    let rest = of_check(sheet);
+pub fn render(view: &ReportView<'_>) -> String {
+    let mut report = Report::new("proof check");
+    report.set_time(Duration::from_millis(view.report.runs.iter().map(|run| run.elapsed_ms).sum()));
+    report.add_test_suites(view.report.runs.iter().map(|run| of_run(view, run)));
+    let rest = of_check(view);
     if rest.tests > 0 {
-        total.add(&rest);
-        rest.write(&mut suites, "check", &[]);
+        report.add_test_suite(rest);
     }
-    let Suite { tests, failures, errors, elapsed_ms, .. } = total;
-    let time = seconds(elapsed_ms);
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"proof check\" tests=\"{tests}\" \
-         failures=\"{failures}\" errors=\"{errors}\" time=\"{time}\">\n{suites}</testsuites>\n"
-    )
+    document(&report)
 }
 
-/// The rules of one run, and whether it lasted.
-fn of_run(sheet: &Sheet<'_>, run: &Run) -> Suite {
-    let mut suite = Suite { elapsed_ms: run.elapsed_ms, ..Suite::default() };
+/// A document's text.
+pub fn document(report: &Report) -> String {
+    report.to_string().expect("writing to memory does not fail")
+}
+
+/// One line of text from a peer: nothing in it is dropped silently, as the XML library would do with control characters.
+pub fn line(text: &str) -> XmlString {
+    XmlString::new(plain(text))
+}
+
+/// Text from a peer that keeps its lines.
+pub fn lines(text: &str) -> XmlString {
+    XmlString::new(text.lines().map(plain).collect::<Vec<_>>().join("\n"))
+}
+
+/// A case that does not pass: its type, its message and, below it, its text.
+pub fn broken(element: NonSuccessKind, kind: &str, message: &str, text: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(element);
+    status.set_type(line(kind)).set_message(line(message)).set_description(lines(text));
+    status
+}
+
+/// A case that was skipped, and why.
+pub fn skipped(why: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(line(why));
+    status
+}
+
+/// A case that took `time`.
+pub fn case(class: &str, name: &str, time: Duration, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(line(name), status);
+    case.set_classname(line(class)).set_time(time);
+    case
+}
+
+/// The rules of one run, and whether it ran to its end.
+fn of_run(view: &ReportView<'_>, run: &Run) -> TestSuite {
+    let mut suite = TestSuite::new(format!("{} {}", run.transport, run.revision));
+    suite.set_time(Duration::from_millis(run.elapsed_ms));
+    suite.add_properties(properties(view, run).map(|(name, value)| (XmlString::new(name), line(&value))));
     let class = format!("{}.{}", run.transport, run.revision);
-    for finding in sheet.of_run(run) {
-        suite.case(&class, finding.rule, &case(sheet, finding));
-    }
+    suite.add_test_cases(view.of_run(run).map(|finding| of_rule(view, &class, finding)));
     if let Some(why) = &run.cut_short {
-        suite.case(&class, "(run)", &Case::Error { kind: "cut short", message: format!("cut short: {why}") });
+        let message = format!("cut short: {why}");
+        let status = broken(NonSuccessKind::Error, "cut short", &message, &message);
+        suite.add_test_case(case(&class, "(run)", Duration::ZERO, status));
     }
     suite
 }
 
-/// What fails the check and belongs to no run's rule.
-fn of_check(sheet: &Sheet<'_>) -> Suite {
-    let mut suite = Suite::default();
-    if sheet.is_vacuous() {
-        suite.case("check", "(judged)", &Case::Error { kind: "nothing judged", message: sheet.vacuous() });
+/// Reasons to fail that belong to no run's rule.
+fn of_check(view: &ReportView<'_>) -> TestSuite {
+    let mut suite = TestSuite::new("check");
+    if let Some(why) = view.conclusion().reason(ReasonKind::NothingJudged) {
+        let status = broken(NonSuccessKind::Error, "nothing judged", why, why);
+        suite.add_test_case(case("check", "(judged)", Duration::ZERO, status));
     }
-    for entry in &sheet.stale {
-        let message = "no longer occurs; take it out of the baseline".to_owned();
-        let name = format!("{} at {} over {}", entry.rule, entry.revision, entry.transport);
-        let text = message.clone();
-        suite.case("baseline", &name, &Case::Failed { kind: "stale", message, text });
+    for entry in view.stale() {
+        let status = broken(NonSuccessKind::Failure, "stale", STALE, STALE);
+        suite.add_test_case(case("baseline", &phrases::entry(entry), Duration::ZERO, status));
     }
+    suite.set_time(Duration::ZERO);
     suite
 }
 
-fn case(sheet: &Sheet<'_>, finding: &Finding) -> Case {
-    let word = finding.outcome.as_str();
-    match sheet.standing(finding) {
-        Standing::Kept => Case::Passed(None),
+fn of_rule(view: &ReportView<'_>, class: &str, finding: &Finding) -> TestCase {
+    let (level, detail) = (finding.level.as_str(), || detail(view, finding));
+    let one = |status| case(class, finding.rule, Duration::ZERO, status);
+    match view.disposition(finding) {
+        Disposition::Passed => one(TestCaseStatus::success()),
         // Viewers have no word between passed and failed; those that show a case's output show this.
-        Standing::Warns => Case::Passed(Some(format!("{word} ({}): {}", finding.level.as_str(), detail(finding)))),
-        Standing::Known(reason) => Case::Skipped(format!("known: {}", reason.unwrap_or("no reason given"))),
-        Standing::Silent(why) => Case::Skipped(format!("{why}: {}", finding.message)),
-        Standing::Fails => {
-            Case::Failed { kind: finding.level.as_str(), message: finding.message.clone(), text: detail(finding) }
+        Disposition::Warning => {
+            let mut case = one(TestCaseStatus::success());
+            case.set_system_out(lines(&format!("{} ({level}): {}", finding.outcome.as_str(), detail())));
+            case
         }
+        Disposition::Known(reason) => one(skipped(&phrases::known(reason))),
+        Disposition::NotJudged(why) => one(skipped(&format!("{why}: {}", finding.message))),
+        Disposition::Failing => one(broken(NonSuccessKind::Failure, level, &finding.message, &detail())),
     }
 }
 
-fn properties(sheet: &Sheet<'_>, run: &Run) -> Vec<(&'static str, String)> {
-    let subject = &sheet.report.subject;
+fn properties(view: &ReportView<'_>, run: &Run) -> impl Iterator<Item = (&'static str, String)> {
+    let subject = &view.report.subject;
     let named = |name: &Option<String>| name.clone().unwrap_or_default();
-    vec![
+    [
         ("subject", named(&subject.name)),
         ("subject.version", named(&subject.version)),
         ("target", subject.target.clone()),
         ("transport", run.transport.to_string()),
         ("revision", run.revision.to_string()),
-        ("score", score(&sheet.report.summary)),
-        ("proof", sheet.report.proof.to_owned()),
+        ("score", score(&view.report.summary)),
+        ("verdict", view.conclusion().summary.clone()),
+        ("proof", view.report.proof.to_owned()),
     ]
-}
-
-impl Suite {
-    fn case(&mut self, class: &str, name: &str, case: &Case) {
-        self.tests += 1;
-        let _ = write!(self.cases, "    <testcase classname=\"{}\" name=\"{}\" time=\"0\"", xml(class), xml(name));
-        match case {
-            Case::Passed(None) => self.cases.push_str("/>\n"),
-            Case::Passed(Some(text)) => {
-                let _ = writeln!(self.cases, "><system-out>{}</system-out></testcase>", xml_lines(text));
-            }
-            Case::Skipped(why) => {
-                self.skipped += 1;
-                let _ = writeln!(self.cases, "><skipped message=\"{}\"/></testcase>", xml(why));
-            }
-            Case::Failed { kind, message, text } => {
-                self.failures += 1;
-                self.broken("failure", kind, message, text);
-            }
-            Case::Error { kind, message } => {
-                self.errors += 1;
-                self.broken("error", kind, message, message);
-            }
-        }
-    }
-
-    fn broken(&mut self, element: &str, kind: &str, message: &str, text: &str) {
-        let (kind, message, text) = (xml(kind), xml(message), xml_lines(text));
-        let _ = writeln!(self.cases, "><{element} type=\"{kind}\" message=\"{message}\">{text}</{element}></testcase>");
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.tests += other.tests;
-        self.failures += other.failures;
-        self.errors += other.errors;
-        self.skipped += other.skipped;
-        self.elapsed_ms += other.elapsed_ms;
-    }
-
-    fn write(&self, out: &mut String, name: &str, properties: &[(&str, String)]) {
-        let Self { cases, tests, failures, errors, skipped, elapsed_ms } = self;
-        let _ = writeln!(
-            out,
-            "  <testsuite name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" \
-             skipped=\"{skipped}\" time=\"{}\">",
-            xml(name),
-            seconds(*elapsed_ms)
-        );
-        if !properties.is_empty() {
-            out.push_str("    <properties>\n");
-            for (name, value) in properties {
-                let _ = writeln!(out, "      <property name=\"{name}\" value=\"{}\"/>", xml(value));
-            }
-            out.push_str("    </properties>\n");
-        }
-        let _ = writeln!(out, "{cases}  </testsuite>");
-    }
-}
-
-fn seconds(milliseconds: u64) -> String {
-    format!("{}.{:03}", milliseconds / 1000, milliseconds % 1000)
+    .into_iter()
 }

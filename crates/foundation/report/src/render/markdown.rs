@@ -1,16 +1,16 @@
-//! Markdown for a comment on a pull request: the verdict first, findings with their evidence, long lists folded away, and
+//! Markdown for a comment on a pull request: the conclusion first, findings with their evidence, long lists folded away, and
 //! never more than a comment may hold.
 
 use std::fmt::Write as _;
 
-use rules::Level;
-use workbench::report::{Finding, Outcome, Tally};
+use wire::Level;
 
-use super::detail::{event, sentence};
+use super::detail::event;
 use super::escape::{code, fenced, plain};
 use super::groups::{Group, grouped, places};
-use super::sheet::{Sheet, Standing, name, score};
+use super::phrases::{STALE, name, score};
 use super::text::marked;
+use crate::{Disposition, Finding, Outcome, ReportView, Tally};
 
 /// How many bytes there may be. GitHub takes 65,536 characters, and whoever posts the comment may add a little.
 const ROOM: usize = 60_000;
@@ -28,31 +28,31 @@ struct Page {
 }
 
 /// The report as Markdown.
-pub(crate) fn render(sheet: &Sheet<'_>) -> String {
-    let mut page = Page { text: head(sheet), left_out: 0 };
-    let of = |wanted: fn(&Standing<'_>) -> bool| {
-        grouped(sheet.report.results.iter().filter(move |finding| wanted(&sheet.standing(finding))))
+pub fn render(view: &ReportView<'_>) -> String {
+    let mut page = Page { text: head(view), left_out: 0 };
+    let of = |wanted: fn(&Disposition<'_>) -> bool| {
+        grouped(view.report.results.iter().filter(move |finding| wanted(&view.disposition(finding))))
     };
-    let fails = of(|standing| *standing == Standing::Fails);
-    let warns = of(|standing| *standing == Standing::Warns);
-    let known: Vec<_> = sheet.report.results.iter().filter(|finding| sheet.is_known(finding)).collect();
-    page.list("Broken", fails.iter().map(block));
-    page.folded(["rule to mend (SHOULD or MAY)", "rules to mend (SHOULD or MAY)"], warns.iter().map(block));
-    page.folded(["known finding", "known findings"], known.iter().map(|finding| known_line(sheet, finding)));
-    let stale = sheet.stale.iter().map(|entry| {
+    let fails = of(|disposition| *disposition == Disposition::Failing);
+    let warns = of(|disposition| *disposition == Disposition::Warning);
+    let known: Vec<_> = view.report.results.iter().filter(|finding| view.is_known(finding)).collect();
+    page.list("Broken", fails.iter().map(|group| block(view, group)));
+    page.folded(["warning", "warnings"], warns.iter().map(|group| block(view, group)));
+    page.folded(["known finding", "known findings"], known.iter().map(|finding| known_line(view, finding)));
+    let stale = view.stale().iter().map(|entry| {
         let place = format!("{} {}", entry.transport, entry.revision);
-        format!("- {} ({}) no longer occurs: take it out of the baseline\n", code(&entry.rule), code(&place))
+        format!("- {} ({}) is {STALE}\n", code(&entry.rule), code(&place))
     });
-    page.list("Out of date", stale);
-    let silent = grouped(sheet.report.results.iter().filter(|finding| finding.outcome == Outcome::NotExercised));
+    page.list("Stale baseline entries", stale);
+    let silent = grouped(view.report.results.iter().filter(|finding| finding.outcome == Outcome::NotExercised));
     page.folded(["rule not exercised", "rules not exercised"], silent.iter().map(silent_line));
     page.close()
 }
 
-/// The verdict and the score with its coverage, what was judged, and a row for each run.
-fn head(sheet: &Sheet<'_>) -> String {
-    let report = sheet.report;
-    let mut out = format!("**{}.** {}\n\n", sheet.verdict(), score(&report.summary));
+/// The conclusion and the score with its coverage, what was judged, and a row for each run.
+fn head(view: &ReportView<'_>) -> String {
+    let report = view.report;
+    let mut out = format!("**{}.** {}\n\n", view.conclusion().summary, score(&report.summary));
     let subject = &report.subject;
     let name = cut(&name(subject), 200);
     let version = cut(subject.version.as_deref().unwrap_or_default(), 100);
@@ -60,12 +60,14 @@ fn head(sheet: &Sheet<'_>) -> String {
     if !subject.target.is_empty() {
         let _ = write!(out, " – {}", code(&cut(&subject.target, 500)));
     }
-    out.push_str("\n\n| | MUST pass | fail | not ex. | SHOULD pass | warn | not ex. | safety pass | fail | time |\n");
+    out.push_str(
+        "\n\n| | MUST pass | fail | not exercised | SHOULD pass | warn | not exercised | safety pass | fail | time |\n",
+    );
     out.push_str("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
     for run in &report.runs {
         let tally = |level: Level| {
             let mut tally = Tally::default();
-            sheet.of_run(run).filter(|f| f.level == level).for_each(|f| tally.count(f.outcome));
+            view.of_run(run).filter(|f| f.level == level).for_each(|f| tally.count(f.outcome));
             tally
         };
         let (must, should, safety) = (tally(Level::Must), tally(Level::Should), tally(Level::Safety));
@@ -75,19 +77,19 @@ fn head(sheet: &Sheet<'_>) -> String {
         let _ = writeln!(out, "| {} {} | {} | {time:.1} s |", run.transport, run.revision, cells.join(" | "));
     }
     out.push('\n');
-    for (run, why) in sheet.cut_short() {
+    for (run, why) in view.cut_short() {
         let _ = writeln!(out, "**Cut short** at {} {}: {}\n", run.transport, run.revision, code(&cut(why, 500)));
     }
     out
 }
 
 /// A finding with its evidence.
-fn block(group: &Group<'_>) -> String {
+fn block(view: &ReportView<'_>, group: &Group<'_>) -> String {
     let first = group.first;
-    let word = if first.outcome == Outcome::Fail { "FAIL" } else { "WARN" };
+    let word = if view.disposition(first) == Disposition::Failing { "FAIL" } else { "WARN" };
     let mut out = format!("- **{word}** [`{}`]({}) {}", first.rule, first.url, first.level.as_str());
     let _ = writeln!(out, " – {}", places(&group.all));
-    if let Some(sentence) = sentence(first) {
+    if let Some(sentence) = view.sentence(first) {
         let _ = writeln!(out, "\n  {}", words(sentence));
     }
     let _ = write!(out, "\n{}", fenced(&evidence(first), 2));
@@ -107,14 +109,14 @@ fn evidence(finding: &Finding) -> String {
         let _ = writeln!(out, "{}", cut(&event(evidence), 500));
     }
     if let Some(repro) = &finding.repro {
-        let _ = writeln!(out, "again: {}", plain(&cut(repro, 1000)));
+        let _ = writeln!(out, "reproduce: {}", plain(&cut(repro, 1000)));
     }
     out
 }
 
-fn known_line(sheet: &Sheet<'_>, finding: &Finding) -> String {
-    let reason = match sheet.standing(finding) {
-        Standing::Known(Some(reason)) => code(&cut(reason, 500)),
+fn known_line(view: &ReportView<'_>, finding: &Finding) -> String {
+    let reason = match view.disposition(finding) {
+        Disposition::Known(Some(reason)) => code(&cut(reason, 500)),
         _ => "no reason given".to_owned(),
     };
     let Finding { rule, url, transport, revision, .. } = finding;

@@ -1,24 +1,25 @@
-//! SARIF 2.1.0, as code scanning reads it: one run, a result for each broken rule in each run of the check. Viewers make an
-//! alarm of every result, whatever its kind: so nothing else is a result.
+//! SARIF 2.1.0, as code scanning reads it: one run, a result for each broken rule in each run of the check. Viewers raise an
+//! alert for every result, whatever its kind: so nothing else is a result.
 
 use std::fmt::Write as _;
 
-use rules::{Level, Rule};
 use serde_json::{Map, Value, json};
-use workbench::report::{Evidence, Finding};
+use wire::Level;
 
 use super::detail::event;
 use super::escape::plain;
-use super::sheet::{Sheet, Standing, score};
+use super::phrases::{STALE, entry, score};
+use crate::{Disposition, Evidence, Finding, ReasonKind, ReportView, RuleText, Run};
 
-pub(super) const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
+/// The schema that documents name.
+pub const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
 
 /// The report as one JSON document with a line feed at its end, harmless on a terminal.
-pub(crate) fn render(sheet: &Sheet<'_>) -> String {
-    let report = sheet.report;
-    let rules = judged_rules(sheet);
+pub fn render(view: &ReportView<'_>) -> String {
+    let report = view.report;
+    let rules = judged_rules(view);
     let broken = report.results.iter().filter(|finding| finding.outcome.is_broken());
-    let results: Vec<Value> = broken.map(|finding| result(sheet, &rules, finding)).collect();
+    let results: Vec<Value> = broken.map(|finding| result(view, &rules, finding)).collect();
     let descriptors: Vec<Value> = rules.iter().map(|rule| descriptor(rule)).collect();
     let driver = json!({
         "name": "proof",
@@ -33,35 +34,35 @@ pub(crate) fn render(sheet: &Sheet<'_>) -> String {
         "version": "2.1.0",
         "runs": [{
             "tool": { "driver": driver },
-            "invocations": [invocation(sheet)],
+            "invocations": [invocation(view)],
             "columnKind": "unicodeCodePoints",
-            "artifacts": artifacts(sheet),
+            "artifacts": artifacts(view),
             "results": results,
-            "properties": properties(sheet),
+            "properties": properties(view),
         }],
     });
     let document = serde_json::to_string_pretty(&document).unwrap_or_default();
     wire::escape::json(&document).into_owned() + "\n"
 }
 
-/// The rules that were judged: one without a result was kept.
-fn judged_rules(sheet: &Sheet<'_>) -> Vec<&'static Rule> {
-    let judged = |rule: &&Rule| sheet.report.results.iter().any(|f| f.rule == rule.id && f.outcome.is_judged());
-    rules::book().filter(judged).collect()
+/// The rules that were judged: one without a result passed.
+fn judged_rules<'r>(view: &ReportView<'r>) -> Vec<&'r RuleText> {
+    let judged = |rule: &&RuleText| view.report.results.iter().any(|f| f.rule == rule.id && f.outcome.is_judged());
+    view.rules().iter().filter(judged).collect()
 }
 
-fn descriptor(rule: &Rule) -> Value {
-    let Some((revision, sentence)) = rule.newest() else { return json!({ "id": rule.id }) };
-    let url = sentence.url(revision);
-    let (how, mend) = (rule.how, rule.mend);
+fn descriptor(rule: &RuleText) -> Value {
+    let Some(sentence) = rule.newest() else { return json!({ "id": rule.id }) };
+    let url = &sentence.url;
+    let (how, fix) = (rule.how, rule.fix);
     json!({
         "id": rule.id,
         "shortDescription": { "text": braces(sentence.text) },
         "fullDescription": { "text": braces(sentence.text) },
         "help": {
-            "text": braces(&format!("{}\n\nHow it is judged: {how}\n\nHow to mend it: {mend}\n\n{url}", sentence.text)),
+            "text": braces(&format!("{}\n\nHow it is judged: {how}\n\nHow to fix it: {fix}\n\n{url}", sentence.text)),
             "markdown": braces(&format!(
-                "{}\n\n**How it is judged:** {how}\n\n**How to mend it:** {mend}\n\n\
+                "{}\n\n**How it is judged:** {how}\n\n**How to fix it:** {fix}\n\n\
                  [The specification]({url}). `proof explain {}` shows a broken example.",
                 sentence.text, rule.id
             )),
@@ -72,9 +73,9 @@ fn descriptor(rule: &Rule) -> Value {
     })
 }
 
-fn result(sheet: &Sheet<'_>, rules: &[&Rule], finding: &Finding) -> Value {
-    let standing = sheet.standing(finding);
-    let level = if let Standing::Known(_) = standing { "note" } else { severity(finding.level) };
+fn result(view: &ReportView<'_>, rules: &[&RuleText], finding: &Finding) -> Value {
+    let disposition = view.disposition(finding);
+    let level = if let Disposition::Known(_) = disposition { "note" } else { severity(finding.level) };
     let identity = format!("{}/{}/{}", finding.rule, finding.revision, finding.transport);
     let locations: Vec<Value> = finding.evidence.iter().map(|evidence| location(finding, evidence)).collect();
     let mut result = json!({
@@ -97,18 +98,18 @@ fn result(sheet: &Sheet<'_>, rules: &[&Rule], finding: &Finding) -> Value {
     if locations.len() > 1 {
         members.insert("relatedLocations".to_owned(), json!(locations[1..]));
     }
-    baseline(members, sheet, standing);
+    baseline(members, view, disposition);
     result
 }
 
 /// What a baseline makes of a result: only where there is one.
-fn baseline(members: &mut Map<String, Value>, sheet: &Sheet<'_>, standing: Standing<'_>) {
-    if sheet.baseline.is_none() {
+fn baseline(members: &mut Map<String, Value>, view: &ReportView<'_>, disposition: Disposition<'_>) {
+    if !view.has_baseline() {
         return;
     }
-    let state = if let Standing::Known(_) = standing { "unchanged" } else { "new" };
+    let state = if let Disposition::Known(_) = disposition { "unchanged" } else { "new" };
     members.insert("baselineState".to_owned(), json!(state));
-    if let Standing::Known(reason) = standing {
+    if let Disposition::Known(reason) = disposition {
         let mut suppression = json!({ "kind": "external", "status": "accepted" });
         if let Some(reason) = reason {
             suppression["justification"] = json!(plain(reason));
@@ -117,21 +118,21 @@ fn baseline(members: &mut Map<String, Value>, sheet: &Sheet<'_>, standing: Stand
     }
 }
 
-/// What was found, where, and how to see it again. The first sentence is what is shown where there is little room.
+/// What was found, where, and how to reproduce it. The first sentence is what is shown where there is little room.
 fn message(finding: &Finding) -> String {
     let mut text = format!("{}.", plain(&finding.message).trim_end_matches('.'));
     if let Some(evidence) = finding.evidence.first() {
         let _ = write!(text, "\nSeen in {}: {}", event(evidence), plain(&evidence.excerpt));
     }
     if let Some(repro) = &finding.repro {
-        let _ = write!(text, "\nAgain: {}", plain(repro));
+        let _ = write!(text, "\nReproduce: {}", plain(repro));
     }
     // What a peer says is no link of ours.
     braces(&text.replace("](", "] ("))
 }
 
 /// In a message `{0}` would be a placeholder.
-pub(super) fn braces(text: &str) -> String {
+pub fn braces(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }
 
@@ -156,38 +157,36 @@ fn artifact(transport: &str, revision: &str) -> String {
     format!("proof/{transport}/{revision}")
 }
 
-fn artifacts(sheet: &Sheet<'_>) -> Vec<Value> {
-    let artifact = |run: &workbench::report::Run| {
+fn artifacts(view: &ReportView<'_>) -> Vec<Value> {
+    let artifact = |run: &Run| {
         let uri = artifact(run.transport.as_str(), run.revision.as_str());
         let text = format!("No file: the conversation over {} at {}.", run.transport, run.revision);
         json!({ "location": { "uri": uri }, "description": { "text": text } })
     };
-    sheet.report.runs.iter().map(artifact).collect()
+    view.report.runs.iter().map(artifact).collect()
 }
 
-fn invocation(sheet: &Sheet<'_>) -> Value {
+/// Whether the check failed, with every reason that is no result as a notification.
+fn invocation(view: &ReportView<'_>) -> Value {
     let notice = |text: &str| json!({ "level": "error", "message": { "text": braces(&plain(text)) } });
-    let mut ran: Vec<Value> = sheet
+    let conclusion = view.conclusion();
+    let mut ran: Vec<Value> = view
         .cut_short()
         .map(|(run, why)| notice(&format!("Cut short over {} at {}: {why}", run.transport, run.revision)))
         .collect();
-    if sheet.is_vacuous() {
-        ran.push(notice(&sheet.vacuous()));
-    }
-    let stale = sheet.stale.iter().map(|entry| {
-        let (rule, revision, transport) = (&entry.rule, &entry.revision, &entry.transport);
-        notice(&format!("{rule} at {revision} over {transport} no longer occurs; take it out of the baseline"))
-    });
+    ran.extend(conclusion.reason(ReasonKind::NothingJudged).map(notice));
+    let stale = view.stale().iter().map(|known| notice(&format!("{} is {STALE}", entry(known))));
     json!({
         "executionSuccessful": ran.is_empty(),
-        "exitCode": i32::from(sheet.fails()),
+        "exitCode": conclusion.exit_code,
+        "exitCodeDescription": braces(&conclusion.summary),
         "toolExecutionNotifications": ran,
         "toolConfigurationNotifications": stale.collect::<Vec<_>>(),
     })
 }
 
-fn properties(sheet: &Sheet<'_>) -> Value {
-    let report = sheet.report;
+fn properties(view: &ReportView<'_>) -> Value {
+    let report = view.report;
     let named = |name: &Option<String>| name.as_deref().map(|name| plain(name).into_owned());
     json!({
         "subject": named(&report.subject.name),

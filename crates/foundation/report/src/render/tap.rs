@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use workbench::report::Finding;
-
-use super::detail::{event, sentence};
+use super::detail::event;
 use super::escape::{plain, tap, yaml};
-use super::sheet::{Sheet, Standing, name, score};
+use super::phrases::{self, STALE, name, score};
+use crate::{Disposition, Finding, ReasonKind, ReportView};
 
 /// Test points under construction.
 #[derive(Default)]
@@ -16,53 +15,53 @@ struct Points {
 }
 
 /// The report as a TAP document.
-pub(crate) fn render(sheet: &Sheet<'_>) -> String {
+pub fn render(view: &ReportView<'_>) -> String {
     let mut points = Points::default();
-    for run in &sheet.report.runs {
-        for finding in sheet.of_run(run) {
-            points.rule(sheet, finding);
+    for run in &view.report.runs {
+        for finding in view.of_run(run) {
+            points.rule(view, finding);
         }
         if let Some(why) = &run.cut_short {
             points.failed(&format!("{} {} ran to its end", run.transport, run.revision), why);
         }
     }
-    if sheet.is_vacuous() {
-        points.failed("something was judged", &sheet.vacuous());
+    let conclusion = view.conclusion();
+    if let Some(why) = conclusion.reason(ReasonKind::NothingJudged) {
+        points.failed("a rule was judged", why);
     }
-    for entry in &sheet.stale {
+    for entry in view.stale() {
         let place = format!("{} {} {} in the baseline", entry.transport, entry.revision, entry.rule);
-        points.failed(&place, "no longer occurs; take it out of the baseline");
+        points.failed(&place, STALE);
     }
-    let subject = &sheet.report.subject;
+    let subject = &view.report.subject;
     let name = format!("{} {}", name(subject), subject.version.as_deref().unwrap_or_default());
     let mut out = format!("TAP version 14\n1..{}\n# {}\n", points.count, plain(name.trim()));
     if !subject.target.is_empty() {
         let _ = writeln!(out, "# {}", plain(&subject.target));
     }
-    let _ = writeln!(out, "{}# {}\n# {}", points.text, score(&sheet.report.summary), sheet.verdict());
+    let _ = writeln!(out, "{}# {}\n# {}.", points.text, score(&view.report.summary), conclusion.summary);
     out
 }
 
 impl Points {
-    fn rule(&mut self, sheet: &Sheet<'_>, finding: &Finding) {
+    fn rule(&mut self, view: &ReportView<'_>, finding: &Finding) {
         let name = format!("{} {} {}", finding.transport, finding.revision, finding.rule);
-        match sheet.standing(finding) {
-            Standing::Kept => self.point(true, &name, None),
-            Standing::Silent(why) => {
+        match view.disposition(finding) {
+            Disposition::Passed => self.point(true, &name, None),
+            Disposition::NotJudged(why) => {
                 self.point(true, &name, Some(("SKIP", &format!("{why}: {}", finding.message))));
             }
-            Standing::Known(reason) => {
-                let reason = format!("known: {}", reason.unwrap_or("no reason given"));
-                self.point(false, &name, Some(("TODO", &reason)));
-                self.diagnosis(finding);
+            Disposition::Known(reason) => {
+                self.point(false, &name, Some(("TODO", &phrases::known(reason))));
+                self.diagnosis(view, finding);
             }
-            Standing::Warns => {
+            Disposition::Warning => {
                 self.point(true, &name, None);
-                self.diagnosis(finding);
+                self.diagnosis(view, finding);
             }
-            Standing::Fails => {
+            Disposition::Failing => {
                 self.point(false, &name, None);
-                self.diagnosis(finding);
+                self.diagnosis(view, finding);
             }
         }
     }
@@ -82,14 +81,14 @@ impl Points {
         self.text.push('\n');
     }
 
-    fn diagnosis(&mut self, finding: &Finding) {
+    fn diagnosis(&mut self, view: &ReportView<'_>, finding: &Finding) {
         self.text.push_str("  ---\n");
         let text = &mut self.text;
         let mut line = |key: &str, value: &str| _ = writeln!(text, "  {key}: {}", yaml(value));
         line("message", &finding.message);
         line("severity", finding.outcome.as_str());
         line("level", finding.level.as_str());
-        if let Some(sentence) = sentence(finding) {
+        if let Some(sentence) = view.sentence(finding) {
             line("rule", sentence);
         }
         line("see", &finding.url);
@@ -98,7 +97,7 @@ impl Points {
             line("excerpt", &evidence.excerpt);
         }
         if let Some(repro) = &finding.repro {
-            line("again", repro);
+            line("reproduce", repro);
         }
         self.text.push_str("  ...\n");
     }

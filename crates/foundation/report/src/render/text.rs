@@ -6,33 +6,38 @@ use std::ops::Range;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// The width of everything that is printed.
-pub(crate) const WIDTH: usize = 80;
+pub const WIDTH: usize = 80;
 
 /// Text with or without colour.
 #[derive(Clone, Copy)]
-pub(crate) struct Paint {
+pub struct Paint {
     /// Whether escapes are written.
-    pub(crate) colour: bool,
+    pub colour: bool,
 }
 
 impl Paint {
-    pub(crate) fn bold(self, text: &str) -> String {
+    /// In bold.
+    pub fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
 
-    pub(crate) fn red(self, text: &str) -> String {
+    /// In red, for what fails.
+    pub fn red(self, text: &str) -> String {
         self.with("1;31", text)
     }
 
-    pub(crate) fn yellow(self, text: &str) -> String {
+    /// In yellow, for warnings.
+    pub fn yellow(self, text: &str) -> String {
         self.with("1;33", text)
     }
 
-    pub(crate) fn green(self, text: &str) -> String {
+    /// In green, for what passes.
+    pub fn green(self, text: &str) -> String {
         self.with("32", text)
     }
 
-    pub(crate) fn dim(self, text: &str) -> String {
+    /// Less prominent.
+    pub fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
 
@@ -43,7 +48,7 @@ impl Paint {
 
 /// Appends `text` broken at spaces so that no line is wider than [`WIDTH`], each line after `indent` spaces. A word that
 /// is wider than a line stays whole: an address that is broken is no address.
-pub(crate) fn wrap(out: &mut String, indent: usize, text: &str) {
+pub fn wrap(out: &mut String, indent: usize, text: &str) {
     let mut width = 0;
     for word in text.split_whitespace() {
         let length = word.width();
@@ -63,7 +68,7 @@ pub(crate) fn wrap(out: &mut String, indent: usize, text: &str) {
 
 /// `text` cut into lines of `room` columns, each with the carets that stand under the characters in `caret`. A wide
 /// character takes two columns, and two carets.
-pub(crate) fn marked(text: &str, caret: Option<Range<usize>>, room: usize) -> Vec<(String, String)> {
+pub fn marked(text: &str, caret: Option<Range<usize>>, room: usize) -> Vec<(String, String)> {
     let caret = caret.unwrap_or_default();
     let mut lines = vec![(String::new(), String::new())];
     for (at, c) in text.chars().enumerate() {
@@ -83,6 +88,6 @@ pub(crate) fn marked(text: &str, caret: Option<Range<usize>>, room: usize) -> Ve
 }
 
 /// `1 rule`, `2 rules`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
+pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

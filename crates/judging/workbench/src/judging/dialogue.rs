@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
+use report::excerpt;
 use rules::{Rule, Verdict, View, judge};
 use wire::Revision;
 use wire::trace::{Content, Trace};
-
-use super::excerpt;
 
 /// How much of a frame one line shows.
 const WIDTH: usize = 68;

@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 
-use super::sheet::{OUTCOMES, Row, Sheet};
+use super::grid::{Grid, OUTCOMES, Row};
 use super::text::{Quoted, number};
 
 /// Where to go, what to show, and which keys do so.
-pub(super) fn sidebar(out: &mut String, sheet: &Sheet<'_>) {
+pub(super) fn sidebar(out: &mut String, grid: &Grid<'_>) {
     out.push_str(
         "<nav aria-label=\"Parts of the report\"><ul>\n<li><a href=\"#findings\">Findings</a></li>\n\
          <li><a href=\"#matrix\">Matrix</a></li>\n<li><a href=\"#not-judged\">Not judged</a></li>\n\
@@ -17,16 +17,16 @@ pub(super) fn sidebar(out: &mut String, sheet: &Sheet<'_>) {
          <p class=\"status\"><output id=\"status\" role=\"status\"></output>\
          <button type=\"button\" id=\"clear\" hidden>Clear</button></p>\n",
     );
-    outcomes(out, sheet);
-    let mut levels: Vec<_> = sheet.rows.iter().flat_map(Row::levels).collect();
+    outcomes(out, grid);
+    let mut levels: Vec<_> = grid.rows.iter().flat_map(Row::levels).collect();
     levels.sort_by_key(|level| ["MUST", "SHOULD", "MAY", "SAFETY"].iter().position(|one| one == level));
     facet(out, "level", "Level", &distinct(levels));
-    let runs = &sheet.report.runs;
+    let runs = &grid.view.report.runs;
     facet(out, "transport", "Transport", &distinct(runs.iter().map(|run| run.transport.as_str()).collect()));
     let mut revisions: Vec<_> = runs.iter().map(|run| run.revision).collect();
     revisions.sort_unstable();
     facet(out, "revision", "Revision", &distinct(revisions.iter().map(|revision| revision.as_str()).collect()));
-    if sheet.has_known() {
+    if grid.has_known() {
         facet(out, "baseline", "Baseline", &["new", "known"]);
     }
     out.push_str("</form>\n");
@@ -38,7 +38,7 @@ fn distinct(mut values: Vec<&'static str>) -> Vec<&'static str> {
     values
 }
 
-fn outcomes(out: &mut String, sheet: &Sheet<'_>) {
+fn outcomes(out: &mut String, grid: &Grid<'_>) {
     out.push_str("<fieldset class=\"tall\"><legend>Outcome</legend>\n");
     for (key, (outcome, class, word)) in OUTCOMES.iter().enumerate() {
         let _ = writeln!(
@@ -47,7 +47,7 @@ fn outcomes(out: &mut String, sheet: &Sheet<'_>) {
              <span class=\"sign {class}\"></span>{word} <span class=\"count\">{}</span></button>",
             key + 1,
             outcome.as_str(),
-            number(sheet.count(*outcome))
+            number(grid.count(*outcome))
         );
     }
     out.push_str("</fieldset>\n");

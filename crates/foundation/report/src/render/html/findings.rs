@@ -1,14 +1,13 @@
-//! The findings: a card for each broken rule with the evidence, what the rule says, how to mend it and how to see it again.
+//! The findings: a card for each broken rule with the evidence, what the rule says, how to fix it and how to reproduce it.
 
 use std::fmt::Write as _;
 
-use workbench::report::{Evidence, Outcome};
-
-use super::sheet::{Group, Row, Sheet, class};
+use super::grid::{Grid, Group, Row, class};
 use super::text::{Places, Prose, Quoted, Text, Words};
-use crate::format::text::count;
+use crate::render::text::count;
+use crate::{Disposition, Evidence, Outcome};
 
-/// How many ways in which a rule is broken stand open in its card.
+/// How many ways in which a rule is broken a card shows without a click.
 const OPEN: usize = 3;
 
 /// How many events of one finding are quoted.
@@ -23,15 +22,15 @@ struct Card<'s, 'r> {
 
 impl Card<'_, '_> {
     fn is_known(&self) -> bool {
-        self.groups.iter().all(|group| group.first.known)
+        self.groups.iter().all(|group| group.first.is_known())
     }
 }
 
 /// All cards: new before known, broken MUST before SHOULD.
-pub(super) fn section(out: &mut String, sheet: &Sheet<'_>) {
+pub(super) fn section(out: &mut String, grid: &Grid<'_>) {
     let card = |row, outcome| Card { row, outcome, groups: Row::groups(row, outcome) };
     let both = [Outcome::Fail, Outcome::Warn].into_iter();
-    let mut cards: Vec<_> = both.flat_map(|outcome| sheet.rows.iter().map(move |row| card(row, outcome))).collect();
+    let mut cards: Vec<_> = both.flat_map(|outcome| grid.rows.iter().map(move |row| card(row, outcome))).collect();
     cards.retain(|card| !card.groups.is_empty());
     cards.sort_by_key(Card::is_known);
     let _ = writeln!(
@@ -39,53 +38,56 @@ pub(super) fn section(out: &mut String, sheet: &Sheet<'_>) {
         "<section aria-labelledby=\"findings\">\n<h2 id=\"findings\" tabindex=\"-1\">Findings <span class=\"count\">{}</span></h2>",
         cards.len()
     );
-    if cards.is_empty() && sheet.report.summary.judged() == 0 {
-        out.push_str("<p class=\"nothing\">Nothing was judged, so nothing could be found.</p>\n");
+    if cards.is_empty() && grid.view.report.summary.judged() == 0 {
+        out.push_str("<p class=\"nothing\">No rule was judged, so none could be found broken.</p>\n");
     } else if cards.is_empty() {
-        let judged = count(sheet.report.summary.judged(), "judgement");
+        let judged = count(grid.view.report.summary.judged(), "judgement");
         let _ = writeln!(out, "<p class=\"nothing\">No rule was found broken in {judged}.</p>");
     }
     for card in &cards {
-        article(out, sheet, card);
+        article(out, grid, card);
     }
     out.push_str("<p class=\"nothing filtered\" hidden>No finding matches the filters.</p>\n</section>\n");
 }
 
-fn article(out: &mut String, sheet: &Sheet<'_>, card: &Card<'_, '_>) {
+fn article(out: &mut String, grid: &Grid<'_>, card: &Card<'_, '_>) {
     let (id, mark) = (Quoted(card.row.id), class(card.outcome));
     let mut levels: Vec<_> = card.groups.iter().map(|group| group.first.finding.level).collect();
     levels.sort_unstable();
     levels.dedup();
-    let levels = levels.into_iter().map(rules::Level::as_str).collect::<Vec<_>>().join(" ");
+    let levels = levels.into_iter().map(wire::Level::as_str).collect::<Vec<_>>().join(" ");
     let word = card.outcome.as_str();
+    let fails = card.groups.iter().any(|group| group.first.disposition == Disposition::Failing);
+    let fails =
+        if card.outcome == Outcome::Warn && fails { "<span class=\"level\">fails this check</span>" } else { "" };
     let known = if card.is_known() { (" all-known", "<span class=\"known\">known</span>") } else { ("", "") };
     let _ = write!(
         out,
         "<article class=\"card {mark}{}\" id=\"{mark}.{id}\" tabindex=\"-1\" aria-labelledby=\"{mark}.{id}-t\" data-rule=\"{id}\" data-o=\"{word}\" data-l=\"{levels}\">\n\
          <header><span class=\"tag {mark}\"><span class=\"sign {mark}\"></span>{word}</span>\
-         <h3 id=\"{mark}.{id}-t\"><a href=\"#r.{id}\">{id}</a></h3><span class=\"level\">{levels}</span>{}</header>\n",
+         <h3 id=\"{mark}.{id}-t\"><a href=\"#r.{id}\">{id}</a></h3><span class=\"level\">{levels}</span>{fails}{}</header>\n",
         known.0, known.1
     );
-    says(out, sheet, card);
+    says(out, grid, card);
     let (open, more) = card.groups.split_at(card.groups.len().min(OPEN));
     for group in open {
-        case(out, sheet, group, card.is_known());
+        case(out, grid, group, card.is_known());
     }
     if !more.is_empty() {
         let _ = writeln!(out, "<details class=\"more\"><summary>{} more</summary>", count(more.len(), "way"));
         for group in more {
-            case(out, sheet, group, card.is_known());
+            case(out, grid, group, card.is_known());
         }
         out.push_str("</details>\n");
     }
-    mend(out, sheet, card);
+    fix(out, grid, card);
     out.push_str("</article>\n");
 }
 
 /// The rule's sentence as the newest revision that it was broken at has it.
-fn says(out: &mut String, sheet: &Sheet<'_>, card: &Card<'_, '_>) {
+fn says(out: &mut String, grid: &Grid<'_>, card: &Card<'_, '_>) {
     let runs = card.groups.iter().flat_map(|group| &group.runs);
-    let newest = runs.filter_map(|&at| sheet.report.runs.get(at)).map(|run| run.revision).max();
+    let newest = runs.filter_map(|&at| grid.view.report.runs.get(at)).map(|run| run.revision).max();
     let sentence = newest.and_then(|revision| card.row.rule?.sentence_at(revision));
     if let Some(sentence) = sentence {
         let _ = writeln!(out, "<p class=\"says\">{}</p>", Prose(sentence.text));
@@ -93,16 +95,16 @@ fn says(out: &mut String, sheet: &Sheet<'_>, card: &Card<'_, '_>) {
 }
 
 /// One way in which the rule is broken.
-fn case(out: &mut String, sheet: &Sheet<'_>, group: &Group<'_>, all_known: bool) {
+fn case(out: &mut String, grid: &Grid<'_>, group: &Group<'_>, all_known: bool) {
     let finding = group.first.finding;
-    let state = if group.first.known { "known" } else { "new" };
-    let mark = if group.first.known && !all_known { " <span class=\"known\">known</span>" } else { "" };
+    let state = if group.first.is_known() { "known" } else { "new" };
+    let mark = if group.first.is_known() && !all_known { " <span class=\"known\">known</span>" } else { "" };
     let _ = writeln!(
         out,
         "<div class=\"case\" data-c=\"{}\" data-k=\"{state}\">\n<p class=\"why\">{}{mark}</p>\n<p class=\"where\">{}</p>",
         group.columns(),
         Text(&finding.message),
-        Places(&sheet.report.runs, &group.runs)
+        Places(&grid.view.report.runs, &group.runs)
     );
     let mut quoted: Vec<&Evidence> = Vec::new();
     for evidence in &finding.evidence {
@@ -147,14 +149,14 @@ pub(super) fn quote(out: &mut String, evidence: &Evidence) {
     out.push_str("</figcaption></figure>\n");
 }
 
-/// How to mend it, and where the specification demands it.
-fn mend(out: &mut String, sheet: &Sheet<'_>, card: &Card<'_, '_>) {
+/// How to fix it, and where the specification demands it.
+fn fix(out: &mut String, grid: &Grid<'_>, card: &Card<'_, '_>) {
     out.push_str("<dl class=\"way-out\">");
-    if let Some(rule) = card.row.rule.filter(|rule| !rule.mend.is_empty()) {
-        let _ = write!(out, "<div><dt>To mend</dt><dd>{}</dd></div>", Prose(rule.mend));
+    if let Some(rule) = card.row.rule.filter(|rule| !rule.fix.is_empty()) {
+        let _ = write!(out, "<div><dt>How to fix it</dt><dd>{}</dd></div>", Prose(rule.fix));
     }
-    let broken = card.row.seen().filter(|cell| cell.finding.outcome == card.outcome);
-    let mut links: Vec<_> = broken.map(|cell| (cell.finding.revision, cell.finding.url.as_str())).collect();
+    let seen = card.row.seen().filter(|cell| cell.finding.outcome == card.outcome);
+    let mut links: Vec<_> = seen.map(|cell| (cell.finding.revision, cell.finding.url.as_str())).collect();
     links.sort_unstable();
     links.dedup();
     links.retain(|(_, url)| url.starts_with("https://"));
@@ -167,6 +169,9 @@ fn mend(out: &mut String, sheet: &Sheet<'_>, card: &Card<'_, '_>) {
         );
     }
     let runs: usize = card.groups.iter().map(|group| group.runs.len()).sum();
-    let _ =
-        writeln!(out, "<div><dt>Seen in</dt><dd>{runs} of {}</dd></div></dl>", count(sheet.report.runs.len(), "run"));
+    let _ = writeln!(
+        out,
+        "<div><dt>Seen in</dt><dd>{runs} of {}</dd></div></dl>",
+        count(grid.view.report.runs.len(), "run")
+    );
 }

@@ -2,37 +2,37 @@
 
 use std::fmt::Write as _;
 
-use super::sheet::{Cell, OUTCOMES, Row, Sheet, class};
+use super::grid::{Cell, Grid, OUTCOMES, Row, class};
 use super::text::{Quoted, Text};
 
 /// The matrix and what its signs mean.
-pub(super) fn section(out: &mut String, sheet: &Sheet<'_>) {
+pub(super) fn section(out: &mut String, grid: &Grid<'_>) {
     let _ = write!(
         out,
         "<section aria-labelledby=\"matrix\">\n<h2 id=\"matrix\" tabindex=\"-1\">Matrix <span class=\"count\">{} × {}</span></h2>\n\
          <ul class=\"legend\" aria-label=\"Signs\">",
-        sheet.rows.len(),
-        sheet.report.runs.len()
+        grid.rows.len(),
+        grid.view.report.runs.len()
     );
     for (_, class, word) in OUTCOMES {
         let _ = write!(out, "<li><span class=\"sign {class}\"></span>{word}</li>");
     }
-    if sheet.has_known() {
+    if grid.has_known() {
         out.push_str("<li><span class=\"sign f k\"></span>broken, but known</li>");
     }
     out.push_str(
         "</ul>\n<div class=\"box tall\" role=\"region\" tabindex=\"0\" aria-label=\"Rules by run\">\n<table id=\"grid\">\n\
          <caption class=\"unseen\">What became of every rule in every run</caption>\n",
     );
-    heads(out, sheet);
+    heads(out, grid);
     let mut area = None;
-    for row in &sheet.rows {
+    for row in &grid.rows {
         if area != Some(row.area()) {
             out.push_str(if area.is_some() { "</tbody>\n" } else { "" });
             let _ = write!(out, "<tbody>\n<tr class=\"area\"><th scope=\"rowgroup\">{}</th></tr>\n", Text(row.area()));
             area = Some(row.area());
         }
-        line(out, sheet, row);
+        line(out, grid, row);
     }
     out.push_str(if area.is_some() { "</tbody>\n" } else { "" });
     out.push_str(
@@ -41,8 +41,8 @@ pub(super) fn section(out: &mut String, sheet: &Sheet<'_>) {
 }
 
 /// Two lines of heads: transports over their revisions.
-fn heads(out: &mut String, sheet: &Sheet<'_>) {
-    let runs = &sheet.report.runs;
+fn heads(out: &mut String, grid: &Grid<'_>) {
+    let runs = &grid.view.report.runs;
     out.push_str("<thead><tr><th scope=\"col\" rowspan=\"2\">Rule</th>");
     for stretch in runs.chunk_by(|one, other| one.transport == other.transport) {
         let name = stretch[0].transport;
@@ -54,7 +54,7 @@ fn heads(out: &mut String, sheet: &Sheet<'_>) {
         let _ = write!(
             out,
             "<th scope=\"col\"{} data-t=\"{}\" data-r=\"{}\"><span>{}{cut}</span></th>",
-            if begins(sheet, at) { " class=\"g\"" } else { "" },
+            if begins(grid, at) { " class=\"g\"" } else { "" },
             run.transport,
             run.revision,
             run.revision
@@ -64,20 +64,20 @@ fn heads(out: &mut String, sheet: &Sheet<'_>) {
 }
 
 /// Whether another transport begins with this run.
-fn begins(sheet: &Sheet<'_>, at: usize) -> bool {
-    let runs = &sheet.report.runs;
+fn begins(grid: &Grid<'_>, at: usize) -> bool {
+    let runs = &grid.view.report.runs;
     at == 0 || runs[at - 1].transport != runs[at].transport
 }
 
 /// One rule. End tags that HTML does not ask for are left out: there may be thousands of cells.
-fn line(out: &mut String, sheet: &Sheet<'_>, row: &Row<'_>) {
+fn line(out: &mut String, grid: &Grid<'_>, row: &Row<'_>) {
     let (id, levels) = (Quoted(row.id), row.levels().join(" "));
     let _ = write!(
         out,
         "<tr data-rule=\"{id}\" data-l=\"{levels}\"><th scope=row><a href=\"#r.{id}\">{id}</a><i>{levels}</i>"
     );
     for (at, cell) in row.cells.iter().enumerate() {
-        let edge = if begins(sheet, at) { " g" } else { "" };
+        let edge = if begins(grid, at) { " g" } else { "" };
         let _ = match cell {
             Some(cell) => {
                 write!(out, "<td class=\"{}{}{edge}\">{}", class(cell.finding.outcome), known(cell).0, word(cell))
@@ -94,5 +94,5 @@ fn word(cell: &Cell<'_>) -> String {
 }
 
 fn known(cell: &Cell<'_>) -> (&'static str, &'static str) {
-    if cell.known { (" k", ", known") } else { ("", "") }
+    if cell.is_known() { (" k", ", known") } else { ("", "") }
 }

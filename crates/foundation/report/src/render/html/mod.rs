@@ -6,42 +6,43 @@
 mod controls;
 mod entries;
 mod findings;
+mod grid;
 mod matrix;
-pub(super) mod policy;
-mod sheet;
+pub mod policy;
 mod summary;
 #[cfg(test)]
 mod tests;
-pub(super) mod text;
+pub mod text;
 mod unjudged;
 
 use std::fmt::Write as _;
 
-use workbench::report::{Finding, Report};
+use crate::{Report, ReportView};
 
-use sheet::Sheet;
+use grid::Grid;
 use text::Text;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The report as one HTML document. `known` tells which findings a baseline has.
-pub(crate) fn render(report: &Report, known: &dyn Fn(&Finding) -> bool) -> String {
-    let sheet = Sheet::of(report, known);
+/// The report as one HTML document.
+pub fn render(view: &ReportView<'_>) -> String {
+    let report = view.report;
+    let grid = Grid::of(view);
     let mut out = String::new();
     head(&mut out, report);
     out.push_str("<body>\n<a class=\"skip\" href=\"#findings\">Skip to the findings</a>\n");
     summary::masthead(&mut out, report);
     out.push_str("<main>\n");
-    summary::score(&mut out, &sheet);
+    summary::score(&mut out, &grid);
     summary::runs(&mut out, report);
     out.push_str("<div class=\"columns\">\n<div class=\"side\">\n");
-    controls::sidebar(&mut out, &sheet);
+    controls::sidebar(&mut out, &grid);
     out.push_str("</div>\n<div class=\"sheet\">\n");
-    findings::section(&mut out, &sheet);
-    matrix::section(&mut out, &sheet);
-    unjudged::section(&mut out, &sheet);
-    entries::section(&mut out, &sheet);
+    findings::section(&mut out, &grid);
+    matrix::section(&mut out, &grid);
+    unjudged::section(&mut out, &grid);
+    entries::section(&mut out, &grid);
     out.push_str("</div>\n</div>\n</main>\n");
     controls::panel(&mut out);
     let _ = write!(

@@ -8,12 +8,12 @@ use sha2::{Digest as _, Sha256};
 
 /// A style or script as it stands in the page. A browser hashes it with its line ends made line feeds, so they are that
 /// from the start, however the sources were checked out.
-pub(crate) fn asset(text: &str) -> Cow<'_, str> {
+pub fn asset(text: &str) -> Cow<'_, str> {
     if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
 }
 
 /// The policy for a page with this one style and this one script; none where that is empty.
-pub(crate) fn content_security_policy(style: &str, script: &str) -> String {
+pub fn content_security_policy(style: &str, script: &str) -> String {
     format!(
         "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
         source(&asset(style)),

@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use rules::Level;
-use workbench::report::{Outcome, Report, Run, Tally};
+use wire::Level;
 
-use super::sheet::{Row, Sheet};
+use super::grid::Grid;
 use super::text::{Places, Text, Words, number};
-use crate::format::text::count;
+use crate::render::phrases::{self, STALE};
+use crate::{Finding, Report, ReportView, Run, Tally};
 
 /// The name and version that the subject gives itself.
 pub(super) fn title(report: &Report) -> String {
     let subject = &report.subject;
-    let name = subject.name.clone().unwrap_or_else(|| format!("A {} without a name", subject.kind));
+    let name = phrases::name(subject);
     format!("{name} {}", subject.version.as_deref().unwrap_or_default()).trim().to_owned()
 }
 
@@ -42,13 +42,18 @@ pub(super) fn masthead(out: &mut String, report: &Report) {
     );
 }
 
-/// The verdict, the score beside its coverage, and the counts by level.
-pub(super) fn score(out: &mut String, sheet: &Sheet<'_>) {
-    let report = sheet.report;
-    let (class, line) = verdict(sheet);
+/// The conclusion, the score next to its coverage, and the counts by level.
+pub(super) fn score(out: &mut String, grid: &Grid<'_>) {
+    let report = grid.view.report;
     out.push_str("<section class=\"summary\" aria-labelledby=\"verdict\">\n");
-    let _ = writeln!(out, "<h2 id=\"verdict\" class=\"verdict {class}\">{line}</h2>");
-    notices(out, sheet);
+    let _ = writeln!(
+        out,
+        "<h2 id=\"verdict\" class=\"verdict {}\">{}.</h2>",
+        class(grid.view),
+        Text(&grid.view.conclusion().summary)
+    );
+    notices(out, grid);
+    stale(out, grid.view);
     out.push_str("<div class=\"figures\">\n");
     figures(out, report);
     levels(out, report);
@@ -56,9 +61,9 @@ pub(super) fn score(out: &mut String, sheet: &Sheet<'_>) {
 }
 
 /// The runs that ended early, those of one reason together.
-fn notices(out: &mut String, sheet: &Sheet<'_>) {
+fn notices(out: &mut String, grid: &Grid<'_>) {
     let mut reasons: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (at, run) in sheet.report.runs.iter().enumerate() {
+    for (at, run) in grid.view.report.runs.iter().enumerate() {
         let Some(why) = run.cut_short.as_deref() else { continue };
         match reasons.iter_mut().find(|(reason, _)| *reason == why) {
             Some((_, runs)) => runs.push(at),
@@ -68,9 +73,20 @@ fn notices(out: &mut String, sheet: &Sheet<'_>) {
     for (why, runs) in reasons {
         let _ = writeln!(
             out,
-            "<p class=\"notice\"><b>Cut short</b> at {}: {}. What was not tried is no success.</p>",
-            Places(&sheet.report.runs, &runs),
+            "<p class=\"notice\"><b>Cut short</b> at {}: {}. Rules that were not tested have not passed.</p>",
+            Places(&grid.view.report.runs, &runs),
             Text(why)
+        );
+    }
+}
+
+/// The baseline's stale entries: they fail the check.
+fn stale(out: &mut String, view: &ReportView<'_>) {
+    for known in view.stale() {
+        let _ = writeln!(
+            out,
+            "<p class=\"notice\"><b>Stale baseline entry</b>: {} is {STALE}.</p>",
+            Text(&phrases::entry(known))
         );
     }
 }
@@ -86,10 +102,10 @@ fn figures(out: &mut String, report: &Report) {
     out.push_str("<dl class=\"big-figures\">\n");
     match report.summary.score {
         Some(score) => {
-            let means = format!("{} of {} judged MUST kept", number(must.pass), number(must.pass + must.fail));
+            let means = format!("{} of {} judged MUST rules passed", number(must.pass), number(must.pass + must.fail));
             figure(out, "Score", &format!("{score:.1}<small> %</small>"), &means);
         }
-        None => figure(out, "Score", "none", "no MUST was judged"),
+        None => figure(out, "Score", "none", "no MUST rule was judged"),
     }
     let (judged, binding) = (must.judged(), must.binding());
     let share = match binding {
@@ -97,7 +113,7 @@ fn figures(out: &mut String, report: &Report) {
         // Rounded down, as the score is: 100 only where all was judged.
         _ => format!("{:.1}<small> %</small>", (judged * 1000 / binding) as f64 / 10.0),
     };
-    let means = format!("{} of {} binding MUST judged", number(judged), number(binding));
+    let means = format!("{} of {} applicable MUST rules judged", number(judged), number(binding));
     figure(out, "Coverage", &share, &means);
     out.push_str("</dl>\n");
 }
@@ -107,7 +123,7 @@ fn levels(out: &mut String, report: &Report) {
     out.push_str(
         "<div class=\"box\" role=\"region\" tabindex=\"0\" aria-label=\"Counts by level\">\n<table class=\"levels\">\n\
          <caption class=\"unseen\">How many rules came out how, by level</caption>\n\
-         <thead><tr><th scope=\"col\">Level</th><td></td><th scope=\"col\">kept</th><th scope=\"col\">broken</th>\
+         <thead><tr><th scope=\"col\">Level</th><td></td><th scope=\"col\">passed</th><th scope=\"col\">broken</th>\
          <th scope=\"col\">not exercised</th><th scope=\"col\">not applicable</th></tr></thead>\n<tbody>\n",
     );
     let all = [
@@ -145,7 +161,7 @@ const BAR: usize = 1000;
 /// The shortest piece of a bar that can still be seen.
 const SPECK: usize = 12;
 
-/// What became of the rules that bind, as a bar; the table says the same in numbers.
+/// What became of the rules that apply, as a bar; the table says the same in numbers.
 fn bar(tally: Tally) -> String {
     let parts = [("p", tally.pass), ("f", tally.fail), ("w", tally.warn), ("e", tally.not_exercised)];
     let total = tally.binding().max(1);
@@ -161,32 +177,17 @@ fn bar(tally: Tally) -> String {
     out + "</svg>"
 }
 
-/// The one line that a person needs, and how it looks. Known findings are not counted as broken.
-fn verdict(sheet: &Sheet<'_>) -> (&'static str, String) {
-    let broken = |outcome| sheet.rows.iter().filter(|row| has(row, outcome, false)).count();
-    let (fail, warn) = (broken(Outcome::Fail), broken(Outcome::Warn));
-    let known =
-        [Outcome::Fail, Outcome::Warn].map(|outcome| sheet.rows.iter().filter(|r| has(r, outcome, true)).count());
-    match (fail, warn) {
-        (0, 0) if sheet.report.summary.judged() == 0 => {
-            ("f", format!("Nothing was judged: this says nothing about the {}.", sheet.report.subject.kind))
-        }
-        (0, 0) if sheet.report.runs.iter().any(|run| run.cut_short.is_some()) => {
-            ("f", format!("Not clean: the {} did not last.", sheet.report.subject.kind))
-        }
-        (0, 0) if known != [0, 0] => ("p", format!("Clean: nothing new broken, {} known.", known[0] + known[1])),
-        (0, 0) => ("p", "Clean: nothing broken.".to_owned()),
-        (0, warn) => ("w", format!("No MUST broken; {} to mend.", count(warn, "SHOULD"))),
-        (fail, 0) => ("f", format!("{} broken.", count(fail, "rule"))),
-        (fail, warn) => ("f", format!("{} broken, {warn} to mend.", count(fail, "rule"))),
+/// How the conclusion looks.
+fn class(view: &ReportView<'_>) -> &'static str {
+    let conclusion = view.conclusion();
+    match (conclusion.passed, conclusion.counts.warnings) {
+        (false, _) => "f",
+        (true, 0) => "p",
+        (true, _) => "w",
     }
 }
 
-fn has(row: &Row<'_>, outcome: Outcome, known: bool) -> bool {
-    row.seen().any(|cell| cell.finding.outcome == outcome && cell.known == known)
-}
-
-/// Whether safety rules were asked for: noughts in their place would say that they were kept.
+/// Whether safety rules were selected: zeros in their place would say that they passed.
 fn has_safety(report: &Report) -> bool {
     report.results.iter().any(|finding| finding.level == Level::Safety)
 }
@@ -194,7 +195,7 @@ fn has_safety(report: &Report) -> bool {
 /// One line per run: how long it took, and what became of the rules.
 pub(super) fn runs(out: &mut String, report: &Report) {
     let (title, names) = if has_safety(report) {
-        ("<th scope=\"colgroup\" colspan=\"2\">SAFETY</th>", &["kept", "broken"][..])
+        ("<th scope=\"colgroup\" colspan=\"2\">SAFETY</th>", &["passed", "broken"][..])
     } else {
         ("", &[][..])
     };
@@ -207,7 +208,7 @@ pub(super) fn runs(out: &mut String, report: &Report) {
 {title}\
          <th scope=\"col\" rowspan=\"2\">Probes</th><th scope=\"col\" rowspan=\"2\">Time</th></tr>\n<tr>",
     );
-    for name in ["kept", "broken", "not ex.", "kept", "broken", "not ex."].iter().chain(names) {
+    for name in ["passed", "broken", "not exercised", "passed", "broken", "not exercised"].iter().chain(names) {
         let _ = write!(out, "<th scope=\"col\">{name}</th>");
     }
     out.push_str("</tr></thead>\n<tbody>\n");
@@ -215,17 +216,15 @@ pub(super) fn runs(out: &mut String, report: &Report) {
         run_row(out, report, run);
     }
     out.push_str(
-        "</tbody>\n</table>\n</div>\n<p class=\"note\">Runs go side by side, so their times overlap. \
-         Not ex.: binds here, but nothing exercised it.</p>\n</section>\n",
+        "</tbody>\n</table>\n</div>\n<p class=\"note\">Runs happen at the same time, so their times overlap. \
+         Not exercised: the rule applies, but no traffic tested it.</p>\n</section>\n",
     );
 }
 
 fn run_row(out: &mut String, report: &Report, run: &Run) {
     let tally = |level: Level| {
         let mut tally = Tally::default();
-        let here = |f: &&workbench::report::Finding| {
-            f.transport == run.transport && f.revision == run.revision && f.level == level
-        };
+        let here = |f: &&Finding| f.transport == run.transport && f.revision == run.revision && f.level == level;
         report.results.iter().filter(here).for_each(|f| tally.count(f.outcome));
         tally
     };

@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::{SCRIPT, STYLE, render};
+use crate::baseline::{Baseline, Known};
+use crate::samples::{index, rule};
+use crate::{Evidence, FORMAT, FailOn, Finding, Outcome, Report, ReportView, RuleIndex, Run, Subject, Summary};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use rules::Level;
 use sha2::{Digest as _, Sha256};
+use wire::Level;
 use wire::revision::{R2025_06_18, R2025_11_25};
 use wire::{Revision, Transport};
-use workbench::report::{Evidence, FORMAT, Finding, Outcome, Report, Run, Subject, Summary};
-
-use super::{SCRIPT, STYLE, render};
 
 /// What a hostile peer would like to get into a page, wherever it may speak.
 const HOSTILE: &str = "</script></style><script>alert(1)</script><img src=x onerror=alert(1)>\" ' & &lt; `\u{202e}\u{1b}[31m\u{7}\u{200b}\u{feff}\r\n<!-- ]]>";
@@ -74,7 +75,23 @@ fn every_outcome(said: &str) -> Report {
 }
 
 fn page(report: &Report) -> String {
-    render(report, &|_| false)
+    page_with(report, None)
+}
+
+fn page_with(report: &Report, baseline: Option<&Baseline>) -> String {
+    render(&ReportView::new(report, &index(), baseline, FailOn::Must))
+}
+
+/// A baseline that knows a rule in all runs.
+fn knowing(report: &Report, rule: &str) -> Baseline {
+    let entry = |run: &Run| Known {
+        rule: rule.to_owned(),
+        revision: run.revision.to_string(),
+        transport: run.transport.to_string(),
+        finding: String::new(),
+        reason: "because".to_owned(),
+    };
+    Baseline { schema: crate::baseline::FORMAT.to_owned(), known: report.runs.iter().map(entry).collect() }
 }
 
 /// What stands in an element that occurs once.
@@ -236,31 +253,32 @@ fn every_id_is_there_once_and_every_reference_leads_to_one() {
 fn a_score_is_not_shown_without_its_coverage() {
     let text = page(&every_outcome("a word"));
     assert!(text.contains(
-        "<dt>Score</dt><dd class=\"big\">50.0<small> %</small></dd><dd class=\"means\">1 of 2 judged MUST kept"
+        "<dt>Score</dt><dd class=\"big\">50.0<small> %</small></dd><dd class=\"means\">1 of 2 judged MUST rules passed"
     ));
     assert!(text.contains(
-        "<dt>Coverage</dt><dd class=\"big\">66.6<small> %</small></dd><dd class=\"means\">2 of 3 binding MUST judged"
+        "<dt>Coverage</dt><dd class=\"big\">66.6<small> %</small></dd><dd class=\"means\">2 of 3 applicable MUST rules judged"
     ));
 }
 
 #[test]
-fn the_verdict_stands_at_the_top() {
+fn the_conclusion_stands_at_the_top() {
     let pass = || finding("shape.results", Level::Must, R2025_06_18, Outcome::Pass, "it");
-    let missed = finding("ping.answered", Level::Must, R2025_11_25, Outcome::NotExercised, "it");
+    let fail = finding("shape.results", Level::Must, R2025_06_18, Outcome::Fail, "it");
     let warn = finding("tools.names-unique", Level::Should, R2025_11_25, Outcome::Warn, "it");
-    let verdict = |report: &Report, known: bool| {
-        let page = render(report, &|_| known);
-        let line = page.lines().find(|line| line.starts_with("<h2 id=\"verdict\"")).expect("a verdict").to_owned();
-        line.split(['<', '>']).nth(2).unwrap_or_default().to_owned()
+    let line = |report: &Report, baseline: Option<&Baseline>| {
+        let page = page_with(report, baseline);
+        page.lines().find(|line| line.starts_with("<h2 id=\"verdict\"")).expect("a conclusion").to_owned()
     };
-    let mut short = report(vec![pass()]);
-    assert_eq!(verdict(&short, false), "Clean: nothing broken.");
-    short.runs[0].cut_short = Some("it fell silent".to_owned());
-    assert_eq!(verdict(&short, false), "Not clean: the server did not last.");
-    assert_eq!(verdict(&report(vec![missed]), false), "Nothing was judged: this says nothing about the server.");
-    assert_eq!(verdict(&report(vec![pass(), warn.clone()]), false), "No MUST broken; 1 SHOULD to mend.");
-    assert_eq!(verdict(&report(vec![pass(), warn]), true), "Clean: nothing new broken, 1 known.");
-    assert_eq!(verdict(&every_outcome("it"), false), "1 rule broken, 1 to mend.");
+    let heading = |class: &str, text: &str| format!("<h2 id=\"verdict\" class=\"verdict {class}\">{text}.</h2>");
+    assert_eq!(line(&report(vec![pass()]), None), heading("p", "Passed: no rule is broken"));
+    assert_eq!(line(&report(vec![pass(), warn]), None), heading("w", "Passed: 1 warning"));
+    assert_eq!(line(&report(vec![fail]), None), heading("f", "Failed: 1 MUST rule broken"));
+    let clean = report(vec![pass()]);
+    let mut stale = knowing(&clean, "shape.results");
+    stale.known.truncate(1);
+    assert_eq!(line(&clean, Some(&stale)), heading("f", "Failed: 1 baseline entry is stale"));
+    let page = page_with(&clean, Some(&stale));
+    assert!(page.contains("<b>Stale baseline entry</b>: shape.results at 2025-06-18 over stdio is "), "{page}");
 }
 
 #[test]
@@ -276,7 +294,7 @@ fn a_run_that_was_cut_short_says_so_wherever_it_stands() {
 #[test]
 fn what_is_known_is_marked() {
     let report = every_outcome("it");
-    let text = render(&report, &|finding| finding.rule == "shape.results");
+    let text = page_with(&report, Some(&knowing(&report, "shape.results")));
     assert!(text.contains("<article class=\"card f all-known\""), "{text}");
     assert!(text.contains("<td class=\"f k g\">fail, known"));
     assert!(text.contains("data-facet=\"baseline\" data-value=\"known\""));
@@ -300,14 +318,16 @@ fn the_offending_part_is_marked() {
 #[test]
 fn a_report_without_findings_says_so() {
     let empty = page(&report(Vec::new()));
-    assert!(empty.contains("Nothing was judged, so nothing could be found."), "{empty}");
+    assert!(empty.contains("No rule was judged, so none could be found broken."), "{empty}");
     let clean = page(&report(vec![finding("shape.results", Level::Must, R2025_06_18, Outcome::Pass, "it")]));
     assert!(clean.contains("No rule was found broken in 1 judgement."), "{clean}");
-    assert!(clean.contains("Every rule that binds was exercised."), "{clean}");
+    assert!(clean.contains("Every rule that applies was exercised."), "{clean}");
 }
 
-/// As many rows as a report has at least, of the rules there are.
-fn long_report() -> Report {
+/// As many rows as a report has at least, with rules of usual length.
+fn long_report() -> (Report, RuleIndex) {
+    let index: RuleIndex =
+        (0..300).map(|number| rule(format!("area{}.rule-number-{number}", number / 12).leak())).collect();
     let runs = [Transport::Stdio, Transport::WebSocket].into_iter().flat_map(|transport| {
         [R2025_06_18, R2025_11_25].map(|revision| Run {
             transport,
@@ -321,7 +341,7 @@ fn long_report() -> Report {
     let runs: Vec<_> = runs.collect();
     let mut results = Vec::new();
     for run in &runs {
-        for (at, rule) in rules::book().filter(|rule| rule.is_judged()).enumerate() {
+        for (at, rule) in index.iter().enumerate() {
             let outcome = if at % 3 == 0 { Outcome::NotApplicable } else { Outcome::Pass };
             let said = "a quotation of usual length, with \"quotes\" in it; ".repeat(3);
             let mut one = finding(rule.id, Level::Must, run.revision, outcome, &said);
@@ -329,14 +349,14 @@ fn long_report() -> Report {
             results.push(one);
         }
     }
-    Report { runs, ..report(results) }
+    (Report { runs, ..report(results) }, index)
 }
 
 #[test]
 fn a_thousand_rows_stay_small() {
-    let report = long_report();
+    let (report, index) = long_report();
     assert!(report.results.len() > 1000, "{}", report.results.len());
-    let size = page(&report).len();
+    let size = render(&ReportView::new(&report, &index, None, FailOn::Must)).len();
     assert!(size < 450 * report.results.len(), "{size} bytes for {} rows", report.results.len());
 }
 

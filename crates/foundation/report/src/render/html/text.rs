@@ -2,10 +2,10 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use workbench::report::Run;
+use crate::Run;
 
 /// Text as it may stand in an element. Not in an attribute: quotes stay, for there are many of them in what peers send.
-pub(crate) struct Text<'t>(pub(crate) &'t str);
+pub struct Text<'t>(pub &'t str);
 
 impl Display for Text<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {

@@ -4,12 +4,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use rules::{Level, Rule};
-use workbench::report::{Finding, Outcome, Report};
+use wire::Level;
+
+use crate::{Disposition, Finding, Outcome, ReportView, RuleText};
 
 /// The whole report by rule and run.
-pub(super) struct Sheet<'r> {
-    pub(super) report: &'r Report,
+pub(super) struct Grid<'r> {
+    pub(super) view: &'r ReportView<'r>,
     /// In the book's order.
     pub(super) rows: Vec<Row<'r>>,
 }
@@ -17,7 +18,7 @@ pub(super) struct Sheet<'r> {
 /// One rule.
 pub(super) struct Row<'r> {
     pub(super) id: &'static str,
-    pub(super) rule: Option<&'static Rule>,
+    pub(super) rule: Option<&'r RuleText>,
     /// What became of it in each run, in the order of the report's runs.
     pub(super) cells: Vec<Option<Cell<'r>>>,
 }
@@ -26,42 +27,48 @@ pub(super) struct Row<'r> {
 #[derive(Clone, Copy)]
 pub(super) struct Cell<'r> {
     pub(super) finding: &'r Finding,
-    /// Broken, and a baseline has it.
-    pub(super) known: bool,
+    pub(super) disposition: Disposition<'r>,
+}
+
+impl Cell<'_> {
+    /// Broken, and the baseline knows it.
+    pub(super) const fn is_known(&self) -> bool {
+        matches!(self.disposition, Disposition::Known(_))
+    }
 }
 
 /// Findings of one rule that say the same, from several runs.
 pub(super) struct Group<'r> {
     pub(super) first: Cell<'r>,
-    /// What they say; nothing where the rule was kept.
+    /// What they say; nothing where the rule passed.
     pub(super) says: Cow<'r, str>,
     /// Indices of the report's runs.
     pub(super) runs: Vec<usize>,
 }
 
-impl<'r> Sheet<'r> {
-    pub(super) fn of(report: &'r Report, known: &dyn Fn(&Finding) -> bool) -> Self {
+impl<'r> Grid<'r> {
+    pub(super) fn of(view: &'r ReportView<'r>) -> Self {
+        let report = view.report;
         let columns: HashMap<_, _> =
             report.runs.iter().enumerate().map(|(at, run)| ((run.transport, run.revision), at)).collect();
         let mut rows: Vec<Row<'r>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         for finding in &report.results {
             let place = *places.entry(finding.rule).or_insert_with(|| {
-                let rule = rules::find(finding.rule);
+                let rule = view.rule(finding);
                 rows.push(Row { id: finding.rule, rule, cells: vec![None; report.runs.len()] });
                 rows.len() - 1
             });
-            let broken = matches!(finding.outcome, Outcome::Fail | Outcome::Warn);
             if let Some(&column) = columns.get(&(finding.transport, finding.revision)) {
-                rows[place].cells[column] = Some(Cell { finding, known: broken && known(finding) });
+                rows[place].cells[column] = Some(Cell { finding, disposition: view.disposition(finding) });
             }
         }
-        Self { report, rows }
+        Self { view, rows }
     }
 
     /// Whether any finding is in the baseline.
     pub(super) fn has_known(&self) -> bool {
-        self.rows.iter().flat_map(Row::seen).any(|cell| cell.known)
+        self.rows.iter().flat_map(Row::seen).any(Cell::is_known)
     }
 
     /// How many cells came out so.
@@ -97,7 +104,7 @@ impl<'r> Row<'r> {
                 continue;
             }
             let says = says(cell.finding);
-            match groups.iter_mut().find(|group| group.says == says && group.first.known == cell.known) {
+            match groups.iter_mut().find(|group| group.says == says && group.first.is_known() == cell.is_known()) {
                 Some(group) => group.runs.push(at),
                 None => groups.push(Group { first: cell, says, runs: vec![at] }),
             }
@@ -106,8 +113,8 @@ impl<'r> Row<'r> {
     }
 }
 
-/// What is the same in every run of which the same can be said. A revision or transport that says of itself that it makes
-/// no such demand is told beside it anyway; that a rule was kept needs no words.
+/// What is the same in every run with the same message. The revision and the transport stand next to it anyway; a pass needs
+/// no words.
 fn says(finding: &Finding) -> Cow<'_, str> {
     match finding.outcome {
         Outcome::Pass => Cow::Borrowed(""),
