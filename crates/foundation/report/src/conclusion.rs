@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use wire::Level;
 
 use crate::Outcome;
 use crate::render::text::count;
 
 /// The lowest level of a broken rule that fails a check.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailOn {
     /// A broken MUST or safety rule.
@@ -170,7 +170,7 @@ fn reasons(facts: &Facts<'_>) -> Vec<Reason> {
     };
     let nothing = format!("no rule was judged, so this says nothing about the {}", facts.subject);
     add(facts.judged == 0, ReasonKind::NothingJudged, nothing);
-    let cut = format!("the {} did not last, {} ended early", facts.subject, count(facts.cut_short, "run"));
+    let cut = format!("{} ended early, so some rules were not tested", count(facts.cut_short, "run"));
     add(facts.cut_short > 0, ReasonKind::CutShort, cut);
     let broken = |number, level| format!("{} broken", count(number, &format!("{level} rule")));
     let must = facts.failing(&[Level::Must]);

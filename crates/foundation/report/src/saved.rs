@@ -95,7 +95,7 @@ pub struct Finding {
 #[derive(Clone, Debug, Deserialize)]
 struct Verdict {
     #[serde(default)]
-    fail_on: FailOn,
+    fail_on: String,
 }
 
 /// A level that no version here knows is taken for the weakest.
@@ -135,7 +135,8 @@ impl Report {
 
     /// Whether the check failed, and why: drawn from the report itself, as it was when the report was written.
     pub fn conclusion(&self) -> Conclusion {
-        let fail_on = self.verdict.as_ref().map(|verdict| verdict.fail_on).unwrap_or_default();
+        let should = self.verdict.as_ref().is_some_and(|verdict| verdict.fail_on == "should");
+        let fail_on = if should { FailOn::Should } else { FailOn::Must };
         let mut facts = Facts {
             subject: &self.subject.kind,
             fail_on,

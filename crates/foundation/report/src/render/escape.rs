@@ -31,11 +31,6 @@ pub fn xml(text: &str) -> String {
     out
 }
 
-/// Text in XML that keeps its lines.
-pub fn xml_lines(text: &str) -> String {
-    text.lines().map(xml).collect::<Vec<_>>().join("\n")
-}
-
 /// A scalar in double quotes: JSON's, which YAML 1.2 reads alike once there is nothing left to write as a surrogate.
 pub fn yaml(text: &str) -> String {
     serde_json::Value::from(plain(text)).to_string()

@@ -48,7 +48,7 @@ const BROKEN_SHOULD: &str = "1 SHOULD rule broken (this check fails on SHOULD)";
 const BROKEN_SAFETY: &str = "1 safety rule broken";
 const STALE: &str = "1 baseline entry is stale";
 const NOTHING: &str = "no rule was judged, so this says nothing about the server";
-const CUT: &str = "the server did not last, 1 run ended early";
+const CUT: &str = "1 run ended early, so some rules were not tested";
 
 const SITUATIONS: &[Situation] = &[
     Situation { name: "clean", findings: &[KEPT], summary: "Passed: no rule is broken", ..PLAIN },
@@ -152,7 +152,7 @@ const SITUATIONS: &[Situation] = &[
         findings: &[KEPT],
         cut_short: true,
         reasons: &[CUT],
-        summary: "Failed: the server did not last, 1 run ended early",
+        summary: "Failed: 1 run ended early, so some rules were not tested",
         ..PLAIN
     },
     Situation {
@@ -161,7 +161,7 @@ const SITUATIONS: &[Situation] = &[
         baseline: Some(&["shape.results"]),
         cut_short: true,
         reasons: &[CUT],
-        summary: "Failed: the server did not last, 1 run ended early (1 known)",
+        summary: "Failed: 1 run ended early, so some rules were not tested (1 known)",
         ..PLAIN
     },
     Situation {
@@ -171,7 +171,7 @@ const SITUATIONS: &[Situation] = &[
         fail_on: FailOn::Should,
         cut_short: true,
         reasons: &[CUT, BROKEN_SAFETY, BROKEN_SHOULD, STALE],
-        summary: "Failed: the server did not last, 1 run ended early; 1 safety rule broken; 1 SHOULD rule broken \
+        summary: "Failed: 1 run ended early, so some rules were not tested; 1 safety rule broken; 1 SHOULD rule broken \
                   (this check fails on SHOULD); 1 baseline entry is stale (1 warning, 1 known)",
         ..PLAIN
     },

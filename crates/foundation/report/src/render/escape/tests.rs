@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use saphyr_parser::{Event, Parser};
 
-use super::{code, fenced, plain, tap, xml, xml_lines, yaml};
+use super::{code, fenced, plain, tap, xml, yaml};
+use crate::render::junit;
 
 const HOSTILE: [&str; 13] = [
     "",
@@ -29,6 +30,21 @@ fn read_xml(attribute: &str, text: &str) -> (String, String) {
     (root.attribute("b").unwrap_or_default().to_owned(), root.text().unwrap_or_default().to_owned())
 }
 
+/// What an XML reader makes of a JUnit case: its name, its failure's message, and the text below.
+fn read_junit(text: &str) -> (String, String, String) {
+    let status = junit::broken(quick_junit::NonSuccessKind::Failure, text, text, text);
+    let mut suite = quick_junit::TestSuite::new(junit::line(text));
+    suite.add_test_case(junit::case(text, text, std::time::Duration::ZERO, status));
+    let mut report = quick_junit::Report::new("a report");
+    report.add_test_suite(suite);
+    let document = junit::document(&report);
+    let document = roxmltree::Document::parse(&document).unwrap_or_else(|error| panic!("{error}: {document}"));
+    let node = |name: &str| document.descendants().find(|node| node.has_tag_name(name)).expect("an element");
+    let attribute = |element, name| node(element).attribute(name).unwrap_or_default().to_owned();
+    let below = node("failure").text().unwrap_or_default().to_owned();
+    (attribute("testcase", "name"), attribute("failure", "message"), below)
+}
+
 /// What a YAML reader makes of a value.
 fn read_yaml(value: &str) -> Vec<String> {
     let document = format!("---\na: {value}\nb: end\n...\n");
@@ -44,7 +60,7 @@ fn check(text: &str) {
     assert!(!wanted.contains(char::is_control), "{wanted:?}");
     assert_eq!(read_xml(&xml(text), &xml(text)), (wanted.clone(), wanted.clone()));
     let lines: Vec<_> = text.lines().map(|line| plain(line).into_owned()).collect();
-    assert_eq!(read_xml("", &xml_lines(text)).1, lines.join("\n"));
+    assert_eq!(read_junit(text), (wanted.clone(), wanted.clone(), lines.join("\n")));
     assert_eq!(read_yaml(&yaml(text)), ["a", &wanted, "b", "end"]);
     assert_eq!(read_tap(&tap(text)), wanted);
     assert_eq!(read_code(&code(text)), wanted);

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest as _, Sha256};
+use wire::revision::{R2025_06_18, R2025_11_25};
+use wire::{Level, Revision, Transport};
+
 use super::{SCRIPT, STYLE, render};
 use crate::baseline::{Baseline, Known};
 use crate::samples::{index, rule};
 use crate::{Evidence, FORMAT, FailOn, Finding, Outcome, Report, ReportView, RuleIndex, Run, Subject, Summary};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-use sha2::{Digest as _, Sha256};
-use wire::Level;
-use wire::revision::{R2025_06_18, R2025_11_25};
-use wire::{Revision, Transport};
 
 /// What a hostile peer would like to get into a page, wherever it may speak.
 const HOSTILE: &str = "</script></style><script>alert(1)</script><img src=x onerror=alert(1)>\" ' & &lt; `\u{202e}\u{1b}[31m\u{7}\u{200b}\u{feff}\r\n<!-- ]]>";
