@@ -95,7 +95,8 @@ fn an_entry_that_no_longer_occurs_is_named() {
     let stale = "stale: tools.names-unique at 2025-11-25 over stdio is no longer broken: remove it from the baseline\n";
     assert!(ran.stderr.contains(stale), "{}", ran.stderr);
     assert!(ran.stderr.lines().all(|line| line.starts_with("stale: ")), "{}", ran.stderr);
-    let entry = "STALE  tools.names-unique at 2025-11-25 over stdio is no longer broken: remove it\nfrom the baseline\n";
+    let entry =
+        "STALE  tools.names-unique at 2025-11-25 over stdio is no longer broken: remove it\nfrom the baseline\n";
     assert!(ran.stdout.contains(entry), "{}", ran.stdout);
     let last = ran.stdout.lines().last().unwrap_or_default();
     assert!(last.starts_with("Failed: ") && last.ends_with(" baseline entries are stale."), "{last}");

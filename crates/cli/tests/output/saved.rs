@@ -42,7 +42,11 @@ fn for_the_worse_and_for_the_better() {
     insta::assert_snapshot!(diff(&clean, &broken, &["--format", "json"]).stdout);
     let ran = diff(&broken, &broken, &[]);
     assert_eq!(ran.code, Some(0), "nothing is new");
-    assert!(ran.stdout.ends_with("Not worse: 0 new findings (0 at MUST level), 0 fixed, 3 remaining.\n"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.ends_with("Not worse: 0 new findings (0 at MUST level), 0 fixed, 3 remaining.\n"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
@@ -126,7 +130,10 @@ fn badges() {
     };
     let label_of = |recording: &str| label(&report(recording, &["--only", FEW]));
     assert_eq!(label_of("clean.jsonl"), ("MCP 2025-11-25: 100.0 % · 3/3 judged".to_owned(), true));
-    assert_eq!(label_of("broken.jsonl"), ("MCP 2025-11-25: failed: MUST broken · 0.0 % · 2/3 judged".to_owned(), false));
+    assert_eq!(
+        label_of("broken.jsonl"),
+        ("MCP 2025-11-25: failed: MUST broken · 0.0 % · 2/3 judged".to_owned(), false)
+    );
     let nothing = label(&report("clean.jsonl", &["--only", "http.accepted-202"]));
     assert_eq!(nothing, ("MCP: failed: nothing judged".to_owned(), false));
     let cut = changed("clean.jsonl", |report| report["runs"][0]["cut_short"] = "it was gone".into());

@@ -68,7 +68,8 @@ fn failed(format: &str, text: &str) -> bool {
 }
 
 fn baseline(folder: &Path, rules: &[&str]) -> String {
-    let entry = |rule: &&str| json!({"rule": rule, "revision": "2025-11-25", "transport": "stdio", "reason": "because"});
+    let entry =
+        |rule: &&str| json!({"rule": rule, "revision": "2025-11-25", "transport": "stdio", "reason": "because"});
     let document = json!({"schema": "proof.baseline/1", "known": rules.iter().map(entry).collect::<Vec<_>>()});
     let path = folder.join("known.json");
     fs::write(&path, document.to_string()).expect("the file can be written");

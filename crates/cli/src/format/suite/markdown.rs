@@ -9,7 +9,7 @@ use super::difference::{self, Line};
 use super::{place, sums};
 use report::render::escape::{code, fenced, plain};
 
-/// How many bytes there may be. GitHub takes 65,536 characters, and whoever posts the comment may add a little.
+/// The most bytes. GitHub takes 65,536 characters, and the workflow that posts the comment may add a little.
 const ROOM: usize = 60_000;
 
 pub(crate) fn render(played: &[Played]) -> String {

@@ -9,10 +9,10 @@ use super::detail::event;
 use super::escape::{code, fenced, plain};
 use super::groups::{Group, grouped, places};
 use super::phrases::{STALE, name, score};
-use super::text::marked;
+use super::text::{count, marked};
 use crate::{Disposition, Finding, Outcome, ReportView, Tally};
 
-/// How many bytes there may be. GitHub takes 65,536 characters, and whoever posts the comment may add a little.
+/// The most bytes. GitHub takes 65,536 characters, and the workflow that posts the comment may add a little.
 const ROOM: usize = 60_000;
 
 /// What is kept free for saying that something was left out, and for closing what is open.
@@ -37,15 +37,15 @@ pub fn render(view: &ReportView<'_>) -> String {
     let warns = of(|disposition| *disposition == Disposition::Warning);
     let known: Vec<_> = view.report.results.iter().filter(|finding| view.is_known(finding)).collect();
     page.list("Broken", fails.iter().map(|group| block(view, group)));
-    page.folded(["warning", "warnings"], warns.iter().map(|group| block(view, group)));
-    page.folded(["known finding", "known findings"], known.iter().map(|finding| known_line(view, finding)));
+    page.folded("Warnings", warns.iter().map(|group| block(view, group)));
+    page.folded(&count(known.len(), "known finding"), known.iter().map(|finding| known_line(view, finding)));
     let stale = view.stale().iter().map(|entry| {
         let place = format!("{} {}", entry.transport, entry.revision);
         format!("- {} ({}) is {STALE}\n", code(&entry.rule), code(&place))
     });
     page.list("Stale baseline entries", stale);
     let silent = grouped(view.report.results.iter().filter(|finding| finding.outcome == Outcome::NotExercised));
-    page.folded(["rule not exercised", "rules not exercised"], silent.iter().map(silent_line));
+    page.folded("Rules not exercised", silent.iter().map(silent_line));
     page.close()
 }
 
@@ -151,10 +151,9 @@ impl Page {
         }
     }
 
-    fn folded(&mut self, [one, many]: [&str; 2], items: impl ExactSizeIterator<Item = String>) {
+    fn folded(&mut self, title: &str, items: impl ExactSizeIterator<Item = String>) {
         if items.len() > 0 {
-            let noun = if items.len() == 1 { one } else { many };
-            let title = format!("<details><summary>{} {noun}</summary>\n\n", items.len());
+            let title = format!("<details><summary>{title}</summary>\n\n");
             self.section(&title, "\n</details>\n\n", items);
         }
     }

@@ -139,7 +139,7 @@
     try {
       history.replaceState(null, "", `#${hash}`);
     } catch {
-      // A page in a frame of nobody's may not name itself. It still shows what it shows.
+      // A page in a sandboxed frame may not name itself; everything else still works.
     }
   }
 
@@ -173,7 +173,7 @@
     write();
   }
 
-  // ---- The panel: all of one rule, beside the run that was asked for.
+  // ---- The panel: all of one rule, next to the run that was asked for.
   const panel = one("panel");
   const runName = (head) => `${head.dataset.t} ${head.dataset.r}`;
 
