@@ -13,9 +13,9 @@ use wire::redact::{Redactor, Secrets};
 /// What the process ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Nothing new at or above `--fail-on`.
+    /// The check passed.
     Clean,
-    /// A new finding at or above `--fail-on`.
+    /// The check failed.
     Finding,
     /// The command line, or a file it names, is wrong.
     Usage,

@@ -55,7 +55,7 @@ fn a_check_gets_a_token_and_tells_nobody() {
     arguments.extend(only);
     let (code, out, err) = ran(&arguments);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
-    assert!(out.contains("Clean: nothing broken."), "{out}");
+    assert!(out.contains("Passed: no rule is broken."), "{out}");
     assert!(!out.contains(TOKEN) && !tells(&traces));
     let mut own_name = vec!["check", "--oauth=client", "--oauth-client-id", "machine", &server.url];
     own_name.extend(["--oauth-client-secret-env", "PASSWORD"]);

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 #[derive(Args)]
 #[group(skip)]
 pub(crate) struct OutputArgs {
-    /// The weakest broken level that fails the check
+    /// Lowest level of a broken rule that fails the check
     #[arg(long, value_enum, value_name = "LEVEL", default_value = "must", help_heading = "What comes out")]
     pub(crate) fail_on: FailOn,
     /// Known findings (docs/reports.md): new ones fail, stale entries too
@@ -41,6 +41,15 @@ pub(crate) enum FailOn {
     Must,
     /// A broken MUST or SHOULD
     Should,
+}
+
+impl From<FailOn> for report::FailOn {
+    fn from(level: FailOn) -> Self {
+        match level {
+            FailOn::Must => Self::Must,
+            FailOn::Should => Self::Should,
+        }
+    }
 }
 
 /// The report's format.

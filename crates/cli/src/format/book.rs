@@ -7,7 +7,7 @@ use rules::{Role, Rule};
 use serde::Serialize;
 use wire::{Revision, Transport};
 
-use super::text::{WIDTH, count, wrap};
+use report::render::text::{WIDTH, count, wrap};
 
 /// The name and version of the JSON list's format.
 const FORMAT: &str = "proof.rules/1";

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use wire::escape;
 use workbench::snapshot::Change;
 
-use super::escape::code;
-use super::text::{Paint, wrap};
+use report::render::escape::code;
+use report::render::text::{Paint, wrap};
 
 /// For people: what breaks first.
 pub(crate) fn human(changes: &[Change], paint: Paint) -> String {
@@ -56,7 +56,7 @@ fn sum(changes: &[Change]) -> String {
     match (changes.len(), breaking) {
         (0, _) => "nothing changed".to_owned(),
         (1, 1) => "1 change, which breaks callers".to_owned(),
-        (1, 0) => "1 change, which breaks nobody".to_owned(),
+        (1, 0) => "1 change, which breaks no caller".to_owned(),
         (all, 0) => format!("{all} changes, none of which breaks callers"),
         (all, some) => format!("{all} changes, {some} of which break callers"),
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr as _;
 use workbench::generate::{Case, Generated, Verdict};
 
-use super::text::{WIDTH, wrap};
+use report::render::text::{WIDTH, wrap};
 
 /// How many lines of one sort are shown.
 const SHOWN: usize = 40;

@@ -11,12 +11,12 @@ use workbench::check_client::{ClientError, all, check_client};
 
 use crate::args::check_client::{BridgeArgs, CheckClientArgs};
 use crate::exit::{self, Exit, tell};
-use crate::format::text::{count, wrap};
 use crate::progress::Ticker;
 use crate::signals::interrupted;
 use crate::verb::conclude::{Page, conclude, prepared};
 use crate::verb::output;
 use crate::verb::traces::Traces;
+use report::render::text::{count, wrap};
 
 /// How long what was interrupted may take to tidy up.
 const FAREWELL: Duration = Duration::from_secs(1);

@@ -2,13 +2,14 @@
 
 use std::io::IsTerminal as _;
 
+use report::ReportView;
+use report::render::text::Paint;
+use report::render::{html, human, json, junit, markdown, sarif, tap};
 use workbench::check::Checked;
+use workbench::rule_index;
 
 use crate::args::output::{Format, OutputArgs};
 use crate::exit::{Exit, tell};
-use crate::format::sheet::Sheet;
-use crate::format::text::Paint;
-use crate::format::{html, human, json, junit, markdown, sarif, tap};
 use crate::verb::known::{self, Baselines};
 use crate::verb::output;
 
@@ -36,25 +37,25 @@ pub(crate) fn prepared(args: &OutputArgs) -> Result<Baselines, Exit> {
 /// Writes and prints the report, and tells the exit code.
 pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checked, page: Page) -> Result<Exit, Exit> {
     let report = &checked.report;
-    let baseline = baselines.settle(report)?;
-    let stale = baseline.iter().flat_map(|baseline| baseline.stale(report)).collect();
-    let sheet = Sheet { report, baseline: baseline.as_ref(), stale, fail_on: args.fail_on };
+    let rules = rule_index();
+    let baseline = baselines.settle(report, &rules)?;
+    let view = ReportView::new(report, &rules, baseline.as_ref(), args.fail_on.into());
     for (format, path) in &args.also {
-        output::write(path, &rendered(*format, &sheet, args, false))?;
+        output::write(path, &rendered(*format, &view, args, false))?;
     }
-    print(args, &sheet, page)?;
-    for entry in &sheet.stale {
-        tell(format_args!("stale: {} no longer occurs; take it out of the baseline", known::named(entry)));
+    print(args, &view, page)?;
+    for entry in view.stale() {
+        tell(format_args!("stale: {} is no longer broken: remove it from the baseline", known::named(entry)));
     }
-    Ok(if sheet.fails() { Exit::Finding } else { Exit::Clean })
+    Ok(if view.conclusion().passed { Exit::Clean } else { Exit::Finding })
 }
 
-fn print(args: &OutputArgs, sheet: &Sheet<'_>, page: Page) -> Result<(), Exit> {
+fn print(args: &OutputArgs, view: &ReportView<'_>, page: Page) -> Result<(), Exit> {
     let colour = args.output.is_none()
         && page == Page::Stdout
         && std::io::stdout().is_terminal()
         && std::env::var_os("NO_COLOR").is_none();
-    let text = rendered(args.format, sheet, args, colour);
+    let text = rendered(args.format, view, args, colour);
     match (&args.output, page) {
         (Some(path), _) => output::write(path, &text),
         (None, Page::Stdout) => output::print(&text),
@@ -65,15 +66,15 @@ fn print(args: &OutputArgs, sheet: &Sheet<'_>, page: Page) -> Result<(), Exit> {
     }
 }
 
-fn rendered(format: Format, sheet: &Sheet<'_>, args: &OutputArgs, colour: bool) -> String {
+fn rendered(format: Format, view: &ReportView<'_>, args: &OutputArgs, colour: bool) -> String {
     let style = human::Style { paint: Paint { colour }, verbose: args.verbose };
     match format {
-        Format::Human => human::render(sheet, style),
-        Format::Json => json::render(sheet),
-        Format::Html => html::render(sheet.report, &|finding| sheet.is_known(finding)),
-        Format::Junit => junit::render(sheet),
-        Format::Sarif => sarif::render(sheet),
-        Format::Markdown => markdown::render(sheet),
-        Format::Tap => tap::render(sheet),
+        Format::Human => human::render(view, style),
+        Format::Json => json::render(view),
+        Format::Html => html::render(view),
+        Format::Junit => junit::render(view),
+        Format::Sarif => sarif::render(view),
+        Format::Markdown => markdown::render(view),
+        Format::Tap => tap::render(view),
     }
 }

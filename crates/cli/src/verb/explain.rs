@@ -9,8 +9,8 @@ use workbench::check::options::matches;
 
 use crate::args::{ExplainArgs, unknown_rule};
 use crate::exit::Exit;
-use crate::format::text::{count, wrap};
 use crate::verb::output;
+use report::render::text::{count, wrap};
 
 /// Prints one rule in full, or a line for each that a glob names.
 pub(crate) fn run(args: &ExplainArgs) -> Exit {
@@ -109,6 +109,6 @@ fn example(rule: &Rule) -> String {
     let mut out = String::new();
     let Some(trace) = rules::example::broken(rule) else { return out };
     out.push_str("\nA broken example\n");
-    out.push_str(&workbench::report::dialogue(rule, &trace));
+    out.push_str(&workbench::dialogue(rule, &trace));
     out
 }

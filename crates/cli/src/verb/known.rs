@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use workbench::report::Report;
-use workbench::report::baseline::{Baseline, Known};
+use report::baseline::{Baseline, Known};
+use report::{Report, RuleIndex};
 
 use crate::args::check::read;
 use crate::args::output::OutputArgs;
@@ -30,16 +30,17 @@ impl Baselines {
     }
 
     /// What is known of a report; writes it if that is asked for.
-    pub(crate) fn settle(self, report: &Report) -> Result<Option<Baseline>, Exit> {
+    pub(crate) fn settle(self, report: &Report, rules: &RuleIndex) -> Result<Option<Baseline>, Exit> {
         let Some((path, before)) = self.written else {
             self.given.iter().for_each(|(path, baseline)| want_reasons(path, baseline));
             return Ok(self.given.map(|(_, baseline)| baseline));
         };
         let previous = self.given.map(|(_, baseline)| baseline).or(before);
-        let baseline = Baseline::of(report, previous.as_ref());
+        let exists = |id: &str| rules.find(id).is_some();
+        let baseline = Baseline::of(report, previous.as_ref(), &exists);
         output::write(&path, &baseline.text())?;
-        for entry in previous.iter().flat_map(|previous| previous.stale(report)) {
-            tell(format_args!("taken out: {} no longer occurs", named(entry)));
+        for entry in previous.iter().flat_map(|previous| previous.stale(report, &exists)) {
+            tell(format_args!("removed from the baseline: {} is no longer broken", named(entry)));
         }
         want_reasons(&path, &baseline);
         Ok(Some(baseline))
@@ -73,7 +74,7 @@ fn no_baseline(path: &Path, why: &str, remedy: &str) -> Exit {
     usage(&format!("{} is no baseline: {why}", output::shown(path)), remedy)
 }
 
-/// Says which entries nobody has given a reason for.
+/// Names the entries without a reason.
 fn want_reasons(path: &Path, baseline: &Baseline) {
     let bare: Vec<_> = baseline.known.iter().filter(|entry| entry.lacks_reason()).map(named).collect();
     if bare.is_empty() {

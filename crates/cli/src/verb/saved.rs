@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{IsTerminal as _, Read as _};
 use std::path::Path;
 
-use workbench::report::compare::compare;
-use workbench::report::saved::Report;
+use report::compare::compare;
+use report::saved::Report;
 
 use crate::args::reports::{BadgeArgs, DiffArgs, DiffFormat};
 use crate::exit::{Exit, usage};
-use crate::format::text::Paint;
-use crate::format::{badge, diff};
 use crate::verb::output;
+use report::render::text::Paint;
+use report::render::{badge, diff};
 
 /// How many bytes a report may have: hundreds of runs. What is larger, or has no end (a device), is none.
 const LIMIT: u64 = 64 << 20;

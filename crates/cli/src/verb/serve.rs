@@ -14,10 +14,10 @@ use reference::{Folder, Options, Server};
 use crate::args::auth::Auth;
 use crate::args::{Catalog, ServeArgs};
 use crate::exit::{Exit, tell, usage};
-use crate::format::text::{count, wrap};
 use crate::signals::interrupted;
 use crate::verb::output;
 use crate::verb::serving::{self, Places};
+use report::render::text::{count, wrap};
 
 /// Serves until stdin ends, where that is a way in, or a signal comes.
 pub(crate) fn run(args: &ServeArgs) -> Exit {

@@ -12,9 +12,9 @@ use workbench::snapshot::{SCHEMA, drift, surface};
 use crate::args::snapshot::{Drift, DriftFormat, SnapshotArgs};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::drift as format;
-use crate::format::text::Paint;
 use crate::signals::interrupted;
 use crate::verb::{output, reached, sign_in};
+use report::render::text::Paint;
 
 /// Writes a snapshot, or compares with one.
 pub(crate) fn run(args: &SnapshotArgs) -> Exit {

@@ -14,10 +14,10 @@ use workbench::test::{self, Hindrance, Options, Played, Suite, Tally};
 
 use crate::args::test::{TestAction, TestArgs, TestFormat};
 use crate::exit::{self, Exit, tell, usage};
-use crate::format::tests::{self, Style};
-use crate::format::text::Paint;
+use crate::format::suite::{self, Style};
 use crate::signals::interrupted;
 use crate::verb::output;
+use report::render::text::Paint;
 use standin::Instead;
 use watched::Watched;
 
@@ -125,13 +125,13 @@ fn conclude(args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Durat
     let colour = stdout && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let style = Style { paint: Paint { colour }, verbose: args.verbose };
     let text = match args.format {
-        TestFormat::Human => tests::human(played, elapsed, style),
-        TestFormat::Json => tests::json(played, elapsed),
-        TestFormat::Junit => tests::junit(played),
-        TestFormat::Tap => tests::tap(played),
-        TestFormat::Sarif => tests::sarif(played),
-        TestFormat::Markdown => tests::markdown(played),
-        TestFormat::Html => tests::html(played, elapsed),
+        TestFormat::Human => suite::human(played, elapsed, style),
+        TestFormat::Json => suite::json(played, elapsed),
+        TestFormat::Junit => suite::junit(played),
+        TestFormat::Tap => suite::tap(played),
+        TestFormat::Sarif => suite::sarif(played),
+        TestFormat::Markdown => suite::markdown(played),
+        TestFormat::Html => suite::html(played, elapsed),
     };
     let text = workbench::check::redactor(&secrets(suites)).redact_known(&text).into_owned();
     match &args.output {

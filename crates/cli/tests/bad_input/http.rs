@@ -136,7 +136,7 @@ fn wants_a_token() {
     let ran = judged(&answer(move |_| response("401 Unauthorized", headers, "")));
     ran.ends_with(1).within(10);
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["demands a bearer token", "http://127.0.0.1/x", "--bearer-env VAR", "Not clean"] {
+    for part in ["demands a bearer token", "http://127.0.0.1/x", "--bearer-env VAR", "Failed: "] {
         assert!(said.contains(part), "no `{part}` in:\n{}", ran.told());
     }
 }

@@ -119,7 +119,7 @@ fn what_a_client_breaks_is_found_and_quoted() {
     assert_eq!(written.code, Some(0), "{}", written.stdout);
     let known = check(&[options.as_slice(), &["--baseline", &baseline], &target].concat());
     assert_eq!(known.code, Some(0), "{}", known.stdout);
-    assert!(known.stdout.contains("Clean: nothing new broken, "), "{}", known.stdout);
+    assert!(known.stdout.contains("Passed: "), "{}", known.stdout);
 }
 
 #[test]
@@ -152,12 +152,12 @@ fn an_exit_code_is_told_and_is_no_finding() {
     let scenario = &report["runs"][0]["scenarios"][0];
     assert_eq!((&scenario["ended"], &scenario["last_words"]), (&"exit code 7".into(), &"no luck today".into()));
     let told = check(&arguments).stdout;
-    assert!(told.contains("1 scenario played, 1 of them without a good end."), "{told}");
+    assert!(told.contains("1 scenario played, 1 did not end as expected."), "{told}");
     assert!(told.contains("initialize: exit code 7 (http 2025-11-25)"), "{told}");
     let content =
         ["--scenario", "initialize", "--revision", "2025-11-25", "--", PROOF, "client", "--url", "{url}", "tools"];
     let told = check(&content).stdout;
-    assert!(told.contains("1 scenario played, to a good end."), "{told}");
+    assert!(told.contains("1 scenario played, all ended as expected."), "{told}");
 }
 
 #[test]

@@ -44,8 +44,8 @@ fn what_was_written_is_known() {
         let ran = with("broken.jsonl", &path, &["--fail-on", fail_on]);
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
         let last = ran.stdout.lines().last().unwrap_or_default();
-        assert!(last.starts_with("Clean: nothing new broken, ") && last.ends_with(" known."), "{last}");
-        assert!(ran.stdout.contains("  (known)\n"), "{}", ran.stdout);
+        assert!(last.starts_with("Passed: ") && last.ends_with(" known."), "{last}");
+        assert!(ran.stdout.contains("\nKNOWN  "), "{}", ran.stdout);
     }
 }
 
@@ -83,7 +83,7 @@ fn a_finding_that_is_not_there_is_new() {
     edited(&path, |known| known.retain(|entry| entry["rule"] != "shape.results"));
     let ran = with("broken.jsonl", &path, &[]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stdout.ends_with("1 rule broken: see FAIL above.\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("\nFailed: 1 MUST rule broken (6 known).\n"), "{}", ran.stdout);
 }
 
 #[test]
@@ -92,10 +92,14 @@ fn an_entry_that_no_longer_occurs_is_named() {
     let path = written(folder.path());
     let ran = with("clean.jsonl", &path, &[]);
     assert_eq!(ran.code, Some(1));
-    let stale = "stale: tools.names-unique at 2025-11-25 over stdio no longer occurs; take it out of the baseline\n";
+    let stale = "stale: tools.names-unique at 2025-11-25 over stdio is no longer broken: remove it from the baseline\n";
     assert!(ran.stderr.contains(stale), "{}", ran.stderr);
     assert!(ran.stderr.lines().all(|line| line.starts_with("stale: ")), "{}", ran.stderr);
-    assert!(ran.stdout.ends_with(".\nNot clean: the baseline knows what no longer occurs.\n"), "{}", ran.stdout);
+    let entry =
+        "STALE  tools.names-unique at 2025-11-25 over stdio is no longer broken: remove it\nfrom the baseline\n";
+    assert!(ran.stdout.contains(entry), "{}", ran.stdout);
+    let last = ran.stdout.lines().last().unwrap_or_default();
+    assert!(last.starts_with("Failed: ") && last.ends_with(" baseline entries are stale."), "{last}");
 }
 
 #[test]
@@ -206,7 +210,7 @@ fn writing_again_keeps_the_reasons_that_are_there() {
         fs::write(&path, &before).expect("the file can be written");
         let ran = check("broken.jsonl", more);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-        let gone = "taken out: jsonrpc.version-member at 2025-11-25 over stdio no longer occurs\n";
+        let gone = "removed from the baseline: jsonrpc.version-member at 2025-11-25 over stdio is no longer broken\n";
         assert!(ran.stderr.starts_with(gone), "{}", ran.stderr);
         assert!(ran.stderr.contains("warning: 1 without a reason in "), "{}", ran.stderr);
         let entries = entries(&path);

@@ -22,7 +22,7 @@ fn every_line_fits_and_is_harmless() {
         for more in [&[][..], &["--verbose"], &["--safety", "--verbose"]] {
             let ran = check(recording, more);
             for line in ran.stdout.lines() {
-                let free = line.contains("https://") || line.trim_start().starts_with("again: ");
+                let free = line.contains("https://") || line.trim_start().starts_with("reproduce: ");
                 assert!(line.chars().count() <= 80 || free, "too wide: {line}");
                 assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?}");
                 assert_eq!(line.trim_end(), line, "space at the end");
@@ -40,15 +40,12 @@ fn the_last_line_is_the_verdict() {
         (ran.stdout.lines().last().unwrap_or_default().to_owned(), ran.code)
     };
     let broken = ["--only", FEW];
-    assert_eq!(last("clean.jsonl", &[]), ("Clean: nothing broken.".to_owned(), Some(0)));
-    assert_eq!(
-        last("broken.jsonl", &broken),
-        ("4 rules broken (FAIL above), 2 to mend (WARN above).".to_owned(), Some(1))
-    );
+    assert_eq!(last("clean.jsonl", &[]), ("Passed: no rule is broken.".to_owned(), Some(0)));
+    assert_eq!(last("broken.jsonl", &broken), ("Failed: 4 MUST rules broken (2 warnings).".to_owned(), Some(1)));
     let should = ["--only", "tools.names-unique"];
-    let line = "No MUST broken; 1 SHOULD to mend: see WARN above.";
+    let line = "Passed: 1 warning.";
     assert_eq!(last("broken.jsonl", &should), (line.to_owned(), Some(0)));
-    let line = "Nothing was judged: this says nothing about the server.";
+    let line = "Failed: no rule was judged, so this says nothing about the server.";
     assert_eq!(last("clean.jsonl", &["--only", "http.accepted-202"]), (line.to_owned(), Some(1)));
 }
 
@@ -102,7 +99,7 @@ fn the_carets_stand_under_wide_characters() {
         .zip(lines[at - 1].chars());
     assert_eq!(before.filter(|(start, _)| *start == column).map(|(_, c)| c).collect::<String>(), "7", "{}", ran.stdout);
     assert!(lines.iter().all(|line| line.chars().map(width).sum::<usize>() <= 80
-        || line.contains("again: ")
+        || line.contains("reproduce: ")
         || line.contains("https:")));
 }
 

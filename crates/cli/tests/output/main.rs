@@ -15,4 +15,5 @@ mod options;
 mod printed;
 mod saved;
 mod secrets;
+mod verdicts;
 mod words;

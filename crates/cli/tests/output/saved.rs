@@ -42,11 +42,15 @@ fn for_the_worse_and_for_the_better() {
     insta::assert_snapshot!(diff(&clean, &broken, &["--format", "json"]).stdout);
     let ran = diff(&broken, &broken, &[]);
     assert_eq!(ran.code, Some(0), "nothing is new");
-    assert!(ran.stdout.ends_with("No worse: 0 new findings (0 at MUST level), 0 mended, 3 left.\n"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.ends_with("Not worse: 0 new findings (0 at MUST level), 0 fixed, 3 remaining.\n"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
-fn what_is_no_longer_judged_is_not_mended() {
+fn what_is_no_longer_judged_is_not_fixed() {
     let broken = report("broken.jsonl", &["--only", FEW]);
     let silent = changed("broken.jsonl", |report| {
         for finding in report["results"].as_array_mut().expect("results") {
@@ -62,10 +66,10 @@ fn what_is_no_longer_judged_is_not_mended() {
         "{}",
         ran.stdout
     );
-    assert!(ran.stdout.ends_with("0 mended, 2 left.\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("0 fixed, 2 remaining.\n"), "{}", ran.stdout);
     let ran = diff(&silent, &broken, &[]);
     assert_eq!(ran.code, Some(1), "a finding where nothing was judged before is new");
-    assert!(ran.stdout.contains("Judged now, and not before: 1\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Newly judged: 1\n"), "{}", ran.stdout);
 }
 
 #[test]
@@ -74,8 +78,8 @@ fn a_report_that_says_nothing_is_worse() {
     let nothing = report("clean.jsonl", &["--only", "http.accepted-202"]);
     let ran = diff(&clean, &nothing, &[]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stdout.ends_with("Worse: the newer report judged nothing.\n"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("Rules that are no longer there: 4\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("Worse: the newer report judged no rule.\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Rules that are gone: 4\n"), "{}", ran.stdout);
     let cut = changed("clean.jsonl", |report| report["runs"][0]["cut_short"] = "it was gone".into());
     assert_eq!(diff(&clean, &cut, &[]).code, Some(1));
     assert_eq!(diff(&cut, &cut, &[]).code, Some(0));
@@ -92,8 +96,8 @@ fn runs_and_levels_are_told_apart() {
     });
     let ran = diff(&clean, &moved, &[]);
     assert_eq!(ran.code, Some(0));
-    assert!(ran.stdout.contains("no longer there: 1\n  stdio 2025-11-25\n"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("not there before: 1\n  ws 2025-11-25\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Runs that are gone: 1\n  stdio 2025-11-25\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("New runs: 1\n  ws 2025-11-25\n"), "{}", ran.stdout);
     let should = ["--only", "tools.names-unique"];
     let ran = diff(&report("clean.jsonl", &should), &report("broken.jsonl", &should), &[]);
     assert_eq!(ran.code, Some(0), "a SHOULD is no MUST: {}", ran.stdout);
@@ -126,11 +130,14 @@ fn badges() {
     };
     let label_of = |recording: &str| label(&report(recording, &["--only", FEW]));
     assert_eq!(label_of("clean.jsonl"), ("MCP 2025-11-25: 100.0 % · 3/3 judged".to_owned(), true));
-    assert_eq!(label_of("broken.jsonl"), ("MCP 2025-11-25: 0.0 % · 2/3 judged".to_owned(), false));
+    assert_eq!(
+        label_of("broken.jsonl"),
+        ("MCP 2025-11-25: failed: MUST broken · 0.0 % · 2/3 judged".to_owned(), false)
+    );
     let nothing = label(&report("clean.jsonl", &["--only", "http.accepted-202"]));
-    assert_eq!(nothing, ("MCP: nothing judged".to_owned(), false));
+    assert_eq!(nothing, ("MCP: failed: nothing judged".to_owned(), false));
     let cut = changed("clean.jsonl", |report| report["runs"][0]["cut_short"] = "it was gone".into());
-    assert!(label(&cut).0.starts_with("MCP 2025-11-25: cut short · ") && !label(&cut).1);
+    assert!(label(&cut).0.starts_with("MCP 2025-11-25: failed: cut short · ") && !label(&cut).1);
     let hostile = changed("clean.jsonl", |report| {
         for finding in report["results"].as_array_mut().expect("results") {
             finding["revision"] = "<a href='x'>\u{202e}&".into();

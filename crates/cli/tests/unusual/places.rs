@@ -39,13 +39,13 @@ fn behind_a_token() {
     without.ran.ends_with(1).within(10);
     without.keeps(&[("2026-07-28", 8)]).passes("authorization.missing-token-401");
     without.says(&["demands a bearer token, and none was given", &metadata, "hand it over with --bearer-env VAR"]);
-    assert_eq!(without.ran.last_line(), "Not clean: much was not tried.");
+    assert_eq!(without.ran.last_line(), "Failed: 1 run ended early, so some rules were not tested.");
 
     let wrong = Checked::of(check(&["--bearer-env", "TOKEN"]).variable("TOKEN", WRONG), &target);
     wrong.ran.ends_with(1).within(10);
     wrong.keeps(&[("2026-07-28", 8)]);
     wrong.says(&["refuses the token that was given", &metadata, "try another with --bearer-env VAR"]);
-    assert_eq!(wrong.ran.last_line(), "Not clean: much was not tried.");
+    assert_eq!(wrong.ran.last_line(), "Failed: 1 run ended early, so some rules were not tested.");
     assert!(!wrong.ran.told().contains(WRONG), "the token is shown");
 
     let right = Checked::of(check(&["--bearer-env", "TOKEN"]).variable("TOKEN", TOKEN), &target);

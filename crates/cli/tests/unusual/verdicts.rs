@@ -85,7 +85,7 @@ impl Checked {
     pub(crate) fn is_clean(&self) -> &Self {
         self.ran.ends_with(0);
         self.says(&["Score 100.0 %", "coverage"]);
-        assert_eq!(self.ran.last_line(), "Clean: nothing broken.");
+        assert_eq!(self.ran.last_line(), "Passed: no rule is broken.");
         self
     }
 }

@@ -7,6 +7,7 @@ pub mod escape;
 pub mod framing;
 pub mod http;
 pub mod json;
+mod level;
 pub mod message;
 pub mod meta;
 pub mod method;
@@ -16,6 +17,7 @@ pub mod shape;
 pub mod timestamp;
 pub mod trace;
 
+pub use level::Level;
 pub use message::{Kind, Message, RequestId};
 pub use revision::{Era, Revision, Transport};
 pub use trace::{Party, Trace};

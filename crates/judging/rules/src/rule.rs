@@ -2,6 +2,7 @@
 //!
 //! A rule only reads a [`View`] of a trace. It does no I/O, keeps no state and makes no traffic.
 
+pub use wire::Level;
 use wire::{Party, Revision, Transport};
 
 use crate::verdict::Verdict;
@@ -18,41 +19,16 @@ pub enum Role {
     Both,
 }
 
-/// How strongly the specification puts it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Level {
-    /// MUST, MUST NOT, REQUIRED.
-    Must,
-    /// SHOULD, SHOULD NOT, RECOMMENDED.
-    Should,
-    /// MAY, OPTIONAL.
-    May,
-    /// No sentence demands it; a good peer does it all the same. Reported apart, never scored.
-    Safety,
-}
-
-impl Level {
-    /// The word in reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Must => "MUST",
-            Self::Should => "SHOULD",
-            Self::May => "MAY",
-            Self::Safety => "SAFETY",
-        }
-    }
-
-    /// The level that our own wording of a sentence states.
-    const fn of(text: &str) -> Self {
-        if contains(text, "MUST") {
-            Self::Must
-        } else if contains(text, "SHOULD") {
-            Self::Should
-        } else if contains(text, "MAY") {
-            Self::May
-        } else {
-            panic!("a sentence says MUST, SHOULD or MAY")
-        }
+/// The level that our own wording of a sentence states.
+const fn level_of(text: &str) -> Level {
+    if contains(text, "MUST") {
+        Level::Must
+    } else if contains(text, "SHOULD") {
+        Level::Should
+    } else if contains(text, "MAY") {
+        Level::May
+    } else {
+        panic!("a sentence says MUST, SHOULD or MAY")
     }
 }
 
@@ -181,7 +157,7 @@ impl Rule {
 
     /// Adds the sentence as `since` words it: the first one, a rewording, a move to another page, or a change of level.
     pub const fn says(self, since: Revision, anchor: Anchor, text: &'static str) -> Self {
-        self.sentence(Sentence { since, anchor, text, level: Level::of(text) })
+        self.sentence(Sentence { since, anchor, text, level: level_of(text) })
     }
 
     /// States what a good peer does where no sentence demands it, and the page that comes closest.

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Bearer, Beside};
 use reference::Folder;
+use report::{Finding, Outcome};
 use tempfile::TempDir;
 use wire::redact::Secrets;
 use wire::{Revision, Transport};
 use workbench::check::hints::Hints;
 use workbench::check::options::matches;
 use workbench::check::{Calls, Keep, Options, Selection, Watch, check};
-use workbench::report::{Finding, Outcome};
 
 /// A rule that is not exercised on the reference server.
 struct Gap {

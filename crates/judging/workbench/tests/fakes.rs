@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use net::client::{Address, HttpAddress, Limits};
+use report::Outcome;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -15,7 +16,6 @@ use wire::Revision;
 use wire::redact::Secrets;
 use workbench::check::hints::Hints;
 use workbench::check::{Calls, Keep, Options, Selection, Watch, check};
-use workbench::report::Outcome;
 
 const TOKEN: &str = "Bearer of-a-token";
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Bearer};
 use reference::faults::{self, Fault};
+use report::{Finding, Outcome};
 use rules::Rule;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -21,7 +22,6 @@ use wire::redact::Secrets;
 use wire::{Revision, Transport};
 use workbench::check::hints::Hints;
 use workbench::check::{Calls, Keep, Options, Selection, Watch, check};
-use workbench::report::{Finding, Outcome};
 
 /// The argument that makes this program the server; a fault's name may follow.
 const SERVE: &str = "--serve-the-reference-server";

@@ -17,13 +17,14 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("wire", Some(&[])),
     ("schema", Some(&["wire"])),
     ("document", Some(&["wire"])),
+    ("report", Some(&["wire"])),
     ("net", Some(&["wire"])),
     ("oauth", Some(&["wire", "net"])),
     ("client", Some(&["wire", "schema", "net", "oauth"])),
     ("reference", Some(&["wire", "schema", "document", "net", "oauth"])),
     ("rules", Some(&["wire"])),
-    ("workbench", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference", "rules"])),
-    ("cli", Some(&["wire", "schema", "net", "oauth", "client", "reference", "rules", "workbench"])),
+    ("workbench", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference", "rules", "report"])),
+    ("cli", Some(&["wire", "schema", "net", "oauth", "client", "reference", "rules", "report", "workbench"])),
     ("xtask", None),
 ];
 

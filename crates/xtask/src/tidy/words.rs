@@ -16,7 +16,7 @@ struct Ban {
 
 const BANS: &[Ban] = &[
     Ban {
-        crates: &["wire", "schema", "document", "rules"],
+        crates: &["wire", "schema", "document", "report", "rules"],
         words: &[
             "tokio",
             "std::net",
@@ -46,13 +46,13 @@ const BANS: &[Ban] = &[
         remedy: "ask `net` for it",
     },
     Ban {
-        crates: &["wire", "schema", "document", "rules", "net", "oauth", "client", "reference", "workbench"],
+        crates: &["wire", "schema", "document", "report", "rules", "net", "oauth", "client", "reference", "workbench"],
         words: &["print!", "println!", "eprint!", "eprintln!", "dbg!", "process::exit", "process::abort"],
         what: "only `cli` prints and exits",
         remedy: "return a value, or trace it",
     },
     Ban {
-        crates: &["wire", "schema", "document", "rules", "client", "reference", "workbench"],
+        crates: &["wire", "schema", "document", "report", "rules", "client", "reference", "workbench"],
         words: &["io::stdout", "io::stderr", "io::stdin"],
         what: "only `cli` and the stdio transport of `net` hold the standard streams",
         remedy: "return a value, or take a link as an argument",

@@ -11,8 +11,8 @@ use serde_json::Value;
 use wire::escape::{self, snippet};
 
 use crate::exit::{Exit, tell};
-use crate::format::text::{count, wrap};
 use crate::verb::output;
+use report::render::text::{count, wrap};
 
 /// How much of a description is shown.
 const DESCRIPTION: usize = 1000;

@@ -28,10 +28,10 @@ use wire::redact::Redactor;
 
 use crate::judging::{Again, HeavyLimit, Shelf, Sources, TraceJudge};
 pub use crate::judging::{Checked, Keep, Kept, Place, Progress, Selection, Watch, redactor};
-use crate::report::{self, Report, Subject, Summary};
 use case::Setting;
 pub use options::{Calls, Options};
 pub use recorded::recorded;
+use report::{Report, Subject, Summary};
 use run::Ran;
 use spawn_limit::SpawnLimit;
 use turns::Turns;

@@ -10,7 +10,7 @@ use wire::trace::{Content, Trace};
 use wire::{Revision, Transport};
 
 use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Sources, identity, part, redactor, spoken};
-use crate::report::{self, Report, Subject, Summary};
+use report::{Report, Subject, Summary};
 
 /// What a recording is called as a case.
 const CASE: &str = "recording";

@@ -27,7 +27,7 @@ pub use self::scenarios::{FIRST, SCENARIOS, all};
 pub use self::stage::End;
 pub use self::told::told;
 use crate::judging::{Again, Checked, HeavyLimit, Place, Progress, Shelf, Sources, TraceJudge, Watch, redactor};
-use crate::report::{self, Report, ScenarioRun, Subject, Summary};
+use report::{Report, ScenarioRun, Subject, Summary};
 
 /// Why there is no report.
 #[derive(Debug)]

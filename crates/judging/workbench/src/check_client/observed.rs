@@ -18,7 +18,7 @@ use super::stage;
 use crate::judging::{
     Again, Checked, Judged, Keep, Place, Selection, Shelf, Sources, identity, part, redactor, spoken,
 };
-use crate::report::{self, Report, Subject, Summary};
+use report::{Report, Subject, Summary};
 
 /// What an observation is called as a case.
 const CASE: &str = "observed";

@@ -12,7 +12,7 @@ use wire::redact::Redactor;
 use wire::trace::Frame;
 
 use super::{Judged, Place};
-use crate::report::{Evidence, Finding, Outcome, excerpt};
+use report::{Evidence, Finding, Outcome, excerpt};
 
 /// How many events are quoted for a broken rule, and for a kept one.
 const BROKEN_QUOTES: usize = 5;

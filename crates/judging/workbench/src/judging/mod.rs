@@ -1,11 +1,13 @@
 //! What every verb that judges has in common: which rules, what they made of each case, findings, and who keeps traces.
 //! Nothing here makes traffic.
 
+mod dialogue;
 mod findings;
 mod identity;
 mod judged;
 mod keep;
 mod progress;
+mod rule_index;
 mod selection;
 mod spoken;
 mod trace_judge;
@@ -15,15 +17,17 @@ use std::sync::LazyLock;
 use wire::redact::{Redactor, Secrets};
 use wire::{Revision, Transport};
 
+pub use self::dialogue::dialogue;
 pub use self::findings::{Again, Sources};
 pub use self::identity::identity;
 pub use self::judged::Judged;
 pub use self::keep::{Keep, Kept};
 pub use self::progress::{Progress, Watch};
+pub use self::rule_index::rule_index;
 pub use self::selection::{Selection, matches};
 pub use self::spoken::{part, spoken};
 pub use self::trace_judge::{CaseParts, HeavyLimit, TraceJudge};
-use crate::report::Report;
+use report::Report;
 
 /// A transport and a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

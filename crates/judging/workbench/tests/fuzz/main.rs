@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use mutate::Dice;
+use report::baseline::Baseline;
+use report::excerpt;
+use report::saved;
 use rules::{Rule, Verdict, View, judge};
 use wire::framing::lines::Lines;
 use wire::framing::sse::{Block, Blocks};
@@ -22,10 +25,8 @@ use wire::trace::{Trace, file};
 use wire::{Revision, json, message};
 use workbench::check::hints::Hints;
 use workbench::check::{Keep, Selection, recorded};
+use workbench::dialogue;
 use workbench::replay::{self, Replay};
-use workbench::report::baseline::Baseline;
-use workbench::report::saved;
-use workbench::report::{dialogue, excerpt};
 
 /// No single input may take longer; each is a few KiB, and this is a debug build on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -114,7 +115,7 @@ fn feed(dice: &mut Dice, input: &[u8]) -> bool {
     {
         let document = serde_json::to_string(&checked.report).expect("a report is JSON");
         saved::Report::parse(&document).expect("a report can be read back");
-        let baseline = Baseline::of(&checked.report, None);
+        let baseline = Baseline::of(&checked.report, None, &|id| rules::find(id).is_some());
         assert_eq!(Baseline::parse(&baseline.text()), Ok(baseline));
     }
     true

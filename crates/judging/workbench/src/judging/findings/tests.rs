@@ -6,7 +6,7 @@ use wire::{Revision, Transport};
 
 use super::{Again, Sources};
 use crate::judging::{Judged, Place, Selection};
-use crate::report::Outcome;
+use report::Outcome;
 
 /// A trace of 2025-11-25 over stdio in which the server says that it can do this, if anything.
 fn trace(capabilities: Option<&str>) -> wire::trace::Trace {

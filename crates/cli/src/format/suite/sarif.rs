@@ -1,0 +1,71 @@
+//! SARIF 2.1.0, as code scanning reads it: a result for everything that is not as expected, at its line of the test file.
+
+use serde_json::{Value, json};
+use workbench::test::{Failure, Place, Played, Tried, Verdict};
+
+use super::{line, place};
+use report::render::escape::plain;
+use report::render::sarif::{SCHEMA, braces};
+
+pub(crate) fn render(played: &[Played]) -> String {
+    let results: Vec<Value> = played.iter().flat_map(results).collect();
+    let document = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "proof test",
+                "organization": "Proofhouse",
+                "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "informationUri": "https://github.com/proofhouse/proofhouse",
+                "rules": [
+                    { "id": "unexpected", "shortDescription": { "text": "A case did not end as expected." } },
+                    { "id": "not-tried", "shortDescription": { "text": "No case of a file could be tried." } },
+                ],
+            } },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    });
+    let document = serde_json::to_string_pretty(&document).unwrap_or_default();
+    wire::escape::json(&document).into_owned() + "\n"
+}
+
+fn results(file: &Played) -> Vec<Value> {
+    let mut results = Vec::new();
+    for at in &file.places {
+        if let Some(why) = &at.hindered {
+            let text = format!("Not tried {}: {why}", place(at));
+            results.push(result("not-tried", file, (1, 1), &text, &format!("not-tried/{}", place(at))));
+        }
+        for case in &at.cases {
+            if let Verdict::Failed(failures) = &case.verdict {
+                results.extend(failures.iter().enumerate().map(|(number, one)| failed(file, at, case, number, one)));
+            }
+        }
+    }
+    results
+}
+
+fn failed(file: &Played, at: &Place, case: &Tried, number: usize, failure: &Failure) -> Value {
+    let text = format!("{}: {} ({})", case.name, line(failure), place(at));
+    // The case's name outlives the lines above it.
+    let identity = format!("{}/{}/{number}", case.name, place(at));
+    result("unexpected", file, (failure.at.line, failure.at.column), &text, &identity)
+}
+
+fn result(rule: &str, file: &Played, (line, column): (usize, usize), text: &str, identity: &str) -> Value {
+    let uri = file.path.to_string_lossy().replace('\\', "/");
+    json!({
+        "ruleId": rule,
+        "kind": "fail",
+        "level": "error",
+        "message": { "text": braces(&plain(text).replace("](", "] (")) },
+        "locations": [{ "physicalLocation": {
+            "artifactLocation": { "uri": plain(&uri) },
+            "region": { "startLine": line, "startColumn": column },
+        } }],
+        "partialFingerprints": { "proofTest/v1": plain(identity) },
+    })
+}

@@ -1,0 +1,23 @@
+//! What a check comes to: the model of a report, one conclusion (does the check fail, and why), and every format.
+//!
+//! Pure: no runtime, no files, no printing. It knows no rule: what formats say of rules is passed in as a [`RuleIndex`].
+
+pub mod baseline;
+pub mod compare;
+mod conclusion;
+mod evidence;
+mod model;
+pub mod render;
+mod rule_index;
+#[cfg(test)]
+mod samples;
+pub mod saved;
+mod tally;
+mod view;
+
+pub use conclusion::{Conclusion, Counts, FailOn, Reason, ReasonKind};
+pub use evidence::{Excerpt, excerpt};
+pub use model::{Evidence, FORMAT, Finding, Outcome, Report, Run, ScenarioRun, Subject, Summary};
+pub use rule_index::{RuleIndex, RuleText, Sentence};
+pub use tally::Tally;
+pub use view::{Disposition, ReportView};

@@ -1,0 +1,211 @@
+//! The report: findings, their evidence, and the counts. Data only; formats are made from a [`ReportView`] of it.
+//!
+//! [`ReportView`]: crate::ReportView
+
+use serde::{Deserialize, Serialize};
+use wire::{Level, Revision, Transport};
+
+use crate::Tally;
+
+/// The name and version of the JSON report's format.
+pub const FORMAT: &str = "proof.report/1";
+
+/// One whole report.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// [`FORMAT`].
+    pub schema: &'static str,
+    /// The version of `proof` that made it.
+    pub proof: &'static str,
+    /// What was judged.
+    pub subject: Subject,
+    /// One entry per transport and revision.
+    pub runs: Vec<Run>,
+    /// The counts.
+    pub summary: Summary,
+    /// Every rule × revision × transport, in the book's order.
+    pub results: Vec<Finding>,
+}
+
+/// What was judged.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Subject {
+    /// `server` or `client`.
+    pub kind: &'static str,
+    /// The command or URL, secrets redacted.
+    pub target: String,
+    /// The name it gives itself.
+    pub name: Option<String>,
+    /// The version it gives itself.
+    pub version: Option<String>,
+}
+
+/// One transport at one revision.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// What carried the messages.
+    #[serde(serialize_with = "display")]
+    pub transport: Transport,
+    /// The revision spoken.
+    #[serde(serialize_with = "display")]
+    pub revision: Revision,
+    /// How many probes ran.
+    pub probes: usize,
+    /// Wall time, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Why the run ended early and much was not tried. Such a report is never clean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_short: Option<String>,
+    /// What a client did with the scenarios that it was asked to play; none where a server is judged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scenarios: Vec<ScenarioRun>,
+}
+
+/// How a client ended in one scenario. No finding: what it did is in the trace.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScenarioRun {
+    /// The scenario's name.
+    pub name: &'static str,
+    /// How the client ended, in words.
+    pub ended: String,
+    /// Whether it ended by itself with exit code 0.
+    pub content: bool,
+    /// Whether a good client may end so, too: its server does wrong here.
+    pub expected: bool,
+    /// The last line that it wrote for people, where it was not content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<String>,
+}
+
+/// The counts, by level.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    /// Passed of judged MUST rules, in per cent with one decimal, rounded down; `None` where nothing was judged.
+    pub score: Option<f64>,
+    /// MUST and MUST NOT.
+    pub must: Tally,
+    /// SHOULD and SHOULD NOT.
+    pub should: Tally,
+    /// MAY.
+    pub may: Tally,
+    /// Safety rules: never in the score.
+    pub safety: Tally,
+}
+
+impl Summary {
+    /// Counts findings.
+    pub fn of(findings: &[Finding]) -> Self {
+        let mut summary = Self::default();
+        for finding in findings {
+            summary.of_level(finding.level).count(finding.outcome);
+        }
+        let (pass, fail) = (summary.must.pass, summary.must.fail);
+        summary.score = (pass + fail > 0).then(|| (pass * 1000 / (pass + fail)) as f64 / 10.0);
+        summary
+    }
+
+    /// How many findings were judged one way or the other, at any level.
+    pub const fn judged(&self) -> usize {
+        self.must.judged() + self.should.judged() + self.may.judged() + self.safety.judged()
+    }
+
+    fn of_level(&mut self, level: Level) -> &mut Tally {
+        match level {
+            Level::Must => &mut self.must,
+            Level::Should => &mut self.should,
+            Level::May => &mut self.may,
+            Level::Safety => &mut self.safety,
+        }
+    }
+}
+
+/// What became of a rule in one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Broken, and a MUST or a safety rule.
+    Fail,
+    /// Broken, and a SHOULD or MAY.
+    Warn,
+    /// Kept, and seen to be.
+    Pass,
+    /// Nothing exercised it.
+    NotExercised,
+    /// It does not bind here.
+    NotApplicable,
+}
+
+impl Outcome {
+    /// The word in reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fail => "fail",
+            Self::Warn => "warn",
+            Self::Pass => "pass",
+            Self::NotExercised => "not-exercised",
+            Self::NotApplicable => "not-applicable",
+        }
+    }
+
+    /// Whether the rule is broken.
+    pub const fn is_broken(self) -> bool {
+        matches!(self, Self::Fail | Self::Warn)
+    }
+
+    /// Whether the rule was judged one way or the other.
+    pub const fn is_judged(self) -> bool {
+        matches!(self, Self::Fail | Self::Warn | Self::Pass)
+    }
+}
+
+/// A rule, what became of it in one run, and the evidence.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// Its level at the revision.
+    #[serde(serialize_with = "level")]
+    pub level: Level,
+    /// The revision it was judged at.
+    #[serde(serialize_with = "display")]
+    pub revision: Revision,
+    /// What carried the messages.
+    #[serde(serialize_with = "display")]
+    pub transport: Transport,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why, for all but a pass; for a pass what the rule says.
+    pub message: String,
+    /// The sentence in the specification.
+    pub url: String,
+    /// The events that show it.
+    pub evidence: Vec<Evidence>,
+    /// A command that shows it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repro: Option<String>,
+}
+
+/// An event that shows a finding.
+#[derive(Clone, Debug, Serialize)]
+pub struct Evidence {
+    /// The case (see `--save-trace`) whose trace holds the event.
+    pub case: String,
+    /// The event's index in that trace.
+    pub event: usize,
+    /// JSON pointer into its message, or what else is at fault; empty for the whole.
+    pub pointer: String,
+    /// The offending part, secrets redacted, with some of what surrounds it.
+    pub excerpt: String,
+    /// Where in the excerpt the offending part stands, in characters: for the caret. Not in the JSON report.
+    #[serde(skip)]
+    pub caret: Option<std::ops::Range<usize>>,
+}
+
+fn display<T: std::fmt::Display, S: serde::Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn level<S: serde::Serializer>(level: &Level, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(level.as_str())
+}

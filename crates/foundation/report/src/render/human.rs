@@ -1,0 +1,202 @@
+//! The report for people: plain words, 80 columns, readable without colour, ending with the one line a person needs.
+
+use std::fmt::Write as _;
+
+use wire::Level;
+
+use super::groups::{Group, grouped, places};
+use super::phrases::{self, STALE, name, score};
+use super::text::{Paint, WIDTH, count, marked, wrap};
+use crate::{Disposition, Evidence, Finding, Outcome, Report, ReportView, Tally};
+
+/// What to show besides the findings.
+#[derive(Clone, Copy)]
+pub struct Style {
+    /// With or without colour.
+    pub paint: Paint,
+    /// List every rule, not the broken ones only.
+    pub verbose: bool,
+}
+
+/// How many scenarios and baseline entries are named.
+const NAMED: usize = 12;
+
+/// The report as text.
+pub fn render(view: &ReportView<'_>, style: Style) -> String {
+    let mut out = String::new();
+    subject(&mut out, view.report, style.paint);
+    if style.verbose {
+        quiet_rules(&mut out, view.report, style.paint);
+    }
+    let of = |wanted: fn(Disposition<'_>) -> bool| {
+        grouped(view.report.results.iter().filter(move |finding| wanted(view.disposition(finding))))
+    };
+    for group in of(|one| matches!(one, Disposition::Known(_))) {
+        finding(&mut out, &group, &style.paint.dim("KNOWN"), style.paint);
+    }
+    for group in of(|one| one == Disposition::Warning) {
+        finding(&mut out, &group, &style.paint.yellow("WARN"), style.paint);
+    }
+    for group in of(|one| one == Disposition::Failing) {
+        finding(&mut out, &group, &style.paint.red("FAIL"), style.paint);
+    }
+    table(&mut out, view.report, style.paint);
+    scenarios(&mut out, view);
+    stale(&mut out, view);
+    conclusion(&mut out, view, style.paint);
+    out
+}
+
+fn subject(out: &mut String, report: &Report, paint: Paint) {
+    let subject = &report.subject;
+    let name = name(subject);
+    let version = subject.version.as_deref().unwrap_or_default();
+    let title = wire::escape::line(&format!("{name} {version}")).trim().to_owned();
+    let _ = writeln!(out, "{}", paint.bold(&title));
+    if !subject.target.is_empty() {
+        wrap(out, 0, &wire::escape::line(&subject.target));
+    }
+    out.push('\n');
+}
+
+fn finding(out: &mut String, group: &Group<'_>, word: &str, paint: Paint) {
+    let first = group.first;
+    let _ = writeln!(out, "{word}  {}  {}", paint.bold(first.rule), first.level.as_str());
+    wrap(out, 6, &places(&group.all));
+    wrap(out, 6, &wire::escape::line(&first.message));
+    if let Some(evidence) = first.evidence.first() {
+        quote(out, evidence, paint);
+    }
+    let _ = writeln!(out, "      {}", paint.dim(&first.url));
+    if let Some(repro) = &first.repro {
+        let _ = writeln!(out, "      reproduce: {}", wire::escape::line(repro));
+    }
+    out.push('\n');
+}
+
+/// The excerpt with a caret line under its offending part, folded to the width of the page.
+fn quote(out: &mut String, evidence: &Evidence, paint: Paint) {
+    const INDENT: usize = 8;
+    for (line, marks) in marked(&evidence.excerpt, evidence.caret.clone(), WIDTH - INDENT) {
+        let _ = writeln!(out, "      {} {line}", paint.dim(">"));
+        if !marks.is_empty() {
+            let _ = writeln!(out, "        {}", paint.red(&marks));
+        }
+    }
+    let _ = writeln!(out, "      {}", paint.dim(&format!("event {} of case {}", evidence.event, evidence.case)));
+}
+
+/// Rules that passed, were not exercised or do not apply, one line each.
+fn quiet_rules(out: &mut String, report: &Report, paint: Paint) {
+    let before = out.len();
+    for outcome in [Outcome::NotApplicable, Outcome::NotExercised, Outcome::Pass] {
+        for group in grouped(report.results.iter().filter(|finding| finding.outcome == outcome)) {
+            let word = match outcome {
+                Outcome::Pass => paint.green("pass"),
+                Outcome::NotExercised => "n/e ".to_owned(),
+                _ => paint.dim("n/a "),
+            };
+            let _ = writeln!(out, "{word}  {}  {}", group.first.rule, group.first.level.as_str());
+            wrap(out, 6, &places(&group.all));
+            wrap(out, 6, &wire::escape::line(&group.first.message));
+        }
+    }
+    if out.len() > before {
+        out.push('\n');
+    }
+}
+
+/// One line per run: how many rules of each level came out how.
+fn table(out: &mut String, report: &Report, paint: Paint) {
+    let _ = writeln!(out, "                    MUST                 SHOULD               SAFETY");
+    let _ = writeln!(out, "                    pass  fail  not ex.  pass  warn  not ex.  pass  fail   time");
+    for run in &report.runs {
+        let tally = |level: Level| {
+            let mut tally = Tally::default();
+            let here = |f: &&Finding| f.transport == run.transport && f.revision == run.revision && f.level == level;
+            report.results.iter().filter(here).for_each(|f| tally.count(f.outcome));
+            tally
+        };
+        let (must, should, safety) = (tally(Level::Must), tally(Level::Should), tally(Level::Safety));
+        let _ = writeln!(
+            out,
+            "  {:<6}{:<10}  {:>4}  {:>4}  {:>7}  {:>4}  {:>4}  {:>7}  {:>4}  {:>4}  {:>4.1}s",
+            run.transport,
+            run.revision,
+            must.pass,
+            must.fail,
+            must.not_exercised,
+            should.pass,
+            should.warn,
+            should.not_exercised,
+            safety.pass,
+            safety.fail,
+            run.elapsed_ms as f64 / 1000.0
+        );
+    }
+    let note = "  not ex. = not exercised: the rule applies, but no traffic tested it";
+    let _ = writeln!(out, "{}\n", paint.dim(&format!("{note} (--verbose)")));
+}
+
+/// Scenarios that a client did not end well in: shown, not scored.
+fn scenarios(out: &mut String, view: &ReportView<'_>) {
+    let played: usize = view.report.runs.iter().map(|run| run.scenarios.len()).sum();
+    if played == 0 {
+        return;
+    }
+    let mut ends: Vec<(&str, &str, Vec<String>)> = Vec::new();
+    for (run, scenario) in view.unhappy() {
+        let place = format!("{} {}", run.transport, run.revision);
+        match ends.iter_mut().find(|(name, ended, _)| (*name, *ended) == (scenario.name, &scenario.ended)) {
+            Some((.., places)) => places.push(place),
+            None => ends.push((scenario.name, &scenario.ended, vec![place])),
+        }
+    }
+    let ended = match view.unhappy().count() {
+        0 => "all ended as expected".to_owned(),
+        unhappy => format!("{unhappy} did not end as expected"),
+    };
+    wrap(out, 0, &format!("{} played, {ended}.", count(played, "scenario")));
+    for (name, ended, places) in ends.iter().take(NAMED) {
+        wrap(out, 2, &wire::escape::line(&format!("{name}: {ended} ({})", places.join(", "))));
+    }
+    more(out, ends.len());
+    out.push('\n');
+}
+
+/// The baseline's stale entries, by name.
+fn stale(out: &mut String, view: &ReportView<'_>) {
+    if view.stale().is_empty() {
+        return;
+    }
+    for entry in view.stale().iter().take(NAMED) {
+        wrap(out, 0, &wire::escape::line(&format!("STALE  {} is {STALE}", phrases::entry(entry))));
+    }
+    more(out, view.stale().len());
+    out.push('\n');
+}
+
+fn more(out: &mut String, all: usize) {
+    if all > NAMED {
+        let _ = writeln!(out, "  and {} more: --format json lists all", all - NAMED);
+    }
+}
+
+/// The score, and whether the check failed, and why.
+fn conclusion(out: &mut String, view: &ReportView<'_>, paint: Paint) {
+    wrap(out, 0, &score(&view.report.summary));
+    for (run, why) in view.cut_short() {
+        wrap(out, 0, &wire::escape::line(&format!("Cut short at {} {}: {why}.", run.transport, run.revision)));
+    }
+    let conclusion = view.conclusion();
+    let mut lines = String::new();
+    wrap(&mut lines, 0, &format!("{}.", conclusion.summary));
+    for line in lines.lines() {
+        let painted = match (conclusion.passed, conclusion.counts.warnings) {
+            (false, _) => paint.red(line),
+            (true, 0) => paint.green(line),
+            (true, _) => paint.yellow(line),
+        };
+        let _ = writeln!(out, "{painted}");
+    }
+}

@@ -1,0 +1,206 @@
+//! SARIF 2.1.0, as code scanning reads it: one run, a result for each broken rule in each run of the check. Viewers raise an
+//! alert for every result, whatever its kind: so nothing else is a result.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+use wire::Level;
+
+use super::detail::event;
+use super::escape::plain;
+use super::phrases::{STALE, entry, score};
+use crate::{Disposition, Evidence, Finding, ReasonKind, ReportView, RuleText, Run};
+
+/// The schema that documents name.
+pub const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
+
+/// The report as one JSON document with a line feed at its end, harmless on a terminal.
+pub fn render(view: &ReportView<'_>) -> String {
+    let report = view.report;
+    let rules = judged_rules(view);
+    let broken = report.results.iter().filter(|finding| finding.outcome.is_broken());
+    let results: Vec<Value> = broken.map(|finding| result(view, &rules, finding)).collect();
+    let descriptors: Vec<Value> = rules.iter().map(|rule| descriptor(rule)).collect();
+    let driver = json!({
+        "name": "proof",
+        "organization": "Proofhouse",
+        "version": report.proof,
+        "semanticVersion": report.proof,
+        "informationUri": "https://github.com/proofhouse/proofhouse",
+        "rules": descriptors,
+    });
+    let document = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": driver },
+            "invocations": [invocation(view)],
+            "columnKind": "unicodeCodePoints",
+            "artifacts": artifacts(view),
+            "results": results,
+            "properties": properties(view),
+        }],
+    });
+    let document = serde_json::to_string_pretty(&document).unwrap_or_default();
+    wire::escape::json(&document).into_owned() + "\n"
+}
+
+/// The rules that were judged: one without a result passed.
+fn judged_rules<'r>(view: &ReportView<'r>) -> Vec<&'r RuleText> {
+    let judged = |rule: &&RuleText| view.report.results.iter().any(|f| f.rule == rule.id && f.outcome.is_judged());
+    view.rules().iter().filter(judged).collect()
+}
+
+fn descriptor(rule: &RuleText) -> Value {
+    let Some(sentence) = rule.newest() else { return json!({ "id": rule.id }) };
+    let url = &sentence.url;
+    let (how, fix) = (rule.how, rule.fix);
+    json!({
+        "id": rule.id,
+        "shortDescription": { "text": braces(sentence.text) },
+        "fullDescription": { "text": braces(sentence.text) },
+        "help": {
+            "text": braces(&format!("{}\n\nHow it is judged: {how}\n\nHow to fix it: {fix}\n\n{url}", sentence.text)),
+            "markdown": braces(&format!(
+                "{}\n\n**How it is judged:** {how}\n\n**How to fix it:** {fix}\n\n\
+                 [The specification]({url}). `proof explain {}` shows a broken example.",
+                sentence.text, rule.id
+            )),
+        },
+        "helpUri": url,
+        "defaultConfiguration": { "level": severity(sentence.level) },
+        "properties": { "tags": ["mcp", sentence.level.as_str()], "precision": "high" },
+    })
+}
+
+fn result(view: &ReportView<'_>, rules: &[&RuleText], finding: &Finding) -> Value {
+    let disposition = view.disposition(finding);
+    let level = if let Disposition::Known(_) = disposition { "note" } else { severity(finding.level) };
+    let identity = format!("{}/{}/{}", finding.rule, finding.revision, finding.transport);
+    let locations: Vec<Value> = finding.evidence.iter().map(|evidence| location(finding, evidence)).collect();
+    let mut result = json!({
+        "ruleId": finding.rule,
+        "ruleIndex": rules.iter().position(|rule| rule.id == finding.rule),
+        "kind": "fail",
+        "level": level,
+        "message": { "text": message(finding) },
+        "locations": locations.first().map_or_else(|| vec![place(finding)], |first| vec![first.clone()]),
+        "partialFingerprints": { "primaryLocationLineHash": identity, "proofFinding/v1": identity },
+        "hostedViewerUri": finding.url,
+        "properties": {
+            "transport": finding.transport.as_str(),
+            "revision": finding.revision.as_str(),
+            "level": finding.level.as_str(),
+            "repro": finding.repro.as_deref().map(plain),
+        },
+    });
+    let Some(members) = result.as_object_mut() else { return result };
+    if locations.len() > 1 {
+        members.insert("relatedLocations".to_owned(), json!(locations[1..]));
+    }
+    baseline(members, view, disposition);
+    result
+}
+
+/// What a baseline makes of a result: only where there is one.
+fn baseline(members: &mut Map<String, Value>, view: &ReportView<'_>, disposition: Disposition<'_>) {
+    if !view.has_baseline() {
+        return;
+    }
+    let state = if let Disposition::Known(_) = disposition { "unchanged" } else { "new" };
+    members.insert("baselineState".to_owned(), json!(state));
+    if let Disposition::Known(reason) = disposition {
+        let mut suppression = json!({ "kind": "external", "status": "accepted" });
+        if let Some(reason) = reason {
+            suppression["justification"] = json!(plain(reason));
+        }
+        members.insert("suppressions".to_owned(), json!([suppression]));
+    }
+}
+
+/// What was found, where, and how to reproduce it. The first sentence is what is shown where there is little room.
+fn message(finding: &Finding) -> String {
+    let mut text = format!("{}.", plain(&finding.message).trim_end_matches('.'));
+    if let Some(evidence) = finding.evidence.first() {
+        let _ = write!(text, "\nSeen in {}: {}", event(evidence), plain(&evidence.excerpt));
+    }
+    if let Some(repro) = &finding.repro {
+        let _ = write!(text, "\nReproduce: {}", plain(repro));
+    }
+    // What a peer says is no link of ours.
+    braces(&text.replace("](", "] ("))
+}
+
+/// In a message `{0}` would be a placeholder.
+pub fn braces(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}
+
+/// An event. A conversation has no file and no line, but code scanning shows nothing without: the run of the check stands
+/// in for the file. It must not depend on the day, or every alert would be a new one.
+fn location(finding: &Finding, evidence: &Evidence) -> Value {
+    let mut location = place(finding);
+    let case = plain(&evidence.case);
+    let full = format!("{}/{}/{case}", finding.transport, finding.revision);
+    location["physicalLocation"]["region"]["snippet"] = json!({ "text": plain(&evidence.excerpt) });
+    location["logicalLocations"] = json!([{ "name": case, "fullyQualifiedName": full, "kind": "case" }]);
+    location["message"] = json!({ "text": braces(&event(evidence)) });
+    location
+}
+
+fn place(finding: &Finding) -> Value {
+    let uri = artifact(finding.transport.as_str(), finding.revision.as_str());
+    json!({ "physicalLocation": { "artifactLocation": { "uri": uri }, "region": { "startLine": 1 } } })
+}
+
+fn artifact(transport: &str, revision: &str) -> String {
+    format!("proof/{transport}/{revision}")
+}
+
+fn artifacts(view: &ReportView<'_>) -> Vec<Value> {
+    let artifact = |run: &Run| {
+        let uri = artifact(run.transport.as_str(), run.revision.as_str());
+        let text = format!("No file: the conversation over {} at {}.", run.transport, run.revision);
+        json!({ "location": { "uri": uri }, "description": { "text": text } })
+    };
+    view.report.runs.iter().map(artifact).collect()
+}
+
+/// Whether the check failed, with every reason that is no result as a notification.
+fn invocation(view: &ReportView<'_>) -> Value {
+    let notice = |text: &str| json!({ "level": "error", "message": { "text": braces(&plain(text)) } });
+    let conclusion = view.conclusion();
+    let mut ran: Vec<Value> = view
+        .cut_short()
+        .map(|(run, why)| notice(&format!("Cut short over {} at {}: {why}", run.transport, run.revision)))
+        .collect();
+    ran.extend(conclusion.reason(ReasonKind::NothingJudged).map(notice));
+    let stale = view.stale().iter().map(|known| notice(&format!("{} is {STALE}", entry(known))));
+    json!({
+        "executionSuccessful": ran.is_empty(),
+        "exitCode": conclusion.exit_code,
+        "exitCodeDescription": braces(&conclusion.summary),
+        "toolExecutionNotifications": ran,
+        "toolConfigurationNotifications": stale.collect::<Vec<_>>(),
+    })
+}
+
+fn properties(view: &ReportView<'_>) -> Value {
+    let report = view.report;
+    let named = |name: &Option<String>| name.as_deref().map(|name| plain(name).into_owned());
+    json!({
+        "subject": named(&report.subject.name),
+        "subjectVersion": named(&report.subject.version),
+        "target": plain(&report.subject.target),
+        "score": score(&report.summary),
+        "summary": report.summary,
+    })
+}
+
+fn severity(level: Level) -> &'static str {
+    match level {
+        Level::Must | Level::Safety => "error",
+        Level::Should => "warning",
+        Level::May => "note",
+    }
+}

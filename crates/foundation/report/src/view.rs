@@ -1,0 +1,131 @@
+//! A report together with what is made of it: what is known, what fails, why. Formats are made from this alone, and so is the
+//! exit code.
+
+use crate::baseline::{Baseline, Known};
+use crate::conclusion::{Conclusion, Facts, FailOn, Weight};
+use crate::{Finding, Outcome, Report, RuleIndex, RuleText, Run, ScenarioRun};
+
+/// What a format is made from.
+pub struct ReportView<'r> {
+    /// The report.
+    pub report: &'r Report,
+    rules: &'r RuleIndex,
+    baseline: Option<&'r Baseline>,
+    fail_on: FailOn,
+    stale: Vec<&'r Known>,
+    conclusion: Conclusion,
+}
+
+/// What a finding means for the check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disposition<'r> {
+    /// Not judged, in these words: neither good nor bad.
+    NotJudged(&'static str),
+    /// The rule is kept.
+    Passed,
+    /// Broken, and the baseline knows it, with the reason (if it has one): does not fail the check.
+    Known(Option<&'r str>),
+    /// Broken, at a level that does not fail the check.
+    Warning,
+    /// Broken, and fails the check.
+    Failing,
+}
+
+impl<'r> ReportView<'r> {
+    /// Draws the conclusion from a report, given the rules that exist, what is known, and what fails the check.
+    pub fn new(report: &'r Report, rules: &'r RuleIndex, baseline: Option<&'r Baseline>, fail_on: FailOn) -> Self {
+        let exists = |id: &str| rules.find(id).is_some();
+        let stale: Vec<_> = baseline.iter().flat_map(|baseline| baseline.stale(report, &exists)).collect();
+        let mut facts = Facts {
+            subject: report.subject.kind,
+            fail_on,
+            judged: report.summary.judged(),
+            cut_short: report.runs.iter().filter(|run| run.cut_short.is_some()).count(),
+            stale: stale.len(),
+            ..Facts::default()
+        };
+        for finding in &report.results {
+            if let Some(weight) = weight(finding, baseline, fail_on) {
+                facts.add(finding.rule, weight, finding.level);
+            }
+        }
+        Self { report, rules, baseline, fail_on, stale, conclusion: Conclusion::of(&facts) }
+    }
+
+    /// Whether the check fails, and why.
+    pub const fn conclusion(&self) -> &Conclusion {
+        &self.conclusion
+    }
+
+    /// What a finding means for the check.
+    pub fn disposition(&self, finding: &Finding) -> Disposition<'r> {
+        match (weight(finding, self.baseline, self.fail_on), finding.outcome) {
+            (Some(Weight::Failing), _) => Disposition::Failing,
+            (Some(Weight::Warning), _) => Disposition::Warning,
+            (Some(Weight::Known), _) => {
+                let entry = self.baseline.and_then(|baseline| baseline.entry(finding));
+                Disposition::Known(entry.filter(|entry| !entry.lacks_reason()).map(|entry| entry.reason.as_str()))
+            }
+            (None, Outcome::NotExercised) => Disposition::NotJudged("not exercised"),
+            (None, Outcome::NotApplicable) => Disposition::NotJudged("not applicable"),
+            (None, _) => Disposition::Passed,
+        }
+    }
+
+    /// Whether it is broken and known. A rule that is not judged this time may stand in the baseline, too.
+    pub fn is_known(&self, finding: &Finding) -> bool {
+        matches!(self.disposition(finding), Disposition::Known(_))
+    }
+
+    /// Whether there is a baseline.
+    pub const fn has_baseline(&self) -> bool {
+        self.baseline.is_some()
+    }
+
+    /// The entries of the baseline that are no longer broken: they fail the check.
+    pub fn stale(&self) -> &[&'r Known] {
+        &self.stale
+    }
+
+    /// The rules that exist.
+    pub const fn rules(&self) -> &'r RuleIndex {
+        self.rules
+    }
+
+    /// What is said of a finding's rule.
+    pub fn rule(&self, finding: &Finding) -> Option<&'r RuleText> {
+        self.rules.find(finding.rule)
+    }
+
+    /// The rule's own words at the finding's revision.
+    pub fn sentence(&self, finding: &Finding) -> Option<&'static str> {
+        let rule = self.rule(finding)?;
+        rule.sentence_at(finding.revision).or_else(|| rule.newest()).map(|sentence| sentence.text)
+    }
+
+    /// Scenarios that a client did not end well in, run by run; endings that a good client may have are left out.
+    pub fn unhappy(&self) -> impl Iterator<Item = (&'r Run, &'r ScenarioRun)> {
+        self.report.runs.iter().flat_map(|run| {
+            run.scenarios.iter().filter(|scenario| !scenario.content && !scenario.expected).map(move |s| (run, s))
+        })
+    }
+
+    /// The runs that ended early, and why.
+    pub fn cut_short(&self) -> impl Iterator<Item = (&'r Run, &'r str)> {
+        self.report.runs.iter().filter_map(|run| Some((run, run.cut_short.as_deref()?)))
+    }
+
+    /// The findings of one run.
+    pub fn of_run<'s>(&'s self, run: &Run) -> impl Iterator<Item = &'r Finding> + use<'s, 'r> {
+        let place = (run.transport, run.revision);
+        self.report.results.iter().filter(move |finding| (finding.transport, finding.revision) == place)
+    }
+}
+
+fn weight(finding: &Finding, baseline: Option<&Baseline>, fail_on: FailOn) -> Option<Weight> {
+    let known = baseline.is_some_and(|baseline| baseline.knows(finding));
+    Weight::of(finding.outcome, finding.level, known, fail_on)
+}
+
+#[cfg(test)]
+mod tests;
