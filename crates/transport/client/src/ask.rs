@@ -62,7 +62,7 @@ impl Client {
         if let Some(level) = &options.log_level {
             params = params.with_meta("io.modelcontextprotocol/logLevel", level.as_str());
         }
-        modern_meta(params, session.greeting.revision, options.respondent.abilities())
+        modern_meta(params, session.greeting.revision, options)
     }
 
     /// Changes what an error complains of, so that the request may be put again; or gives the error back.

@@ -5,7 +5,7 @@ use wire::{Era, Message};
 
 use super::link::Note;
 use super::tools::Tool;
-use super::{Client, ClientError, Listed, Params};
+use super::{Advice, Client, ClientError, Listed, Params};
 
 impl Client {
     /// How the server introduces itself, as text; asked anew only where that is not known.
@@ -160,7 +160,7 @@ impl Client {
         }
         Err(ClientError::unasked(
             format!("the server does not declare `{capability}`"),
-            "`proof client discover` shows what it declares; `proof client raw` asks all the same",
+            Advice::AskUndeclared,
         ))
     }
 }

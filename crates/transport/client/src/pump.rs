@@ -28,7 +28,7 @@ pub(super) fn start(link: Link) -> AbortHandle {
         let hour = Duration::from_hours(1);
         loop {
             match link.connection().wait_for(&unawaited, hour).await {
-                Some(message) => link.hear(&message),
+                Some(message) => link.hear(&link.received(message)),
                 None if link.connection().is_over() => break,
                 None => {}
             }
@@ -44,8 +44,8 @@ impl Link {
             Kind::Request => self.asked(message),
             Kind::Notification => self.notified(message),
             Kind::Error if message.id().is_none() => self.complained(message),
-            // Nobody waits for it any more.
-            Kind::Result | Kind::Error => self.let_go(),
+            // The request was given up.
+            Kind::Result | Kind::Error => {}
         }
     }
 
@@ -64,7 +64,6 @@ impl Link {
                 let id = RequestId::from_value(&params["requestId"]);
                 if let Some(work) = id.and_then(|id| self.state().answering.remove(&id)) {
                     work.abort();
-                    self.retort(&params["requestId"]);
                 }
             }
             _ => {}

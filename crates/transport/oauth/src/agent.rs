@@ -13,7 +13,8 @@ use wire::Party;
 use super::authorize::Request;
 use super::error::OAuthError;
 use super::options::{Agent, Browser};
-use super::web::{Asked, Web};
+use super::backend::WebRequest;
+use super::web::Web;
 
 /// The path that the browser is sent back to.
 const PATH: &str = "/callback";
@@ -75,7 +76,7 @@ impl<'a> Landing<'a> {
 async fn follow(web: &Web, request: &Request) -> Result<Url, OAuthError> {
     let mut at = request.url.clone();
     for _ in 0..HOPS {
-        let answered = web.send(Asked::get(&at, Party::AuthorizationServer)).await?;
+        let answered = web.send(WebRequest::get(&at, Party::AuthorizationServer)).await?;
         let location = answered.header("location").filter(|_| (300..400).contains(&answered.status));
         let Some(next) = location.and_then(|location| at.join(location).ok()) else {
             let what = format!("the authorization server answers with HTTP {}, not with a redirect", answered.status);

@@ -6,9 +6,9 @@ use wire::{Party, Revision};
 
 use super::demand::Demand;
 use super::error::{OAuthError, said};
-use super::manners::Doubt;
 use super::metadata::{Issuer, Resource};
-use super::web::{Asked, Web};
+use super::backend::WebRequest;
+use super::web::Web;
 
 const RESOURCE: &str = "oauth-protected-resource";
 const OAUTH: &str = "oauth-authorization-server";
@@ -59,7 +59,7 @@ async fn resource(web: &Web, url: &Url, demand: &Demand) -> Result<Option<Resour
         None => resource_places(url),
     };
     for place in &places {
-        let answered = web.send(Asked::get(place, party(url, place))).await?;
+        let answered = web.send(WebRequest::get(place, party(url, place))).await?;
         let Some(document) = answered.object().filter(|_| answered.status == 200) else { continue };
         let advice = "mend the server's metadata";
         let read = Resource::read(&document)
@@ -123,17 +123,15 @@ async fn origin(web: &Web, url: &Url, revision: Revision) -> Result<Issuer, OAut
 /// The document at `place`, if one is there. It must be that of `named`, letter by letter: whoever speaks for somebody else
 /// is after the tokens of somebody else.
 async fn document(web: &Web, place: &Url, named: &str, revision: Revision) -> Result<Option<Issuer>, OAuthError> {
-    let asked = Asked::get(place, Party::AuthorizationServer).with("mcp-protocol-version", revision.as_str());
+    let asked = WebRequest::get(place, Party::AuthorizationServer).with("mcp-protocol-version", revision.as_str());
     let answered = web.send(asked).await?;
     let Some(document) = answered.object().filter(|_| answered.status == 200) else { return Ok(None) };
     let advice = "mend the authorization server's metadata";
     let read = Issuer::read(&document).map_err(|why| {
         OAuthError::at(format!("the authorization server's metadata cannot be used: {why}"), place, advice)
     })?;
-    if read.id != named && web.manners.heeds(Doubt::Issuer) {
-        let what = format!("the metadata is that of another issuer: {}, not {}", said(&read.id), said(named));
-        return Err(OAuthError::at(what, place, advice));
-    }
+    let verified = web.verifier.metadata_issuer(named, &read.id);
+    verified.map_err(|error| OAuthError::at(error.to_string(), place, advice))?;
     Ok(Some(read))
 }
 

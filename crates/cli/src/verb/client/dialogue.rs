@@ -1,7 +1,8 @@
 //! What a server asks, put to a person line by line, and what the person types made into an answer. What the server says is
 //! made harmless; no address in it is opened. Where lines come from and go to is for others.
 
-use client::{Answer, Given, Question, Refused, fill, read, said, wants};
+use client::{Answer, Given, Question, Refused, fill, read, wants};
+use workbench::test::model_message;
 use serde_json::{Value, json};
 use wire::escape::snippet;
 
@@ -111,7 +112,7 @@ fn sampled(person: &mut dyn Person, params: &Value) -> Answer {
         person.show(&snippet(&format!("  ({role}) {content}"), SHOWN));
     }
     match person.ask("what does the model say? (nothing refuses) ") {
-        Some(text) if !text.is_empty() => Ok(said(&text, params["maxTokens"].as_u64().unwrap_or(u64::MAX))),
+        Some(text) if !text.is_empty() => Ok(model_message(&text, params["maxTokens"].as_u64().unwrap_or(u64::MAX))),
         _ => Err(Refused::by_user()),
     }
 }

@@ -12,7 +12,9 @@ mod terminal;
 mod told;
 mod watch;
 
-use client::{Client, ClientError, Options};
+use std::sync::Arc;
+
+use client::{Advice, Client, ClientError, Connector, Options};
 use net::client::Address;
 
 use crate::args::client::ClientArgs;
@@ -57,7 +59,7 @@ impl From<Exit> for Unsaid {
 pub(crate) fn run(args: &ClientArgs) -> Exit {
     if args.faults.list {
         return serve::list_faults(
-            client::faults::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
+            faults::client::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
         );
     }
     if let Some(stray) = args.stray.first() {
@@ -77,6 +79,7 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     let (observer, heard) = told::observer(args);
     let suite = args.conformance.as_ref().map(|_| address.clone());
     let options = Options { observer, ..options::options(args, address)? };
+    let connector = faults::client::connector(&args.faults.meaning()?);
     let has_child = !args.named().command.is_empty();
     if has_child {
         // Before the first child starts.
@@ -90,7 +93,7 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     let exit = runtime.block_on(async {
         match suite {
             Some(address) => Box::pin(conformance::play(args, address)).await,
-            None => Box::pin(conversed(args, options, heard)).await,
+            None => Box::pin(conversed(args, options, connector, heard)).await,
         }
     });
     if has_child {
@@ -101,7 +104,12 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     Ok(exit)
 }
 
-async fn conversed(args: &ClientArgs, mut options: Options, heard: Heard) -> Exit {
+async fn conversed(
+    args: &ClientArgs,
+    mut options: Options,
+    connector: Arc<dyn Connector>,
+    heard: Heard,
+) -> Exit {
     let interrupted = interrupted();
     tokio::pin!(interrupted);
     if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
@@ -114,7 +122,7 @@ async fn conversed(args: &ClientArgs, mut options: Options, heard: Heard) -> Exi
         }
     }
     let client = tokio::select! {
-        client = Client::connect(options) => client,
+        client = Client::connect_with(options, connector) => client,
         signal = &mut interrupted => return Exit::Interrupted(signal),
     };
     let client = match client {
@@ -153,11 +161,29 @@ async fn asked(args: &ClientArgs, client: &Client, heard: Heard) -> Exit {
 
 /// Says why there is no answer.
 fn failed(error: &ClientError) -> Exit {
-    exit::tell_redacted(&format!("error: {error}"));
+    exit::tell_redacted(&format!("error: {}", error.describe(advice)));
     match error {
         ClientError::Rpc { .. } | ClientError::Cancelled => Exit::Finding,
         ClientError::Open(error) if matches!(**error, net::OpenError::BadAddress { .. }) => Exit::Usage,
         ClientError::Unasked { .. } => Exit::Usage,
         _ => Exit::NoAnswer,
     }
+}
+
+/// What an advice means at this command line.
+pub(crate) fn advice(advice: &Advice) -> String {
+    match advice {
+        Advice::SeeDeclared => "`proof client discover` shows what the server declares",
+        Advice::AskUndeclared => {
+            "`proof client discover` shows what it declares; `proof client raw` asks all the same"
+        }
+        Advice::CheckArguments => "check the name and the arguments: `proof client tools`, `resources`, `prompts`",
+        Advice::DeclareAbilities => "the tool wants to ask something: --answer, --say or --root let it",
+        Advice::AnswerQuestions => "answer it; --say gives what a model says",
+        Advice::WaitLonger => "a longer --timeout, or look into the server's log",
+        Advice::CheckServer => "`proof check` tells what else the server gets wrong",
+        Advice::BringCredentials => "give a token with --bearer-env, or get one with --oauth",
+        other => return other.to_string(),
+    }
+    .to_owned()
 }

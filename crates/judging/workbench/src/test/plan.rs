@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use client::Scripted;
 use document::{Filled, Pattern, Position};
 use net::client::Command;
 use serde_json::Value;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use client::{Abilities, Options as ClientOptions};
-use client::{Answering, Client, Note, Question, Refused, Respondent, Scripted};
+use client::{Answering, Client, Note, Question, Refused, Respondent};
 use document::TooLong;
 use futures_util::stream::{self, StreamExt as _};
 use net::client::{Address, HttpAddress};

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
-use client::{Consent, Given, Scripted};
+use client::Given;
 use document::{self, Fault, Faults, Filled, Node, Pattern, Shape, Wrong, nearest, quoted, size};
 use net::client::Command;
 use net::started::PORT;

@@ -1,8 +1,9 @@
 //! What the scenarios of `proof check-client` ask for beyond a tour of what the server offers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use client::{Client, ClientError, Note, Observer, Options, Tool, Topics, example};
+use client::{Client, ClientError, Connector, Note, Observer, Options, Tool, Topics, example};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use wire::revision::R2025_11_25;
@@ -29,7 +30,7 @@ pub(super) type Told = mpsc::UnboundedReceiver<String>;
 /// Who hears of changes.
 pub(super) fn observer() -> (Observer, Told) {
     let (tell, told) = mpsc::unbounded_channel();
-    let observer: Observer = std::sync::Arc::new(move |note| {
+    let observer: Observer = Arc::new(move |note| {
         if let Note::Notification { method, .. } = note {
             // Where nobody listens any more, nobody has to know.
             let _ = tell.send(method);
@@ -88,9 +89,12 @@ async fn wait_for_nothing(client: &Client) -> Result<(), ClientError> {
 }
 
 /// Lists the tools in one session and then in another.
-pub(super) async fn list_in_two_sessions(options: Options) -> Result<(), ClientError> {
+pub(super) async fn list_in_two_sessions(
+    options: Options,
+    connector: &Arc<dyn Connector>,
+) -> Result<(), ClientError> {
     for _ in 0..2 {
-        let client = Client::connect(options.clone()).await?;
+        let client = Client::connect_with(options.clone(), connector.clone()).await?;
         client.tools().await?;
         client.close().await;
     }

@@ -1,59 +1,55 @@
 //! Everything that a server offers, used once: lists, tools, resources, prompts. For whoever wants to see a client at work.
 
+use client::{Client, ClientError, Tool, argument_faults, example};
 use serde_json::{Map, Value};
-
-use super::{Client, ClientError, Tool, argument_faults, example};
 
 /// How many of each kind are used.
 const OF_EACH: usize = 32;
 
-/// A call that is wanted.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
-    /// Of which tool.
-    pub tool: String,
-    /// With which arguments.
-    pub arguments: Map<String, Value>,
+/// A call with arguments of the scenario's own.
+pub(super) struct Call {
+    /// The tool's name.
+    pub(super) tool: String,
+    /// Its arguments.
+    pub(super) arguments: Map<String, Value>,
 }
 
-impl Client {
-    /// Uses everything, with arguments made from schemas where `wanted` names none. What the server refuses is passed
-    /// over; that it cannot be talked to is not.
-    pub async fn tour(&self, wanted: &[Wanted]) -> Result<(), ClientError> {
-        let greeting = self.greeting();
-        if greeting.may_have("tools") {
-            let (tools, _) = unless_refused(self.tools().await)?.unwrap_or_default();
-            for tool in tools.iter().take(OF_EACH) {
-                self.use_tool(tool, wanted).await?;
-            }
+/// Uses everything, with arguments made from schemas where `calls` names none. What the server refuses is passed over; that
+/// it cannot be talked to is not.
+pub(super) async fn use_everything(client: &Client, calls: &[Call]) -> Result<(), ClientError> {
+    let greeting = client.greeting();
+    if greeting.may_have("tools") {
+        let (tools, _) = unless_refused(client.tools().await)?.unwrap_or_default();
+        for tool in tools.iter().take(OF_EACH) {
+            use_tool(client, tool, calls).await?;
         }
-        if greeting.may_have("resources") {
-            let listed = unless_refused(self.resources().await)?.unwrap_or_default();
-            for uri in listed.items.iter().filter_map(|item| item.get("uri")?.as_str()).take(OF_EACH) {
-                unless_refused(self.read(uri).await)?;
-            }
-        }
-        if greeting.may_have("prompts") {
-            let listed = unless_refused(self.prompts().await)?.unwrap_or_default();
-            for prompt in listed.items.iter().take(OF_EACH) {
-                let Some(name) = prompt.get("name").and_then(Value::as_str) else { continue };
-                unless_refused(self.prompt(name, texts(prompt)).await)?;
-            }
-        }
-        Ok(())
     }
+    if greeting.may_have("resources") {
+        let listed = unless_refused(client.resources().await)?.unwrap_or_default();
+        for uri in listed.items.iter().filter_map(|item| item.get("uri")?.as_str()).take(OF_EACH) {
+            unless_refused(client.read(uri).await)?;
+        }
+    }
+    if greeting.may_have("prompts") {
+        let listed = unless_refused(client.prompts().await)?.unwrap_or_default();
+        for prompt in listed.items.iter().take(OF_EACH) {
+            let Some(name) = prompt.get("name").and_then(Value::as_str) else { continue };
+            unless_refused(client.prompt(name, texts(prompt)).await)?;
+        }
+    }
+    Ok(())
+}
 
-    async fn use_tool(&self, tool: &Tool, wanted: &[Wanted]) -> Result<(), ClientError> {
-        let named: Vec<_> = wanted.iter().filter(|call| call.tool == tool.name()).collect();
-        for call in &named {
-            unless_refused(self.call(tool, call.arguments.clone()).await)?;
-        }
-        let made = example(tool.input());
-        if named.is_empty() && argument_faults(tool.input(), &made).is_empty() {
-            unless_refused(self.call(tool, made).await)?;
-        }
-        Ok(())
+async fn use_tool(client: &Client, tool: &Tool, calls: &[Call]) -> Result<(), ClientError> {
+    let named: Vec<_> = calls.iter().filter(|call| call.tool == tool.name()).collect();
+    for call in &named {
+        unless_refused(client.call(tool, call.arguments.clone()).await)?;
     }
+    let made = example(tool.input());
+    if named.is_empty() && argument_faults(tool.input(), &made).is_empty() {
+        unless_refused(client.call(tool, made).await)?;
+    }
+    Ok(())
 }
 
 /// The arguments that a prompt requires.
