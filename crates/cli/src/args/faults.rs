@@ -1,7 +1,7 @@
 //! `--fault` and `--list-faults`: deliberate violations of the reference server, and of the reference client.
 
-use clap::Args;
 use ::faults::client;
+use clap::Args;
 use reference::faults::{self, Fault};
 
 use super::meant;

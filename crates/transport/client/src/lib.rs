@@ -38,12 +38,12 @@ pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent,
 pub use carrier::{Carrier, Coming, Connector, Direct, Opening};
 pub use error::{Advice, ClientError};
 pub use example::example;
-pub use form::{FormFault, Given, fill, read, wants};
-pub use link::{Note, Observer};
+pub use form::{FormError, Given, fill, read, wants};
+pub use link::{ClientEvent, Observer};
 pub use listen::{Listening, Topics};
 pub use pages::Listed;
 pub use params::Params;
-pub use tools::{ArgumentFault, Tool, argument_faults};
+pub use tools::{ArgumentError, Tool, argument_errors};
 
 use cache::Cache;
 use link::Ids;
@@ -184,7 +184,7 @@ impl Client {
         let (ids, cache) = (Ids::default(), Arc::new(Cache::default()));
         let (told, observer) = (cache.clone(), options.observer.clone());
         options.observer = Arc::new(move |note| {
-            if let Note::Notification { method, .. } = &note {
+            if let ClientEvent::Notification { method, .. } = &note {
                 told.notified(method);
             }
             observer(note);

@@ -20,11 +20,11 @@ use super::carrier::Carrier;
 use super::tasks::Tasks;
 
 /// Who hears what comes beside answers.
-pub type Observer = Arc<dyn Fn(Note) + Send + Sync>;
+pub type Observer = Arc<dyn Fn(ClientEvent) + Send + Sync>;
 
 /// What comes beside answers.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Note {
+pub enum ClientEvent {
     /// The server notifies.
     Notification {
         /// Of what.
@@ -35,7 +35,7 @@ pub enum Note {
     /// The status of the HTTP response to a request.
     Status(u16),
     /// The client noticed something, and goes on all the same.
-    Notice(String),
+    Warning(String),
 }
 
 /// How many times the patience for a sign of life a request may take in all.
@@ -59,7 +59,7 @@ impl Ids {
 
 /// What came of a request.
 #[derive(Debug)]
-pub(super) enum Came {
+pub(super) enum Outcome {
     /// Its answer.
     Answer(Message),
     /// HTTP refused it.
@@ -154,7 +154,7 @@ impl Link {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn note(&self, note: Note) {
+    pub(super) fn note(&self, note: ClientEvent) {
         (self.0.observer)(note);
     }
 
@@ -204,13 +204,13 @@ impl Link {
     }
 
     /// Puts a request and waits for what comes of it: as long as there are signs of life, and not for ever.
-    pub(super) async fn put(&self, id: &RequestId, method: &str, text: String, patience: Duration) -> Came {
+    pub(super) async fn put(&self, id: &RequestId, method: &str, text: String, patience: Duration) -> Outcome {
         let begun = Instant::now();
         let _waiting = Waiting::new(self, id, method);
         let connection = self.connection();
         let exchange = match self.0.carrier.send(Outgoing::message(text)).await {
             Ok(exchange) => exchange,
-            Err(SendError::Open(error)) => return Came::Gone(error),
+            Err(SendError::Open(error)) => return Outcome::Gone(error),
             Err(_) => Exchange::none(),
         };
         let longest = patience * LONGEST;
@@ -222,14 +222,14 @@ impl Link {
         };
         self.pass_on();
         if let Some(status) = exchange.status() {
-            self.note(Note::Status(status));
+            self.note(ClientEvent::Status(status));
         }
         match answer {
             Some(Some(answer)) => self.answered(self.received(answer), &exchange),
             Some(None) if begun.elapsed() < longest => self.unanswered(&exchange, begun).await,
             _ => {
                 self.cancel(id, method, "no answer in time").await;
-                Came::TimedOut(begun.elapsed())
+                Outcome::TimedOut(begun.elapsed())
             }
         }
     }
@@ -242,7 +242,7 @@ impl Link {
         }
     }
 
-    fn answered(&self, answer: Message, exchange: &Exchange) -> Came {
+    fn answered(&self, answer: Message, exchange: &Exchange) -> Outcome {
         // In a session, 404 says that it is over, whatever error comes along.
         let in_session = self.connection().session_id().is_some();
         match exchange.status() {
@@ -251,19 +251,19 @@ impl Link {
             {
                 let told = OpenError::Http { at: self.at(), status, snippet: answer.text().to_owned() };
                 let (headers, error) = (exchange.headers(), Some(answer));
-                Came::Refused(Box::new(Rejection { status, headers, error, location: None, told }))
+                Outcome::Refused(Box::new(Rejection { status, headers, error, location: None, told }))
             }
-            _ => Came::Answer(answer),
+            _ => Outcome::Answer(answer),
         }
     }
 
-    async fn unanswered(&self, exchange: &Exchange, begun: Instant) -> Came {
+    async fn unanswered(&self, exchange: &Exchange, begun: Instant) -> Outcome {
         let status = exchange.status().filter(|status| !(200..300).contains(status));
         let told = why(&self.0.address, self.connection(), exchange, begun.into()).await;
-        let Some(status) = status else { return Came::Gone(told) };
+        let Some(status) = status else { return Outcome::Gone(told) };
         exchange.finished(BODY).await;
         let (headers, error) = (exchange.headers(), exchange.nameless_error());
-        Came::Refused(Box::new(Rejection { status, headers, error, location: location(exchange).await, told }))
+        Outcome::Refused(Box::new(Rejection { status, headers, error, location: location(exchange).await, told }))
     }
 
     /// The address as a person knows it.

@@ -12,9 +12,9 @@ use wire::trace::Header;
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::abilities::Abilities;
-use super::carrier::{Connector, Opening};
 use super::ask::request_text;
-use super::link::{Came, Ids, Link, Rejection};
+use super::carrier::{Connector, Opening};
+use super::link::{Ids, Link, Outcome, Rejection};
 use super::{ClientError, Greeting, Options, Params, pump};
 
 /// How often credentials are got for one greeting.
@@ -177,23 +177,23 @@ impl Way<'_> {
     }
 
     /// Asks a request on a connection that is not greeted on yet.
-    async fn ask(&self, link: &Link, method: &str, params: &Params) -> Came {
+    async fn ask(&self, link: &Link, method: &str, params: &Params) -> Outcome {
         let mut before = 0;
         loop {
             let number = self.ids.next();
             let (id, text) = (RequestId::from(number), request_text(number, method, params));
             let came = tokio::select! {
                 came = link.put(&id, method, text.clone(), self.patience()) => came,
-                () = link.connection().echoed(&text) => Came::Gone(OpenError::Echo { at: self.address.to_string() }),
+                () = link.connection().echoed(&text) => Outcome::Gone(OpenError::Echo { at: self.address.to_string() }),
             };
             match (&came, &self.options.authorizer, self.address) {
-                (Came::Refused(refused), Some(authorizer), Address::Http(http) | Address::Sse(http))
+                (Outcome::Refused(refused), Some(authorizer), Address::Http(http) | Address::Sse(http))
                     if matches!(refused.status, 401 | 403) && before < AUTHORIZED =>
                 {
                     let Rejection { status, headers, .. } = refused.as_ref();
                     let refusal = Refusal { url: http.url.clone(), status: *status, headers: headers.clone(), before };
                     if let Err(why) = authorizer.refused(&refusal).await {
-                        return Came::Unauthorized(why);
+                        return Outcome::Unauthorized(why);
                     }
                 }
                 _ => return came,
@@ -239,10 +239,10 @@ impl Way<'_> {
     }
 
     /// What the first modern answer says.
-    fn discovered(&self, came: Came, revision: Revision, certain: bool) -> Result<Option<(Value, String)>, Turn> {
+    fn discovered(&self, came: Outcome, revision: Revision, certain: bool) -> Result<Option<(Value, String)>, Turn> {
         let at = self.address.to_string();
         match came {
-            Came::Answer(answer) => match (answer.kind(), answer.error_code()) {
+            Outcome::Answer(answer) => match (answer.kind(), answer.error_code()) {
                 (Kind::Result, _) => self.introduced(&answer, revision, certain),
                 (_, Some(UNSUPPORTED_VERSION)) => {
                     let offered = versions(answer.error().and_then(|error| error.get("data")?.get("supported")));
@@ -254,7 +254,7 @@ impl Way<'_> {
                 (_, Some(code)) if certain || MODERN_ERRORS.contains(&code) => Ok(None),
                 _ => Err(Turn::Other(declined(at, &answer))),
             },
-            Came::Refused(refused) => match (&refused.error, refused.location) {
+            Outcome::Refused(refused) => match (&refused.error, refused.location) {
                 (_, Some(to)) => Err(Turn::Elsewhere(to)),
                 (Some(error), _) if error.error_code().is_some_and(|code| MODERN_ERRORS.contains(&code)) => {
                     let offered = versions(error.error().and_then(|error| error.get("data")?.get("supported")));
@@ -267,9 +267,9 @@ impl Way<'_> {
                 _ if matches!(refused.status, 401 | 403) => Err(Turn::Failed(refused.told.into())),
                 _ => Err(Turn::Other(refused.told.into())),
             },
-            Came::TimedOut(after) => Err(Turn::Other(OpenError::Timeout { at, waited_for: "answer", after }.into())),
-            Came::Gone(error) => Err(lost(error)),
-            Came::Unauthorized(why) => Err(Turn::Failed(ClientError::Unauthorized { why })),
+            Outcome::TimedOut(after) => Err(Turn::Other(OpenError::Timeout { at, waited_for: "answer", after }.into())),
+            Outcome::Gone(error) => Err(lost(error)),
+            Outcome::Unauthorized(why) => Err(Turn::Failed(ClientError::Unauthorized { why })),
         }
     }
 
@@ -310,26 +310,26 @@ impl Way<'_> {
                 .with("capabilities", self.options.respondent.abilities().declared(revision))
                 .with("clientInfo", self.options.identity.to_value());
             match self.ask(link, "initialize", &params).await {
-                Came::Answer(answer) if answer.kind() == Kind::Result => return Ok(answer),
-                Came::Answer(answer) => {
+                Outcome::Answer(answer) if answer.kind() == Kind::Result => return Ok(answer),
+                Outcome::Answer(answer) => {
                     let offered = versions(answer.error().and_then(|error| error.get("data")?.get("supported")));
                     match newest(&offered, Era::Legacy) {
                         Some(version) if !last && version != revision => revision = version,
                         _ => return Err(Turn::Other(declined(at, &answer))),
                     }
                 }
-                Came::Refused(refused) => {
+                Outcome::Refused(refused) => {
                     return Err(match refused.location {
                         Some(to) => Turn::Elsewhere(to),
                         None if matches!(refused.status, 400 | 404 | 405) => Turn::Other(refused.told.into()),
                         None => Turn::Failed(refused.told.into()),
                     });
                 }
-                Came::TimedOut(after) => {
+                Outcome::TimedOut(after) => {
                     return Err(Turn::Failed(OpenError::Timeout { at, waited_for: "answer", after }.into()));
                 }
-                Came::Gone(error) => return Err(Turn::Failed(error.into())),
-                Came::Unauthorized(why) => return Err(Turn::Failed(ClientError::Unauthorized { why })),
+                Outcome::Gone(error) => return Err(Turn::Failed(error.into())),
+                Outcome::Unauthorized(why) => return Err(Turn::Failed(ClientError::Unauthorized { why })),
             }
         }
         Err(OpenError::NoCommonRevision { at, offered: Vec::new() }.into())

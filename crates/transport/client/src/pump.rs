@@ -8,7 +8,7 @@ use tokio::task::AbortHandle;
 use wire::{Kind, Message, RequestId, Revision};
 
 use super::abilities::{Answer, Refused};
-use super::link::{Link, Note};
+use super::link::{ClientEvent, Link};
 use super::respond::respond;
 use wire::meta::RELATED_TASK;
 
@@ -52,7 +52,10 @@ impl Link {
     /// A server that could not read what it was sent says so, and not of what.
     fn complained(&self, message: &Message) {
         let what = message.error().and_then(|error| error.get("message")?.as_str()).unwrap_or_default();
-        self.note(Note::Notice(format!("the server complains of a message: {}", wire::escape::snippet(what, 200))));
+        self.note(ClientEvent::Warning(format!(
+            "the server complains of a message: {}",
+            wire::escape::snippet(what, 200)
+        )));
     }
 
     fn notified(&self, message: &Message) {
@@ -77,7 +80,7 @@ impl Link {
                 subscription.send_replace(Some(params["notifications"].clone()));
             }
         }
-        self.note(Note::Notification { method: method.to_owned(), params });
+        self.note(ClientEvent::Notification { method: method.to_owned(), params });
     }
 
     /// Answers a request: by a task, about one, or by itself.
@@ -113,7 +116,7 @@ impl Link {
         let Some(id) = request.id().cloned() else { return };
         if self.is_modern() {
             let what = format!("the server asks `{method}` by a request, which at 2026-07-28 none may; not answered");
-            return self.note(Note::Notice(what));
+            return self.note(ClientEvent::Warning(what));
         }
         let params = request.params().cloned().unwrap_or_default();
         let meta = request.meta().cloned().unwrap_or_default();

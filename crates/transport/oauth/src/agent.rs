@@ -11,9 +11,9 @@ use url::Url;
 use wire::Party;
 
 use super::authorize::Request;
+use super::backend::WebRequest;
 use super::error::OAuthError;
 use super::options::{Agent, Browser};
-use super::backend::WebRequest;
 use super::web::Web;
 
 /// The path that the browser is sent back to.
@@ -27,14 +27,14 @@ const VISIT: Duration = Duration::from_secs(5);
 const HEAD: usize = 16 << 10;
 
 /// Where an answer will land.
-pub(crate) enum Landing<'a> {
+pub(crate) enum RedirectListener<'a> {
     /// Read off a redirect.
     Headless,
     /// At a port of ours.
     Listening(&'a Browser, TcpListener),
 }
 
-impl<'a> Landing<'a> {
+impl<'a> RedirectListener<'a> {
     /// Makes ready. `registered` is the address of an earlier run, whose port is taken again where that is possible.
     pub(crate) async fn open(agent: &'a Agent, registered: Option<&str>) -> Result<Self, OAuthError> {
         let Agent::Browser(browser) = agent else { return Ok(Self::Headless) };

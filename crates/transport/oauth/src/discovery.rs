@@ -4,10 +4,10 @@
 use url::Url;
 use wire::{Party, Revision};
 
-use super::demand::Demand;
+use super::backend::WebRequest;
+use super::demand::AuthChallenge;
 use super::error::{OAuthError, said};
 use super::metadata::{Issuer, Resource};
-use super::backend::WebRequest;
 use super::web::Web;
 
 const RESOURCE: &str = "oauth-protected-resource";
@@ -29,7 +29,7 @@ pub(crate) struct Found {
 pub(crate) async fn discover(
     web: &Web,
     url: &Url,
-    demand: &Demand,
+    demand: &AuthChallenge,
     revision: Option<Revision>,
     preferred: &[&str],
 ) -> Result<Found, OAuthError> {
@@ -53,7 +53,7 @@ pub(crate) async fn discover(
 }
 
 /// The document that the challenge names, else the one for the endpoint, else the one for the whole origin.
-async fn resource(web: &Web, url: &Url, demand: &Demand) -> Result<Option<Resource>, OAuthError> {
+async fn resource(web: &Web, url: &Url, demand: &AuthChallenge) -> Result<Option<Resource>, OAuthError> {
     let places = match &demand.metadata {
         Some(named) => vec![address(named, "the address of the server's metadata")?],
         None => resource_places(url),

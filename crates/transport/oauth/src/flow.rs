@@ -7,10 +7,10 @@ use std::sync::Arc;
 use url::Url;
 use wire::Revision;
 
-use super::agent::Landing;
+use super::agent::RedirectListener;
 use super::authorize::{About, Request};
 use super::cache::{Cache, Kept};
-use super::demand::Demand;
+use super::demand::AuthChallenge;
 use super::discovery::{Found, discover};
 use super::dpop::Prover;
 use super::error::OAuthError;
@@ -74,7 +74,7 @@ impl State {
     }
 
     /// Whether the token in use has what is demanded, as far as anybody said.
-    pub(crate) fn grants(&self, demand: &Demand) -> bool {
+    pub(crate) fn grants(&self, demand: &AuthChallenge) -> bool {
         let (Some(held), Some(wanted)) = (&self.held, &demand.scopes) else { return false };
         held.token.grants(wanted)
     }
@@ -94,7 +94,7 @@ impl State {
     /// Whether a server that demands no token says who issues one all the same.
     pub(crate) async fn may_be_had(&self, web: &Web, options: &Options, url: &Url) -> bool {
         let later = options.revision.unwrap_or(Revision::NEWEST).max(Revision::R2025_06_18);
-        discover(web, url, &Demand::default(), Some(later), &[]).await.is_ok()
+        discover(web, url, &AuthChallenge::default(), Some(later), &[]).await.is_ok()
     }
 
     /// Gets a token that answers `demand`.
@@ -103,7 +103,7 @@ impl State {
         web: &Web,
         options: &Options,
         url: &Url,
-        demand: &Demand,
+        demand: &AuthChallenge,
     ) -> Result<(), OAuthError> {
         let preferred = options.client.as_ref().and_then(|client| client.issuer.as_deref());
         let found = discover(web, url, demand, options.revision, preferred.as_slice()).await?;
@@ -135,14 +135,16 @@ impl State {
     }
 
     /// A token of an earlier run, if it will do.
-    fn take_kept(&mut self, web: &Web, found: &Found, options: &Options, demand: &Demand) -> bool {
+    fn take_kept(&mut self, web: &Web, found: &Found, options: &Options, demand: &AuthChallenge) -> bool {
         let Some(kept) = self.kept.get_mut(&found.issuer.id) else { return false };
         let wanted = demand.scopes.clone().unwrap_or_default();
         let key = found.resource.clone().unwrap_or_default();
         let fits = |token: &&mut Token| !token.is_expired() && token.grants(&wanted);
         let Some(token) = kept.tokens.get_mut(&key).filter(fits) else { return false };
         let token = token.clone();
-        let Ok(Some(client)) = known(options, web.verifier.as_ref(), &found.issuer, kept.client.as_ref()) else { return false };
+        let Ok(Some(client)) = known(options, web.verifier.as_ref(), &found.issuer, kept.client.as_ref()) else {
+            return false;
+        };
         self.asked.insert(found.issuer.id.clone(), token.scopes.clone().unwrap_or_default());
         self.held = Some(Held { found: found.clone(), client, token });
         self.generation += 1;
@@ -190,7 +192,7 @@ impl State {
     }
 
     /// Which scopes to ask for; `None` leaves that to the issuer.
-    fn scopes(&self, options: &Options, found: &Found, demand: &Demand) -> Option<Vec<String>> {
+    fn scopes(&self, options: &Options, found: &Found, demand: &AuthChallenge) -> Option<Vec<String>> {
         let asked = self.asked.get(&found.issuer.id).cloned().unwrap_or_default();
         let mut wanted = asked;
         let mut add = |scopes: &[String]| {
@@ -283,7 +285,7 @@ impl State {
         let other = || self.kept.iter().filter(|(with, _)| usable(with)).find_map(|(_, kept)| kept.client.clone());
         let kept = own.or_else(other);
         let registered = kept.as_ref().and_then(|client| client.redirect.clone());
-        let landing = Landing::open(&options.agent, registered.as_deref()).await?;
+        let landing = RedirectListener::open(&options.agent, registered.as_deref()).await?;
         let redirect = landing.redirect();
         let kept = kept.filter(|client| client.redirect.as_ref() == Some(&redirect));
         let client = match known(options, web.verifier.as_ref(), issuer, kept.as_ref())? {

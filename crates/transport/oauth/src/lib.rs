@@ -30,7 +30,7 @@ use url::Url;
 use wire::trace::{Headers, header};
 
 pub use backend::{Backend, NetBackend, Responding, WebRequest, WebResponse};
-pub use demand::Demand;
+pub use demand::AuthChallenge;
 pub use dpop::now;
 pub use error::OAuthError;
 pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
@@ -155,7 +155,7 @@ impl Inner {
         if let Some(nonce) = header(headers, "dpop-nonce") {
             self.prover.learn(url, nonce);
         }
-        let Some(demand) = Demand::read(status, headers) else { return Ok(Mended::Nothing) };
+        let Some(demand) = AuthChallenge::read(status, headers) else { return Ok(Mended::Nothing) };
         if demand.nonce.is_some() && nonces < NONCES && state.is_bound() {
             return Ok(Mended::Nonce);
         }

@@ -4,12 +4,12 @@
 use serde_json::{Value, json};
 use wire::Revision;
 
+use super::backend::WebRequest;
 use super::error::{OAuthError, said};
 use super::metadata::Issuer;
 use super::options::{Client, Grant, Options, Proof};
 use super::secret::Secret;
 use super::token::Method;
-use super::backend::WebRequest;
 use super::verifier::Verifier;
 use super::web::{Web, is_loopback};
 

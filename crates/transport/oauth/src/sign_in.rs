@@ -4,9 +4,9 @@ use url::Url;
 use wire::trace::Headers;
 use wire::{Party, Revision};
 
-use super::error::OAuthError;
 use super::backend::WebRequest;
-use super::{Authorizer, Demand};
+use super::error::OAuthError;
+use super::{Authorizer, AuthChallenge};
 
 /// What is asked to see whether anybody may ask: it stands alone, and a server that does not know it begins nothing.
 const HELLO: &str = concat!(
@@ -24,7 +24,7 @@ impl Authorizer {
         let inner = self.0.as_ref();
         let url = &inner.resource;
         let (status, headers) = self.hello(url, streams).await?;
-        let demand = Demand::read(status, &headers);
+        let demand = AuthChallenge::read(status, &headers);
         let mut state = inner.state.lock().await;
         if demand.is_none() && !state.may_be_had(&inner.web, &inner.options, url).await {
             return Ok(None);

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
+use super::backend::{WebRequest, WebResponse};
 use super::dpop::{Prover, now};
 use super::error::{OAuthError, said};
 use super::jose::Signer;
 use super::metadata::Issuer;
 use super::options::{Client, Proof};
 use super::secret::{Secret, random};
-use super::backend::{WebRequest, WebResponse};
 use super::web::Web;
 
 /// The longest token that is kept.

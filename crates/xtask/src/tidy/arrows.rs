@@ -51,8 +51,14 @@ const OWNED: &[(&[&str], &[&str])] = &[
     ),
     // Without its feature `net` it opens no socket, and nowhere does it start a process.
     (&["rustix"], &["net", "reference"]),
-    (&["tokio", "tokio-util", "futures-util", "tracing"], &["net", "oauth", "client", "reference", "faults", "workbench", "cli"]),
-    (&["fastrand", "getrandom", "rand", "uuid"], &["net", "oauth", "client", "reference", "faults", "workbench", "cli"]),
+    (
+        &["tokio", "tokio-util", "futures-util", "tracing"],
+        &["net", "oauth", "client", "reference", "faults", "workbench", "cli"],
+    ),
+    (
+        &["fastrand", "getrandom", "rand", "uuid"],
+        &["net", "oauth", "client", "reference", "faults", "workbench", "cli"],
+    ),
     (&["chrono", "jiff", "time"], &["net", "workbench", "cli"]),
     (&["anstream", "clap", "indicatif", "tracing-subscriber"], &["cli"]),
     (&["anyhow"], &["cli", "xtask"]),

@@ -2,9 +2,9 @@
 //! made harmless; no address in it is opened. Where lines come from and go to is for others.
 
 use client::{Answer, Given, Question, Refused, fill, read, wants};
-use workbench::test::model_message;
 use serde_json::{Value, json};
 use wire::escape::snippet;
+use workbench::test::model_message;
 
 /// How much of one text is shown.
 const SHOWN: usize = 2000;

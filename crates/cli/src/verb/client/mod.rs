@@ -24,34 +24,34 @@ use crate::verb::{output, serve, sign_in};
 use told::Heard;
 
 /// What is to be printed, and how it ended.
-struct Said {
+struct Printed {
     text: String,
     exit: Exit,
 }
 
-impl Said {
+impl Printed {
     const fn well(text: String) -> Self {
         Self { text, exit: Exit::Clean }
     }
 }
 
 /// Why there is nothing to print.
-enum Unsaid {
+enum NotPrinted {
     /// The server, or the way to it.
     Client(Box<ClientError>),
     /// It is told already.
-    Told(Exit),
+    Reported(Exit),
 }
 
-impl From<ClientError> for Unsaid {
+impl From<ClientError> for NotPrinted {
     fn from(error: ClientError) -> Self {
         Self::Client(Box::new(error))
     }
 }
 
-impl From<Exit> for Unsaid {
+impl From<Exit> for NotPrinted {
     fn from(exit: Exit) -> Self {
-        Self::Told(exit)
+        Self::Reported(exit)
     }
 }
 
@@ -104,12 +104,7 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     Ok(exit)
 }
 
-async fn conversed(
-    args: &ClientArgs,
-    mut options: Options,
-    connector: Arc<dyn Connector>,
-    heard: Heard,
-) -> Exit {
+async fn conversed(args: &ClientArgs, mut options: Options, connector: Arc<dyn Connector>, heard: Heard) -> Exit {
     let interrupted = interrupted();
     tokio::pin!(interrupted);
     if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
@@ -150,12 +145,12 @@ async fn asked(args: &ClientArgs, client: &Client, heard: Heard) -> Exit {
         Err(exit) => Err(exit.into()),
     };
     match said {
-        Ok(Said { text, exit }) => match output::print(&text) {
+        Ok(Printed { text, exit }) => match output::print(&text) {
             Ok(()) => exit,
             Err(exit) => exit,
         },
-        Err(Unsaid::Told(exit)) => exit,
-        Err(Unsaid::Client(error)) => failed(&error),
+        Err(NotPrinted::Reported(exit)) => exit,
+        Err(NotPrinted::Client(error)) => failed(&error),
     }
 }
 
@@ -174,9 +169,7 @@ fn failed(error: &ClientError) -> Exit {
 pub(crate) fn advice(advice: &Advice) -> String {
     match advice {
         Advice::SeeDeclared => "`proof client discover` shows what the server declares",
-        Advice::AskUndeclared => {
-            "`proof client discover` shows what it declares; `proof client raw` asks all the same"
-        }
+        Advice::AskUndeclared => "`proof client discover` shows what it declares; `proof client raw` asks all the same",
         Advice::CheckArguments => "check the name and the arguments: `proof client tools`, `resources`, `prompts`",
         Advice::DeclareAbilities => "the tool wants to ask something: --answer, --say or --root let it",
         Advice::AnswerQuestions => "answer it; --say gives what a model says",

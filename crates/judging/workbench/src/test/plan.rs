@@ -13,6 +13,7 @@ use wire::{Revision, Transport};
 
 use super::matcher::{At, Matcher};
 pub(super) use super::model::Outcome;
+use super::scripted::Scripted;
 pub(super) use crate::asking::List;
 
 /// A test file.

@@ -18,6 +18,7 @@ use wire::{Revision, Transport};
 use super::matcher::{At, Matcher};
 use super::model;
 use super::plan::{Case, Expect, Outcome, Place, Reached, Request, Server, Suite};
+use super::scripted::{Consent, Scripted};
 
 /// How long a file may be, in bytes.
 const LONGEST: usize = 8 << 20;

@@ -38,11 +38,7 @@ pub(super) enum Decision {
 type Parameters = Vec<(String, String)>;
 
 /// An authorizer with these faults; a strict one where there are none.
-pub fn authorizer(
-    resource: Url,
-    mut options: Options,
-    faults: &[&'static Fault],
-) -> Result<Authorizer, OAuthError> {
+pub fn authorizer(resource: Url, mut options: Options, faults: &[&'static Fault]) -> Result<Authorizer, OAuthError> {
     if faults.is_empty() {
         return Authorizer::new(resource, options);
     }
@@ -202,7 +198,10 @@ mod tests {
         assert_eq!(visited(&faults, &request).query(), Some("tenant=1&response_type=code&code_challenge=y"));
         assert_eq!(visited(&faults, &other), other);
         assert_eq!(form(&faults, "grant_type=refresh_token&resource=x"), "grant_type=refresh_token");
-        assert_eq!(form(&faults, "grant_type=client_credentials&resource=x"), "grant_type=client_credentials&resource=x");
+        assert_eq!(
+            form(&faults, "grant_type=client_credentials&resource=x"),
+            "grant_type=client_credentials&resource=x"
+        );
         let pkce = named("pkce-left-out");
         assert_eq!(visited(&pkce, &request).query(), Some("tenant=1&response_type=code&resource=x"));
         let code = "grant_type=authorization_code&code=c&code_verifier=v";

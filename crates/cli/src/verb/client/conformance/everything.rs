@@ -1,6 +1,6 @@
 //! Everything that a server offers, used once: lists, tools, resources, prompts. For whoever wants to see a client at work.
 
-use client::{Client, ClientError, Tool, argument_faults, example};
+use client::{Client, ClientError, Tool, argument_errors, example};
 use serde_json::{Map, Value};
 
 /// How many of each kind are used.
@@ -46,7 +46,7 @@ async fn use_tool(client: &Client, tool: &Tool, calls: &[Call]) -> Result<(), Cl
         unless_refused(client.call(tool, call.arguments.clone()).await)?;
     }
     let made = example(tool.input());
-    if named.is_empty() && argument_faults(tool.input(), &made).is_empty() {
+    if named.is_empty() && argument_errors(tool.input(), &made).is_empty() {
         unless_refused(client.call(tool, made).await)?;
     }
     Ok(())

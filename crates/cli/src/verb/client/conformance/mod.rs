@@ -88,7 +88,7 @@ async fn connected(
     (options, connector): (Options, Arc<dyn Connector>),
     context: &Value,
     busy: &Busy,
-    told: &mut acts::Told,
+    told: &mut acts::Changes,
 ) -> Result<(), ClientError> {
     let client = Client::connect_with(options, connector).await?;
     // Nobody else sets it.
