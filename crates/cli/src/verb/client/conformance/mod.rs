@@ -1,8 +1,8 @@
 //! `proof client --conformance`: what the official conformance suite, and `proof check-client`, want to see of a client. They
 //! tell the scenario by variables of the environment; almost everything is one use of all that the server offers.
 
-mod acts;
 mod everything;
+mod scenario_actions;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -53,7 +53,7 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
         Ok(options) => Options { respondent: busy.clone(), ..options },
         Err(exit) => return exit,
     };
-    let (observer, mut told) = acts::observer();
+    let (observer, mut told) = scenario_actions::observer();
     let options = wanting(&scenario, Options { observer, ..options });
     let revision = match std::env::var(VERSION).ok().map(|version| version.parse()).transpose() {
         Ok(named) => named.or(options.revision),
@@ -77,7 +77,7 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
     let options = Options { revision, authorizer, ..options };
     let connector = faults::client::connector(&faults);
     let done = match scenario.as_str() {
-        "two-sessions" => acts::list_in_two_sessions(options, &connector).await,
+        "two-sessions" => scenario_actions::list_in_two_sessions(options, &connector).await,
         _ => connected(&scenario, (options, connector), &context, &busy, &mut told).await,
     };
     done.map_or_else(|error| failed(&error), |()| Exit::Clean)
@@ -88,13 +88,13 @@ async fn connected(
     (options, connector): (Options, Arc<dyn Connector>),
     context: &Value,
     busy: &Busy,
-    told: &mut acts::Changes,
+    told: &mut scenario_actions::Changes,
 ) -> Result<(), ClientError> {
     let client = Client::connect_with(options, connector).await?;
     // Nobody else sets it.
     let _ = busy.client.set(client.clone());
-    let done = match (scenario, Box::pin(acts::act(scenario, &client, told)).await) {
-        ("roots-change", _) => acts::change_roots(&client, || busy.changes.store(true, Ordering::Relaxed)).await,
+    let done = match (scenario, Box::pin(scenario_actions::act(scenario, &client, told)).await) {
+        ("roots-change", _) => scenario_actions::change_roots(&client, || busy.changes.store(true, Ordering::Relaxed)).await,
         (_, Some(done)) => done,
         (_, None) => use_offer(&client, context).await,
     };
