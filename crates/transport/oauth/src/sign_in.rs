@@ -6,7 +6,7 @@ use wire::{Party, Revision};
 
 use super::backend::WebRequest;
 use super::error::OAuthError;
-use super::{Authorizer, AuthChallenge};
+use super::{AuthChallenge, Authorizer};
 
 /// What is asked to see whether anybody may ask: it stands alone, and a server that does not know it begins nothing.
 const HELLO: &str = concat!(

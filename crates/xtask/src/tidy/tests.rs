@@ -134,7 +134,9 @@ fn a_second_verifier_is_found_outside_faults() {
     catches("crates/transport/net/src/a.rs", &chosen, 2, "only `faults` chooses");
     passes("crates/peers/faults/src/a.rs", &lax);
     passes("crates/peers/faults/src/a.rs", &chosen);
-    passes("crates/transport/oauth/src/verifier.rs", &lax);
+    catches("crates/transport/oauth/src/verifier.rs", &lax, 2, "only `faults` has a verifier");
+    passes("crates/transport/oauth/src/verifier.rs", &rust("impl Verifier for StrictVerifier {}"));
+    catches("crates/cli/src/a.rs", &rust("impl Verifier for StrictVerifier {}"), 2, "only `faults` has a verifier");
     passes("crates/transport/oauth/src/lib.rs", &chosen);
     passes("crates/transport/oauth/tests/a.rs", &lax);
     passes("crates/transport/net/src/a.rs", &rust("impl ServerCertVerifier for A {}"));

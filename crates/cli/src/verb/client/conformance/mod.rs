@@ -94,7 +94,9 @@ async fn connected(
     // Nobody else sets it.
     let _ = busy.client.set(client.clone());
     let done = match (scenario, Box::pin(scenario_actions::act(scenario, &client, told)).await) {
-        ("roots-change", _) => scenario_actions::change_roots(&client, || busy.changes.store(true, Ordering::Relaxed)).await,
+        ("roots-change", _) => {
+            scenario_actions::change_roots(&client, || busy.changes.store(true, Ordering::Relaxed)).await
+        }
         (_, Some(done)) => done,
         (_, None) => use_offer(&client, context).await,
     };
