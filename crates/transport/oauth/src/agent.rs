@@ -12,7 +12,7 @@ use wire::Party;
 
 use super::authorize::Request;
 use super::backend::WebRequest;
-use super::error::OAuthError;
+use super::error::{Advice, OAuthError};
 use super::options::{Agent, Browser};
 use super::web::Web;
 
@@ -80,14 +80,14 @@ async fn follow(web: &Web, request: &Request) -> Result<Url, OAuthError> {
         let location = answered.header("location").filter(|_| (300..400).contains(&answered.status));
         let Some(next) = location.and_then(|location| at.join(location).ok()) else {
             let what = format!("the authorization server answers with HTTP {}, not with a redirect", answered.status);
-            return Err(OAuthError::at(what, &at, "does it want a person? Then with a browser (--oauth=browser)"));
+            return Err(OAuthError::at(what, &at, Advice::UseBrowser));
         };
         if request.lands_at(&next) {
             return Ok(next);
         }
         at = next;
     }
-    Err(OAuthError::at("redirects without an end", &request.url, "with a browser (--oauth=browser)"))
+    Err(OAuthError::at("redirects without an end", &request.url, Advice::UseBrowser))
 }
 
 /// Waits for the browser to come back. Who comes without our state is none of it and is sent away.

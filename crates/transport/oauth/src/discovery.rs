@@ -6,7 +6,7 @@ use wire::{Party, Revision};
 
 use super::backend::WebRequest;
 use super::demand::AuthChallenge;
-use super::error::{OAuthError, said};
+use super::error::{Advice, OAuthError, said};
 use super::metadata::{Issuer, Resource};
 use super::web::Web;
 
@@ -44,7 +44,7 @@ pub(crate) async fn discover(
             return by_origin().await;
         }
         let what = "the server demands a token and says nowhere who issues one";
-        return Err(OAuthError::at(what, url, "a token of your own: --bearer-env VAR"));
+        return Err(OAuthError::at(what, url, Advice::BringToken));
     };
     let chosen = resource.servers.iter().find(|server| preferred.contains(&server.as_str()));
     let named = chosen.unwrap_or(&resource.servers[0]).clone();
@@ -95,7 +95,7 @@ async fn issuer(web: &Web, named: &str, revision: Revision) -> Result<Issuer, OA
         }
     }
     let what = "the authorization server publishes no metadata";
-    Err(OAuthError::at(what, &base, "see whether it is up; a token of your own: --bearer-env VAR"))
+    Err(OAuthError::at(what, &base, Advice::CheckServerOrBringToken))
 }
 
 /// Where an issuer's metadata may be, in the order to look.
@@ -117,7 +117,7 @@ async fn origin(web: &Web, url: &Url, revision: Revision) -> Result<Issuer, OAut
         return Ok(issuer);
     }
     Issuer::by_default(&origin)
-        .ok_or_else(|| OAuthError::at("there is no authorization server", url, "--bearer-env VAR"))
+        .ok_or_else(|| OAuthError::at("there is no authorization server", url, Advice::BringToken))
 }
 
 /// The document at `place`, if one is there. It must be that of `named`, letter by letter: whoever speaks for somebody else

@@ -13,7 +13,7 @@ use super::cache::{Cache, Kept};
 use super::demand::AuthChallenge;
 use super::discovery::{Found, discover};
 use super::dpop::Prover;
-use super::error::OAuthError;
+use super::error::{Advice, OAuthError};
 use super::metadata::Issuer;
 use super::options::{Client, Enterprise, Grant, Options, Scopes};
 use super::registration::{known, register};
@@ -261,7 +261,7 @@ impl State {
         bound: bool,
     ) -> Result<(Client, Token), OAuthError> {
         let lacks =
-            || OAuthError::new("this grant wants a client that is known", &found.issuer.id, "--oauth-client-id");
+            || OAuthError::new("this grant wants a client that is known", &found.issuer.id, Advice::BringClient);
         let client = known(options, web.verifier.as_ref(), &found.issuer, None)?.ok_or_else(lacks)?;
         let mut form = form.to_vec();
         form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));

@@ -32,7 +32,7 @@ use wire::trace::{Headers, header};
 pub use backend::{Backend, NetBackend, Responding, WebRequest, WebResponse};
 pub use demand::AuthChallenge;
 pub use dpop::now;
-pub use error::OAuthError;
+pub use error::{Advice, OAuthError};
 pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
 pub use options::{Agent, Browser, Client, Enterprise, Grant, Options, Proof, Scopes};
 pub use secret::{Secret, random};

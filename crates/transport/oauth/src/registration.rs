@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wire::Revision;
 
 use super::backend::WebRequest;
-use super::error::{OAuthError, said};
+use super::error::{Advice, OAuthError, said};
 use super::metadata::Issuer;
 use super::options::{Client, Grant, Options, Proof};
 use super::secret::Secret;
@@ -45,13 +45,13 @@ pub(crate) async fn register(
 ) -> Result<Client, OAuthError> {
     let Some(endpoint) = issuer.registration_endpoint.as_ref().filter(|_| options.grant == Grant::Code) else {
         let what = "the issuer does not know us, and we cannot register there";
-        return Err(OAuthError::new(what, &issuer.id, "a client's id of your own (--oauth-client-id)"));
+        return Err(OAuthError::new(what, &issuer.id, Advice::BringClient));
     };
     let method = method(issuer);
     let body = request(options.rules(), method, redirect, scopes);
     let answered = web.send(WebRequest::post(endpoint, "application/json", body.to_string())).await?;
     let object = answered.object();
-    let advice = "a client's id of your own (--oauth-client-id)";
+    let advice = Advice::BringClient;
     if !(200..300).contains(&answered.status) {
         let error = object.as_ref().and_then(|object| object["error"].as_str()).unwrap_or("no reason given");
         let what = format!("the issuer does not register us: HTTP {}, {}", answered.status, said(error));

@@ -5,7 +5,7 @@ use wire::trace::Headers;
 use wire::{Party, Revision};
 
 use super::backend::WebRequest;
-use super::error::OAuthError;
+use super::error::{Advice, OAuthError};
 use super::{AuthChallenge, Authorizer};
 
 /// What is asked to see whether anybody may ask: it stands alone, and a server that does not know it begins nothing.
@@ -34,7 +34,7 @@ impl Authorizer {
         authorized?;
         if state.is_bound() {
             let what = "its tokens are bound to a key, and every request would need a proof of its own";
-            return Err(OAuthError::at(what, url, "`proof client --oauth`, which gives them"));
+            return Err(OAuthError::at(what, url, Advice::AuthorizeRequests));
         }
         drop(state);
         Ok(Some(inner.headers("POST", url)))
