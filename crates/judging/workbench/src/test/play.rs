@@ -238,7 +238,7 @@ impl Stage<'_> {
         let (note, last) = (heard.clone(), status.clone());
         options.observer = Arc::new(move |said| match said {
             ClientEvent::Notification { method, .. } => {
-                note.lock().unwrap_or_else(PoisonError::into_inner).push(method)
+                note.lock().unwrap_or_else(PoisonError::into_inner).push(method);
             }
             ClientEvent::Status(status) => last.store(status, Ordering::Relaxed),
             ClientEvent::Warning(_) => {}
