@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use client::faults::{self, Fault};
+use ::faults::client::{self as faults, Fault};
 use serde_json::Value;
 use wire::{Revision, Transport};
 

@@ -8,6 +8,7 @@ mod code;
 #[cfg(test)]
 mod tests;
 mod text;
+mod verifiers;
 mod words;
 
 use std::fmt;
@@ -88,6 +89,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
 fn check(sources: &[Source]) -> Vec<Violation> {
     let mut violations: Vec<Violation> = sources.iter().flat_map(text::check).collect();
     violations.extend(sources.iter().flat_map(words::check));
+    violations.extend(sources.iter().flat_map(verifiers::check));
     violations.extend(text::check_long_list(sources));
     violations.extend(arrows::check(sources));
     violations.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));

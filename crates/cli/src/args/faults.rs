@@ -1,7 +1,7 @@
 //! `--fault` and `--list-faults`: deliberate violations of the reference server, and of the reference client.
 
+use ::faults::client;
 use clap::Args;
-use client::faults as client;
 use reference::faults::{self, Fault};
 
 use super::meant;

@@ -115,7 +115,7 @@ fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated,
         let interrupted = interrupted();
         let making = async {
             let made = generate(&options).await.map_err(|error| {
-                tell_redacted(&format!("error: {error}"));
+                tell_redacted(&format!("error: {}", error.describe(super::client::advice)));
                 Exit::NoAnswer
             })?;
             Box::pin(proved(args, made, path)).await

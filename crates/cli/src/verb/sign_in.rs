@@ -38,7 +38,7 @@ pub(crate) async fn at(
     let Some(authorizer) = authorizer else { return Ok(None) };
     let signed = authorizer.sign_in(target.transport() == Transport::HttpSse).await;
     let headers = signed.map_err(|error| {
-        exit::tell_redacted(&format!("error: {error}"));
+        exit::tell_redacted(&format!("error: {}", error.describe(crate::args::oauth::advice)));
         Exit::NoAnswer
     })?;
     let Some(headers) = headers else {

@@ -105,7 +105,7 @@ fn asked(args: &SnapshotArgs, address: Address, revision: Option<Revision>) -> R
 }
 
 fn failed(error: &ClientError) -> Exit {
-    tell_redacted(&format!("error: {error}"));
+    tell_redacted(&format!("error: {}", error.describe(super::client::advice)));
     match error {
         ClientError::Rpc { .. } => Exit::Finding,
         _ => Exit::NoAnswer,

@@ -38,7 +38,7 @@ fn whatever_comes_is_judged_at_the_end() {
     assert_eq!(output.status.code(), Some(0), "{shown}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(places(&report), ["http 2025-06-18", "http 2026-07-28", "ws 2026-07-28"]);
-    assert_eq!(report["subject"]["name"], "proof-client");
+    assert_eq!(report["subject"]["name"], "proofhouse");
     assert!(outcomes(&report, "jsonrpc.request-ids-unique").iter().all(|outcome| *outcome != "fail"));
     assert!(shown.contains("client  tools/list"), "{shown}");
 }

@@ -18,7 +18,7 @@ fn our_own_client_is_clean_over_every_transport() {
         report(&["--scenario", FEW, "--transport", "http,sse,ws", "--", PROOF, "client", "--url", "{url}", "tools"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let subject = &report["subject"];
-    assert_eq!((&subject["kind"], &subject["name"]), (&"client".into(), &"proof-client".into()));
+    assert_eq!((&subject["kind"], &subject["name"]), (&"client".into(), &"proofhouse".into()));
     let places = places(&report);
     for place in ["http 2025-03-26", "http 2026-07-28", "sse 2024-11-05", "ws 2024-11-05", "ws 2025-11-25"] {
         assert!(places.iter().any(|known| known == place), "{place}: {places:?}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use client::faults::{self, Fault};
+use ::faults::client::{self as faults, Fault};
 use wire::{Revision, Transport};
 
 use crate::harness::{Serving, client, legacy, on, script};

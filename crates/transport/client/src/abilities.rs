@@ -1,4 +1,4 @@
-//! What a client can do for a server, and who does it: a person at a terminal, a script, nobody.
+//! What a client can do for a server, and who does it: a person, a program, or nobody.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -136,4 +136,18 @@ pub trait Respondent: Send + Sync {
 
     /// Answers. Dropped where the server no longer wants to know.
     fn answer(&self, question: Question) -> Answering;
+}
+
+/// Nobody answers: no ability is declared, so that no server asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unattended;
+
+impl Respondent for Unattended {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    fn answer(&self, _: Question) -> Answering {
+        Box::pin(async { Err(Refused::by_user()) })
+    }
 }

@@ -5,7 +5,7 @@ use net::client::{Address, OpenError, Refusal};
 use serde_json::Value;
 use wire::{Era, Kind, Message, RequestId, Transport};
 
-use super::link::{Came, Note, Rejection};
+use super::link::{ClientEvent, Outcome, Rejection};
 use super::open::{Session, UNSUPPORTED_VERSION, modern_meta, newest, versions};
 use super::{Client, ClientError, Params};
 
@@ -35,12 +35,12 @@ impl Client {
             let text = request_text(id, method, &self.complete(&session, id, method, params));
             let patience = self.0.options.limits.request;
             match session.link.put(&RequestId::from(id), method, text, patience).await {
-                Came::Answer(answer) if answer.kind() == Kind::Result => return Ok(answer),
-                Came::Answer(answer) => self.mend(&session, method, &answer, &mut tried).await?,
-                Came::Refused(refused) => self.appease(&session, method, *refused, &mut tried).await?,
-                Came::TimedOut(after) => return Err(ClientError::Timeout { method: method.to_owned(), after }),
-                Came::Gone(error) => return Err(error.into()),
-                Came::Unauthorized(why) => return Err(ClientError::Unauthorized { why }),
+                Outcome::Answer(answer) if answer.kind() == Kind::Result => return Ok(answer),
+                Outcome::Answer(answer) => self.mend(&session, method, &answer, &mut tried).await?,
+                Outcome::Refused(refused) => self.appease(&session, method, *refused, &mut tried).await?,
+                Outcome::TimedOut(after) => return Err(ClientError::Timeout { method: method.to_owned(), after }),
+                Outcome::Gone(error) => return Err(error.into()),
+                Outcome::Unauthorized(why) => return Err(ClientError::Unauthorized { why }),
             }
         }
         Err(ClientError::invalid(method, "it is refused again and again"))
@@ -62,7 +62,7 @@ impl Client {
         if let Some(level) = &options.log_level {
             params = params.with_meta("io.modelcontextprotocol/logLevel", level.as_str());
         }
-        modern_meta(params, session.greeting.revision, options.respondent.abilities())
+        modern_meta(params, session.greeting.revision, options)
     }
 
     /// Changes what an error complains of, so that the request may be put again; or gives the error back.
@@ -119,7 +119,9 @@ impl Client {
         }
         let in_session = session.link.connection().session_id().is_some();
         if status == 404 && in_session && !std::mem::replace(&mut tried.session, true) {
-            session.link.note(Note::Notice("the server has ended the session; another one is begun".to_owned()));
+            session
+                .link
+                .note(ClientEvent::Warning("the server has ended the session; another one is begun".to_owned()));
             return self.reopen(session, None).await.map(drop);
         }
         Err(error.map_or_else(|| told.into(), |error| rpc(method, &error)))

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 use wire::{Era, Message};
 
-use super::link::Note;
+use super::link::ClientEvent;
 use super::tools::Tool;
-use super::{Client, ClientError, Listed, Params};
+use super::{Advice, Client, ClientError, Listed, Params};
 
 impl Client {
     /// How the server introduces itself, as text; asked anew only where that is not known.
@@ -34,11 +34,11 @@ impl Client {
         let mirrors = self.mirrors_parameters();
         let mut tools = Vec::new();
         for tool in listed.items.iter().filter_map(Tool::new) {
-            match tool.annotation_fault().filter(|_| mirrors) {
+            match tool.annotation_error().filter(|_| mirrors) {
                 None => tools.push(tool),
-                Some(fault) => {
+                Some(why) => {
                     let name = wire::escape::snippet(tool.name(), 80);
-                    self.session().link.note(Note::Notice(format!("the tool `{name}` is left out: {fault}")));
+                    self.session().link.note(ClientEvent::Warning(format!("the tool `{name}` is left out: {why}")));
                 }
             }
         }
@@ -51,9 +51,9 @@ impl Client {
     /// Calls a tool, whatever it is told; see [`Tool`] for what can be known before.
     pub async fn call(&self, tool: &Tool, arguments: Map<String, Value>) -> Result<Message, ClientError> {
         let mirrors = self.mirrors_parameters();
-        if let Some(fault) = tool.annotation_fault().filter(|_| mirrors) {
+        if let Some(why) = tool.annotation_error().filter(|_| mirrors) {
             return Err(ClientError::unasked(
-                format!("the tool `{}` must not be called: {fault}", tool.name()),
+                format!("the tool `{}` must not be called: {why}", tool.name()),
                 "its author can mend the schema; over stdio it can be called",
             ));
         }
@@ -158,9 +158,6 @@ impl Client {
         if unnamed || greeting.may_have(capability) {
             return Ok(());
         }
-        Err(ClientError::unasked(
-            format!("the server does not declare `{capability}`"),
-            "`proof client discover` shows what it declares; `proof client raw` asks all the same",
-        ))
+        Err(ClientError::unasked(format!("the server does not declare `{capability}`"), Advice::AskUndeclared))
     }
 }

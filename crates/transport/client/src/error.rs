@@ -47,7 +47,7 @@ pub enum ClientError {
         /// Why not.
         why: String,
         /// What to do instead.
-        remedy: String,
+        advice: Advice,
     },
     /// No credentials were to be had.
     Unauthorized {
@@ -65,8 +65,8 @@ impl ClientError {
     }
 
     /// A request that we do not make.
-    pub fn unasked(why: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self::Unasked { why: why.into(), remedy: remedy.into() }
+    pub fn unasked(why: impl Into<String>, advice: impl Into<Advice>) -> Self {
+        Self::Unasked { why: why.into(), advice: advice.into() }
     }
 
     /// Whether the server was reached and answered, if only to say no.
@@ -74,60 +74,110 @@ impl ClientError {
         matches!(self, Self::Rpc { .. })
     }
 
-    fn parts(&self) -> (String, String, String) {
+    /// What a person can do about it, if anything. [`ClientError::Open`] says so itself.
+    pub fn advice(&self) -> Option<Advice> {
+        match self {
+            Self::Open(_) | Self::Cancelled => None,
+            Self::Rpc { code: -32601, .. } => Some(Advice::SeeDeclared),
+            Self::Rpc { code: -32602 | -32002, .. } => Some(Advice::CheckArguments),
+            Self::Rpc { code: -32021, .. } => Some(Advice::DeclareAbilities),
+            Self::Rpc { .. } => Some(Advice::SeeLog),
+            Self::Timeout { .. } => Some(Advice::WaitLonger),
+            Self::Invalid { .. } => Some(Advice::CheckServer),
+            Self::Unasked { advice, .. } => Some(advice.clone()),
+            Self::Unauthorized { .. } => Some(Advice::BringCredentials),
+        }
+    }
+
+    /// The error for a person, as `Display` has it, with advice in the program's own words.
+    pub fn describe(&self, words: impl Fn(&Advice) -> String) -> String {
+        let (what, at) = self.parts();
+        let at = if at.is_empty() { at } else { format!("\n  at {at}") };
+        let advice = self.advice().map(|advice| format!("\n  try: {}", words(&advice))).unwrap_or_default();
+        format!("{what}{at}{advice}")
+    }
+
+    /// What happened, and where.
+    fn parts(&self) -> (String, String) {
         let shown = |text: &str| snippet(text, SNIPPET);
         match self {
-            Self::Open(error) => (error.to_string(), String::new(), String::new()),
+            Self::Open(error) => (error.to_string(), String::new()),
             Self::Rpc { method, code, message, data } => {
                 let data = data.as_ref().map(|data| format!(" ({})", shown(&data.to_string()))).unwrap_or_default();
-                (
-                    format!("the server answers with error {code}: {}{data}", shown(message)),
-                    shown(method),
-                    advice(*code),
-                )
+                (format!("the server answers with error {code}: {}{data}", shown(message)), shown(method))
             }
-            Self::Timeout { method, after } => (
-                format!("no answer for {:.1} s; the request is cancelled", after.as_secs_f64()),
-                shown(method),
-                "a longer --timeout, or look into the server's log".to_owned(),
-            ),
-            Self::Invalid { method, why } => (
-                format!("the server's answer is no valid one: {}", shown(why)),
-                shown(method),
-                "`proof check` tells what else the server gets wrong".to_owned(),
-            ),
-            Self::Unasked { why, remedy } => (shown(why), String::new(), shown(remedy)),
-            Self::Unauthorized { why } => (
-                format!("the server wants other credentials: {}", shown(why)),
-                String::new(),
-                "give a token with --bearer-env, or get one with --oauth".to_owned(),
-            ),
-            Self::Cancelled => ("cancelled".to_owned(), String::new(), String::new()),
+            Self::Timeout { method, after } => {
+                (format!("no answer for {:.1} s; the request is cancelled", after.as_secs_f64()), shown(method))
+            }
+            Self::Invalid { method, why } => {
+                (format!("the server's answer is no valid one: {}", shown(why)), shown(method))
+            }
+            Self::Unasked { why, .. } => (shown(why), String::new()),
+            Self::Unauthorized { why } => {
+                (format!("the server wants other credentials: {}", shown(why)), String::new())
+            }
+            Self::Cancelled => ("cancelled".to_owned(), String::new()),
         }
     }
 }
 
-fn advice(code: i64) -> String {
-    match code {
-        -32601 => "`proof client discover` shows what the server declares",
-        -32602 | -32002 => "check the name and the arguments: `proof client tools`, `resources`, `prompts`",
-        -32021 => "the tool wants to ask something: --answer, --say or --root let it",
-        _ => "look into the server's log",
+/// What a person can do about an error. How that is done in a program, the program says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Advice {
+    /// Look at what the server declares.
+    SeeDeclared,
+    /// Look at what the server declares, or make the request without this library's check.
+    AskUndeclared,
+    /// Check names and arguments against the server's lists.
+    CheckArguments,
+    /// Let the client answer questions: the server demands abilities that were not declared.
+    DeclareAbilities,
+    /// Answer the server's question.
+    AnswerQuestions,
+    /// Wait longer.
+    WaitLonger,
+    /// Check the server against the specification.
+    CheckServer,
+    /// Bring a token, or get one.
+    BringCredentials,
+    /// Look into the server's log.
+    SeeLog,
+    /// Something that only this case has.
+    Other(String),
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SeeDeclared | Self::AskUndeclared => "look at what the server declares",
+            Self::CheckArguments => "check the name and the arguments",
+            Self::DeclareAbilities => "declare that questions are answered: the server has some",
+            Self::AnswerQuestions => "answer the question",
+            Self::WaitLonger => "wait longer, or look into the server's log",
+            Self::CheckServer => "check the server against the specification",
+            Self::BringCredentials => "give a token, or get one by OAuth",
+            Self::SeeLog => "look into the server's log",
+            Self::Other(text) => return f.write_str(&snippet(text, SNIPPET)),
+        })
     }
-    .to_owned()
+}
+
+impl From<&str> for Advice {
+    fn from(text: &str) -> Self {
+        Self::Other(text.to_owned())
+    }
+}
+
+impl From<String> for Advice {
+    fn from(text: String) -> Self {
+        Self::Other(text)
+    }
 }
 
 impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, at, remedy) = self.parts();
-        f.write_str(&what)?;
-        if !at.is_empty() {
-            write!(f, "\n  at {at}")?;
-        }
-        if !remedy.is_empty() {
-            write!(f, "\n  try: {remedy}")?;
-        }
-        Ok(())
+        f.write_str(&self.describe(Advice::to_string))
     }
 }
 

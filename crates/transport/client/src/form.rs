@@ -19,16 +19,16 @@ pub enum Given {
 
 /// Why a form is not filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FormFault(pub String);
+pub struct FormError(pub String);
 
 /// The content of a form: what was given, and defaults for the rest.
-pub fn fill(schema: &Value, given: &[(String, Given)]) -> Result<Map<String, Value>, FormFault> {
+pub fn fill(schema: &Value, given: &[(String, Given)]) -> Result<Map<String, Value>, FormError> {
     let mut content = Map::new();
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let value = match given.iter().rev().find(|(other, _)| other == name) {
             Some((_, Given::Json(value))) => Some(value.clone()),
             Some((_, Given::Text(text))) => {
-                Some(read(text, field, schema).map_err(|why| FormFault(format!("`{name}`: {why}")))?)
+                Some(read(text, field, schema).map_err(|why| FormError(format!("`{name}`: {why}")))?)
             }
             None => field.get("default").cloned(),
         };
@@ -37,11 +37,11 @@ pub fn fill(schema: &Value, given: &[(String, Given)]) -> Result<Map<String, Val
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     for name in required {
         if !content.contains_key(name) {
-            return Err(FormFault(format!("nothing is given for `{name}`")));
+            return Err(FormError(format!("nothing is given for `{name}`")));
         }
     }
     let whole = Value::Object(content.clone());
-    if fits(schema, &whole) { Ok(content) } else { Err(FormFault("what is given does not fit the form".to_owned())) }
+    if fits(schema, &whole) { Ok(content) } else { Err(FormError("what is given does not fit the form".to_owned())) }
 }
 
 /// A text as the value that a property's schema wants, or what it wants instead.

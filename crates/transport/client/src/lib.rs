@@ -1,5 +1,5 @@
-//! The reference MCP client: what a perfect peer does at the other end, in all five revisions and over every transport. It
-//! sends what it is asked to send and hands back what came; what a person sees of it is for others.
+//! An MCP client for all five revisions and every transport. It sends what it is asked to send and hands back what came; it
+//! knows no command line, and nothing of what a person sees.
 //!
 //! One [`Client`] is one conversation with one server. It finds out the server's era ([`open`]), puts each request as that
 //! era wants it ([`ask`]), and answers what the server asks in between ([`respond`], [`rounds`]).
@@ -8,24 +8,21 @@ mod abilities;
 mod ask;
 mod cache;
 mod calls;
-mod errands;
+mod carrier;
+mod client_tasks;
 mod error;
 mod example;
-pub mod faults;
 mod form;
 mod link;
 mod listen;
-mod manners;
 mod open;
 mod pages;
 mod params;
 mod pump;
 mod respond;
 mod rounds;
-mod scripted;
 mod tasks;
 mod tools;
-mod tour;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,26 +30,23 @@ use std::time::Duration;
 
 use net::Tap;
 use net::client::{Address, Authorizer, Limits};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use wire::trace::Header;
 use wire::{Era, Revision, Transport};
 
-pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent};
-pub use error::ClientError;
+pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent, Unattended};
+pub use carrier::{Carrier, Coming, Connector, Direct, Opening};
+pub use error::{Advice, ClientError};
 pub use example::example;
-pub use form::{FormFault, Given, fill, read, wants};
-pub use link::{Note, Observer};
+pub use form::{FormError, Given, fill, read, wants};
+pub use link::{ClientEvent, Observer};
 pub use listen::{Listening, Topics};
 pub use pages::Listed;
 pub use params::Params;
-pub use scripted::{Consent, Scripted, said};
-pub use tools::{ArgumentFault, Tool, argument_faults};
-pub use tour::Wanted;
+pub use tools::{ArgumentError, Tool, argument_errors};
 
 use cache::Cache;
-use faults::Faulty;
 use link::Ids;
-use manners::{Manners, Perfect};
 use open::Session;
 
 /// What the client is like, and whom it talks to.
@@ -62,8 +56,12 @@ pub struct Options {
     pub address: Address,
     /// The revision to begin with; `None` where the era is to be found out.
     pub revision: Option<Revision>,
+    /// Who the client says it is.
+    pub identity: Identity,
     /// How long and how much. [`Limits::request`] is how long a request may go without a sign of life.
     pub limits: Limits,
+    /// How long a server on a channel of its own may be silent before it is greeted as a legacy one, too.
+    pub probe: Duration,
     /// Who answers what the server asks.
     pub respondent: Arc<dyn Respondent>,
     /// Who has credentials.
@@ -76,8 +74,6 @@ pub struct Options {
     pub progress: bool,
     /// What goes into the `_meta` of every request beside what the protocol wants there.
     pub meta: Map<String, Value>,
-    /// What is wrong with it, on purpose.
-    pub faults: Vec<&'static faults::Fault>,
     /// Who writes down what crosses, if anybody does: a tap for each connection.
     pub tap: Option<Arc<dyn Fn(Header) -> Tap + Send + Sync>>,
 }
@@ -88,14 +84,15 @@ impl Options {
         Self {
             address,
             revision: None,
+            identity: Identity::default(),
             limits: Limits { start: Duration::from_mins(1), shutdown: Duration::from_secs(1), ..Limits::default() },
-            respondent: Arc::new(Scripted::default()),
+            probe: Duration::from_secs(3),
+            respondent: Arc::new(Unattended),
             authorizer: None,
             observer: Arc::new(|_| ()),
             log_level: None,
             progress: false,
             meta: Map::new(),
-            faults: Vec::new(),
             tap: None,
         }
     }
@@ -107,6 +104,27 @@ impl fmt::Debug for Options {
             .field("address", &self.address)
             .field("revision", &self.revision)
             .finish_non_exhaustive()
+    }
+}
+
+/// The name and version that a client gives of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The program's name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self { name: "proofhouse".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+impl Identity {
+    pub(crate) fn to_value(&self) -> Value {
+        json!({ "name": self.name, "version": self.version })
     }
 }
 
@@ -147,7 +165,7 @@ pub struct Client(Arc<Shared>);
 
 struct Shared {
     options: Options,
-    manners: Arc<dyn Manners>,
+    connector: Arc<dyn Connector>,
     ids: Ids,
     cache: Arc<Cache>,
     session: Mutex<Arc<Session>>,
@@ -157,22 +175,24 @@ struct Shared {
 
 impl Client {
     /// Reaches the server and finds out what it speaks.
-    pub async fn connect(mut options: Options) -> Result<Self, ClientError> {
+    pub async fn connect(options: Options) -> Result<Self, ClientError> {
+        Self::connect_with(options, Arc::new(Direct)).await
+    }
+
+    /// The same, over what `connector` opens.
+    pub async fn connect_with(mut options: Options, connector: Arc<dyn Connector>) -> Result<Self, ClientError> {
         let (ids, cache) = (Ids::default(), Arc::new(Cache::default()));
         let (told, observer) = (cache.clone(), options.observer.clone());
         options.observer = Arc::new(move |note| {
-            if let Note::Notification { method, .. } = &note {
+            if let ClientEvent::Notification { method, .. } = &note {
                 told.notified(method);
             }
             observer(note);
         });
-        let faults = options.faults.clone();
-        let manners: Arc<dyn Manners> =
-            if faults.is_empty() { Arc::new(Perfect) } else { Arc::new(Faulty::new(faults)) };
-        let session = Arc::new(open::open(&options, &manners, &ids, options.revision).await?);
+        let session = Arc::new(open::open(&options, connector.as_ref(), &ids, options.revision).await?);
         let client = Self(Arc::new(Shared {
             ids,
-            manners,
+            connector,
             cache,
             session: Mutex::new(session),
             opening: tokio::sync::Mutex::new(()),
@@ -244,7 +264,7 @@ impl Client {
         self.0.cache.clear();
         let revision = revision.unwrap_or(stale.greeting.revision);
         let options = Options { address: stale.address.clone(), ..self.0.options.clone() };
-        let session = Arc::new(open::open(&options, &self.0.manners, &self.0.ids, Some(revision)).await?);
+        let session = Arc::new(open::open(&options, self.0.connector.as_ref(), &self.0.ids, Some(revision)).await?);
         *self.0.session.lock().unwrap_or_else(PoisonError::into_inner) = session.clone();
         self.set_log_level().await;
         Ok(session)

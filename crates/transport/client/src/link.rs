@@ -16,17 +16,15 @@ use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::Options;
 use super::abilities::Respondent;
-use super::manners::{Manners, Place};
+use super::carrier::Carrier;
 use super::tasks::Tasks;
 
-/// How late something is said to a question that was taken back: too late to have crossed that.
-const RETORT: Duration = Duration::from_millis(700);
 /// Who hears what comes beside answers.
-pub type Observer = Arc<dyn Fn(Note) + Send + Sync>;
+pub type Observer = Arc<dyn Fn(ClientEvent) + Send + Sync>;
 
 /// What comes beside answers.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Note {
+pub enum ClientEvent {
     /// The server notifies.
     Notification {
         /// Of what.
@@ -37,7 +35,7 @@ pub enum Note {
     /// The status of the HTTP response to a request.
     Status(u16),
     /// The client noticed something, and goes on all the same.
-    Notice(String),
+    Warning(String),
 }
 
 /// How many times the patience for a sign of life a request may take in all.
@@ -46,8 +44,6 @@ const LONGEST: u32 = 10;
 const BODY: Duration = Duration::from_millis(500);
 /// How long the last words may take to come where the stream that was to bring them is over.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// How long we stay away from a broken stream whose server does not say.
-const AWAY: Duration = Duration::from_millis(100);
 /// How many times a stream is resumed for one answer.
 const RESUMED: usize = 100;
 
@@ -63,7 +59,7 @@ impl Ids {
 
 /// What came of a request.
 #[derive(Debug)]
-pub(super) enum Came {
+pub(super) enum Outcome {
     /// Its answer.
     Answer(Message),
     /// HTTP refused it.
@@ -102,12 +98,11 @@ pub(super) struct Pending {
 pub(super) struct Link(Arc<Inner>);
 
 pub(super) struct Inner {
-    pub(super) connection: Connection,
+    carrier: Arc<dyn Carrier>,
     address: Address,
     pub(super) respondent: Arc<dyn Respondent>,
     pub(super) observer: Observer,
     pub(super) tasks: Tasks,
-    manners: Arc<dyn Manners>,
     state: Mutex<State>,
 }
 
@@ -123,15 +118,14 @@ pub(super) struct State {
 }
 
 impl Link {
-    pub(super) fn new(connection: Connection, address: Address, options: &Options, manners: Arc<dyn Manners>) -> Self {
+    pub(super) fn new(carrier: Arc<dyn Carrier>, address: Address, options: &Options) -> Self {
         let (respondent, observer) = (options.respondent.clone(), options.observer.clone());
         Self(Arc::new(Inner {
-            connection,
+            carrier,
             address,
             respondent,
             observer,
             tasks: Tasks::default(),
-            manners,
             state: Mutex::default(),
         }))
     }
@@ -141,11 +135,11 @@ impl Link {
     }
 
     pub(super) fn connection(&self) -> &Connection {
-        &self.0.connection
+        self.0.carrier.connection()
     }
 
     pub(super) fn transport(&self) -> Transport {
-        self.0.connection.transport()
+        self.connection().transport()
     }
 
     pub(super) fn settle(&self, era: Era) {
@@ -160,7 +154,7 @@ impl Link {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn note(&self, note: Note) {
+    pub(super) fn note(&self, note: ClientEvent) {
         (self.0.observer)(note);
     }
 
@@ -189,77 +183,34 @@ impl Link {
 
     /// Sends what wants no answer. Over HTTP its head is waited for, lest it be overtaken by what is sent next.
     pub(super) async fn say(&self, text: String) -> Result<(), SendError> {
-        let said = self.0.manners.says(self.place(), text);
-        for outgoing in said.before.into_iter().chain(said.itself).chain(said.after) {
-            let exchange = self.0.connection.send_with(outgoing).await?;
-            exchange.head(self.0.connection.limits().request).await;
-        }
+        let exchange = self.0.carrier.send(Outgoing::message(text)).await?;
+        exchange.head(self.connection().limits().request).await;
         Ok(())
     }
 
-    /// Sends a request, and what goes with it; gives the exchange that carries it.
-    async fn ask(&self, text: String) -> Result<Exchange, SendError> {
-        let said = self.0.manners.says(self.place(), text);
-        for outgoing in said.before {
-            self.0.connection.send_with(outgoing).await?;
-        }
-        let mut exchange = Exchange::none();
-        if let Some(outgoing) = said.itself {
-            exchange = self.0.connection.send_with(outgoing).await?;
-        }
-        for outgoing in said.after {
-            self.0.connection.send_with(outgoing).await?;
-        }
-        Ok(exchange)
-    }
-
-    /// Lets go of an answer that nobody waits for.
-    pub(super) fn let_go(&self) {
-        self.0.manners.hears_stray();
-    }
-
-    /// Says what there is to be said to a question that was taken back.
-    pub(super) fn retort(&self, question: &Value) {
-        if let Some(text) = self.0.manners.retorts(question) {
-            let link = self.clone();
-            tokio::spawn(async move {
-                tokio::time::sleep(RETORT).await;
-                // Where it cannot go out, nobody is left who asked.
-                drop(link.say(text).await);
-            });
-        }
-    }
-
-    fn place(&self) -> Place {
-        Place { era: self.state().era, transport: self.transport() }
+    /// A message that came in, as the carrier hands it over.
+    pub(super) fn received(&self, message: Message) -> Message {
+        self.0.carrier.received(message)
     }
 
     /// Opens a stream by GET, or goes on with one.
     pub(super) async fn open_stream(&self, last_event_id: Option<&str>) -> Result<Exchange, SendError> {
-        let mut outgoing = Outgoing::bare("GET");
-        if let Some(id) = last_event_id {
-            outgoing = outgoing.header("last-event-id", id);
-        }
-        self.0.connection.send_with(self.0.manners.opens(outgoing)).await
+        self.0.carrier.open_stream(last_event_id).await
     }
 
     /// Ends the connection as its transport wants it.
     pub(super) async fn end(&self) {
-        if self.0.manners.ends_in_order() {
-            self.0.connection.close().await;
-        } else {
-            self.0.connection.kill().await;
-        }
+        self.0.carrier.close().await;
     }
 
     /// Puts a request and waits for what comes of it: as long as there are signs of life, and not for ever.
-    pub(super) async fn put(&self, id: &RequestId, method: &str, text: String, patience: Duration) -> Came {
+    pub(super) async fn put(&self, id: &RequestId, method: &str, text: String, patience: Duration) -> Outcome {
         let begun = Instant::now();
         let _waiting = Waiting::new(self, id, method);
-        let connection = &self.0.connection;
-        let exchange = match self.ask(text).await {
+        let connection = self.connection();
+        let exchange = match self.0.carrier.send(Outgoing::message(text)).await {
             Ok(exchange) => exchange,
-            Err(SendError::Open(error)) => return Came::Gone(error),
+            Err(SendError::Open(error)) => return Outcome::Gone(error),
             Err(_) => Exchange::none(),
         };
         let longest = patience * LONGEST;
@@ -271,14 +222,14 @@ impl Link {
         };
         self.pass_on();
         if let Some(status) = exchange.status() {
-            self.note(Note::Status(status));
+            self.note(ClientEvent::Status(status));
         }
         match answer {
-            Some(Some(answer)) => self.answered(answer, &exchange),
+            Some(Some(answer)) => self.answered(self.received(answer), &exchange),
             Some(None) if begun.elapsed() < longest => self.unanswered(&exchange, begun).await,
             _ => {
                 self.cancel(id, method, "no answer in time").await;
-                Came::TimedOut(begun.elapsed())
+                Outcome::TimedOut(begun.elapsed())
             }
         }
     }
@@ -286,33 +237,33 @@ impl Link {
     /// What came before the answer is told before it.
     fn pass_on(&self) {
         let notified = |message: &Message| message.kind() == Kind::Notification;
-        while let Some(message) = self.0.connection.take(notified) {
-            self.hear(&message);
+        while let Some(message) = self.connection().take(notified) {
+            self.hear(&self.received(message));
         }
     }
 
-    fn answered(&self, answer: Message, exchange: &Exchange) -> Came {
+    fn answered(&self, answer: Message, exchange: &Exchange) -> Outcome {
         // In a session, 404 says that it is over, whatever error comes along.
-        let in_session = self.0.connection.session_id().is_some();
+        let in_session = self.connection().session_id().is_some();
         match exchange.status() {
             Some(status)
                 if answer.kind() == Kind::Error && (matches!(status, 401 | 403) || status == 404 && in_session) =>
             {
                 let told = OpenError::Http { at: self.at(), status, snippet: answer.text().to_owned() };
                 let (headers, error) = (exchange.headers(), Some(answer));
-                Came::Refused(Box::new(Rejection { status, headers, error, location: None, told }))
+                Outcome::Refused(Box::new(Rejection { status, headers, error, location: None, told }))
             }
-            _ => Came::Answer(self.0.manners.hears(self.place(), answer)),
+            _ => Outcome::Answer(answer),
         }
     }
 
-    async fn unanswered(&self, exchange: &Exchange, begun: Instant) -> Came {
+    async fn unanswered(&self, exchange: &Exchange, begun: Instant) -> Outcome {
         let status = exchange.status().filter(|status| !(200..300).contains(status));
-        let told = why(&self.0.address, &self.0.connection, exchange, begun.into()).await;
-        let Some(status) = status else { return Came::Gone(told) };
+        let told = why(&self.0.address, self.connection(), exchange, begun.into()).await;
+        let Some(status) = status else { return Outcome::Gone(told) };
         exchange.finished(BODY).await;
         let (headers, error) = (exchange.headers(), exchange.nameless_error());
-        Came::Refused(Box::new(Rejection { status, headers, error, location: location(exchange).await, told }))
+        Outcome::Refused(Box::new(Rejection { status, headers, error, location: location(exchange).await, told }))
     }
 
     /// The address as a person knows it.
@@ -336,7 +287,7 @@ impl Link {
     /// when that leads nowhere.
     async fn lost(&self, exchange: &Exchange, patience: Duration) {
         let resumable =
-            self.transport() == Transport::StreamableHttp && self.0.connection.revision().era() == Era::Legacy;
+            self.transport() == Transport::StreamableHttp && self.connection().revision().era() == Era::Legacy;
         if !resumable || !exchange.finished(patience).await || !exchange.is_stream() {
             let never: Infallible = std::future::pending().await;
             match never {}
@@ -350,8 +301,7 @@ impl Link {
         for _ in 0..times {
             last = current.last_event_id().or(last);
             let Some(last) = last.as_deref() else { return };
-            let Some(away) = self.0.manners.stays_away(current.retry().unwrap_or(AWAY)) else { return };
-            tokio::time::sleep(away).await;
+            tokio::time::sleep(self.0.carrier.resume_delay(&current)).await;
             let Ok(next) = self.open_stream(Some(last)).await else { return };
             if next.head(patience).await.is_none() || !next.is_stream() {
                 return;
@@ -363,8 +313,8 @@ impl Link {
 
     /// Gives a request up, as the transport says it: by closing its stream, or by a notification.
     async fn cancel(&self, id: &RequestId, method: &str, reason: &str) {
-        let exchange = self.0.connection.asked(id);
-        self.0.connection.give_up(id);
+        let exchange = self.connection().asked(id);
+        self.connection().give_up(id);
         let by_closing = self.is_modern() && self.transport() == Transport::StreamableHttp;
         if !by_closing && method != "initialize" {
             let id: Value = serde_json::from_str(&id.to_json()).unwrap_or_default();

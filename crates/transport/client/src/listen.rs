@@ -9,7 +9,7 @@ use tokio::task::AbortHandle;
 use wire::{Era, RequestId, Transport};
 
 use super::ask::request_text;
-use super::link::{Came, Link};
+use super::link::{Link, Outcome};
 use super::{Client, ClientError, Params};
 
 /// How long a stream may take to open, and one that is listened to may last, before it is opened again.
@@ -146,17 +146,17 @@ impl Client {
     }
 }
 
-fn end_of(came: Came) -> Result<(), ClientError> {
+fn end_of(came: Outcome) -> Result<(), ClientError> {
     match came {
-        Came::Answer(answer) if answer.result().is_some() => Ok(()),
-        Came::Answer(answer) => Err(super::ask::rpc("subscriptions/listen", &answer)),
-        Came::Refused(refused) => match refused.error {
+        Outcome::Answer(answer) if answer.result().is_some() => Ok(()),
+        Outcome::Answer(answer) => Err(super::ask::rpc("subscriptions/listen", &answer)),
+        Outcome::Refused(refused) => match refused.error {
             Some(error) => Err(super::ask::rpc("subscriptions/listen", &error)),
             None => Err(refused.told.into()),
         },
-        Came::TimedOut(_) => Err(ClientError::Cancelled),
-        Came::Gone(error) => Err(error.into()),
-        Came::Unauthorized(why) => Err(ClientError::Unauthorized { why }),
+        Outcome::TimedOut(_) => Err(ClientError::Cancelled),
+        Outcome::Gone(error) => Err(error.into()),
+        Outcome::Unauthorized(why) => Err(ClientError::Unauthorized { why }),
     }
 }
 

@@ -2,24 +2,21 @@
 //! to (2026-07-28 basic/versioning#backward-compatibility-with-initialization-based-versions and the sections of the
 //! transports that it names; 2025-11-25 basic/lifecycle#version-negotiation).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use net::Tap;
-use net::client::{Address, Connection, OpenError, Refusal, follow};
-use serde_json::{Value, json};
+use net::client::{Address, OpenError, Refusal, follow};
+use serde_json::Value;
 use tokio::task::AbortHandle;
 use wire::trace::Header;
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::abilities::Abilities;
 use super::ask::request_text;
-use super::link::{Came, Ids, Link, Rejection};
-use super::manners::Manners;
+use super::carrier::{Connector, Opening};
+use super::link::{Ids, Link, Outcome, Rejection};
 use super::{ClientError, Greeting, Options, Params, pump};
 
-/// How long a server on a channel of its own may be silent before it is greeted as a legacy one, too.
-const PROBE: Duration = Duration::from_secs(3);
 /// How often credentials are got for one greeting.
 const AUTHORIZED: usize = 3;
 /// A version that the server does not have (2026-07-28).
@@ -89,14 +86,14 @@ impl From<OpenError> for Turn {
 /// Opens a conversation. `revision` names what to begin with.
 pub(super) async fn open(
     options: &Options,
-    manners: &Arc<dyn Manners>,
+    connector: &dyn Connector,
     ids: &Ids,
     revision: Option<Revision>,
 ) -> Result<Session, ClientError> {
     let mut address = options.address.clone();
     let mut hop = 0;
     loop {
-        match found(Way { options, manners, ids, address: &address }, revision).await {
+        match found(Way { options, connector, ids, address: &address }, revision).await {
             Err(Turn::Elsewhere(to)) => address = follow(&address, &to, hop)?,
             Err(Turn::Failed(error) | Turn::Other(error)) => return Err(error),
             Err(Turn::Version(version)) => {
@@ -131,7 +128,7 @@ async fn found(way: Way<'_>, revision: Option<Revision>) -> Result<Session, Turn
 #[derive(Clone, Copy)]
 struct Way<'w> {
     options: &'w Options,
-    manners: &'w Arc<dyn Manners>,
+    connector: &'w dyn Connector,
     ids: &'w Ids,
     address: &'w Address,
 }
@@ -159,8 +156,10 @@ impl Way<'_> {
         let header = Header::server(self.address.transport(), revision, "client");
         let tap = self.options.tap.as_ref().map_or_else(|| Tap::new(header.clone()), |tap| tap(header.clone()));
         let authorizer = self.options.authorizer.clone();
-        let connection = Connection::open_as(self.address, revision, &tap, &self.options.limits, authorizer).await?;
-        let link = Link::new(connection, self.address.clone(), self.options, self.manners.clone());
+        let limits = &self.options.limits;
+        let opening = Opening { address: self.address, revision, tap: &tap, limits, authorizer };
+        let carrier = self.connector.open(opening).await?;
+        let link = Link::new(carrier, self.address.clone(), self.options);
         let pump = pump::start(link.clone());
         Ok((link, pump))
     }
@@ -178,23 +177,23 @@ impl Way<'_> {
     }
 
     /// Asks a request on a connection that is not greeted on yet.
-    async fn ask(&self, link: &Link, method: &str, params: &Params) -> Came {
+    async fn ask(&self, link: &Link, method: &str, params: &Params) -> Outcome {
         let mut before = 0;
         loop {
             let number = self.ids.next();
             let (id, text) = (RequestId::from(number), request_text(number, method, params));
             let came = tokio::select! {
                 came = link.put(&id, method, text.clone(), self.patience()) => came,
-                () = link.connection().echoed(&text) => Came::Gone(OpenError::Echo { at: self.address.to_string() }),
+                () = link.connection().echoed(&text) => Outcome::Gone(OpenError::Echo { at: self.address.to_string() }),
             };
             match (&came, &self.options.authorizer, self.address) {
-                (Came::Refused(refused), Some(authorizer), Address::Http(http) | Address::Sse(http))
+                (Outcome::Refused(refused), Some(authorizer), Address::Http(http) | Address::Sse(http))
                     if matches!(refused.status, 401 | 403) && before < AUTHORIZED =>
                 {
                     let Rejection { status, headers, .. } = refused.as_ref();
                     let refusal = Refusal { url: http.url.clone(), status: *status, headers: headers.clone(), before };
                     if let Err(why) = authorizer.refused(&refusal).await {
-                        return Came::Unauthorized(why);
+                        return Outcome::Unauthorized(why);
                     }
                 }
                 _ => return came,
@@ -207,7 +206,7 @@ impl Way<'_> {
     async fn discover(&self, revision: Revision, certain: bool) -> Result<Session, Turn> {
         let (link, pump) = self.connect(revision).await?;
         link.settle(Era::Modern);
-        let params = modern_meta(Params::new(), revision, self.options.respondent.abilities());
+        let params = modern_meta(Params::new(), revision, self.options);
         let silent = self.has_channel() && !certain;
         let came = tokio::select! {
             biased;
@@ -240,10 +239,10 @@ impl Way<'_> {
     }
 
     /// What the first modern answer says.
-    fn discovered(&self, came: Came, revision: Revision, certain: bool) -> Result<Option<(Value, String)>, Turn> {
+    fn discovered(&self, came: Outcome, revision: Revision, certain: bool) -> Result<Option<(Value, String)>, Turn> {
         let at = self.address.to_string();
         match came {
-            Came::Answer(answer) => match (answer.kind(), answer.error_code()) {
+            Outcome::Answer(answer) => match (answer.kind(), answer.error_code()) {
                 (Kind::Result, _) => self.introduced(&answer, revision, certain),
                 (_, Some(UNSUPPORTED_VERSION)) => {
                     let offered = versions(answer.error().and_then(|error| error.get("data")?.get("supported")));
@@ -255,7 +254,7 @@ impl Way<'_> {
                 (_, Some(code)) if certain || MODERN_ERRORS.contains(&code) => Ok(None),
                 _ => Err(Turn::Other(declined(at, &answer))),
             },
-            Came::Refused(refused) => match (&refused.error, refused.location) {
+            Outcome::Refused(refused) => match (&refused.error, refused.location) {
                 (_, Some(to)) => Err(Turn::Elsewhere(to)),
                 (Some(error), _) if error.error_code().is_some_and(|code| MODERN_ERRORS.contains(&code)) => {
                     let offered = versions(error.error().and_then(|error| error.get("data")?.get("supported")));
@@ -268,9 +267,9 @@ impl Way<'_> {
                 _ if matches!(refused.status, 401 | 403) => Err(Turn::Failed(refused.told.into())),
                 _ => Err(Turn::Other(refused.told.into())),
             },
-            Came::TimedOut(after) => Err(Turn::Other(OpenError::Timeout { at, waited_for: "answer", after }.into())),
-            Came::Gone(error) => Err(lost(error)),
-            Came::Unauthorized(why) => Err(Turn::Failed(ClientError::Unauthorized { why })),
+            Outcome::TimedOut(after) => Err(Turn::Other(OpenError::Timeout { at, waited_for: "answer", after }.into())),
+            Outcome::Gone(error) => Err(lost(error)),
+            Outcome::Unauthorized(why) => Err(Turn::Failed(ClientError::Unauthorized { why })),
         }
     }
 
@@ -288,7 +287,7 @@ impl Way<'_> {
 
     /// Greets a server that is silent as a legacy one, after a while, on the same channel.
     async fn late_greeting(&self, link: &Link) -> Result<Message, Turn> {
-        tokio::time::sleep(PROBE).await;
+        tokio::time::sleep(self.options.probe).await;
         let answer = self.hello(link, Revision::NEWEST_LEGACY).await?;
         link.cancel_all("the server is of the legacy era").await;
         Ok(answer)
@@ -309,28 +308,28 @@ impl Way<'_> {
             let params = Params::new()
                 .with("protocolVersion", revision.as_str())
                 .with("capabilities", self.options.respondent.abilities().declared(revision))
-                .with("clientInfo", client_info());
+                .with("clientInfo", self.options.identity.to_value());
             match self.ask(link, "initialize", &params).await {
-                Came::Answer(answer) if answer.kind() == Kind::Result => return Ok(answer),
-                Came::Answer(answer) => {
+                Outcome::Answer(answer) if answer.kind() == Kind::Result => return Ok(answer),
+                Outcome::Answer(answer) => {
                     let offered = versions(answer.error().and_then(|error| error.get("data")?.get("supported")));
                     match newest(&offered, Era::Legacy) {
                         Some(version) if !last && version != revision => revision = version,
                         _ => return Err(Turn::Other(declined(at, &answer))),
                     }
                 }
-                Came::Refused(refused) => {
+                Outcome::Refused(refused) => {
                     return Err(match refused.location {
                         Some(to) => Turn::Elsewhere(to),
                         None if matches!(refused.status, 400 | 404 | 405) => Turn::Other(refused.told.into()),
                         None => Turn::Failed(refused.told.into()),
                     });
                 }
-                Came::TimedOut(after) => {
+                Outcome::TimedOut(after) => {
                     return Err(Turn::Failed(OpenError::Timeout { at, waited_for: "answer", after }.into()));
                 }
-                Came::Gone(error) => return Err(Turn::Failed(error.into())),
-                Came::Unauthorized(why) => return Err(Turn::Failed(ClientError::Unauthorized { why })),
+                Outcome::Gone(error) => return Err(Turn::Failed(error.into())),
+                Outcome::Unauthorized(why) => return Err(Turn::Failed(ClientError::Unauthorized { why })),
             }
         }
         Err(OpenError::NoCommonRevision { at, offered: Vec::new() }.into())
@@ -368,16 +367,11 @@ impl Way<'_> {
 }
 
 /// What a modern request says of the client.
-pub(super) fn modern_meta(params: Params, revision: Revision, abilities: Abilities) -> Params {
+pub(super) fn modern_meta(params: Params, revision: Revision, options: &Options) -> Params {
     params
         .with_meta("io.modelcontextprotocol/protocolVersion", revision.as_str())
-        .with_meta("io.modelcontextprotocol/clientInfo", client_info())
-        .with_meta("io.modelcontextprotocol/clientCapabilities", abilities.declared(revision))
-}
-
-/// Who we say we are.
-fn client_info() -> Value {
-    json!({ "name": "proof-client", "version": env!("CARGO_PKG_VERSION") })
+        .with_meta("io.modelcontextprotocol/clientInfo", options.identity.to_value())
+        .with_meta("io.modelcontextprotocol/clientCapabilities", options.respondent.abilities().declared(revision))
 }
 
 /// A program that ended, or a socket that was closed, may not have liked the words.

@@ -8,7 +8,7 @@ use tokio::task::AbortHandle;
 use wire::{Kind, Message, RequestId, Revision};
 
 use super::abilities::{Answer, Refused};
-use super::link::{Link, Note};
+use super::link::{ClientEvent, Link};
 use super::respond::respond;
 use wire::meta::RELATED_TASK;
 
@@ -28,7 +28,7 @@ pub(super) fn start(link: Link) -> AbortHandle {
         let hour = Duration::from_hours(1);
         loop {
             match link.connection().wait_for(&unawaited, hour).await {
-                Some(message) => link.hear(&message),
+                Some(message) => link.hear(&link.received(message)),
                 None if link.connection().is_over() => break,
                 None => {}
             }
@@ -44,15 +44,18 @@ impl Link {
             Kind::Request => self.asked(message),
             Kind::Notification => self.notified(message),
             Kind::Error if message.id().is_none() => self.complained(message),
-            // Nobody waits for it any more.
-            Kind::Result | Kind::Error => self.let_go(),
+            // The request was given up.
+            Kind::Result | Kind::Error => {}
         }
     }
 
     /// A server that could not read what it was sent says so, and not of what.
     fn complained(&self, message: &Message) {
         let what = message.error().and_then(|error| error.get("message")?.as_str()).unwrap_or_default();
-        self.note(Note::Notice(format!("the server complains of a message: {}", wire::escape::snippet(what, 200))));
+        self.note(ClientEvent::Warning(format!(
+            "the server complains of a message: {}",
+            wire::escape::snippet(what, 200)
+        )));
     }
 
     fn notified(&self, message: &Message) {
@@ -64,7 +67,6 @@ impl Link {
                 let id = RequestId::from_value(&params["requestId"]);
                 if let Some(work) = id.and_then(|id| self.state().answering.remove(&id)) {
                     work.abort();
-                    self.retort(&params["requestId"]);
                 }
             }
             _ => {}
@@ -78,7 +80,7 @@ impl Link {
                 subscription.send_replace(Some(params["notifications"].clone()));
             }
         }
-        self.note(Note::Notification { method: method.to_owned(), params });
+        self.note(ClientEvent::Notification { method: method.to_owned(), params });
     }
 
     /// Answers a request: by a task, about one, or by itself.
@@ -114,7 +116,7 @@ impl Link {
         let Some(id) = request.id().cloned() else { return };
         if self.is_modern() {
             let what = format!("the server asks `{method}` by a request, which at 2026-07-28 none may; not answered");
-            return self.note(Note::Notice(what));
+            return self.note(ClientEvent::Warning(what));
         }
         let params = request.params().cloned().unwrap_or_default();
         let meta = request.meta().cloned().unwrap_or_default();

@@ -7,7 +7,7 @@ use wire::{Era, Message};
 use super::abilities::Refused;
 use super::params::raw_member;
 use super::respond::respond;
-use super::{Client, ClientError, Params};
+use super::{Advice, Client, ClientError, Params};
 
 /// How many rounds one request may take.
 const ROUNDS: usize = 16;
@@ -78,7 +78,7 @@ impl Client {
                 Err(Refused { code: -1, .. }) => {
                     return Err(ClientError::unasked(
                         format!("the server asks `{question}`, which was refused, and cannot go on without"),
-                        "answer it; --say gives what a model says",
+                        Advice::AnswerQuestions,
                     ));
                 }
                 Err(Refused { message, .. }) => {

@@ -6,7 +6,7 @@ use wire::http::annotations;
 
 use super::form::wants;
 
-/// How many faults are told at a time.
+/// How many errors are listed at a time.
 const TOLD: usize = 8;
 /// The largest integer that every reader of a header reads alike.
 const SAFE: u64 = 9_007_199_254_740_991;
@@ -41,9 +41,9 @@ impl Tool {
     }
 
     /// What is wrong with the annotations of its parameters: over HTTP, at 2026-07-28, such a tool must not be used.
-    pub fn annotation_fault(&self) -> Option<String> {
-        let (pointer, fault) = annotations(self.input()).faults.into_iter().next()?;
-        Some(format!("{pointer}: {fault}"))
+    pub fn annotation_error(&self) -> Option<String> {
+        let (pointer, why) = annotations(self.input()).faults.into_iter().next()?;
+        Some(format!("{pointer}: {why}"))
     }
 
     /// An argument that is mirrored into a header and cannot be: the integer is too large.
@@ -63,7 +63,7 @@ impl Tool {
 
 /// What is wrong with the arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArgumentFault {
+pub struct ArgumentError {
     /// Which: its name, or a JSON pointer; empty where it is the whole.
     pub argument: String,
     /// What about it, and what the schema wants.
@@ -71,25 +71,25 @@ pub struct ArgumentFault {
 }
 
 /// What is wrong with the arguments, by the tool's input schema; nothing where they fit.
-pub fn argument_faults(schema: &Value, arguments: &Map<String, Value>) -> Vec<ArgumentFault> {
+pub fn argument_errors(schema: &Value, arguments: &Map<String, Value>) -> Vec<ArgumentError> {
     let missing = missing(schema, arguments);
     if !missing.is_empty() {
         return missing;
     }
-    let fault = |argument: String, what: String| ArgumentFault { argument, what };
+    let error = |argument: String, what: String| ArgumentError { argument, what };
     let whole = Value::Object(arguments.clone());
     match Validator::new(schema) {
-        Err(why) => vec![fault(String::new(), format!("the input schema cannot be read: {why}"))],
+        Err(why) => vec![error(String::new(), format!("the input schema cannot be read: {why}"))],
         Ok(validator) if validator.is_valid(&whole) => Vec::new(),
         Ok(validator) => validator
             .mismatches(&whole, TOLD)
             .into_iter()
-            .map(|one| fault(one.pointer.trim_start_matches('/').to_owned(), one.message))
+            .map(|one| error(one.pointer.trim_start_matches('/').to_owned(), one.message))
             .collect(),
     }
 }
 
-fn missing(schema: &Value, arguments: &Map<String, Value>) -> Vec<ArgumentFault> {
+fn missing(schema: &Value, arguments: &Map<String, Value>) -> Vec<ArgumentError> {
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     required
         .filter(|name| !arguments.contains_key(*name))
@@ -97,7 +97,7 @@ fn missing(schema: &Value, arguments: &Map<String, Value>) -> Vec<ArgumentFault>
         .map(|name| {
             let property = schema.get("properties").and_then(|properties| properties.get(name));
             let wanted = property.map_or_else(|| "any value".to_owned(), |property| wants(property, schema));
-            ArgumentFault { argument: name.to_owned(), what: format!("is missing: {wanted}") }
+            ArgumentError { argument: name.to_owned(), what: format!("is missing: {wanted}") }
         })
         .collect()
 }

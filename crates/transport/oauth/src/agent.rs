@@ -11,9 +11,10 @@ use url::Url;
 use wire::Party;
 
 use super::authorize::Request;
-use super::error::OAuthError;
+use super::backend::WebRequest;
+use super::error::{Advice, OAuthError};
 use super::options::{Agent, Browser};
-use super::web::{Asked, Web};
+use super::web::Web;
 
 /// The path that the browser is sent back to.
 const PATH: &str = "/callback";
@@ -26,14 +27,14 @@ const VISIT: Duration = Duration::from_secs(5);
 const HEAD: usize = 16 << 10;
 
 /// Where an answer will land.
-pub(crate) enum Landing<'a> {
+pub(crate) enum RedirectListener<'a> {
     /// Read off a redirect.
     Headless,
     /// At a port of ours.
     Listening(&'a Browser, TcpListener),
 }
 
-impl<'a> Landing<'a> {
+impl<'a> RedirectListener<'a> {
     /// Makes ready. `registered` is the address of an earlier run, whose port is taken again where that is possible.
     pub(crate) async fn open(agent: &'a Agent, registered: Option<&str>) -> Result<Self, OAuthError> {
         let Agent::Browser(browser) = agent else { return Ok(Self::Headless) };
@@ -75,18 +76,18 @@ impl<'a> Landing<'a> {
 async fn follow(web: &Web, request: &Request) -> Result<Url, OAuthError> {
     let mut at = request.url.clone();
     for _ in 0..HOPS {
-        let answered = web.send(Asked::get(&at, Party::AuthorizationServer)).await?;
+        let answered = web.send(WebRequest::get(&at, Party::AuthorizationServer)).await?;
         let location = answered.header("location").filter(|_| (300..400).contains(&answered.status));
         let Some(next) = location.and_then(|location| at.join(location).ok()) else {
             let what = format!("the authorization server answers with HTTP {}, not with a redirect", answered.status);
-            return Err(OAuthError::at(what, &at, "does it want a person? Then with a browser (--oauth=browser)"));
+            return Err(OAuthError::at(what, &at, Advice::UseBrowser));
         };
         if request.lands_at(&next) {
             return Ok(next);
         }
         at = next;
     }
-    Err(OAuthError::at("redirects without an end", &request.url, "with a browser (--oauth=browser)"))
+    Err(OAuthError::at("redirects without an end", &request.url, Advice::UseBrowser))
 }
 
 /// Waits for the browser to come back. Who comes without our state is none of it and is sent away.

@@ -8,9 +8,9 @@ use url::Url;
 
 use super::error::{OAuthError, said};
 use super::jose;
-use super::manners::{Asking, Doubt, Manners};
 use super::metadata::Issuer;
 use super::secret::{Secret, random};
+use super::verifier::{VerificationError, Verifier};
 
 /// A request under way, and what its answer is held against.
 pub(crate) struct Request {
@@ -18,12 +18,12 @@ pub(crate) struct Request {
     pub(crate) url: Url,
     /// Where the answer goes.
     pub(crate) redirect: String,
-    /// What proves at the token endpoint that the request was ours.
-    pub(crate) verifier: Secret,
+    /// PKCE's code verifier: proves at the token endpoint that the request was ours.
+    pub(crate) code_verifier: Secret,
     state: String,
     issuer: String,
     says_iss: bool,
-    manners: Arc<dyn Manners>,
+    verifier: Arc<dyn Verifier>,
 }
 
 /// What a request is about.
@@ -33,17 +33,17 @@ pub(crate) struct About<'a> {
     pub(crate) redirect: String,
     pub(crate) resource: Option<&'a str>,
     pub(crate) scopes: Option<&'a [String]>,
-    pub(crate) manners: &'a Arc<dyn Manners>,
+    pub(crate) verifier: &'a Arc<dyn Verifier>,
 }
 
 impl Request {
     pub(crate) fn new(about: About<'_>) -> Result<Self, OAuthError> {
-        let About { issuer, client, redirect, resource, scopes, manners } = about;
+        let About { issuer, client, redirect, resource, scopes, verifier } = about;
         let lacks = || OAuthError::new("the issuer has no authorization endpoint", &issuer.id, "another grant");
         let mut url = issuer.authorization_endpoint.clone().ok_or_else(lacks)?;
         url.set_fragment(None);
-        let (verifier, state) = (random(), random());
-        let challenge = jose::sha256(&verifier);
+        let (code_verifier, state) = (random(), random());
+        let challenge = jose::sha256(&code_verifier);
         let scope = scopes.map(|scopes| scopes.join(" "));
         let always = [
             ("response_type", "code"),
@@ -55,13 +55,10 @@ impl Request {
         ];
         let more = [("resource", resource), ("scope", scope.as_deref())];
         let more = more.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        let mut asked: Vec<(String, String)> =
-            always.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        manners.asks(Asking::Authorization, &mut asked);
-        url.query_pairs_mut().extend_pairs(asked);
-        let verifier = Secret::new(verifier);
-        let (issuer, says_iss, manners) = (issuer.id.clone(), issuer.says_iss, Arc::clone(manners));
-        Ok(Self { url, redirect, verifier, state, issuer, says_iss, manners })
+        url.query_pairs_mut().extend_pairs(always.into_iter().chain(more));
+        let code_verifier = Secret::new(code_verifier);
+        let (issuer, says_iss, verifier) = (issuer.id.clone(), issuer.says_iss, Arc::clone(verifier));
+        Ok(Self { url, redirect, code_verifier, state, issuer, says_iss, verifier })
     }
 
     /// Whether `url` is where the answer goes, whatever its query.
@@ -84,19 +81,10 @@ impl Request {
             return Err(refused("the answer went to another address".to_owned()));
         }
         let answer = answer(landing).map_err(|twice| refused(format!("the answer holds `{twice}` twice")))?;
-        if answer.get("state") != Some(&self.state) && self.manners.heeds(Doubt::State) {
-            return Err(refused("the answer has not the `state` of the question".to_owned()));
-        }
-        match answer.get("iss") {
-            Some(iss) if *iss == self.issuer => {}
-            _ if !self.manners.heeds(Doubt::Answerer) => {}
-            Some(iss) => {
-                let what = format!("the answer is from another issuer: {}, not {}", said(iss), said(&self.issuer));
-                return Err(refused(what));
-            }
-            None if self.says_iss => return Err(refused("the answer does not say who gives it (`iss`)".to_owned())),
-            None => {}
-        }
+        let received = |name: &str| answer.get(name).map(String::as_str);
+        let untrusted = |error: VerificationError| refused(error.to_string());
+        self.verifier.state(&self.state, received("state")).map_err(untrusted)?;
+        self.verifier.response_issuer(&self.issuer, self.says_iss, received("iss")).map_err(untrusted)?;
         if let Some(error) = answer.get("error") {
             let more = answer.get("error_description").map(|text| format!(": {text}")).unwrap_or_default();
             let what = format!("the authorization server declines: {}", said(&format!("{error}{more}")));
@@ -133,14 +121,14 @@ mod tests {
         });
         let issuer = Issuer::read(&document).expect("enough");
         let scopes = ["a".to_owned(), "b".to_owned()];
-        let manners: Arc<dyn Manners> = Arc::new(super::super::manners::Perfect);
+        let verifier: Arc<dyn Verifier> = Arc::new(super::super::verifier::StrictVerifier);
         Request::new(About {
             issuer: &issuer,
             client: "me",
             redirect: "http://127.0.0.1:1/callback".to_owned(),
             resource: Some("https://rs.example"),
             scopes: Some(&scopes),
-            manners: &manners,
+            verifier: &verifier,
         })
         .expect("a request")
     }
@@ -158,8 +146,8 @@ mod tests {
         assert_eq!(asked["scope"], "a b");
         assert_eq!(asked["tenant"], "1");
         assert_eq!(asked["code_challenge_method"], "S256");
-        assert_eq!(asked["code_challenge"], jose::sha256(request.verifier.reveal()));
-        assert!(request.verifier.reveal().len() >= 43 && asked["state"].len() >= 43);
+        assert_eq!(asked["code_challenge"], jose::sha256(request.code_verifier.reveal()));
+        assert!(request.code_verifier.reveal().len() >= 43 && asked["state"].len() >= 43);
     }
 
     #[test]

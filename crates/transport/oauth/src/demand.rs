@@ -5,7 +5,7 @@ use wire::trace::{Headers, header};
 
 /// What a refusal asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Demand {
+pub struct AuthChallenge {
     /// Whether a token was there and had too little scope.
     pub more_scope: bool,
     /// Where the resource's metadata is, if it says so.
@@ -18,7 +18,7 @@ pub struct Demand {
     pub nonce: Option<String>,
 }
 
-impl Demand {
+impl AuthChallenge {
     /// Reads a refusal. `None` for an answer that no authorization can mend.
     pub fn read(status: u16, headers: &Headers) -> Option<Self> {
         let all = challenges(headers);
@@ -55,38 +55,38 @@ mod tests {
 
     #[test]
     fn a_refusal_is_read() {
-        let demand = Demand::read(401, &with("Bearer resource_metadata=\"https://a.example/m\", scope=\"a b\""));
+        let demand = AuthChallenge::read(401, &with("Bearer resource_metadata=\"https://a.example/m\", scope=\"a b\""));
         let demand = demand.expect("a demand");
         assert_eq!(demand.metadata.as_deref(), Some("https://a.example/m"));
         assert_eq!(demand.scopes, Some(vec!["a".to_owned(), "b".to_owned()]));
         assert!(!demand.more_scope && !demand.bound && demand.nonce.is_none());
-        assert_eq!(Demand::read(401, &Headers::new()), Some(Demand::default()));
+        assert_eq!(AuthChallenge::read(401, &Headers::new()), Some(AuthChallenge::default()));
     }
 
     #[test]
     fn only_what_more_scope_can_mend_is_a_demand() {
-        assert!(Demand::read(403, &with("Bearer error=\"insufficient_scope\"")).expect("a demand").more_scope);
+        assert!(AuthChallenge::read(403, &with("Bearer error=\"insufficient_scope\"")).expect("a demand").more_scope);
         for (status, challenge) in
             [(403, "Bearer"), (403, "Bearer error=\"invalid_token\""), (200, "Bearer"), (500, "")]
         {
-            assert_eq!(Demand::read(status, &with(challenge)), None, "{status} {challenge}");
+            assert_eq!(AuthChallenge::read(status, &with(challenge)), None, "{status} {challenge}");
         }
-        assert!(!Demand::read(401, &with("Bearer error=\"insufficient_scope\"")).expect("a demand").more_scope);
+        assert!(!AuthChallenge::read(401, &with("Bearer error=\"insufficient_scope\"")).expect("a demand").more_scope);
     }
 
     #[test]
     fn a_key_is_wanted_only_where_nothing_else_will_do() {
-        assert!(Demand::read(401, &with("DPoP algs=\"ES256\"")).expect("a demand").bound);
-        assert!(!Demand::read(401, &with("DPoP algs=\"ES256\", Bearer")).expect("a demand").bound);
+        assert!(AuthChallenge::read(401, &with("DPoP algs=\"ES256\"")).expect("a demand").bound);
+        assert!(!AuthChallenge::read(401, &with("DPoP algs=\"ES256\", Bearer")).expect("a demand").bound);
         let mut nonce = with("DPoP error=\"use_dpop_nonce\"");
         nonce.push(("DPoP-Nonce".to_owned(), "n".to_owned()));
-        assert_eq!(Demand::read(401, &nonce).expect("a demand").nonce.as_deref(), Some("n"));
+        assert_eq!(AuthChallenge::read(401, &nonce).expect("a demand").nonce.as_deref(), Some("n"));
     }
 
     proptest! {
         #[test]
         fn whatever_stands_there_can_be_read(status in 100u16..600, value in ".{0,200}") {
-            let demand = Demand::read(status, &with(&value));
+            let demand = AuthChallenge::read(status, &with(&value));
             prop_assert!(demand.is_none() || status == 401 || status == 403);
         }
     }

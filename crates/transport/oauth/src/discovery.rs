@@ -4,11 +4,11 @@
 use url::Url;
 use wire::{Party, Revision};
 
-use super::demand::Demand;
-use super::error::{OAuthError, said};
-use super::manners::Doubt;
+use super::backend::WebRequest;
+use super::demand::AuthChallenge;
+use super::error::{Advice, OAuthError, said};
 use super::metadata::{Issuer, Resource};
-use super::web::{Asked, Web};
+use super::web::Web;
 
 const RESOURCE: &str = "oauth-protected-resource";
 const OAUTH: &str = "oauth-authorization-server";
@@ -29,7 +29,7 @@ pub(crate) struct Found {
 pub(crate) async fn discover(
     web: &Web,
     url: &Url,
-    demand: &Demand,
+    demand: &AuthChallenge,
     revision: Option<Revision>,
     preferred: &[&str],
 ) -> Result<Found, OAuthError> {
@@ -44,7 +44,7 @@ pub(crate) async fn discover(
             return by_origin().await;
         }
         let what = "the server demands a token and says nowhere who issues one";
-        return Err(OAuthError::at(what, url, "a token of your own: --bearer-env VAR"));
+        return Err(OAuthError::at(what, url, Advice::BringToken));
     };
     let chosen = resource.servers.iter().find(|server| preferred.contains(&server.as_str()));
     let named = chosen.unwrap_or(&resource.servers[0]).clone();
@@ -53,13 +53,13 @@ pub(crate) async fn discover(
 }
 
 /// The document that the challenge names, else the one for the endpoint, else the one for the whole origin.
-async fn resource(web: &Web, url: &Url, demand: &Demand) -> Result<Option<Resource>, OAuthError> {
+async fn resource(web: &Web, url: &Url, demand: &AuthChallenge) -> Result<Option<Resource>, OAuthError> {
     let places = match &demand.metadata {
         Some(named) => vec![address(named, "the address of the server's metadata")?],
         None => resource_places(url),
     };
     for place in &places {
-        let answered = web.send(Asked::get(place, party(url, place))).await?;
+        let answered = web.send(WebRequest::get(place, party(url, place))).await?;
         let Some(document) = answered.object().filter(|_| answered.status == 200) else { continue };
         let advice = "mend the server's metadata";
         let read = Resource::read(&document)
@@ -95,7 +95,7 @@ async fn issuer(web: &Web, named: &str, revision: Revision) -> Result<Issuer, OA
         }
     }
     let what = "the authorization server publishes no metadata";
-    Err(OAuthError::at(what, &base, "see whether it is up; a token of your own: --bearer-env VAR"))
+    Err(OAuthError::at(what, &base, Advice::CheckServerOrBringToken))
 }
 
 /// Where an issuer's metadata may be, in the order to look.
@@ -117,23 +117,21 @@ async fn origin(web: &Web, url: &Url, revision: Revision) -> Result<Issuer, OAut
         return Ok(issuer);
     }
     Issuer::by_default(&origin)
-        .ok_or_else(|| OAuthError::at("there is no authorization server", url, "--bearer-env VAR"))
+        .ok_or_else(|| OAuthError::at("there is no authorization server", url, Advice::BringToken))
 }
 
 /// The document at `place`, if one is there. It must be that of `named`, letter by letter: whoever speaks for somebody else
 /// is after the tokens of somebody else.
 async fn document(web: &Web, place: &Url, named: &str, revision: Revision) -> Result<Option<Issuer>, OAuthError> {
-    let asked = Asked::get(place, Party::AuthorizationServer).with("mcp-protocol-version", revision.as_str());
+    let asked = WebRequest::get(place, Party::AuthorizationServer).with("mcp-protocol-version", revision.as_str());
     let answered = web.send(asked).await?;
     let Some(document) = answered.object().filter(|_| answered.status == 200) else { return Ok(None) };
     let advice = "mend the authorization server's metadata";
     let read = Issuer::read(&document).map_err(|why| {
         OAuthError::at(format!("the authorization server's metadata cannot be used: {why}"), place, advice)
     })?;
-    if read.id != named && web.manners.heeds(Doubt::Issuer) {
-        let what = format!("the metadata is that of another issuer: {}, not {}", said(&read.id), said(named));
-        return Err(OAuthError::at(what, place, advice));
-    }
+    let verified = web.verifier.metadata_issuer(named, &read.id);
+    verified.map_err(|error| OAuthError::at(error.to_string(), place, advice))?;
     Ok(Some(read))
 }
 

@@ -14,16 +14,53 @@ const SNIPPET: usize = 160;
 pub struct OAuthError {
     what: String,
     at: String,
-    advice: &'static str,
+    advice: Advice,
+}
+
+/// What a person can do about it. How that is done in a program, the program says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Advice {
+    /// Bring a token from elsewhere.
+    BringToken,
+    /// The same, after a look at whether the authorization server is up.
+    CheckServerOrBringToken,
+    /// Bring the id of a client that is registered already.
+    BringClient,
+    /// Let a person agree in a browser.
+    UseBrowser,
+    /// Get the token by the connection itself: each request needs a proof of its own.
+    AuthorizeRequests,
+    /// Something that only this case has.
+    Other(&'static str),
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BringToken => "bring a token",
+            Self::CheckServerOrBringToken => "check that the authorization server is up, or bring a token",
+            Self::BringClient => "bring the id of a registered client",
+            Self::UseBrowser => "authorize with a browser",
+            Self::AuthorizeRequests => "authorize each request",
+            Self::Other(text) => text,
+        })
+    }
+}
+
+impl From<&'static str> for Advice {
+    fn from(text: &'static str) -> Self {
+        Self::Other(text)
+    }
 }
 
 impl OAuthError {
-    pub(crate) fn new(what: impl Into<String>, at: impl Into<String>, advice: &'static str) -> Self {
-        Self { what: what.into(), at: at.into(), advice }
+    pub(crate) fn new(what: impl Into<String>, at: impl Into<String>, advice: impl Into<Advice>) -> Self {
+        Self { what: what.into(), at: at.into(), advice: advice.into() }
     }
 
     /// The same for an address, without its query: codes and states stand there.
-    pub(crate) fn at(what: impl Into<String>, url: &Url, advice: &'static str) -> Self {
+    pub(crate) fn at(what: impl Into<String>, url: &Url, advice: impl Into<Advice>) -> Self {
         Self::new(what, place(url), advice)
     }
 
@@ -32,7 +69,12 @@ impl OAuthError {
         &self.what
     }
 
-    /// What happened and where, in one line, for who has advice of its own.
+    /// The error for a person, as `Display` has it, with advice in the program's own words.
+    pub fn describe(&self, words: impl Fn(Advice) -> String) -> String {
+        format!("not authorized: {}\n  at {}\n  try: {}", self.what, snippet(&self.at, 200), words(self.advice))
+    }
+
+    /// What happened and where, in one line, for callers with advice of their own.
     pub(crate) fn line(&self) -> String {
         format!("{}; at {}", self.what, snippet(&self.at, 200))
     }
@@ -40,8 +82,7 @@ impl OAuthError {
 
 impl fmt::Display for OAuthError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, at, advice } = self;
-        write!(f, "not authorized: {what}\n  at {}\n  try: {advice}", snippet(at, 200))
+        f.write_str(&self.describe(|advice| advice.to_string()))
     }
 }
 

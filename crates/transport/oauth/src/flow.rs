@@ -7,14 +7,13 @@ use std::sync::Arc;
 use url::Url;
 use wire::Revision;
 
-use super::agent::Landing;
+use super::agent::RedirectListener;
 use super::authorize::{About, Request};
 use super::cache::{Cache, Kept};
-use super::demand::Demand;
+use super::demand::AuthChallenge;
 use super::discovery::{Found, discover};
 use super::dpop::Prover;
-use super::error::OAuthError;
-use super::manners::{Asking, Doubt};
+use super::error::{Advice, OAuthError};
 use super::metadata::Issuer;
 use super::options::{Client, Enterprise, Grant, Options, Scopes};
 use super::registration::{known, register};
@@ -75,7 +74,7 @@ impl State {
     }
 
     /// Whether the token in use has what is demanded, as far as anybody said.
-    pub(crate) fn grants(&self, demand: &Demand) -> bool {
+    pub(crate) fn grants(&self, demand: &AuthChallenge) -> bool {
         let (Some(held), Some(wanted)) = (&self.held, &demand.scopes) else { return false };
         held.token.grants(wanted)
     }
@@ -95,7 +94,7 @@ impl State {
     /// Whether a server that demands no token says who issues one all the same.
     pub(crate) async fn may_be_had(&self, web: &Web, options: &Options, url: &Url) -> bool {
         let later = options.revision.unwrap_or(Revision::NEWEST).max(Revision::R2025_06_18);
-        discover(web, url, &Demand::default(), Some(later), &[]).await.is_ok()
+        discover(web, url, &AuthChallenge::default(), Some(later), &[]).await.is_ok()
     }
 
     /// Gets a token that answers `demand`.
@@ -104,7 +103,7 @@ impl State {
         web: &Web,
         options: &Options,
         url: &Url,
-        demand: &Demand,
+        demand: &AuthChallenge,
     ) -> Result<(), OAuthError> {
         let preferred = options.client.as_ref().and_then(|client| client.issuer.as_deref());
         let found = discover(web, url, demand, options.revision, preferred.as_slice()).await?;
@@ -113,7 +112,7 @@ impl State {
         let old = self.held.take().filter(|held| held.found.issuer.id == found.issuer.id);
         let (old, good) = if demand.more_scope { (None, old) } else { (old, None) };
         if !demand.more_scope {
-            if old.is_none() && self.take_kept(&found, options, demand) {
+            if old.is_none() && self.take_kept(web, &found, options, demand) {
                 return Ok(());
             }
             if self.renewed(web, options, &found, old).await {
@@ -136,14 +135,16 @@ impl State {
     }
 
     /// A token of an earlier run, if it will do.
-    fn take_kept(&mut self, found: &Found, options: &Options, demand: &Demand) -> bool {
+    fn take_kept(&mut self, web: &Web, found: &Found, options: &Options, demand: &AuthChallenge) -> bool {
         let Some(kept) = self.kept.get_mut(&found.issuer.id) else { return false };
         let wanted = demand.scopes.clone().unwrap_or_default();
         let key = found.resource.clone().unwrap_or_default();
         let fits = |token: &&mut Token| !token.is_expired() && token.grants(&wanted);
         let Some(token) = kept.tokens.get_mut(&key).filter(fits) else { return false };
         let token = token.clone();
-        let Ok(Some(client)) = known(options, &found.issuer, kept.client.as_ref()) else { return false };
+        let Ok(Some(client)) = known(options, web.verifier.as_ref(), &found.issuer, kept.client.as_ref()) else {
+            return false;
+        };
         self.asked.insert(found.issuer.id.clone(), token.scopes.clone().unwrap_or_default());
         self.held = Some(Held { found: found.clone(), client, token });
         self.generation += 1;
@@ -155,7 +156,7 @@ impl State {
         let kept = || {
             let kept = self.kept.get(&found.issuer.id)?;
             let token = kept.tokens.get(found.resource.as_deref().unwrap_or_default())?.clone();
-            let client = known(options, &found.issuer, kept.client.as_ref()).ok()??;
+            let client = known(options, web.verifier.as_ref(), &found.issuer, kept.client.as_ref()).ok()??;
             Some(Held { found: found.clone(), client, token })
         };
         let Some(held) = old.or_else(kept).filter(|held| held.token.refresh.is_some()) else { return false };
@@ -168,8 +169,6 @@ impl State {
         let refresh = old.refresh.clone().ok_or_else(lacks)?;
         let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", refresh.reveal())];
         form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
-        let form = asked(web, &form);
-        let form: Vec<_> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let visit = visit(web, &client, &found.issuer);
         let new = visit.token(&form, old.bound.then_some(self.prover.as_ref())).await;
         let new = match new {
@@ -193,7 +192,7 @@ impl State {
     }
 
     /// Which scopes to ask for; `None` leaves that to the issuer.
-    fn scopes(&self, options: &Options, found: &Found, demand: &Demand) -> Option<Vec<String>> {
+    fn scopes(&self, options: &Options, found: &Found, demand: &AuthChallenge) -> Option<Vec<String>> {
         let asked = self.asked.get(&found.issuer.id).cloned().unwrap_or_default();
         let mut wanted = asked;
         let mut add = |scopes: &[String]| {
@@ -229,7 +228,7 @@ impl State {
         scopes: Option<&[String]>,
         bound: bool,
     ) -> Result<(Client, Token), OAuthError> {
-        self.bind_client(options, &found.issuer)?;
+        self.bind_client(web, options, &found.issuer)?;
         let scope = scopes.map(|scopes| scopes.join(" "));
         let (client, token) = match &options.grant {
             Grant::Code => self.by_code(web, options, found, scopes, bound).await?,
@@ -262,8 +261,8 @@ impl State {
         bound: bool,
     ) -> Result<(Client, Token), OAuthError> {
         let lacks =
-            || OAuthError::new("this grant wants a client that is known", &found.issuer.id, "--oauth-client-id");
-        let client = known(options, &found.issuer, None)?.ok_or_else(lacks)?;
+            || OAuthError::new("this grant wants a client that is known", &found.issuer.id, Advice::BringClient);
+        let client = known(options, web.verifier.as_ref(), &found.issuer, None)?.ok_or_else(lacks)?;
         let mut form = form.to_vec();
         form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
         form.extend(scope.map(|scope| ("scope", scope)));
@@ -282,41 +281,39 @@ impl State {
         let issuer = &found.issuer;
         pkce(web, options.rules(), found)?;
         let own = self.kept.get(&issuer.id).and_then(|kept| kept.client.clone());
-        let any = || self.kept.values().find_map(|kept| kept.client.clone());
-        let kept = own.or_else(|| if web.manners.heeds(Doubt::Stranger) { None } else { any() });
+        let usable = |with: &str| web.verifier.registration(&issuer.id, with).is_ok();
+        let other = || self.kept.iter().filter(|(with, _)| usable(with)).find_map(|(_, kept)| kept.client.clone());
+        let kept = own.or_else(other);
         let registered = kept.as_ref().and_then(|client| client.redirect.clone());
-        let landing = Landing::open(&options.agent, registered.as_deref()).await?;
+        let landing = RedirectListener::open(&options.agent, registered.as_deref()).await?;
         let redirect = landing.redirect();
         let kept = kept.filter(|client| client.redirect.as_ref() == Some(&redirect));
-        let client = match known(options, issuer, kept.as_ref())? {
+        let client = match known(options, web.verifier.as_ref(), issuer, kept.as_ref())? {
             Some(client) => client,
             None => register(web, options, issuer, &redirect, scopes).await?,
         };
         let (id, resource) = (client.id.as_str(), found.resource.as_deref());
-        let request = Request::new(About { issuer, client: id, redirect, resource, scopes, manners: &web.manners })?;
+        let verifier = &web.verifier;
+        let request = Request::new(About { issuer, client: id, redirect, resource, scopes, verifier })?;
         let code = request.code(&landing.visit(web, &request).await?)?;
         let mut form = vec![
             ("grant_type", "authorization_code"),
             ("code", code.reveal()),
             ("redirect_uri", &request.redirect),
-            ("code_verifier", request.verifier.reveal()),
+            ("code_verifier", request.code_verifier.reveal()),
         ];
         form.extend(resource.map(|resource| ("resource", resource)));
-        let form = asked(web, &form);
-        let form: Vec<_> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let token = visit(web, &client, issuer).token(&form, bound.then_some(self.prover.as_ref())).await?;
         Ok((client, token))
     }
 
     /// A client's id that the user gave is for the first issuer that it is shown to, and no other.
-    fn bind_client(&mut self, options: &Options, issuer: &Issuer) -> Result<(), OAuthError> {
+    fn bind_client(&mut self, web: &Web, options: &Options, issuer: &Issuer) -> Result<(), OAuthError> {
         let Some(_) = options.client.as_ref().filter(|client| client.issuer.is_none()) else { return Ok(()) };
         let bound = self.bound_to.get_or_insert_with(|| issuer.id.clone());
-        if *bound == issuer.id {
-            return Ok(());
-        }
         let what = "the server names another authorization server now, which does not know this client";
-        Err(OAuthError::new(what, &issuer.id, "a client of that one"))
+        let untrusted = |_| OAuthError::new(what, &issuer.id, "a client of that one");
+        web.verifier.registration(&issuer.id, bound).map_err(untrusted)
     }
 
     fn open_cache(&mut self, issuer: &str) -> Result<(), OAuthError> {
@@ -344,13 +341,6 @@ impl State {
     }
 }
 
-/// What is asked at a token endpoint, as the client's manners have it.
-fn asked(web: &Web, form: &[(&str, &str)]) -> Vec<(String, String)> {
-    let mut form = form.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    web.manners.asks(Asking::Token, &mut form);
-    form
-}
-
 fn visit<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> Visit<'a> {
     let method = Method::of(client, issuer);
     Visit { web, endpoint: &issuer.token_endpoint, client, method, audience: &issuer.id }
@@ -360,12 +350,9 @@ fn visit<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> Visit<'a> 
 fn pkce(web: &Web, rules: Revision, found: &Found) -> Result<(), OAuthError> {
     // Older revisions let a server leave it unsaid.
     let unsaid = rules <= Revision::R2025_06_18 || found.resource.is_none();
-    let listed = found.issuer.challenge_methods.as_ref();
-    if listed.map_or(unsaid, |methods| methods.iter().any(|one| one == "S256")) || !web.manners.heeds(Doubt::Pkce) {
-        return Ok(());
-    }
-    let what = "the authorization server does not say that it supports PKCE with S256";
-    Err(OAuthError::new(what, &found.issuer.id, "mend its metadata: code_challenge_methods_supported"))
+    let advice = "mend its metadata: code_challenge_methods_supported";
+    let verified = web.verifier.pkce(!unsaid, found.issuer.challenge_methods.as_deref());
+    verified.map_err(|error| OAuthError::new(error.to_string(), &found.issuer.id, advice))
 }
 
 /// The enterprise's word for the user, good at the server's issuer.

@@ -4,6 +4,7 @@
 
 mod agent;
 mod authorize;
+mod backend;
 mod cache;
 mod demand;
 mod discovery;
@@ -11,7 +12,6 @@ mod dpop;
 mod error;
 mod flow;
 pub mod jose;
-mod manners;
 mod metadata;
 mod options;
 mod registration;
@@ -19,6 +19,7 @@ mod seam;
 mod secret;
 mod sign_in;
 mod token;
+mod verifier;
 mod web;
 
 use std::fmt;
@@ -28,13 +29,14 @@ use tokio::sync::Mutex;
 use url::Url;
 use wire::trace::{Headers, header};
 
-pub use demand::Demand;
+pub use backend::{Backend, NetBackend, Responding, WebRequest, WebResponse};
+pub use demand::AuthChallenge;
 pub use dpop::now;
-pub use error::OAuthError;
-pub use manners::{Asking, Doubt, Manners};
+pub use error::{Advice, OAuthError};
 pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
 pub use options::{Agent, Browser, Client, Enterprise, Grant, Options, Proof, Scopes};
 pub use secret::{Secret, random};
+pub use verifier::{StrictVerifier, VerificationError, Verifier};
 pub use web::{fetch, is_loopback};
 
 use dpop::Prover;
@@ -81,9 +83,24 @@ enum Mended {
 impl Authorizer {
     /// One for the MCP server at `resource`. Nothing is asked yet. The server must have https, or be on this machine.
     pub fn new(resource: Url, options: Options) -> Result<Self, OAuthError> {
-        let (ca, limit, tap) = (options.ca.clone(), options.timeout, options.tap.clone());
-        let manners = options.manners.clone();
-        let web = Web { ca, limit, tap, manners, local: is_loopback(&resource) };
+        let backend = Arc::new(NetBackend::new(&options));
+        Self::with_backend(resource, options, backend)
+    }
+
+    /// The same, with HTTP requests sent by `backend`. Its certificates and its recording are its own.
+    pub fn with_backend(resource: Url, options: Options, backend: Arc<dyn Backend>) -> Result<Self, OAuthError> {
+        Self::with_verifier(resource, options, backend, StrictVerifier)
+    }
+
+    /// The same, with the decisions of another verifier. Product code has [`StrictVerifier`] and no other.
+    pub fn with_verifier(
+        resource: Url,
+        options: Options,
+        backend: Arc<dyn Backend>,
+        verifier: impl Verifier + 'static,
+    ) -> Result<Self, OAuthError> {
+        let (verifier, limit) = (Arc::new(verifier), options.timeout);
+        let web = Web { backend, verifier, limit, local: is_loopback(&resource) };
         web.admit(&resource)?;
         let prover = Arc::new(Prover::new());
         let state = Mutex::new(State::new(options.cache.clone(), prover.clone()));
@@ -138,7 +155,7 @@ impl Inner {
         if let Some(nonce) = header(headers, "dpop-nonce") {
             self.prover.learn(url, nonce);
         }
-        let Some(demand) = Demand::read(status, headers) else { return Ok(Mended::Nothing) };
+        let Some(demand) = AuthChallenge::read(status, headers) else { return Ok(Mended::Nothing) };
         if demand.nonce.is_some() && nonces < NONCES && state.is_bound() {
             return Ok(Mended::Nonce);
         }

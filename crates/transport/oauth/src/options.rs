@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use wire::Revision;
 
-use super::manners::{Manners, Perfect};
 use super::secret::Secret;
 use net::tap::Tap;
 
@@ -37,8 +36,6 @@ pub struct Options {
     pub timeout: Duration,
     /// Where the traffic with authorization servers is written down.
     pub tap: Option<Tap>,
-    /// What it does otherwise than it ought to, on purpose.
-    pub manners: Arc<dyn Manners>,
 }
 
 impl Options {
@@ -55,7 +52,6 @@ impl Options {
             ca: None,
             timeout: Duration::from_secs(10),
             tap: None,
-            manners: Arc::new(Perfect),
         }
     }
 

@@ -4,24 +4,26 @@
 use serde_json::{Value, json};
 use wire::Revision;
 
-use super::error::{OAuthError, said};
+use super::backend::WebRequest;
+use super::error::{Advice, OAuthError, said};
 use super::metadata::Issuer;
 use super::options::{Client, Grant, Options, Proof};
 use super::secret::Secret;
 use super::token::Method;
-use super::web::{Asked, Web, is_loopback};
+use super::verifier::Verifier;
+use super::web::{Web, is_loopback};
 
 /// The client as `issuer` knows it without being asked: `None` where it does not yet.
-pub(crate) fn known(options: &Options, issuer: &Issuer, kept: Option<&Client>) -> Result<Option<Client>, OAuthError> {
+pub(crate) fn known(
+    options: &Options,
+    verifier: &dyn Verifier,
+    issuer: &Issuer,
+    kept: Option<&Client>,
+) -> Result<Option<Client>, OAuthError> {
     if let Some(client) = &options.client {
-        return match &client.issuer {
-            Some(only) if *only != issuer.id => Err(OAuthError::new(
-                format!("the client is registered with {}, not with this issuer", said(only)),
-                &issuer.id,
-                "a client of that issuer",
-            )),
-            _ => Ok(Some(client.clone())),
-        };
+        let verified = client.issuer.as_ref().map_or(Ok(()), |only| verifier.registration(&issuer.id, only));
+        let untrusted = |error| OAuthError::new(format!("{error}"), &issuer.id, "a client of that issuer");
+        return verified.map(|()| Some(client.clone())).map_err(untrusted);
     }
     if let Some(document) = options.document.as_ref().filter(|_| issuer.client_documents) {
         if !(document.scheme() == "https" || is_loopback(document)) || document.path() == "/" {
@@ -43,14 +45,13 @@ pub(crate) async fn register(
 ) -> Result<Client, OAuthError> {
     let Some(endpoint) = issuer.registration_endpoint.as_ref().filter(|_| options.grant == Grant::Code) else {
         let what = "the issuer does not know us, and we cannot register there";
-        return Err(OAuthError::new(what, &issuer.id, "a client's id of your own (--oauth-client-id)"));
+        return Err(OAuthError::new(what, &issuer.id, Advice::BringClient));
     };
     let method = method(issuer);
-    let mut body = request(options.rules(), method, redirect, scopes);
-    web.manners.registers(&mut body);
-    let answered = web.send(Asked::post(endpoint, "application/json", body.to_string())).await?;
+    let body = request(options.rules(), method, redirect, scopes);
+    let answered = web.send(WebRequest::post(endpoint, "application/json", body.to_string())).await?;
     let object = answered.object();
-    let advice = "a client's id of your own (--oauth-client-id)";
+    let advice = Advice::BringClient;
     if !(200..300).contains(&answered.status) {
         let error = object.as_ref().and_then(|object| object["error"].as_str()).unwrap_or("no reason given");
         let what = format!("the issuer does not register us: HTTP {}, {}", answered.status, said(error));

@@ -4,9 +4,9 @@ use url::Url;
 use wire::trace::Headers;
 use wire::{Party, Revision};
 
-use super::error::OAuthError;
-use super::web::Asked;
-use super::{Authorizer, Demand};
+use super::backend::WebRequest;
+use super::error::{Advice, OAuthError};
+use super::{AuthChallenge, Authorizer};
 
 /// What is asked to see whether anybody may ask: it stands alone, and a server that does not know it begins nothing.
 const HELLO: &str = concat!(
@@ -24,7 +24,7 @@ impl Authorizer {
         let inner = self.0.as_ref();
         let url = &inner.resource;
         let (status, headers) = self.hello(url, streams).await?;
-        let demand = Demand::read(status, &headers);
+        let demand = AuthChallenge::read(status, &headers);
         let mut state = inner.state.lock().await;
         if demand.is_none() && !state.may_be_had(&inner.web, &inner.options, url).await {
             return Ok(None);
@@ -34,7 +34,7 @@ impl Authorizer {
         authorized?;
         if state.is_bound() {
             let what = "its tokens are bound to a key, and every request would need a proof of its own";
-            return Err(OAuthError::at(what, url, "`proof client --oauth`, which gives them"));
+            return Err(OAuthError::at(what, url, Advice::AuthorizeRequests));
         }
         drop(state);
         Ok(Some(inner.headers("POST", url)))
@@ -43,18 +43,18 @@ impl Authorizer {
     /// Asks without a token: status and headers.
     async fn hello(&self, url: &Url, streams: bool) -> Result<(u16, Headers), OAuthError> {
         let asked = if streams {
-            Asked {
+            WebRequest {
                 headers: vec![("accept".to_owned(), "text/event-stream".to_owned())],
-                ..Asked::get(url, Party::Server)
+                ..WebRequest::get(url, Party::Server)
             }
         } else {
-            let mut asked = Asked::post(url, "application/json", HELLO.to_owned());
+            let mut asked = WebRequest::post(url, "application/json", HELLO.to_owned());
             asked.headers.retain(|(name, _)| name != "accept");
             let asked = asked.with("accept", "application/json, text/event-stream");
             let asked = asked.with("mcp-method", "server/discover");
-            Asked { party: Party::Server, ..asked.with("mcp-protocol-version", Revision::R2026_07_28.as_str()) }
+            WebRequest { party: Party::Server, ..asked.with("mcp-protocol-version", Revision::R2026_07_28.as_str()) }
         };
-        let answered = self.0.web.send(Asked { head_alone: true, ..asked }).await?;
+        let answered = self.0.web.send(WebRequest { head_only: true, ..asked }).await?;
         Ok((answered.status, answered.headers))
     }
 }

@@ -5,13 +5,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
+use super::backend::{WebRequest, WebResponse};
 use super::dpop::{Prover, now};
 use super::error::{OAuthError, said};
 use super::jose::Signer;
 use super::metadata::Issuer;
 use super::options::{Client, Proof};
 use super::secret::{Secret, random};
-use super::web::{Answered, Asked, Web};
+use super::web::Web;
 
 /// The longest token that is kept.
 const LONGEST: usize = 64 << 10;
@@ -128,12 +129,12 @@ impl Visit<'_> {
         self.text(&object, "access_token")?.ok_or_else(|| self.broken("its answer holds no token"))
     }
 
-    async fn ask(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<Answered, OAuthError> {
+    async fn ask(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<WebResponse, OAuthError> {
         let asked = self.request(form, prover)?;
         self.web.send(asked).await
     }
 
-    fn request(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<Asked<'_>, OAuthError> {
+    fn request(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<WebRequest, OAuthError> {
         let mut body = form_urlencoded::Serializer::new(String::new());
         body.extend_pairs(form);
         let mut basic = None;
@@ -149,7 +150,7 @@ impl Visit<'_> {
             }
             _ => _ = body.append_pair("client_id", &self.client.id),
         }
-        let mut asked = Asked::post(self.endpoint, FORM, body.finish());
+        let mut asked = WebRequest::post(self.endpoint, FORM, body.finish());
         if let Some(basic) = basic {
             asked = asked.with("authorization", basic);
         }
@@ -169,7 +170,7 @@ impl Visit<'_> {
         Ok(signer.sign(json!({ "typ": "JWT" }), &claims))
     }
 
-    fn read(&self, answered: &Answered) -> Result<Token, OAuthError> {
+    fn read(&self, answered: &WebResponse) -> Result<Token, OAuthError> {
         let object = self.object(answered)?;
         let access = self.text(&object, "access_token")?.ok_or_else(|| self.broken("its answer holds no token"))?;
         let kind = object["token_type"].as_str().unwrap_or_default();
@@ -189,7 +190,7 @@ impl Visit<'_> {
     }
 
     /// The answer, where it is a success.
-    fn object(&self, answered: &Answered) -> Result<Value, OAuthError> {
+    fn object(&self, answered: &WebResponse) -> Result<Value, OAuthError> {
         let object = answered.object();
         if (200..300).contains(&answered.status) {
             return object.ok_or_else(|| self.broken("its answer is no JSON object"));
@@ -253,13 +254,15 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_not_kept() {
-        let manners = std::sync::Arc::new(super::super::manners::Perfect);
-        let web = Web { ca: None, limit: std::time::Duration::from_secs(1), tap: None, manners, local: true };
+        let options = super::super::options::Options::new(None);
+        let backend = std::sync::Arc::new(super::super::backend::NetBackend::new(&options));
+        let verifier = std::sync::Arc::new(super::super::verifier::StrictVerifier);
+        let web = Web { backend, verifier, limit: std::time::Duration::from_secs(1), local: true };
         let (endpoint, client) =
             (Url::parse("https://as.example/token").expect("a URL"), Client::new("me", Proof::None));
         let visit = Visit { web: &web, endpoint: &endpoint, client: &client, method: Method::None, audience: "" };
         let read = |status: u16, body: &str| {
-            visit.read(&Answered { status, headers: Vec::new(), body: body.as_bytes().to_vec() })
+            visit.read(&WebResponse { status, headers: Vec::new(), body: body.as_bytes().to_vec() })
         };
         let good =
             read(200, r#"{"access_token":"t","token_type":"bearer","expires_in":60,"scope":"a b"}"#).expect("a token");

@@ -41,7 +41,7 @@ fn faults() -> String {
         let _ = writeln!(out, "| `{}` | `{}` | {} | {} |", fault.name, fault.rule, fault.about, fault.place());
     }
     out.push_str("\n## Faults of the client\n\n| fault | breaks | what it does | where |\n|---|---|---|---|\n");
-    for fault in client::faults::all() {
+    for fault in faults::client::all() {
         let place = fault.place_and_scenario();
         let _ = writeln!(out, "| `{}` | `{}` | {} | {place} |", fault.name, fault.rule, fault.about);
     }

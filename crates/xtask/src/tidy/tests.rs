@@ -124,6 +124,25 @@ fn every_banned_word_is_caught_where_it_is_banned() {
 }
 
 #[test]
+fn a_second_verifier_is_found_outside_faults() {
+    let lax = rust("impl Verifier for Lax {}");
+    let chosen = rust("fn f() { Authorizer::with_verifier(a, b, c, d); }");
+    for path in ["crates/transport/oauth/src/a.rs", "crates/transport/client/src/a.rs", "crates/cli/src/a.rs"] {
+        catches(path, &lax, 2, "only `faults` has a verifier");
+    }
+    catches("crates/cli/src/a.rs", &rust("impl oauth::Verifier for Lax {}"), 2, "only `faults` has a verifier");
+    catches("crates/transport/net/src/a.rs", &chosen, 2, "only `faults` chooses");
+    passes("crates/peers/faults/src/a.rs", &lax);
+    passes("crates/peers/faults/src/a.rs", &chosen);
+    catches("crates/transport/oauth/src/verifier.rs", &lax, 2, "only `faults` has a verifier");
+    passes("crates/transport/oauth/src/verifier.rs", &rust("impl Verifier for StrictVerifier {}"));
+    catches("crates/cli/src/a.rs", &rust("impl Verifier for StrictVerifier {}"), 2, "only `faults` has a verifier");
+    passes("crates/transport/oauth/src/lib.rs", &chosen);
+    passes("crates/transport/oauth/tests/a.rs", &lax);
+    passes("crates/transport/net/src/a.rs", &rust("impl ServerCertVerifier for A {}"));
+}
+
+#[test]
 fn a_grouped_import_is_found_on_its_own_line() {
     catches("crates/rules/src/a.rs", &rust("use std::{\n    fmt,\n    fs as f,\n};"), 4, "std::fs");
 }
@@ -177,6 +196,12 @@ fn arrows_that_point_the_wrong_way() {
         ("net", "[dependencies]\nother = { package = \"reference\", path = \"../a\" }", "reference"),
         ("net", "[dependencies]\nother = { path = \"../reference\" }", "reference"),
         ("net", "[dependencies]\npathfinder = { path = \"../reference\" }", "reference"),
+        ("net", "[dependencies]\nfaults.workspace = true", "faults"),
+        ("oauth", "[dependencies]\nfaults.workspace = true", "faults"),
+        ("client", "[dependencies]\nfaults.workspace = true", "faults"),
+        ("reference", "[dependencies]\nfaults.workspace = true", "faults"),
+        ("client", "[dependencies]\nreference.workspace = true", "reference"),
+        ("oauth", "[dependencies]\nreference.workspace = true", "reference"),
         ("wire", "[dependencies]\ntokio = \"1\"", "tokio"),
         ("rules", "[dependencies]\ngetrandom.workspace = true", "getrandom"),
         ("workbench", "[dependencies]\nhyper.workspace = true", "hyper"),

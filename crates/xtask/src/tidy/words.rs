@@ -31,7 +31,7 @@ const BANS: &[Ban] = &[
         remedy: "take the value as an argument",
     },
     Ban {
-        crates: &["client", "reference", "workbench", "cli"],
+        crates: &["client", "reference", "faults", "workbench", "cli"],
         words: &[
             "TcpListener",
             "TcpStream",
@@ -46,13 +46,25 @@ const BANS: &[Ban] = &[
         remedy: "ask `net` for it",
     },
     Ban {
-        crates: &["wire", "schema", "document", "report", "rules", "net", "oauth", "client", "reference", "workbench"],
+        crates: &[
+            "wire",
+            "schema",
+            "document",
+            "report",
+            "rules",
+            "net",
+            "oauth",
+            "client",
+            "reference",
+            "faults",
+            "workbench",
+        ],
         words: &["print!", "println!", "eprint!", "eprintln!", "dbg!", "process::exit", "process::abort"],
         what: "only `cli` prints and exits",
         remedy: "return a value, or trace it",
     },
     Ban {
-        crates: &["wire", "schema", "document", "report", "rules", "client", "reference", "workbench"],
+        crates: &["wire", "schema", "document", "report", "rules", "client", "reference", "faults", "workbench"],
         words: &["io::stdout", "io::stderr", "io::stdin"],
         what: "only `cli` and the stdio transport of `net` hold the standard streams",
         remedy: "return a value, or take a link as an argument",
@@ -93,7 +105,7 @@ pub(super) fn check(source: &Source) -> Vec<Violation> {
 }
 
 /// Whether the file is part of what we ship: under `src/`, and no test.
-fn is_product(source: &Source) -> bool {
+pub(super) fn is_product(source: &Source) -> bool {
     let Some(inside) = source.inside().and_then(|inside| inside.strip_prefix("src/")) else { return false };
     let name = Path::new(inside).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let in_tests = inside.split('/').any(|part| part == "tests") || name == "tests" || name.ends_with("_tests");

@@ -2,24 +2,24 @@
 
 use std::time::Instant;
 
-use client::{Client, Listed, Params, Tool, argument_faults};
+use client::{Client, Listed, Params, Tool, argument_errors};
 use serde_json::{Map, Value, json};
 use wire::{Era, Message};
 
 use super::show::{self, Look};
 use super::told::Heard;
-use super::{Said, Unsaid, meant, pairs, watch};
+use super::{NotPrinted, Printed, meant, pairs, watch};
 use crate::args::client::{CallArgs, ClientArgs, ClientVerb, CompleteArgs, GetArgs, RawArgs, ReadArgs};
 use crate::args::line::quoted;
 use crate::exit::{Exit, usage};
 
 /// Does what the verb says; without one it tells who the server is.
-pub(super) async fn ask(args: &ClientArgs, client: &Client, heard: Heard) -> Result<Said, Unsaid> {
+pub(super) async fn ask(args: &ClientArgs, client: &Client, heard: Heard) -> Result<Printed, NotPrinted> {
     let look = Look { json: args.json, save: args.save.as_deref() };
     match &args.verb {
         None | Some(ClientVerb::Discover(_)) => {
             let text = client.discover().await?;
-            Ok(Said::well(if args.json { show::raw(&text) } else { show::server(client, &text) }))
+            Ok(Printed::well(if args.json { show::raw(&text) } else { show::server(client, &text) }))
         }
         Some(ClientVerb::Tools(_)) => {
             let (_, listed) = client.tools().await?;
@@ -40,28 +40,32 @@ pub(super) async fn ask(args: &ClientArgs, client: &Client, heard: Heard) -> Res
     }
 }
 
-fn list(args: &ClientArgs, listed: &Listed, show: fn(&[Value]) -> String) -> Said {
-    Said::well(if args.json {
+fn list(args: &ClientArgs, listed: &Listed, show: fn(&[Value]) -> String) -> Printed {
+    Printed::well(if args.json {
         show::raw(&Value::Object(listed.result.clone()).to_string())
     } else {
         show(&listed.items)
     })
 }
 
-fn shown(look: Look<'_>, answer: &Message, show: fn(Look<'_>, &Value) -> Result<String, Exit>) -> Result<Said, Unsaid> {
+fn shown(
+    look: Look<'_>,
+    answer: &Message,
+    show: fn(Look<'_>, &Value) -> Result<String, Exit>,
+) -> Result<Printed, NotPrinted> {
     let result = answer.result().cloned().unwrap_or_default();
     let raw = || show::raw(answer.body_text().unwrap_or_default());
-    Ok(Said::well(if look.json { raw() } else { show(look, &result)? }))
+    Ok(Printed::well(if look.json { raw() } else { show(look, &result)? }))
 }
 
-async fn read_out(look: Look<'_>, client: &Client, read: &ReadArgs) -> Result<Said, Unsaid> {
+async fn read_out(look: Look<'_>, client: &Client, read: &ReadArgs) -> Result<Printed, NotPrinted> {
     match client.read(&read.uri).await {
         Ok(answer) => shown(look, &answer, show::contents),
         Err(error) => Err(meant::told(error, ("resource", &read.uri), client.resources().await, "uri")),
     }
 }
 
-async fn filled_in(look: Look<'_>, client: &Client, get: &GetArgs) -> Result<Said, Unsaid> {
+async fn filled_in(look: Look<'_>, client: &Client, get: &GetArgs) -> Result<Printed, NotPrinted> {
     let arguments = pairs::texts(&get.arguments).map_err(|why| usage(&why, "NAME=VALUE"))?;
     match client.prompt(&get.name, arguments).await {
         Ok(answer) => shown(look, &answer, show::messages),
@@ -69,7 +73,7 @@ async fn filled_in(look: Look<'_>, client: &Client, get: &GetArgs) -> Result<Sai
     }
 }
 
-async fn called(look: Look<'_>, client: &Client, call: &CallArgs) -> Result<Said, Unsaid> {
+async fn called(look: Look<'_>, client: &Client, call: &CallArgs) -> Result<Printed, NotPrinted> {
     let (tools, _) = client.tools().await?;
     let Some(tool) = tools.iter().find(|tool| tool.name() == call.name) else {
         return Err(meant::no_tool(&call.name, tools.iter().map(Tool::name)).into());
@@ -85,11 +89,11 @@ async fn called(look: Look<'_>, client: &Client, call: &CallArgs) -> Result<Said
     if failed {
         crate::exit::tell("error: the tool says that it failed");
     }
-    Ok(Said { text, exit: if failed { Exit::Finding } else { Exit::Clean } })
+    Ok(Printed { text, exit: if failed { Exit::Finding } else { Exit::Clean } })
 }
 
 /// The arguments as typed, checked before anything is sent.
-fn arguments(tool: &Tool, call: &CallArgs) -> Result<Map<String, Value>, Unsaid> {
+fn arguments(tool: &Tool, call: &CallArgs) -> Result<Map<String, Value>, NotPrinted> {
     let remedy = format!("`proof client tools` shows what `{}` takes", wire::escape::snippet(tool.name(), 60));
     let base = match call.args.as_deref().map(serde_json::from_str) {
         None => Map::new(),
@@ -103,7 +107,7 @@ fn arguments(tool: &Tool, call: &CallArgs) -> Result<Map<String, Value>, Unsaid>
     if call.unchecked {
         return Ok(arguments);
     }
-    let faults: Vec<String> = argument_faults(tool.input(), &arguments)
+    let faults: Vec<String> = argument_errors(tool.input(), &arguments)
         .into_iter()
         .map(|fault| {
             let name = wire::escape::snippet(&fault.argument, 60);
@@ -117,7 +121,7 @@ fn arguments(tool: &Tool, call: &CallArgs) -> Result<Map<String, Value>, Unsaid>
     Err(usage(&faults.join("\n  "), &format!("{remedy}; --unchecked sends it all the same")).into())
 }
 
-async fn completed(look: Look<'_>, client: &Client, args: &CompleteArgs) -> Result<Said, Unsaid> {
+async fn completed(look: Look<'_>, client: &Client, args: &CompleteArgs) -> Result<Printed, NotPrinted> {
     let reference = if args.of.contains("://") {
         json!({ "type": "ref/resource", "uri": args.of })
     } else {
@@ -130,21 +134,21 @@ async fn completed(look: Look<'_>, client: &Client, args: &CompleteArgs) -> Resu
     let answer = client.complete_value(reference, (name, value), known).await?;
     let result = answer.result().cloned().unwrap_or_default();
     let raw = || show::raw(answer.body_text().unwrap_or_default());
-    Ok(Said::well(if look.json { raw() } else { show::values(&result) }))
+    Ok(Printed::well(if look.json { raw() } else { show::values(&result) }))
 }
 
-async fn ping(args: &ClientArgs, client: &Client) -> Result<Said, Unsaid> {
+async fn ping(args: &ClientArgs, client: &Client) -> Result<Printed, NotPrinted> {
     let begun = Instant::now();
     let answer = client.ping().await?;
     let took = begun.elapsed().as_secs_f64() * 1000.0;
-    Ok(Said::well(if args.json {
+    Ok(Printed::well(if args.json {
         show::raw(answer.body_text().unwrap_or_default())
     } else {
         format!("{} answers in {took:.1} ms\n", client.transport())
     }))
 }
 
-async fn request(args: &ClientArgs, client: &Client, raw: &RawArgs) -> Result<Said, Unsaid> {
+async fn request(args: &ClientArgs, client: &Client, raw: &RawArgs) -> Result<Printed, NotPrinted> {
     let params = match raw.params.as_deref().map(serde_json::from_str) {
         None => Params::new(),
         Some(Ok(Value::Object(params))) => Params::from(params),
@@ -162,5 +166,5 @@ async fn request(args: &ClientArgs, client: &Client, raw: &RawArgs) -> Result<Sa
     }
     let answer = client.request(&raw.method, &params).await?;
     let text = answer.body_text().unwrap_or_default();
-    Ok(Said::well(if args.json { show::raw(text) } else { show::pretty(answer.result().unwrap_or(&Value::Null)) }))
+    Ok(Printed::well(if args.json { show::raw(text) } else { show::pretty(answer.result().unwrap_or(&Value::Null)) }))
 }

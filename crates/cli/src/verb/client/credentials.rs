@@ -1,8 +1,6 @@
 //! What the official suite hands a client to be authorized with: each scenario tells it in words of its own.
 
-use std::sync::Arc;
-
-use client::faults::{Fault, FaultyOnTheWay};
+use faults::client::Fault;
 use oauth::{Authorizer, Client, Enterprise, Grant, Options, Proof, Secret};
 use serde_json::Value;
 use url::Url;
@@ -21,7 +19,6 @@ pub(super) fn authorizer(
     let text = |member: &str| context.get(member).and_then(Value::as_str);
     let secret = |member: &str| text(member).map(Secret::new);
     let mut options = Options::new(revision);
-    options.manners = Arc::new(FaultyOnTheWay(faults.to_vec()));
     options.document = Url::parse(DOCUMENT).ok();
     if let Some(id) = text("client_id") {
         let proof = match (secret("client_secret"), secret("private_key_pem")) {
@@ -41,5 +38,5 @@ pub(super) fn authorizer(
     } else if name.starts_with("auth/client-credentials") {
         options.grant = Grant::ClientCredentials;
     }
-    Authorizer::new(url.clone(), options).map_err(|error| error.to_string())
+    faults::client::authorizer(url.clone(), options, faults).map_err(|error| error.to_string())
 }

@@ -1,9 +1,10 @@
 //! What a server asks, put to a person line by line, and what the person types made into an answer. What the server says is
 //! made harmless; no address in it is opened. Where lines come from and go to is for others.
 
-use client::{Answer, Given, Question, Refused, fill, read, said, wants};
+use client::{Answer, Given, Question, Refused, fill, read, wants};
 use serde_json::{Value, json};
 use wire::escape::snippet;
+use workbench::test::model_message;
 
 /// How much of one text is shown.
 const SHOWN: usize = 2000;
@@ -111,7 +112,7 @@ fn sampled(person: &mut dyn Person, params: &Value) -> Answer {
         person.show(&snippet(&format!("  ({role}) {content}"), SHOWN));
     }
     match person.ask("what does the model say? (nothing refuses) ") {
-        Some(text) if !text.is_empty() => Ok(said(&text, params["maxTokens"].as_u64().unwrap_or(u64::MAX))),
+        Some(text) if !text.is_empty() => Ok(model_message(&text, params["maxTokens"].as_u64().unwrap_or(u64::MAX))),
         _ => Err(Refused::by_user()),
     }
 }

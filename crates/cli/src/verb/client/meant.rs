@@ -4,7 +4,7 @@ use clap::Subcommand as _;
 use client::{ClientError, Listed};
 use wire::escape::snippet;
 
-use super::Unsaid;
+use super::NotPrinted;
 use crate::args::client::ClientVerb;
 use crate::args::meant;
 use crate::exit::{self, Exit, usage};
@@ -40,7 +40,7 @@ pub(super) fn told(
     (kind, name): (&str, &str),
     listed: Result<Listed, ClientError>,
     member: &str,
-) -> Unsaid {
+) -> NotPrinted {
     // The codes for parameters that a server does not take, and for a resource that it does not have.
     let ClientError::Rpc { method, code: code @ (-32602 | -32002), message, .. } = &error else { return error.into() };
     let listed = listed.map(|listed| listed.items).unwrap_or_default();
@@ -51,5 +51,5 @@ pub(super) fn told(
         "error: the server lists no {kind} `{name}`, and answers with error {code}: {message}\n  at {method}"
     ));
     exit::tell(format_args!("  try: `{meant}`"));
-    Unsaid::Told(Exit::Finding)
+    NotPrinted::Reported(Exit::Finding)
 }

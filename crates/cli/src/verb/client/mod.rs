@@ -12,7 +12,9 @@ mod terminal;
 mod told;
 mod watch;
 
-use client::{Client, ClientError, Options};
+use std::sync::Arc;
+
+use client::{Advice, Client, ClientError, Connector, Options};
 use net::client::Address;
 
 use crate::args::client::ClientArgs;
@@ -22,34 +24,34 @@ use crate::verb::{output, serve, sign_in};
 use told::Heard;
 
 /// What is to be printed, and how it ended.
-struct Said {
+struct Printed {
     text: String,
     exit: Exit,
 }
 
-impl Said {
+impl Printed {
     const fn well(text: String) -> Self {
         Self { text, exit: Exit::Clean }
     }
 }
 
 /// Why there is nothing to print.
-enum Unsaid {
+enum NotPrinted {
     /// The server, or the way to it.
     Client(Box<ClientError>),
     /// It is told already.
-    Told(Exit),
+    Reported(Exit),
 }
 
-impl From<ClientError> for Unsaid {
+impl From<ClientError> for NotPrinted {
     fn from(error: ClientError) -> Self {
         Self::Client(Box::new(error))
     }
 }
 
-impl From<Exit> for Unsaid {
+impl From<Exit> for NotPrinted {
     fn from(exit: Exit) -> Self {
-        Self::Told(exit)
+        Self::Reported(exit)
     }
 }
 
@@ -57,7 +59,7 @@ impl From<Exit> for Unsaid {
 pub(crate) fn run(args: &ClientArgs) -> Exit {
     if args.faults.list {
         return serve::list_faults(
-            client::faults::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
+            faults::client::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
         );
     }
     if let Some(stray) = args.stray.first() {
@@ -77,6 +79,7 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     let (observer, heard) = told::observer(args);
     let suite = args.conformance.as_ref().map(|_| address.clone());
     let options = Options { observer, ..options::options(args, address)? };
+    let connector = faults::client::connector(&args.faults.meaning()?);
     let has_child = !args.named().command.is_empty();
     if has_child {
         // Before the first child starts.
@@ -90,7 +93,7 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     let exit = runtime.block_on(async {
         match suite {
             Some(address) => Box::pin(conformance::play(args, address)).await,
-            None => Box::pin(conversed(args, options, heard)).await,
+            None => Box::pin(conversed(args, options, connector, heard)).await,
         }
     });
     if has_child {
@@ -101,7 +104,7 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     Ok(exit)
 }
 
-async fn conversed(args: &ClientArgs, mut options: Options, heard: Heard) -> Exit {
+async fn conversed(args: &ClientArgs, mut options: Options, connector: Arc<dyn Connector>, heard: Heard) -> Exit {
     let interrupted = interrupted();
     tokio::pin!(interrupted);
     if matches!(options.address, Address::Sse(_) | Address::WebSocket(_)) {
@@ -114,7 +117,7 @@ async fn conversed(args: &ClientArgs, mut options: Options, heard: Heard) -> Exi
         }
     }
     let client = tokio::select! {
-        client = Client::connect(options) => client,
+        client = Client::connect_with(options, connector) => client,
         signal = &mut interrupted => return Exit::Interrupted(signal),
     };
     let client = match client {
@@ -142,22 +145,38 @@ async fn asked(args: &ClientArgs, client: &Client, heard: Heard) -> Exit {
         Err(exit) => Err(exit.into()),
     };
     match said {
-        Ok(Said { text, exit }) => match output::print(&text) {
+        Ok(Printed { text, exit }) => match output::print(&text) {
             Ok(()) => exit,
             Err(exit) => exit,
         },
-        Err(Unsaid::Told(exit)) => exit,
-        Err(Unsaid::Client(error)) => failed(&error),
+        Err(NotPrinted::Reported(exit)) => exit,
+        Err(NotPrinted::Client(error)) => failed(&error),
     }
 }
 
 /// Says why there is no answer.
 fn failed(error: &ClientError) -> Exit {
-    exit::tell_redacted(&format!("error: {error}"));
+    exit::tell_redacted(&format!("error: {}", error.describe(advice)));
     match error {
         ClientError::Rpc { .. } | ClientError::Cancelled => Exit::Finding,
         ClientError::Open(error) if matches!(**error, net::OpenError::BadAddress { .. }) => Exit::Usage,
         ClientError::Unasked { .. } => Exit::Usage,
         _ => Exit::NoAnswer,
     }
+}
+
+/// What an advice means at this command line.
+pub(crate) fn advice(advice: &Advice) -> String {
+    match advice {
+        Advice::SeeDeclared => "`proof client discover` shows what the server declares",
+        Advice::AskUndeclared => "`proof client discover` shows what it declares; `proof client raw` asks all the same",
+        Advice::CheckArguments => "check the name and the arguments: `proof client tools`, `resources`, `prompts`",
+        Advice::DeclareAbilities => "the tool wants to ask something: --answer, --say or --root let it",
+        Advice::AnswerQuestions => "answer it; --say gives what a model says",
+        Advice::WaitLonger => "a longer --timeout, or look into the server's log",
+        Advice::CheckServer => "`proof check` tells what else the server gets wrong",
+        Advice::BringCredentials => "give a token with --bearer-env, or get one with --oauth",
+        other => return other.to_string(),
+    }
+    .to_owned()
 }

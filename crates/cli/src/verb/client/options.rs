@@ -4,10 +4,11 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use client::{Client, Consent, Given, Options, Respondent, Scripted};
+use client::{Client, Given, Options, Respondent};
 use net::client::Address;
 use serde_json::{Value, json};
 use wire::Revision;
+use workbench::test::{Consent, Scripted};
 
 use super::pairs;
 use super::terminal::Terminal;
@@ -20,7 +21,6 @@ pub(super) fn options(args: &ClientArgs, address: Address) -> Result<Options, Ex
     Ok(Options {
         respondent: respondent(args)?,
         log_level: args.log.clone(),
-        faults: args.faults.meaning()?,
         progress: args.progress || (std::io::stderr().is_terminal() && !args.json),
         ..reached::options(&args.reach, address, revision(args)?)?
     })

@@ -4,7 +4,8 @@
 use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use client::{Abilities, Answering, Question, Refused, Respondent, Scripted};
+use client::{Abilities, Answering, Question, Refused, Respondent};
+use workbench::test::Scripted;
 
 use super::dialogue::{self, Person};
 use crate::exit::{prompt, tell};

@@ -1,6 +1,6 @@
 //! What a server says beside its answers, on stderr: progress, log messages, and what the client noticed.
 
-use client::{Note, Observer};
+use client::{ClientEvent, Observer};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::mpsc::{self, error::TrySendError};
@@ -23,9 +23,9 @@ pub(super) fn observer(args: &ClientArgs) -> (Observer, Heard) {
     let wants_log = args.log.is_some();
     let (changes, heard) = mpsc::channel(WAITING);
     let observer: Observer = Arc::new(move |note| match note {
-        Note::Status(_) => {}
-        Note::Notice(what) => tell(format_args!("note: {what}")),
-        Note::Notification { method, params } => match method.as_str() {
+        ClientEvent::Status(_) => {}
+        ClientEvent::Warning(what) => tell(format_args!("note: {what}")),
+        ClientEvent::Notification { method, params } => match method.as_str() {
             "notifications/progress" => tell_redacted(&progress(&params)),
             "notifications/message" if wants_log => tell_redacted(&log(&params)),
             _ => {

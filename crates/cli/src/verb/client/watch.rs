@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use wire::escape::snippet;
 
 use super::told::Heard;
-use super::{Said, Unsaid, show};
+use super::{NotPrinted, Printed, show};
 use crate::args::client::{ClientArgs, WatchArgs};
 use crate::exit::{Exit, tell};
 use crate::verb::output;
@@ -27,7 +27,7 @@ pub(super) async fn watch(
     client: &Client,
     what: &WatchArgs,
     mut heard: Heard,
-) -> Result<Said, Unsaid> {
+) -> Result<Printed, NotPrinted> {
     let greeting = client.greeting();
     let topics = Topics {
         tools: greeting.may_have("tools"),
@@ -60,7 +60,7 @@ pub(super) async fn watch(
         }
     }
     client.stop_listening(&listening).await;
-    Ok(Said { text: String::new(), exit: Exit::Clean })
+    Ok(Printed { text: String::new(), exit: Exit::Clean })
 }
 
 async fn begin(client: &Client, topics: &Topics) -> Result<Listening, ClientError> {

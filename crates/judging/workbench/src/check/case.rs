@@ -412,7 +412,7 @@ impl Case {
 
 /// Who we say we are.
 pub fn client_info() -> Value {
-    json!({ "name": "proof", "version": env!("CARGO_PKG_VERSION") })
+    json!({ "name": "proofhouse", "version": env!("CARGO_PKG_VERSION") })
 }
 
 /// What we say we can do: everything a server may ask of a client, so that it asks.

@@ -12,6 +12,7 @@ mod outcome;
 mod plan;
 mod play;
 mod read;
+mod scripted;
 mod snapshots;
 
 use std::any::Any;
@@ -27,6 +28,7 @@ pub use outcome::{Failure, Hindrance, Place, Played, Tally, Tried, Verdict};
 pub use plan::Suite;
 pub use play::run;
 pub use read::{load, parse};
+pub use scripted::{Consent, Scripted, model_message};
 
 /// The schema of test files, for editors.
 pub const SCHEMA: &str = include_str!("../../../../../docs/test.schema.json");

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use client::Scripted;
 use document::{Filled, Pattern, Position};
 use net::client::Command;
 use serde_json::Value;
@@ -14,6 +13,7 @@ use wire::{Revision, Transport};
 
 use super::matcher::{At, Matcher};
 pub(super) use super::model::Outcome;
+use super::scripted::Scripted;
 pub(super) use crate::asking::List;
 
 /// A test file.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use client::{Abilities, Options as ClientOptions};
-use client::{Answering, Client, Note, Question, Refused, Respondent, Scripted};
+use client::{Answering, Client, ClientEvent, Question, Refused, Respondent};
 use document::TooLong;
 use futures_util::stream::{self, StreamExt as _};
 use net::client::{Address, HttpAddress};
@@ -22,6 +22,7 @@ use super::coverage::{Coverage, Surface, Touched, surface};
 use super::judge::{Beside, captured, essence, judge};
 use super::outcome::{Hindrance, Place, Played, Tried, Verdict};
 use super::plan::{Case, Reached, Request, Server, Suite};
+use super::scripted::Scripted;
 use super::snapshots::Snapshots;
 use crate::asking::{Ask, Came, ask};
 
@@ -236,9 +237,11 @@ impl Stage<'_> {
         let status = Arc::new(AtomicU16::new(0));
         let (note, last) = (heard.clone(), status.clone());
         options.observer = Arc::new(move |said| match said {
-            Note::Notification { method, .. } => note.lock().unwrap_or_else(PoisonError::into_inner).push(method),
-            Note::Status(status) => last.store(status, Ordering::Relaxed),
-            Note::Notice(_) => {}
+            ClientEvent::Notification { method, .. } => {
+                note.lock().unwrap_or_else(PoisonError::into_inner).push(method);
+            }
+            ClientEvent::Status(status) => last.store(status, Ordering::Relaxed),
+            ClientEvent::Warning(_) => {}
         });
         let cases = self.suite.setup.iter().chain(&self.suite.cases);
         options.limits.request = cases.filter_map(|case| case.timeout).fold(self.options.timeout, Duration::max);

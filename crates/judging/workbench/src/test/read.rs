@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
-use client::{Consent, Given, Scripted};
+use client::Given;
 use document::{self, Fault, Faults, Filled, Node, Pattern, Shape, Wrong, nearest, quoted, size};
 use net::client::Command;
 use net::started::PORT;
@@ -18,6 +18,7 @@ use wire::{Revision, Transport};
 use super::matcher::{At, Matcher};
 use super::model;
 use super::plan::{Case, Expect, Outcome, Place, Reached, Request, Server, Suite};
+use super::scripted::{Consent, Scripted};
 
 /// How long a file may be, in bytes.
 const LONGEST: usize = 8 << 20;

@@ -1,5 +1,6 @@
 //! The reference client against servers over HTTP that refuse, forget, redirect and mend their ways.
 
+mod carrier;
 mod fake;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,13 +15,13 @@ use url::Url;
 use wire::Revision;
 use wire::trace::Headers;
 
-fn options(fake: &Fake) -> Options {
+pub(crate) fn options(fake: &Fake) -> Options {
     let url = Url::parse(&fake.url).expect("a URL");
     let limits = Limits { request: Duration::from_secs(5), ..Limits::default() };
     Options { limits, ..Options::new(Address::Http(HttpAddress::new(url))) }
 }
 
-fn discovered() -> Value {
+pub(crate) fn discovered() -> Value {
     json!({ "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } })
 }
 
@@ -29,7 +30,7 @@ fn greeted() -> Value {
             "serverInfo": { "name": "fake", "version": "1" } })
 }
 
-fn tools(schema: &Value) -> Value {
+pub(crate) fn tools(schema: &Value) -> Value {
     json!({ "resultType": "complete", "tools": [{ "name": "t", "inputSchema": schema }] })
 }
 

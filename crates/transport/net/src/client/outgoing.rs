@@ -120,6 +120,11 @@ impl Outgoing {
         self
     }
 
+    /// What is sent as the message, if anything.
+    pub fn body(&self) -> Option<&[u8]> {
+        self.body.as_deref()
+    }
+
     /// Whether anything is asked for that only HTTP has.
     pub(crate) fn is_http_only(&self) -> bool {
         *self != Self { body: self.body.clone(), ..Self::default() } || self.body.is_none()

@@ -1,22 +1,23 @@
 //! `proof client --conformance`: what the official conformance suite, and `proof check-client`, want to see of a client. They
-//! tell the scenario by variables of the environment; almost everything is a tour of what the server offers.
+//! tell the scenario by variables of the environment; almost everything is one use of all that the server offers.
 
-mod acts;
+mod everything;
+mod scenario_actions;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use client::{
-    Abilities, Answering, Client, ClientError, Consent, Options, Question, Refused, Respondent, Scripted, Wanted,
-};
+use client::{Abilities, Answering, Client, ClientError, Connector, Options, Question, Refused, Respondent};
 use net::client::{Address, Authorizer};
 use serde_json::{Map, Value, json};
 use wire::{Era, Revision};
+use workbench::test::{Consent, Scripted};
 
-use super::{credentials, options};
+use super::{advice, credentials, options};
 use crate::args::client::ClientArgs;
 use crate::exit::{Exit, tell_redacted, usage};
+use everything::{Call, use_everything};
 
 /// The revision that is to be spoken.
 const VERSION: &str = "MCP_CONFORMANCE_PROTOCOL_VERSION";
@@ -52,14 +53,18 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
         Ok(options) => Options { respondent: busy.clone(), ..options },
         Err(exit) => return exit,
     };
-    let (observer, mut told) = acts::observer();
+    let (observer, mut told) = scenario_actions::observer();
     let options = wanting(&scenario, Options { observer, ..options });
     let revision = match std::env::var(VERSION).ok().map(|version| version.parse()).transpose() {
         Ok(named) => named.or(options.revision),
         Err(error) => return usage(&format!("{VERSION}: {error}"), "one of those"),
     };
+    let faults = match args.faults.meaning() {
+        Ok(faults) => faults,
+        Err(exit) => return exit,
+    };
     let authorizer =
-        endpoint.map(|url| credentials::authorizer(&url, (revision, &options.faults), &scenario, &context)).transpose();
+        endpoint.map(|url| credentials::authorizer(&url, (revision, &faults), &scenario, &context)).transpose();
     let authorizer = match authorizer {
         Ok(authorizer) => authorizer.map(|one| Arc::new(one) as Arc<dyn Authorizer>),
         Err(why) => return usage(&why, "what the suite sets"),
@@ -70,27 +75,30 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
         _ => revision,
     };
     let options = Options { revision, authorizer, ..options };
+    let connector = faults::client::connector(&faults);
     let done = match scenario.as_str() {
-        "two-sessions" => acts::list_in_two_sessions(options).await,
-        _ => connected(&scenario, options, &context, &busy, &mut told).await,
+        "two-sessions" => scenario_actions::list_in_two_sessions(options, &connector).await,
+        _ => connected(&scenario, (options, connector), &context, &busy, &mut told).await,
     };
     done.map_or_else(|error| failed(&error), |()| Exit::Clean)
 }
 
 async fn connected(
     scenario: &str,
-    options: Options,
+    (options, connector): (Options, Arc<dyn Connector>),
     context: &Value,
     busy: &Busy,
-    told: &mut acts::Told,
+    told: &mut scenario_actions::Changes,
 ) -> Result<(), ClientError> {
-    let client = Client::connect(options).await?;
+    let client = Client::connect_with(options, connector).await?;
     // Nobody else sets it.
     let _ = busy.client.set(client.clone());
-    let done = match (scenario, Box::pin(acts::act(scenario, &client, told)).await) {
-        ("roots-change", _) => acts::change_roots(&client, || busy.changes.store(true, Ordering::Relaxed)).await,
+    let done = match (scenario, Box::pin(scenario_actions::act(scenario, &client, told)).await) {
+        ("roots-change", _) => {
+            scenario_actions::change_roots(&client, || busy.changes.store(true, Ordering::Relaxed)).await
+        }
         (_, Some(done)) => done,
-        (_, None) => toured(&client, context).await,
+        (_, None) => use_offer(&client, context).await,
     };
     client.close().await;
     done
@@ -125,7 +133,7 @@ fn traced() -> Map<String, Value> {
 }
 
 fn failed(error: &ClientError) -> Exit {
-    tell_redacted(&format!("error: {error}"));
+    tell_redacted(&format!("error: {}", error.describe(advice)));
     Exit::NoAnswer
 }
 
@@ -152,21 +160,22 @@ fn willing(scenario: &str) -> Scripted {
     }
 }
 
-async fn toured(client: &Client, context: &Value) -> Result<(), ClientError> {
-    let calls = context.get("toolCalls").and_then(Value::as_array).into_iter().flatten();
-    let mut wanted: Vec<Wanted> = calls.filter_map(|call| wanted(call.get("name")?, call.get("arguments")?)).collect();
+/// Uses everything that the server offers, with the calls that the scenario names.
+async fn use_offer(client: &Client, context: &Value) -> Result<(), ClientError> {
+    let named = context.get("toolCalls").and_then(Value::as_array).into_iter().flatten();
+    let mut calls: Vec<Call> = named.filter_map(|one| call(one.get("name")?, one.get("arguments")?)).collect();
     if client.greeting().may_have("tools")
         && let Ok((tools, _)) = client.tools().await
         && let Some(tool) = tools.iter().find(|tool| tool.name() == ECHO.1)
     {
         let arguments = json!({ "schema": tool.input() });
-        wanted.extend(self::wanted(&json!(ECHO.0), &arguments));
+        calls.extend(call(&json!(ECHO.0), &arguments));
     }
-    client.tour(&wanted).await
+    use_everything(client, &calls).await
 }
 
-fn wanted(tool: &Value, arguments: &Value) -> Option<Wanted> {
-    Some(Wanted { tool: tool.as_str()?.to_owned(), arguments: arguments.as_object()?.clone() })
+fn call(tool: &Value, arguments: &Value) -> Option<Call> {
+    Some(Call { tool: tool.as_str()?.to_owned(), arguments: arguments.as_object()?.clone() })
 }
 
 /// A user who does something else before answering, and is of another mind where a scenario wants that.

@@ -1,10 +1,7 @@
-//! A respondent without a person: it says what it was told beforehand.
+//! A respondent without a person: it answers what was given beforehand.
 
+use client::{Abilities, Answer, Answering, Given, Question, Refused, Respondent, example, fill};
 use serde_json::{Map, Value, json};
-
-use super::abilities::{Abilities, Answer, Answering, Question, Refused, Respondent};
-use super::example::example;
-use super::form::{Given, fill};
 
 /// What is said to forms and addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +73,7 @@ impl Scripted {
                 if let Some(tool) = self.tool(&params) {
                     return Ok(used(tool));
                 }
-                Ok(said(says, params["maxTokens"].as_u64().unwrap_or(u64::MAX)))
+                Ok(model_message(says, params["maxTokens"].as_u64().unwrap_or(u64::MAX)))
             }
             Question::Form { schema, .. } => Ok(match self.consent {
                 Some(Consent::Accept) => match fill(&schema, &self.given(&schema)) {
@@ -96,7 +93,7 @@ fn used(tool: &Value) -> Value {
     json!({
         "role": "assistant",
         "content": { "type": "tool_use", "id": "use-1", "name": tool["name"], "input": input },
-        "model": "proof-client",
+        "model": "proofhouse",
         "stopReason": "toolUse",
     })
 }
@@ -110,7 +107,7 @@ const fn action(consent: Option<Consent>) -> &'static str {
 }
 
 /// What a model says, cut off where it would be more than it may say. A token has four characters or so.
-pub fn said(text: &str, max_tokens: u64) -> Value {
+pub fn model_message(text: &str, max_tokens: u64) -> Value {
     let room = usize::try_from(max_tokens.saturating_mul(4)).unwrap_or(usize::MAX);
     let cut = text.char_indices().nth(room).map(|(at, _)| at);
     let reason = if cut.is_some() { "maxTokens" } else { "endTurn" };
@@ -118,7 +115,7 @@ pub fn said(text: &str, max_tokens: u64) -> Value {
     json!({
         "role": "assistant",
         "content": { "type": "text", "text": text },
-        "model": "proof-client",
+        "model": "proofhouse",
         "stopReason": reason,
     })
 }

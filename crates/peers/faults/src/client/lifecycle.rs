@@ -1,7 +1,5 @@
 //! Greetings and ends (basic/lifecycle).
 
-use std::sync::OnceLock;
-
 use serde_json::{Value, json};
 use wire::Transport;
 
@@ -73,7 +71,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "answers-what-was-taken-back",
         "cancellation.client-not-answered",
         "answers a question that the server has taken back",
-        Kind::Retorts(|question| {
+        Kind::AnswersCancelled(|question| {
             let content = json!({ "type": "text", "text": "Too late" });
             let said = json!({ "role": "assistant", "model": "none", "content": content });
             json!({ "jsonrpc": "2.0", "id": question, "result": said }).to_string()
@@ -94,14 +92,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "cursor-kept",
         "pagination.cursors-not-persisted",
         "goes on in a session with the first cursor of another",
-        Kind::Says(|message| {
-            static FIRST: OnceLock<Value> = OnceLock::new();
-            let Some(cursor) = message.pointer_mut("/params/cursor") else { return false };
-            let first = FIRST.get_or_init(|| cursor.clone());
-            let other = cursor != first;
-            cursor.clone_from(first);
-            other
-        }),
+        Kind::KeepsCursor,
     )
     .legacy()
     .seen_in("two-sessions"),

@@ -131,7 +131,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "log-on-stdin",
         "stdio.only-messages-on-stdin",
         "writes a line of log to the server's stdin",
-        Kind::Beside(|| one("proof-client: hello")),
+        Kind::Beside(|| one("proofhouse: hello")),
     )
     .stdio(),
     fault(

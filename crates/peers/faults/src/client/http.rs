@@ -1,7 +1,5 @@
 //! How messages are carried over HTTP (basic/transports).
 
-use std::time::Duration;
-
 use wire::revision::R2025_06_18;
 
 use super::{Fault, Kind, fault, is};
@@ -100,7 +98,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "comes-back-at-once",
         "http.retry-respected",
         "does not stay away from a stream for as long as it is told",
-        Kind::StaysAway(|_| Some(Duration::ZERO)),
+        Kind::ResumesAtOnce,
     )
     .legacy()
     .http()
@@ -109,7 +107,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "never-comes-back",
         "http.polls-after-close",
         "gives a stream up that the server closes early",
-        Kind::StaysAway(|_| None),
+        Kind::NeverResumes,
     )
     .legacy()
     .http()

@@ -1,8 +1,10 @@
 //! Deliberate violations of what is demanded of clients, one at a time or several: to test servers with, and to prove that
-//! our own rules notice. They stand beside the client, which knows nothing of them: a fault alters what goes out or what
-//! is understood of what came in ([`super::manners`]). One table per family.
+//! our own rules notice. The client knows nothing of them: a fault wraps its connection ([`hooks`]) or what gets it a token
+//! ([`authorization`]). One table per family.
 
 mod answers;
+mod authorization;
+mod hooks;
 mod http;
 mod lifecycle;
 mod messages;
@@ -11,18 +13,16 @@ mod results;
 mod rounds;
 mod tasks;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-use ::oauth::{Asking, Doubt};
 use net::client::Outgoing;
 use serde_json::{Value, json};
-use wire::message::{self, Packet};
 use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::{Era, Message, Revision, Transport};
+use wire::{Era, Revision, Transport};
 
-pub use self::oauth::Faulty as FaultyOnTheWay;
-use super::manners::{Manners, Place, Said};
+pub use authorization::authorizer;
+pub use hooks::connector;
+
+use authorization::{Decision, Step};
+use hooks::Place;
 
 /// One deliberate violation.
 #[derive(Debug)]
@@ -62,20 +62,24 @@ enum Kind {
     Hears(fn(&mut Value) -> bool),
     /// The HTTP request that opens a stream, or goes on with it.
     Opens(fn(Outgoing) -> Outgoing),
-    /// How long it stays away from a stream, if it comes back at all.
-    StaysAway(fn(Duration) -> Option<Duration>),
-    /// What is said to a question that was taken back.
-    Retorts(fn(&Value) -> String),
-    /// It says nothing more after an answer that nobody waits for.
+    /// It resumes a stream without waiting.
+    ResumesAtOnce,
+    /// It resumes no stream.
+    NeverResumes,
+    /// It sends the first cursor that it had in place of every other.
+    KeepsCursor,
+    /// The answer to a question that the server cancelled.
+    AnswersCancelled(fn(&Value) -> String),
+    /// It says nothing more after the answer to a cancelled request.
     Chokes,
     /// It goes without a word.
     Vanishes,
     /// The parameters of a request to an authorization server.
-    Seeks(fn(Asking, &mut Vec<(String, String)>)),
+    Seeks(fn(Step, &mut Vec<(String, String)>)),
     /// What it registers with.
     Registers(fn(&mut Value)),
-    /// It does not stop where it has to.
-    Ignores(Doubt),
+    /// It accepts what a strict verifier refuses.
+    Waives(Decision),
 }
 
 impl std::fmt::Debug for Kind {
@@ -153,12 +157,12 @@ impl Fault {
             && self.transport.is_none_or(|only| only == transport)
     }
 
-    /// Whether it shows in an era, so far as that is known, over a transport.
+    /// Whether it shows in an era, over a transport.
     fn shows_in(&self, place: Place) -> bool {
-        let era = place.era.is_none_or(|era| match era {
+        let era = match place.era {
             Era::Legacy => self.since.era() == Era::Legacy,
             Era::Modern => self.until.era() == Era::Modern,
-        });
+        };
         era && self.transport.is_none_or(|only| only == place.transport)
     }
 
@@ -202,120 +206,6 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
 /// The fault of this name.
 pub fn find(name: &str) -> Option<&'static Fault> {
     all().find(|fault| fault.name == name)
-}
-
-/// The manners of a client with faults.
-pub(super) struct Faulty {
-    faults: Vec<&'static Fault>,
-    /// What goes beside has gone.
-    besides: AtomicBool,
-    /// It has nothing to say any more.
-    choked: AtomicBool,
-}
-
-impl Faulty {
-    pub(super) fn new(faults: Vec<&'static Fault>) -> Self {
-        Self { faults, besides: AtomicBool::new(false), choked: AtomicBool::new(false) }
-    }
-
-    fn in_place(&self, place: Place) -> impl Iterator<Item = &'static Fault> {
-        self.faults.iter().copied().filter(move |fault| fault.shows_in(place))
-    }
-}
-
-impl Manners for Faulty {
-    fn says(&self, place: Place, text: String) -> Said {
-        if self.choked.load(Ordering::Relaxed) {
-            return Said::default();
-        }
-        let mut message: Value = serde_json::from_str(&text).unwrap_or_default();
-        let (mut text, mut said) = (text, Said::default());
-        for fault in self.in_place(place) {
-            if let Kind::Says(alter) = fault.kind
-                && alter(&mut message)
-            {
-                text = message.to_string();
-            }
-        }
-        if may_go_beside(&message) && !self.besides.swap(true, Ordering::Relaxed) {
-            for fault in self.in_place(place) {
-                if let Kind::Beside(more) = fault.kind {
-                    said.before.extend(more().into_iter().map(Outgoing::message));
-                }
-            }
-        }
-        let instead = self.in_place(place).find_map(|fault| match fault.kind {
-            Kind::Instead(instead) => instead(&message),
-            _ => None,
-        });
-        if let Some(instead) = instead {
-            let is_it = |other: &String| serde_json::from_str::<Value>(other).is_ok_and(|other| other == message);
-            let at = instead.iter().position(is_it);
-            let mut all: Vec<Outgoing> = instead.into_iter().map(Outgoing::message).collect();
-            said.after = at.map_or_else(Vec::new, |at| all.split_off(at + 1));
-            said.itself = at.and_then(|_| all.pop());
-            said.before.extend(all);
-        } else {
-            said.itself = Some(Outgoing::message(text));
-        }
-        for fault in self.in_place(place) {
-            if let Kind::Carries(carry) = fault.kind {
-                said.itself = said.itself.map(|outgoing| carry(&message, outgoing));
-            }
-        }
-        said
-    }
-
-    fn hears(&self, place: Place, answer: Message) -> Message {
-        let mut value = answer.value().clone();
-        let mut altered = false;
-        for fault in self.in_place(place) {
-            if let (Kind::Hears(alter), Some(result)) = (&fault.kind, value.get_mut("result")) {
-                altered |= alter(result);
-            }
-        }
-        match message::parse(value.to_string().as_bytes()) {
-            Ok(Packet::Message(heard)) if altered => heard,
-            _ => answer,
-        }
-    }
-
-    fn retorts(&self, question: &Value) -> Option<String> {
-        self.faults.iter().find_map(|fault| match fault.kind {
-            Kind::Retorts(retort) => Some(retort(question)),
-            _ => None,
-        })
-    }
-
-    fn hears_stray(&self) {
-        if self.faults.iter().any(|fault| matches!(fault.kind, Kind::Chokes)) {
-            self.choked.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn opens(&self, outgoing: Outgoing) -> Outgoing {
-        self.faults.iter().fold(outgoing, |outgoing, fault| match fault.kind {
-            Kind::Opens(open) => open(outgoing),
-            _ => outgoing,
-        })
-    }
-
-    fn stays_away(&self, wanted: Duration) -> Option<Duration> {
-        self.faults.iter().try_fold(wanted, |wanted, fault| match fault.kind {
-            Kind::StaysAway(stay) => stay(wanted),
-            _ => Some(wanted),
-        })
-    }
-
-    fn ends_in_order(&self) -> bool {
-        !self.faults.iter().any(|fault| matches!(fault.kind, Kind::Vanishes))
-    }
-}
-
-/// Whether a message is a request after the greeting.
-fn may_go_beside(message: &Value) -> bool {
-    let method = message["method"].as_str().unwrap_or_default();
-    message.get("id").is_some() && !["", "initialize", "server/discover"].contains(&method)
 }
 
 fn is(message: &Value, method: &str) -> bool {

@@ -219,7 +219,7 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Instead(|message| {
             let why = message.pointer("/error/message")?.as_str()?;
             let text = json!({ "type": "text", "text": "As you say." });
-            let result = json!({ "role": "assistant", "content": text, "model": "proof-client" });
+            let result = json!({ "role": "assistant", "content": text, "model": "proofhouse" });
             let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
             why.contains("use of a tool").then(|| vec![answer.to_string()])
         }),

@@ -1,9 +1,9 @@
 //! On the way to a token, and with one (basic/authorization).
 
-use oauth::{Asking, Doubt, Manners};
-use serde_json::{Value, json};
+use serde_json::json;
 use wire::revision::{R2025_06_18, R2025_11_25};
 
+use super::authorization::{Decision, Step};
 use super::{Fault, Kind, drop_member, fault, is};
 
 const NOBODY: &str = "https://nobody.invalid";
@@ -26,7 +26,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "pkce-unasked",
         "oauth.pkce-verified",
         "goes on where nobody says that PKCE is supported",
-        Kind::Ignores(Doubt::Pkce),
+        Kind::Waives(Decision::Pkce),
     )
     .since(R2025_11_25)
     .seen_in("auth/pkce-unsaid"),
@@ -47,20 +47,20 @@ pub(super) const FAULTS: &[Fault] = &[
         "oauth.scope-from-challenge",
         "asks for more scope than the refusal names",
         Kind::Seeks(|what, asked| {
-            if what == Asking::Authorization {
+            if what == Step::Authorization {
                 set(asked, "scope", "mcp:read mcp:call");
             }
         }),
     )
     .since(R2025_11_25)
     .seen_in("auth/scope-from-www-authenticate"),
-    way("state-ignored", "oauth.state-verified", "takes an answer with another state", Kind::Ignores(Doubt::State))
+    way("state-ignored", "oauth.state-verified", "takes an answer with another state", Kind::Waives(Decision::State))
         .seen_in("auth/state-wrong"),
     way(
         "iss-ignored",
         "oauth.response-issuer-checked",
         "takes an answer of another issuer",
-        Kind::Ignores(Doubt::Answerer),
+        Kind::Waives(Decision::ResponseIssuer),
     )
     .modern()
     .seen_in("auth/iss-wrong-issuer"),
@@ -68,7 +68,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "issuer-ignored",
         "oauth.issuer-validated",
         "takes the metadata of another issuer",
-        Kind::Ignores(Doubt::Issuer),
+        Kind::Waives(Decision::MetadataIssuer),
     )
     .since(R2025_11_25)
     .seen_in("auth/metadata-issuer-mismatch"),
@@ -76,7 +76,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "one-name-for-all-issuers",
         "oauth.credentials-per-issuer",
         "uses what one issuer knows it by with another",
-        Kind::Ignores(Doubt::Stranger),
+        Kind::Waives(Decision::Registration),
     )
     .modern()
     .seen_in("auth/issuer-moves"),
@@ -129,31 +129,5 @@ const fn way(name: &'static str, rule: &'static str, about: &'static str, kind: 
 fn set(asked: &mut [(String, String)], name: &str, value: &str) {
     for (_, own) in asked.iter_mut().filter(|(own, _)| own == name) {
         value.clone_into(own);
-    }
-}
-
-/// The manners of a client with faults, on its way to a token.
-#[derive(Debug)]
-pub struct Faulty(pub Vec<&'static Fault>);
-
-impl Manners for Faulty {
-    fn asks(&self, what: Asking, parameters: &mut Vec<(String, String)>) {
-        for fault in &self.0 {
-            if let Kind::Seeks(alter) = fault.kind {
-                alter(what, parameters);
-            }
-        }
-    }
-
-    fn registers(&self, document: &mut Value) {
-        for fault in &self.0 {
-            if let Kind::Registers(alter) = fault.kind {
-                alter(document);
-            }
-        }
-    }
-
-    fn heeds(&self, doubt: Doubt) -> bool {
-        !self.0.iter().any(|fault| matches!(fault.kind, Kind::Ignores(ignored) if ignored == doubt))
     }
 }

@@ -1,8 +1,9 @@
 //! What the scenarios of `proof check-client` ask for beyond a tour of what the server offers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use client::{Client, ClientError, Note, Observer, Options, Tool, Topics, example};
+use client::{Client, ClientError, ClientEvent, Connector, Observer, Options, Tool, Topics, example};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use wire::revision::R2025_11_25;
@@ -24,13 +25,13 @@ const PAGE: usize = 12;
 const COUNTER: &str = "proof://counter";
 
 /// The changes that a server tells.
-pub(super) type Told = mpsc::UnboundedReceiver<String>;
+pub(super) type Changes = mpsc::UnboundedReceiver<String>;
 
 /// Who hears of changes.
-pub(super) fn observer() -> (Observer, Told) {
+pub(super) fn observer() -> (Observer, Changes) {
     let (tell, told) = mpsc::unbounded_channel();
-    let observer: Observer = std::sync::Arc::new(move |note| {
-        if let Note::Notification { method, .. } = note {
+    let observer: Observer = Arc::new(move |note| {
+        if let ClientEvent::Notification { method, .. } = note {
             // Where nobody listens any more, nobody has to know.
             let _ = tell.send(method);
         }
@@ -39,7 +40,7 @@ pub(super) fn observer() -> (Observer, Told) {
 }
 
 /// Does what `scenario` asks for; `None` where that is a tour.
-pub(super) async fn act(scenario: &str, client: &Client, told: &mut Told) -> Option<Result<(), ClientError>> {
+pub(super) async fn act(scenario: &str, client: &Client, told: &mut Changes) -> Option<Result<(), ClientError>> {
     Some(match scenario {
         "cancellation" => Box::pin(cancel(client, LONG)).await,
         "question-taken-back" | "tasks-for-the-server" => Box::pin(call_echo(client)).await,
@@ -88,9 +89,9 @@ async fn wait_for_nothing(client: &Client) -> Result<(), ClientError> {
 }
 
 /// Lists the tools in one session and then in another.
-pub(super) async fn list_in_two_sessions(options: Options) -> Result<(), ClientError> {
+pub(super) async fn list_in_two_sessions(options: Options, connector: &Arc<dyn Connector>) -> Result<(), ClientError> {
     for _ in 0..2 {
-        let client = Client::connect(options.clone()).await?;
+        let client = Client::connect_with(options.clone(), connector.clone()).await?;
         client.tools().await?;
         client.close().await;
     }
@@ -116,7 +117,7 @@ async fn insist(client: &Client) -> Result<(), ClientError> {
     }
 }
 
-async fn follow_list(client: &Client, told: &mut Told) -> Result<(), ClientError> {
+async fn follow_list(client: &Client, told: &mut Changes) -> Result<(), ClientError> {
     let Some(toggle) = tool(client, "toggle_tool").await? else { return Ok(()) };
     let listening = client.listen(&Topics { tools: true, ..Topics::default() }).await?;
     client.call(&toggle, Map::new()).await?;
@@ -127,7 +128,7 @@ async fn follow_list(client: &Client, told: &mut Told) -> Result<(), ClientError
     Ok(())
 }
 
-async fn follow_resource(client: &Client, told: &mut Told) -> Result<(), ClientError> {
+async fn follow_resource(client: &Client, told: &mut Changes) -> Result<(), ClientError> {
     let Some(touch) = tool(client, "touch_resource").await? else { return Ok(()) };
     client.read(COUNTER).await?;
     let listening = client.listen(&Topics { uris: vec![COUNTER.to_owned()], ..Topics::default() }).await?;
@@ -140,7 +141,7 @@ async fn follow_resource(client: &Client, told: &mut Told) -> Result<(), ClientE
 }
 
 /// Whether this is told before long.
-async fn hears(told: &mut Told, method: &str) -> bool {
+async fn hears(told: &mut Changes, method: &str) -> bool {
     let heard = async {
         while let Some(one) = told.recv().await {
             if one == method {

@@ -1,0 +1,69 @@
+//! Everything that a server offers, used once: lists, tools, resources, prompts. For whoever wants to see a client at work.
+
+use client::{Client, ClientError, Tool, argument_errors, example};
+use serde_json::{Map, Value};
+
+/// How many of each kind are used.
+const OF_EACH: usize = 32;
+
+/// A call with arguments of the scenario's own.
+pub(super) struct Call {
+    /// The tool's name.
+    pub(super) tool: String,
+    /// Its arguments.
+    pub(super) arguments: Map<String, Value>,
+}
+
+/// Uses everything, with arguments made from schemas where `calls` names none. What the server refuses is passed over; that
+/// it cannot be talked to is not.
+pub(super) async fn use_everything(client: &Client, calls: &[Call]) -> Result<(), ClientError> {
+    let greeting = client.greeting();
+    if greeting.may_have("tools") {
+        let (tools, _) = unless_refused(client.tools().await)?.unwrap_or_default();
+        for tool in tools.iter().take(OF_EACH) {
+            use_tool(client, tool, calls).await?;
+        }
+    }
+    if greeting.may_have("resources") {
+        let listed = unless_refused(client.resources().await)?.unwrap_or_default();
+        for uri in listed.items.iter().filter_map(|item| item.get("uri")?.as_str()).take(OF_EACH) {
+            unless_refused(client.read(uri).await)?;
+        }
+    }
+    if greeting.may_have("prompts") {
+        let listed = unless_refused(client.prompts().await)?.unwrap_or_default();
+        for prompt in listed.items.iter().take(OF_EACH) {
+            let Some(name) = prompt.get("name").and_then(Value::as_str) else { continue };
+            unless_refused(client.prompt(name, texts(prompt)).await)?;
+        }
+    }
+    Ok(())
+}
+
+async fn use_tool(client: &Client, tool: &Tool, calls: &[Call]) -> Result<(), ClientError> {
+    let named: Vec<_> = calls.iter().filter(|call| call.tool == tool.name()).collect();
+    for call in &named {
+        unless_refused(client.call(tool, call.arguments.clone()).await)?;
+    }
+    let made = example(tool.input());
+    if named.is_empty() && argument_errors(tool.input(), &made).is_empty() {
+        unless_refused(client.call(tool, made).await)?;
+    }
+    Ok(())
+}
+
+/// The arguments that a prompt requires.
+fn texts(prompt: &Value) -> Map<String, Value> {
+    let arguments = prompt.get("arguments").and_then(Value::as_array).into_iter().flatten();
+    let required = arguments.filter(|argument| argument.get("required") == Some(&Value::Bool(true)));
+    required.filter_map(|argument| Some((argument.get("name")?.as_str()?.to_owned(), Value::from("text")))).collect()
+}
+
+/// An error that the server answered with, or an answer that is none, is no reason to stop.
+fn unless_refused<T>(outcome: Result<T, ClientError>) -> Result<Option<T>, ClientError> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(ClientError::Rpc { .. } | ClientError::Invalid { .. } | ClientError::Unasked { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
