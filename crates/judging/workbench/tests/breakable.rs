@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use reference::faults;
+use faults::server as faults;
 use rules::{Level, Role, Rule};
 
 /// Rules that no fault of the reference server breaks.

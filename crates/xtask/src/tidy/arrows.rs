@@ -21,9 +21,10 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("oauth", Some(&["wire", "net"])),
     ("client", Some(&["wire", "schema", "net", "oauth"])),
     ("reference", Some(&["wire", "schema", "document", "net", "oauth"])),
+    ("faults", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference"])),
     ("rules", Some(&["wire"])),
-    ("workbench", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference", "rules"])),
-    ("cli", Some(&["wire", "schema", "net", "oauth", "client", "reference", "rules", "workbench"])),
+    ("workbench", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference", "faults", "rules"])),
+    ("cli", Some(&["wire", "schema", "net", "oauth", "client", "reference", "faults", "rules", "workbench"])),
     ("xtask", None),
 ];
 
@@ -50,7 +51,10 @@ const OWNED: &[(&[&str], &[&str])] = &[
     ),
     // Without its feature `net` it opens no socket, and nowhere does it start a process.
     (&["rustix"], &["net", "reference"]),
-    (&["tokio", "tokio-util", "futures-util", "tracing"], &["net", "oauth", "client", "reference", "workbench", "cli"]),
+    (
+        &["tokio", "tokio-util", "futures-util", "tracing"],
+        &["net", "oauth", "client", "reference", "faults", "workbench", "cli"],
+    ),
     (&["fastrand", "getrandom", "rand", "uuid"], &["net", "oauth", "client", "reference", "workbench", "cli"]),
     (&["chrono", "jiff", "time"], &["net", "workbench", "cli"]),
     (&["anstream", "clap", "indicatif", "tracing-subscriber"], &["cli"]),

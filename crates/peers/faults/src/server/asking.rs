@@ -11,15 +11,15 @@ use super::{Asked, Fault, Kind, fault};
 const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
         "form-asks-password",
         "elicitation.no-secrets-in-forms",
         "every form has a field for a password",
         Kind::Notes(ELICIT, |message| with_field(&mut message["params"], "password", json!({ "type": "string" }))),
     )
     .legacy(),
-    fault(
+    &fault(
         "form-asks-key",
         "elicitation.no-secrets-in-forms",
         "forms within results ask for an API key",
@@ -28,7 +28,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .modern(),
-    fault(
+    &fault(
         "form-with-link",
         "elicitation.no-links-in-forms",
         "the message of every form has a link",
@@ -36,16 +36,16 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .legacy()
     .since(R2025_11_25),
-    address("url-relative", "elicitation.url-valid", "addresses lack scheme and host", |message| {
+    &address("url-relative", "elicitation.url-valid", "addresses lack scheme and host", |message| {
         visit(message, "visit/1");
     }),
-    address("url-with-password", "elicitation.url-no-secrets", "addresses have a password", |message| {
+    &address("url-with-password", "elicitation.url-no-secrets", "addresses have a password", |message| {
         visit(message, "https://ada:hush@example.com/");
     }),
-    address("url-plain-http", "elicitation.url-https", "addresses are not encrypted", |message| {
+    &address("url-plain-http", "elicitation.url-https", "addresses are not encrypted", |message| {
         visit(message, "http://mcp.proofhouse.dev/");
     }),
-    fault(
+    &fault(
         "visit-over-for-nobody",
         "elicitation.completion-addressed",
         "that a visit is over is told under an id that nobody was given",
@@ -55,7 +55,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .since(R2025_11_25)
     .until(R2025_11_25),
-    fault(
+    &fault(
         "visit-not-listed",
         "elicitation.required-error",
         "the error that a visit is due does not say where",
@@ -67,7 +67,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .since(R2025_11_25)
     .until(R2025_11_25),
-    fault(
+    &fault(
         "refusal-not-handled",
         "elicitation.refusals-handled",
         "a call whose user cancels is never answered",
@@ -81,7 +81,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .modern(),
-    fault(
+    &fault(
         "tools-to-any-model",
         "sampling.tools-negotiated",
         "tools are offered to the model of every client",
@@ -91,7 +91,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .since(R2025_11_25)
     .until(R2025_11_25),
-    fault(
+    &fault(
         "context-of-servers",
         "sampling.context-negotiated",
         "every client is asked for the context of this server",
@@ -99,7 +99,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .since(R2025_11_25)
     .until(R2025_11_25),
-    fault(
+    &fault(
         "tool-results-and-text",
         "sampling.tool-results-alone",
         "results of tools come with a text in the same message",
@@ -110,7 +110,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["sampling.tool-uses-answered"])
     .since(R2025_11_25)
     .until(R2025_11_25),
-    fault(
+    &fault(
         "tool-use-unanswered",
         "sampling.tool-uses-answered",
         "of several uses of a tool the last has no result",
@@ -118,7 +118,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .since(R2025_11_25)
     .until(R2025_11_25),
-    fault(
+    &fault(
         "any-state-taken",
         "mrtr.state-verified",
         "a state that was changed is taken for that of somebody else",
@@ -134,7 +134,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["meta.server-info", "mrtr.state-bound"])
     .modern(),
-    fault(
+    &fault(
         "waits-for-return",
         "mrtr.abandonment-survived",
         "while a question is open, every other new call is refused",
@@ -148,7 +148,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .modern(),
-    fault(
+    &fault(
         "cancels-what-is-over",
         "cancellation.in-progress-only",
         "a request of the server is cancelled long after it was answered",
@@ -157,7 +157,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["cancellation.own-requests-only"])
     .legacy()
     .stdio(),
-    fault(
+    &fault(
         "cancels-task-by-notification",
         "cancellation.tasks-apart",
         "a request for sampling is to run as a task, and is cancelled like any other",

@@ -1,9 +1,10 @@
 //! Faults of who is let in with which token, and of what the others are told. They show on a server that demands one.
 
-use net::server::manners::{Alteration, Bytes, HeaderMap, HeaderValue, Outgoing, Parts, StatusCode};
+use net::server::http::{Bytes, HeaderMap, HeaderValue, Parts, StatusCode};
 use serde_json::{Value, json};
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 
+use super::outgoing::{Alteration, Outgoing};
 use super::{Fault, HTTP, Http, Kind, drop_member, fault};
 
 const CHALLENGE: &str = "www-authenticate";
@@ -12,8 +13,8 @@ const LITTLE: &str = "Bearer error=\"insufficient_scope\", scope=\"mcp completio
 /// The issuer that the metadata names, without TLS.
 const PLAIN: &str = "http://authorization.invalid";
 
-pub(super) const FAULTS: &[Fault] = &[
-    with_token(
+pub(super) const FAULTS: &[&Fault] = &[
+    &with_token(
         "no-token-403",
         "authorization.missing-token-401",
         "a request without a token is answered with 403",
@@ -26,14 +27,14 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     ),
-    with_token(
+    &with_token(
         "any-token-accepted",
         "authorization.invalid-token-401",
         "whatever bearer token is sent, it is accepted",
-        Http { admits: |_, headers| token(headers).is_some(), ..HTTP },
+        Http { authorizes: |_, headers| token(headers).is_some(), ..HTTP },
     )
     .breaks_too(&["authorization.foreign-token-refused"]),
-    with_token(
+    &with_token(
         "bad-token-400",
         "authorization.invalid-token-401",
         "a bad token is answered with 400",
@@ -46,47 +47,47 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     ),
-    with_token(
+    &with_token(
         "any-audience",
         "authorization.foreign-token-refused",
         "a JSON Web Token is accepted, whoever it is for and whoever signed it",
-        Http { admits: |_, headers| token(headers).is_some_and(|token| token.split('.').count() == 3), ..HTTP },
+        Http { authorizes: |_, headers| token(headers).is_some_and(|token| token.split('.').count() == 3), ..HTTP },
     )
     .breaks_too(&["authorization.invalid-token-401"])
     .since(R2025_06_18),
-    with_token(
+    &with_token(
         "no-challenge",
         "authorization.invalid-token-challenged",
         "a 401 has no WWW-Authenticate",
         Http { response: |_, response| _ = response.headers.remove(CHALLENGE), ..HTTP },
     )
     .breaks_too(&["authorization.metadata-located"]),
-    with_token(
+    &with_token(
         "session-is-enough",
         "authorization.nothing-without-token",
         "who names a session needs no token",
-        Http { admits: |_, headers| headers.contains_key("mcp-session-id"), ..HTTP },
+        Http { authorizes: |_, headers| headers.contains_key("mcp-session-id"), ..HTTP },
     )
     .breaks_too(&["http.authenticated", "tasks.bound-to-authorization"])
     .since(R2025_06_18)
     .legacy(),
-    with_token(
+    &with_token(
         "tasks-by-session",
         "tasks.bound-to-authorization",
         "who names the session gets its tasks without a token",
-        Http { admits: |_, headers| headers.contains_key("mcp-session-id"), ..HTTP },
+        Http { authorizes: |_, headers| headers.contains_key("mcp-session-id"), ..HTTP },
     )
     .breaks_too(&["authorization.nothing-without-token", "http.authenticated"])
     .since(R2025_11_25)
     .legacy(),
-    with_token(
+    &with_token(
         "query-token",
         "safety.query-token-refused",
         "whatever stands in the query as a token, it is accepted",
-        Http { admits: |uri, _| uri.query().is_some_and(|query| query.contains("access_token=")), ..HTTP },
+        Http { authorizes: |uri, _| uri.query().is_some_and(|query| query.contains("access_token=")), ..HTTP },
     )
     .breaks_too(&["http.authenticated"]),
-    with_token(
+    &with_token(
         "metadata-unnamed",
         "authorization.metadata-located",
         "a 401 does not say where the metadata is",
@@ -94,7 +95,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .since(R2025_06_18)
     .until(R2025_06_18),
-    with_token(
+    &with_token(
         "metadata-nowhere",
         "authorization.metadata-located",
         "a 401 does not say where the metadata is, and nobody finds any",
@@ -107,14 +108,14 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     )
     .since(R2025_11_25),
-    with_token(
+    &with_token(
         "metadata-404",
         "authorization.metadata-served",
         "there is no metadata where the 401 says that it is",
         Http { response: lose, ..HTTP },
     )
     .since(R2025_06_18),
-    with_token(
+    &with_token(
         "no-authorization-server",
         "authorization.metadata-names-servers",
         "the metadata names no authorization server",
@@ -124,7 +125,7 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     )
     .since(R2025_06_18),
-    with_token(
+    &with_token(
         "issuer-over-http",
         "authorization.endpoints-https",
         "the metadata names an authorization server that has no https",
@@ -136,7 +137,7 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     )
     .since(R2025_06_18),
-    with_token(
+    &with_token(
         "resource-with-slash",
         "authorization.resource-without-slash",
         "the metadata names the server with a slash at the end",
@@ -151,14 +152,14 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     )
     .since(R2025_06_18),
-    with_token(
+    &with_token(
         "challenge-without-scope",
         "authorization.challenge-scoped",
         "a 401 names no scope, though there are some",
         Http { response: |_, response| challenge(response, |text| text.replace("scope=", "x=")), ..HTTP },
     )
     .since(R2025_11_25),
-    with_token(
+    &with_token(
         "little-scope-401",
         "authorization.insufficient-scope-403",
         "completions are refused with 401 to a token that has too little scope",
@@ -175,7 +176,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["authorization.metadata-located"])
     .until(R2025_06_18),
-    with_token(
+    &with_token(
         "offline-access",
         "authorization.no-offline-access",
         "a 401 asks for offline access",
@@ -185,15 +186,15 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     )
     .since(R2026_07_28),
-    with_token(
+    &with_token(
         "task-without-token",
         "task-extension.bound-to-authorization",
         "who asks for a task needs no token",
-        Http { admits: |_, headers| headers.get("mcp-method").is_some_and(|method| method == "tasks/get"), ..HTTP },
+        Http { authorizes: |_, headers| headers.get("mcp-method").is_some_and(|method| method == "tasks/get"), ..HTTP },
     )
     .breaks_too(&["http.authenticated"])
     .since(R2026_07_28),
-    with_token(
+    &with_token(
         "metadata-below-root",
         "authorization.server-metadata-at-root",
         "a 401 names no metadata, and the authorization server's stands below the endpoint's path, not at the root",

@@ -11,61 +11,61 @@ use super::{Asked, Fault, Kind, drop_member, fault};
 /// A method that nothing else depends on, which makes it a good place for faults of the envelope.
 const COMPLETE: &str = "completion/complete";
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
         "wrong-id",
         "jsonrpc.result-id",
         "completions carry the id of no request",
         Kind::Results(COMPLETE, |answer| answer["id"] = json!("nobodys")),
     ),
-    fault(
+    &fault(
         "id-type-changed",
         "jsonrpc.result-id",
         "completions carry a numeric id as a string",
         Kind::Results(COMPLETE, |answer| answer["id"] = json!(answer["id"].to_string())),
     ),
-    fault(
+    &fault(
         "error-without-id",
         "jsonrpc.error-id",
         "errors about prompts carry no id",
         Kind::Errors("prompts/get", |answer| drop_member(answer, "id")),
     ),
-    fault(
+    &fault(
         "result-and-error",
         "jsonrpc.result-xor-error",
         "completions have an `error` beside the `result`",
         Kind::Results(COMPLETE, |answer| answer["error"] = json!({ "code": 1, "message": "No error" })),
     )
     .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
-    fault(
+    &fault(
         "no-jsonrpc",
         "jsonrpc.version-member",
         "completions lack the member `jsonrpc`",
         Kind::Results(COMPLETE, |answer| drop_member(answer, "jsonrpc")),
     )
     .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
-    fault(
+    &fault(
         "jsonrpc-1",
         "jsonrpc.version-member",
         "completions say JSON-RPC 1.0",
         Kind::Results(COMPLETE, |answer| answer["jsonrpc"] = json!("1.0")),
     )
     .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
-    fault(
+    &fault(
         "error-code-text",
         "jsonrpc.error-code-integer",
         "errors about prompts have a code that is a string",
         Kind::Errors("prompts/get", |answer| answer["error"]["code"] = json!("INVALID_PARAMS")),
     )
     .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
-    fault(
+    &fault(
         "error-without-message",
         "jsonrpc.error-object",
         "errors about prompts have no message",
         Kind::Errors("prompts/get", |answer| answer["error"] = json!({ "code": -32602 })),
     )
     .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
-    fault(
+    &fault(
         "answers-twice",
         "jsonrpc.one-answer",
         "completions are answered twice",
@@ -76,7 +76,7 @@ pub(super) const FAULTS: &[Fault] = &[
             reply
         }),
     ),
-    fault(
+    &fault(
         "never-answers",
         "jsonrpc.answered",
         "an unknown method is never answered",
@@ -85,7 +85,7 @@ pub(super) const FAULTS: &[Fault] = &[
             if unknown { Reply::later(std::future::pending()) } else { reply }
         }),
     ),
-    fault(
+    &fault(
         "notification-with-id",
         "jsonrpc.notification-no-id",
         "notifications of progress have an id",
@@ -95,7 +95,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["http.no-requests-on-streams", "jsonrpc.no-server-requests", "stdio.no-requests"]),
-    fault(
+    &fault(
         "answers-in-array",
         "jsonrpc.one-message",
         "completions come in an array of one",
@@ -103,7 +103,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["http.json-is-one-message", "stdio.no-batches"])
     .since(R2025_06_18),
-    fault(
+    &fault(
         "array-body",
         "http.json-is-one-message",
         "over HTTP, completions come in an array of one",
@@ -112,7 +112,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["jsonrpc.one-message"])
     .http()
     .since(R2025_06_18),
-    fault(
+    &fault(
         "array-on-stdout",
         "stdio.no-batches",
         "over stdio, completions come in an array of one",
@@ -121,7 +121,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["jsonrpc.one-message"])
     .stdio()
     .since(R2025_06_18),
-    fault(
+    &fault(
         "truncated-json",
         "jsonrpc.json",
         "the text of a completion ends too early",
@@ -131,7 +131,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
-    fault(
+    &fault(
         "latin-1",
         "transport.utf-8",
         "the letter ü is sent in Latin-1",
@@ -147,7 +147,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .since(R2025_03_26)
     // There it would be no frame any more, and whoever reads it breaks off before it is a message.
     .never_on(Transport::WebSocket),
-    fault(
+    &fault(
         "members-doubled",
         "jsonrpc.members-unique",
         "completions have the member `jsonrpc` twice",
@@ -157,7 +157,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
-    fault(
+    &fault(
         "server-asks",
         "jsonrpc.no-server-requests",
         "a request is sent to the client before a tool's result",
@@ -170,7 +170,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "stdio.no-requests",
     ])
     .modern(),
-    fault(
+    &fault(
         "asks-on-stream",
         "http.no-requests-on-streams",
         "over HTTP, a request is sent on the stream of a tool call",
@@ -179,7 +179,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["http.header-failure-answer", "http.missing-capability-400", "jsonrpc.no-server-requests"])
     .modern()
     .http(),
-    fault(
+    &fault(
         "asks-on-stdout",
         "stdio.no-requests",
         "over stdio, a request is sent to the client before a tool's result",
@@ -188,7 +188,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["jsonrpc.no-server-requests"])
     .modern()
     .stdio(),
-    fault(
+    &fault(
         "request-id-reused",
         "jsonrpc.request-ids-unique",
         "every ping of the server has the same id",
@@ -203,26 +203,26 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .legacy(),
-    fault(
+    &fault(
         "sampling-without-messages",
         "shape.requests",
         "requests for sampling lack `messages`",
         Kind::Notes("sampling/createMessage", |message| message["params"] = json!({ "maxTokens": 100 })),
     )
     .legacy(),
-    fault(
+    &fault(
         "completion-of-numbers",
         "shape.results",
         "the values of completions are numbers",
         Kind::Results(COMPLETE, |answer| answer["result"]["completion"]["values"] = json!([1, 2, 3])),
     ),
-    fault(
+    &fault(
         "progress-text",
         "shape.notifications",
         "progress is a text",
         Kind::Notes("notifications/progress", |message| message["params"]["progress"] = json!("half way")),
     ),
-    fault(
+    &fault(
         "cancels-nothing",
         "shape.notifications",
         "each tool call brings a cancellation that does not say of what",
@@ -236,14 +236,14 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .since(R2025_11_25)
     .until(R2025_11_25),
-    fault(
+    &fault(
         "result-without-type",
         "result.type-present",
         "completions lack `resultType`",
         Kind::Results(COMPLETE, |answer| drop_member(&mut answer["result"], "resultType")),
     )
     .modern(),
-    fault(
+    &fault(
         "result-type-unknown",
         "result.type-known",
         "completions have a `resultType` that does not exist, nor an extension that could have it",
@@ -257,7 +257,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .modern(),
-    fault(
+    &fault(
         "ping-flood",
         "ping.sparing",
         "each tool call brings a dozen pings at once",
@@ -272,7 +272,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .legacy(),
-    fault(
+    &fault(
         "request-without-id",
         "jsonrpc.request-id-type",
         "each tool call brings a ping that has no id",
@@ -285,7 +285,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["shape.notifications"])
     .legacy(),
-    fault(
+    &fault(
         "ping-pong",
         "ping.empty-result",
         "the result of a ping has a member",
@@ -296,7 +296,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .until(R2025_11_25),
-    fault(
+    &fault(
         "ping-unanswered",
         "ping.answered",
         "a ping whose id is a text of digits is never answered",
@@ -307,7 +307,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .until(R2025_11_25),
-    fault(
+    &fault(
         "ping-unknown",
         "ping.served",
         "a ping is answered with an error",

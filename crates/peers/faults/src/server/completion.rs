@@ -6,8 +6,8 @@ use super::{Asked, Fault, Kind, errors, fault};
 
 const COMPLETE: &str = "completion/complete";
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
         "completion-of-101",
         "completion.at-most-100",
         "a completion has 101 values",
@@ -17,7 +17,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["shape.results"]),
-    fault(
+    &fault(
         "completion-total-less",
         "completion.total-plausible",
         "a completion says that there are fewer values than it gives",
@@ -25,7 +25,7 @@ pub(super) const FAULTS: &[Fault] = &[
             answer["result"]["completion"] = json!({ "values": ["one", "two"], "total": 1, "hasMore": false });
         }),
     ),
-    fault(
+    &fault(
         "completion-of-nothing",
         "completion.unknown-prompt-refused",
         "a completion for a prompt that does not exist is answered with no values",
@@ -36,7 +36,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["meta.server-info"]),
-    fault(
+    &fault(
         "completion-incomplete-code",
         "completion.missing-arguments-refused",
         "a completion without `ref` is answered with the code for an internal error",
@@ -47,7 +47,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["errors.invalid-params"]),
-    fault(
+    &fault(
         "completion-unchecked",
         "completion.inputs-validated",
         "a completion without `ref`, or of a kind that does not exist, is answered with values",

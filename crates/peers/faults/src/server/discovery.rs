@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use net::server::manners::{HeaderValue, StatusCode};
+use net::server::http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use wire::Revision;
 use wire::http::PROTOCOL_VERSION;
@@ -13,8 +13,8 @@ use super::{Asked, Fault, HTTP, Http, Kind, drop_member, fault, lists};
 
 const DISCOVER: &str = "server/discover";
 
-pub(super) const FAULTS: &[Fault] = &[
-    modern(
+pub(super) const FAULTS: &[&Fault] = &[
+    &modern(
         "any-version-served",
         "versioning.unsupported-refused",
         "a request of a version that never was is served",
@@ -29,21 +29,21 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["discover.own-version-listed", "http.unsupported-version-400"]),
-    modern(
+    &modern(
         "versions-not-listed",
         "versioning.supported-listed",
         "the error for an unsupported version does not list those that are",
         Kind::Says(|message| refusal(message, |data| drop_member(data, "supported"))),
     )
     .breaks_too(&["http.unsupported-version-400", "shape.errors"]),
-    modern(
+    &modern(
         "version-not-named",
         "versioning.requested-named",
         "the error for an unsupported version does not name it",
         Kind::Says(|message| refusal(message, |data| drop_member(data, "requested"))),
     )
     .breaks_too(&["shape.errors"]),
-    modern(
+    &modern(
         "versions-disagree",
         "versioning.lists-agree",
         "the error for an unsupported version lists others than discovery",
@@ -51,33 +51,33 @@ pub(super) const FAULTS: &[Fault] = &[
             refusal(message, |data| data["supported"] = json!([Revision::NEWEST.as_str(), "2031-01-01"]));
         }),
     ),
-    modern(
+    &modern(
         "unsupported-version-200",
         "http.unsupported-version-400",
         "the error for an unsupported version comes with status 200",
         Kind::Http(Http { response: |_, response| status(response, -32022, StatusCode::OK), ..HTTP }),
     )
     .http(),
-    modern(
+    &modern(
         "no-versions-listed",
         "discover.versions-listed",
         "every other discovery lists no version",
         Kind::Answers(|asked, answer| relist(asked, answer, json!([]))),
     ),
-    modern(
+    &modern(
         "own-version-not-listed",
         "discover.own-version-listed",
         "every other discovery does not list the version that it is served under",
         Kind::Answers(|asked, answer| relist(asked, answer, json!(["2025-11-25"]))),
     ),
-    modern(
+    &modern(
         "no-capabilities-listed",
         "discover.capabilities-listed",
         "discovery tells no capabilities",
         Kind::Results(DISCOVER, |answer| drop_member(&mut answer["result"], "capabilities")),
     )
     .breaks_too(&["shape.results"]),
-    modern(
+    &modern(
         "discovery-nameless",
         "discover.server-info",
         "discovery does not name the server",
@@ -85,14 +85,14 @@ pub(super) const FAULTS: &[Fault] = &[
             drop_member(&mut answer["result"]["_meta"], "io.modelcontextprotocol/serverInfo");
         }),
     ),
-    modern(
+    &modern(
         "embedded-without-resources",
         "tools.embedded-need-resources",
         "a tool returns an embedded resource, and resources are not declared",
         Kind::Results(DISCOVER, |answer| undeclare(answer, "resources")),
     )
     .breaks_too(&["resources.capability-declared"]),
-    modern(
+    &modern(
         "completion-not-declared",
         "completion.capability-declared",
         "arguments are completed though `completions` is not declared",
@@ -104,13 +104,13 @@ pub(super) const FAULTS: &[Fault] = &[
             _ => {}
         }),
     ),
-    modern(
+    &modern(
         "log-not-declared",
         "logging.capability-declared",
         "log messages are sent though `logging` is not declared",
         Kind::Results(DISCOVER, |answer| undeclare(answer, "logging")),
     ),
-    modern(
+    &modern(
         "discovery-unknown",
         "discover.implemented",
         "every other discovery is refused as an unknown method",
@@ -123,7 +123,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["http.unknown-method-404", "meta.client-info-ignored", "stateless.concurrent-served"])
     // Elsewhere every case asks more than once, and an answer shows that the method is there.
     .http(),
-    modern(
+    &modern(
         "listed-version-refused",
         "discover.versions-served",
         "completions are refused for their version, which discovery lists",
@@ -136,55 +136,55 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["errors.codes-mean-what-they-say", "http.unsupported-version-400"]),
-    modern(
+    &modern(
         "extension-without-prefix",
         "versioning.extension-ids",
         "the identifier of an extension has no prefix",
         Kind::Results(DISCOVER, |answer| answer["result"]["capabilities"]["extensions"]["tasks"] = json!({})),
     ),
-    modern(
+    &modern(
         "prompt-of-own-type",
         "versioning.extension-fallback",
         "prompts have the result type of an extension that the client does not declare",
         Kind::Results("prompts/get", |answer| answer["result"]["resultType"] = json!("illustrated")),
     ),
-    modern(
+    &modern(
         "tools-not-declared",
         "tools.capability-declared",
         "tools are listed though `tools` is not declared",
         Kind::Results(DISCOVER, |answer| undeclare(answer, "tools")),
     )
     .breaks_too(&["errors.method-not-declared"]),
-    modern(
+    &modern(
         "undeclared-served",
         "errors.method-not-declared",
         "the list of tools is served though `tools` is not declared",
         Kind::Results(DISCOVER, |answer| undeclare(answer, "tools")),
     )
     .breaks_too(&["tools.capability-declared"]),
-    modern(
+    &modern(
         "tool-list-unknown",
         "tools.list-answered",
         "the list of tools is refused as an unknown method",
         Kind::Answers(|asked, answer| lists::refuse(asked, answer, "tools/list")),
     )
     .breaks_too(&["http.unknown-method-404"]),
-    modern(
+    &modern(
         "tools-by-process",
         "tools.list-same-everywhere",
         "every process lists a tool that is not on the list of another",
         Kind::Answers(|asked, answer| lists::add_own(asked, answer, "tools", |_, _| ())),
     )
     .stdio(),
-    modern(
+    &modern(
         "first-request-refused",
         "stateless.first-request-served",
         "a process refuses what comes before it was asked for `server/discover`",
         Kind::Answers(|asked, answer| {
-            static DISCOVERED: AtomicBool = AtomicBool::new(false);
+            let discovered = asked.state.of::<Discovered>();
             if asked.is(DISCOVER) {
-                DISCOVERED.store(true, Ordering::Relaxed);
-            } else if !DISCOVERED.load(Ordering::Relaxed) {
+                discovered.0.store(true, Ordering::Relaxed);
+            } else if !discovered.0.load(Ordering::Relaxed) {
                 *answer = error(asked, -32600, "Invalid request: nobody has asked for `server/discover` yet");
             }
         }),
@@ -192,6 +192,10 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["stateless.connection-not-required"])
     .stdio(),
 ];
+
+/// Whether a process was asked for `server/discover`.
+#[derive(Default)]
+struct Discovered(AtomicBool);
 
 const fn modern(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
     fault(name, rule, about, kind).modern()

@@ -4,7 +4,8 @@ use net::service::{Link, Reply};
 use serde_json::{Value, json};
 use wire::revision::R2025_03_26;
 
-use super::stdio::{Habit, has};
+use super::state::State;
+use super::stdio::{Process, has};
 use super::{Asked, Fault, Kind, fault};
 
 const COMPLETE: &str = "completion/complete";
@@ -12,8 +13,8 @@ const COMPLETE: &str = "completion/complete";
 /// The id under which the answer to a batch of notifications is asked for.
 const BATCH: &[u8] = b"\"batch-without-requests\"";
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
         "array-in-array",
         "jsonrpc.object",
         "an array in an array precedes each completion",
@@ -25,7 +26,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["jsonrpc.one-message", "stdio.no-batches", "stdio.only-messages-on-stdout"]),
-    fault(
+    &fault(
         "result-with-method",
         "jsonrpc.one-kind",
         "each completion is preceded by a message that is a notification and a result at once",
@@ -38,14 +39,14 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["stdio.only-messages-on-stdout"]),
-    fault(
+    &fault(
         "params-null",
         "jsonrpc.call-members",
         "the parameters of progress are null",
         Kind::Notes("notifications/progress", |message| message["params"] = Value::Null),
     )
     .breaks_too(&["stdio.only-messages-on-stdout"]),
-    fault(
+    &fault(
         "ping-id-null",
         "jsonrpc.request-id-not-null",
         "a tool call whose progress token is a number brings a ping whose id is null",
@@ -53,7 +54,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["stdio.only-messages-on-stdout"])
     .legacy(),
-    fault(
+    &fault(
         "ping-token-fraction",
         "progress.tokens-plain",
         "a tool call whose progress token is a number brings a ping whose progress token is a fraction",
@@ -64,7 +65,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["shape.requests"])
     .legacy(),
-    fault(
+    &fault(
         "ping-tokens-alike",
         "progress.tokens-unique",
         "a tool call whose progress token is a number brings several pings at a time that have one progress token",
@@ -77,11 +78,11 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["ping.sparing"])
     .legacy(),
-    fault(
+    &fault(
         "batch-answered-empty",
         "batch.no-empty-answer",
         "a batch of notifications is answered with an empty array",
-        Kind::Several(&[Kind::Stdio(Habit::Reads(ask_after_batch)), Kind::Stdio(Habit::Prints(answer_batch))]),
+        Kind::Several(&[Kind::Stdio(Process::Reads(ask_after_batch)), Kind::Stdio(Process::Prints(answer_batch))]),
     )
     .breaks_too(&["jsonrpc.object", "stdio.only-messages-on-stdout"])
     .stdio()
@@ -104,7 +105,7 @@ fn pinging(asked: &Asked, link: &Link, reply: Reply, pings: &[Value]) -> Reply {
 }
 
 /// After a batch without requests, a request that gets nothing but an error: its answer becomes the batch's.
-fn ask_after_batch(mut line: Vec<u8>) -> Vec<u8> {
+fn ask_after_batch(mut line: Vec<u8>, _: &State) -> Vec<u8> {
     let batch: Value = serde_json::from_slice(&line).unwrap_or_default();
     let messages = batch.as_array().filter(|messages| !messages.is_empty());
     if messages.is_some_and(|messages| messages.iter().all(|message| message.get("id").is_none())) {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Fault, Kind, fault};
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
         "unknown-method-code",
         "errors.method-not-found",
         "an unknown method is answered with the code for invalid params",
@@ -18,26 +18,26 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["http.unknown-method-404"]),
-    fault(
+    &fault(
         "parse-error-code",
         "errors.parse-error",
         "text that is no JSON is answered with the code for an invalid request",
         Kind::Says(|message| recode(message, -32700, -32600)),
     ),
-    fault(
+    &fault(
         "invalid-request-code",
         "errors.invalid-request",
         "an invalid request is answered with the code for an internal error",
         Kind::Says(|message| recode(message, -32600, -32603)),
     ),
-    fault(
+    &fault(
         "invalid-params-code",
         "errors.invalid-params",
         "invalid params are answered with the code for an internal error",
         Kind::Errors("completion/complete", |answer| recode(answer, -32602, -32603)),
     )
     .breaks_too(&["completion.missing-arguments-refused", "completion.unknown-prompt-refused"]),
-    fault(
+    &fault(
         "retired-code",
         "errors.no-retired-codes",
         "a resource that does not exist is answered with the code of earlier revisions",
@@ -45,28 +45,28 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["errors.internal-error", "resources.not-found-code"])
     .modern(),
-    fault(
+    &fault(
         "reserved-code",
         "errors.reserved-codes-defined",
         "errors about prompts have a code that the specification keeps for itself",
         Kind::Errors("prompts/get", |answer| code(answer, -32050)),
     )
     .modern(),
-    fault(
+    &fault(
         "old-range-code",
         "errors.legacy-range-unused",
         "errors about prompts have a code from the range left to old implementations",
         Kind::Errors("prompts/get", |answer| code(answer, -32010)),
     )
     .modern(),
-    fault(
+    &fault(
         "own-code-inside",
         "errors.own-codes-outside",
         "errors about prompts have a code of the server's own within JSON-RPC's range",
         Kind::Errors("prompts/get", |answer| code(answer, -32500)),
     )
     .modern(),
-    fault(
+    &fault(
         "header-code-on-stdio",
         "errors.codes-mean-what-they-say",
         "over stdio, errors about prompts have the code for headers that do not match",
@@ -74,13 +74,13 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern()
     .stdio(),
-    fault(
+    &fault(
         "internal-error-code",
         "errors.internal-error",
         "an internal error has a code of the server's own",
         Kind::Errors("resources/read", |answer| recode(answer, -32603, -31999)),
     ),
-    fault(
+    &fault(
         "capabilities-listed-as-array",
         "shape.errors",
         "an error lists the capabilities that a client lacks in an array",
@@ -92,7 +92,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["meta.missing-capability-listed", "task-extension.missing-refused"])
     .modern(),
-    fault(
+    &fault(
         "talkative-errors",
         "errors.message-concise",
         "the message of errors about prompts is a trace of many lines",

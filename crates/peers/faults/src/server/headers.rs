@@ -1,9 +1,10 @@
 //! Faults of the headers that mirror a modern request's body.
 
-use net::server::manners::{Alteration, HeaderName, HeaderValue, Outgoing, StatusCode};
+use net::server::http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use wire::Revision;
 
+use super::outgoing::{Alteration, Outgoing};
 use super::{Fault, HTTP, Heard, Http, Kind, fault, http};
 
 const VERSION: &str = "mcp-protocol-version";
@@ -12,21 +13,21 @@ const NAME: &str = "mcp-name";
 const REGION: &str = "mcp-param-region";
 const SHARD: &str = "mcp-param-shard";
 
-pub(super) const FAULTS: &[Fault] = &[
-    header(
+pub(super) const FAULTS: &[&Fault] = &[
+    &header(
         "version-header-not-compared",
         "http.version-header-matches",
         "a version header that differs from the body is passed over",
         |heard| agree(heard, VERSION, Only::Present),
     ),
-    header(
+    &header(
         "method-header-not-compared",
         "http.method-header-matches",
         "an `Mcp-Method` that differs from the body is passed over",
         |heard| agree(heard, METHOD, Only::Present),
     )
     .breaks_too(&["http.header-values-exact-case"]),
-    header(
+    &header(
         "method-header-optional",
         "http.method-header-required",
         "a request without `Mcp-Method` is served",
@@ -34,71 +35,71 @@ pub(super) const FAULTS: &[Fault] = &[
             agree(heard, METHOD, Only::Absent);
         },
     ),
-    header(
+    &header(
         "header-values-any-case",
         "http.header-values-exact-case",
         "an `Mcp-Method` that differs in letter case is taken",
         |heard| agree(heard, METHOD, Only::OtherCase),
     ),
-    header(
+    &header(
         "name-header-not-compared",
         "http.name-header-matches",
         "an `Mcp-Name` that differs from the body is passed over",
         |heard| agree(heard, NAME, Only::Plain),
     )
     .breaks_too(&["http.markers-exact"]),
-    header("name-header-optional", "http.name-header-required", "a call without `Mcp-Name` is served", |heard| {
+    &header("name-header-optional", "http.name-header-required", "a call without `Mcp-Name` is served", |heard| {
         agree(heard, NAME, Only::Absent);
     }),
-    header(
+    &header(
         "name-header-malformed",
         "http.name-header-characters",
         "an `Mcp-Name` that is malformed Base64 is passed over",
         |heard| agree(heard, NAME, Only::Encoded),
     ),
-    header(
+    &header(
         "name-header-encoded",
         "http.encoded-name-decoded",
         "an `Mcp-Name` in Base64 form is compared as it stands",
         |heard| mistake(heard, NAME, |value| value.starts_with("=?base64?")),
     ),
-    header(
+    &header(
         "markers-any-case",
         "http.markers-exact",
         "an `Mcp-Name` in Base64 form is decoded whatever the case of its markers",
         |heard| agree(heard, NAME, Only::OtherMarkers),
     ),
-    header(
+    &header(
         "param-header-not-compared",
         "http.param-header-matches",
         "an `Mcp-Param` header that differs from the argument is passed over",
         |heard| agree(heard, REGION, Only::Plain),
     ),
-    header(
+    &header(
         "param-header-optional",
         "http.param-header-required",
         "a call without the `Mcp-Param` header of an argument is served",
         |heard| agree(heard, REGION, Only::Absent),
     ),
-    header(
+    &header(
         "param-header-malformed",
         "http.param-header-characters",
         "an `Mcp-Param` header that is malformed Base64 is passed over",
         |heard| agree(heard, REGION, Only::Encoded),
     ),
-    header(
+    &header(
         "param-header-encoded",
         "http.encoded-param-decoded",
         "an `Mcp-Param` header in Base64 form is compared as it stands",
         |heard| mistake(heard, REGION, |value| value.starts_with("=?base64?")),
     ),
-    header(
+    &header(
         "integers-as-text",
         "http.integers-compared-as-numbers",
         "a mirrored integer is compared as text",
         |heard| mistake(heard, SHARD, |value| value.contains('.')),
     ),
-    fault(
+    &fault(
         "header-failure-422",
         "http.header-failure-answer",
         "a request that is refused for its headers is answered with 422",
@@ -109,7 +110,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern()
     .http(),
-    header(
+    &header(
         "param-header-expected",
         "http.param-header-not-expected",
         "a call without an argument that would be mirrored is refused for want of its header",
@@ -121,7 +122,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         },
     ),
-    fault(
+    &fault(
         "version-header-optional",
         "http.version-header-required",
         "who only serves the newest version serves requests without the version header",

@@ -1,21 +1,22 @@
 //! Faults of the HTTP endpoint: who is let in, statuses, content types.
 
-use net::server::manners::{Alteration, Bytes, HeaderValue, Method, Outgoing, Parts, StatusCode};
+use net::server::http::{Bytes, HeaderValue, Method, Parts, StatusCode};
 use serde_json::{Value, json};
 use wire::revision::R2025_06_18;
 
+use super::outgoing::{Alteration, Outgoing};
 use super::stdio::has;
 use super::{Fault, HTTP, Http, Kind, fault};
 
-pub(super) const FAULTS: &[Fault] = &[
-    http(
+pub(super) const FAULTS: &[&Fault] = &[
+    &http(
         "origin-ignored",
         "http.origin-validated",
         "requests from any origin are served",
-        Http { head: |head| _ = head.headers.remove("origin"), ..HTTP },
+        Http { head: |head, _| _ = head.headers.remove("origin"), ..HTTP },
     )
     .breaks_too(&["http.origin-forbidden"]),
-    http(
+    &http(
         "origin-400",
         "http.origin-forbidden",
         "a foreign origin is answered with 400",
@@ -28,18 +29,18 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     ),
-    http(
+    &http(
         "host-ignored",
         "safety.foreign-host-refused",
         "requests to any host are served",
-        Http { head: |head| _ = head.headers.insert("host", HeaderValue::from_static("localhost")), ..HTTP },
+        Http { head: |head, _| _ = head.headers.insert("host", HeaderValue::from_static("localhost")), ..HTTP },
     ),
-    http(
+    &http(
         "host-half-compared",
         "safety.foreign-host-refused",
         "a host that begins with `localhost` is taken for it",
         Http {
-            head: |head| {
+            head: |head, _| {
                 let named = head.headers.get("host").and_then(|host| host.to_str().ok());
                 if named.is_some_and(|host| host.to_ascii_lowercase().starts_with("localhost")) {
                     head.headers.insert("host", HeaderValue::from_static("localhost"));
@@ -48,12 +49,12 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     ),
-    http(
+    &http(
         "null-origin-trusted",
         "safety.null-origin-refused",
         "the origin `null` is trusted",
         Http {
-            head: |head| {
+            head: |head, _| {
                 if head.headers.get("origin").is_some_and(|origin| origin == "null") {
                     head.headers.remove("origin");
                 }
@@ -61,19 +62,19 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     ),
-    http(
+    &http(
         "accepted-200",
         "http.accepted-202",
         "notifications are accepted with 200",
         Http { response: |_, response| accept(response, StatusCode::OK, b""), ..HTTP },
     ),
-    http(
+    &http(
         "accepted-with-body",
         "http.accepted-empty",
         "the 202 that accepts a notification has a body",
         Http { response: |_, response| accept(response, StatusCode::ACCEPTED, b"{}"), ..HTTP },
     ),
-    http(
+    &http(
         "answers-notifications",
         "jsonrpc.notifications-unanswered",
         "notifications are answered with a result",
@@ -85,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     )
     .breaks_too(&["http.accepted-202", "jsonrpc.result-id"]),
-    http(
+    &http(
         "json-as-html",
         "http.request-answered-json-or-stream",
         "JSON is declared to be HTML",
@@ -99,14 +100,14 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     ),
-    http(
+    &http(
         "unknown-method-200",
         "http.unknown-method-404",
         "the error for an unknown method comes with status 200",
         Http { response: |_, response| status(response, -32601, StatusCode::OK), ..HTTP },
     )
     .modern(),
-    fault(
+    &fault(
         "unknown-method-invalid",
         "http.unknown-method-404",
         "an unknown method is refused with the code of an invalid request",
@@ -119,21 +120,21 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["errors.method-not-found"])
     .modern()
     .http(),
-    http(
+    &http(
         "malformed-meta-200",
         "http.malformed-meta-400",
         "the error for missing metadata comes with status 200",
         Http { response: |_, response| status(response, -32602, StatusCode::OK), ..HTTP },
     )
     .modern(),
-    http(
+    &http(
         "missing-capability-200",
         "http.missing-capability-400",
         "the error for a missing capability comes with status 200",
         Http { response: |_, response| status(response, -32021, StatusCode::OK), ..HTTP },
     )
     .modern(),
-    http(
+    &http(
         "bad-version-header-200",
         "http.bad-version-header-400",
         "the error for an unsupported version header comes with status 200",
@@ -156,7 +157,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ])
     .since(R2025_06_18)
     .legacy(),
-    http(
+    &http(
         "garbage-accepted",
         "safety.garbage-refused",
         "a body that is no message is answered with 202",
@@ -170,7 +171,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     ),
-    http(
+    &http(
         "get-as-json",
         "http.get-stream-or-405",
         "a GET is answered with 200 and no stream",
@@ -185,7 +186,7 @@ pub(super) const FAULTS: &[Fault] = &[
         },
     )
     .legacy(),
-    http(
+    &http(
         "post-405",
         "http.endpoint-takes-post",
         "completions come with status 405",
@@ -198,7 +199,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     ),
-    fault(
+    &fault(
         "refused-200",
         "http.refusal-has-error-status",
         "the refusal of a notification comes with status 200",
@@ -214,21 +215,21 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["http.bad-version-header-400", "jsonrpc.notifications-unanswered"])
     .http(),
-    http(
+    &http(
         "get-404",
         "http.get-405",
         "a GET, which this version does not have, is answered with 404",
         Http { response: |asked, response| disallow(asked, response, &Method::GET), ..HTTP },
     )
     .modern(),
-    http(
+    &http(
         "delete-404",
         "http.delete-405",
         "a DELETE, which this version does not have, is answered with 404",
         Http { response: |asked, response| disallow(asked, response, &Method::DELETE), ..HTTP },
     )
     .modern(),
-    http(
+    &http(
         "session-minted",
         "http.no-session-minted",
         "responses name a session, though this version has none",

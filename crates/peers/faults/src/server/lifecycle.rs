@@ -10,22 +10,22 @@ use super::{Asked, Fault, Heard, Kind, drop_member, fault};
 
 const INITIALIZE: &str = "initialize";
 
-pub(super) const FAULTS: &[Fault] = &[
-    legacy(
+pub(super) const FAULTS: &[&Fault] = &[
+    &legacy(
         "capabilities-not-told",
         "lifecycle.capabilities-told",
         "`initialize` is answered without capabilities",
         Kind::Results(INITIALIZE, |answer| drop_member(&mut answer["result"], "capabilities")),
     )
     .breaks_too(&["shape.results"]),
-    legacy(
+    &legacy(
         "server-info-not-told",
         "lifecycle.server-info-told",
         "`initialize` is answered without `serverInfo`",
         Kind::Results(INITIALIZE, |answer| drop_member(&mut answer["result"], "serverInfo")),
     )
     .breaks_too(&["shape.results"]),
-    legacy(
+    &legacy(
         "version-not-echoed",
         "lifecycle.version-echoed",
         "a client that asks for the oldest version is offered the newest, one that asks for an unknown one the oldest",
@@ -43,7 +43,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .since(Revision::R2025_03_26)
     // There a client costs a process, and few of those greet for the oldest.
     .never_on(Transport::Stdio),
-    legacy(
+    &legacy(
         "version-parroted",
         "lifecycle.version-alternative",
         "any version that a client asks for is said to be supported",
@@ -53,7 +53,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    legacy(
+    &legacy(
         "version-oldest-offered",
         "lifecycle.version-latest",
         "a client that asks for an unknown version is offered the oldest",
@@ -65,7 +65,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     // There the oldest is the newest.
     .never_on(Transport::HttpSse),
-    legacy(
+    &legacy(
         "unknown-version-ignored",
         "lifecycle.version-mismatch-handled",
         "a client that asks for an unknown version is never answered",
@@ -75,26 +75,26 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["jsonrpc.answered"]),
-    legacy(
+    &legacy(
         "samples-the-incapable",
         "lifecycle.sampling-negotiated",
         "a client is asked for sampling that it did not declare",
         Kind::Hears(|heard| declare(heard, "sampling")),
     ),
-    legacy(
+    &legacy(
         "roots-of-the-incapable",
         "lifecycle.roots-negotiated",
         "a client is asked for roots that it did not declare",
         Kind::Hears(|heard| declare(heard, "roots")),
     ),
-    legacy(
+    &legacy(
         "elicits-from-the-incapable",
         "lifecycle.elicitation-negotiated",
         "a client is asked for elicitation that it did not declare",
         Kind::Hears(|heard| declare(heard, "elicitation")),
     )
     .since(R2025_06_18),
-    legacy(
+    &legacy(
         "list-changes-not-declared",
         "lifecycle.list-changes-negotiated",
         "changed lists are announced though `listChanged` is not declared",
@@ -104,7 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    legacy(
+    &legacy(
         "logging-not-declared",
         "lifecycle.logging-negotiated",
         "log messages are sent though `logging` is not declared",
@@ -113,7 +113,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["logging.capability-declared"])
     // Before, this is the business of another rule.
     .since(R2025_06_18),
-    legacy(
+    &legacy(
         "greeting-refused",
         "lifecycle.initialize-answered",
         "every other `initialize` is refused",
@@ -124,7 +124,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["lifecycle.version-error"]),
-    legacy(
+    &legacy(
         "updates-not-declared",
         "lifecycle.updates-negotiated",
         "each tool call brings news of an updated resource though `resources.subscribe` is not declared",
@@ -140,7 +140,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }),
         ]),
     ),
-    fault(
+    &fault(
         "asks-of-another-version",
         "lifecycle.version-respected",
         "a client of an old version is asked for elicitation, which that version does not have",

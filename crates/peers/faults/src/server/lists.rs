@@ -5,20 +5,9 @@ use serde_json::{Value, json};
 use super::base::error;
 use super::{Asked, Fault, Kind, drop_member, fault};
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
-        "pages-in-circles",
-        "pagination.comes-to-an-end",
-        "every page of the resources leads to the second",
-        Kind::Answers(|asked, answer| {
-            if asked.is("resources/list") && answer["result"].is_object() {
-                let cursor = asked.param("cursor");
-                let next = if cursor.is_null() { answer["result"]["nextCursor"].clone() } else { cursor.clone() };
-                answer["result"]["nextCursor"] = next;
-            }
-        }),
-    ),
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &PAGES_IN_CIRCLES,
+    &fault(
         "cursors-fade",
         "pagination.cursors-stable",
         "every other time a cursor is refused that was given out",
@@ -29,7 +18,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["stateless.connection-not-required"]),
-    fault(
+    &fault(
         "any-cursor-taken",
         "pagination.invalid-cursor-refused",
         "a cursor that was never given out is answered with an empty page",
@@ -40,21 +29,21 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["meta.server-info"]),
-    fault(
+    &fault(
         "no-caching-hints",
         "caching.hints-present",
         "lists have no caching hints",
         Kind::Results("tools/list", |answer| drop_member(&mut answer["result"], "ttlMs")),
     )
     .modern(),
-    fault(
+    &fault(
         "ttl-negative",
         "caching.ttl-not-negative",
         "lists are to be kept for less than no time",
         Kind::Results("tools/list", |answer| answer["result"]["ttlMs"] = json!(-1)),
     )
     .modern(),
-    fault(
+    &fault(
         "scope-by-page",
         "caching.scope-same-on-all-pages",
         "the pages of one list have different cache scopes",
@@ -66,6 +55,20 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern(),
 ];
+
+/// The fault `pages-in-circles`.
+pub static PAGES_IN_CIRCLES: Fault = fault(
+    "pages-in-circles",
+    "pagination.comes-to-an-end",
+    "every page of the resources leads to the second",
+    Kind::Answers(|asked, answer| {
+        if asked.is("resources/list") && answer["result"].is_object() {
+            let cursor = asked.param("cursor");
+            let next = if cursor.is_null() { answer["result"]["nextCursor"].clone() } else { cursor.clone() };
+            answer["result"]["nextCursor"] = next;
+        }
+    }),
+);
 
 fn empty(modern: bool) -> Value {
     if modern {

@@ -8,50 +8,50 @@ use super::{Fault, Heard, Kind, drop_member, errors, fault};
 
 const COMPLETE: &str = "completion/complete";
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
         "meta-prefix",
         "meta.prefix-labels",
         "completions have a `_meta` key whose prefix has a label that begins with a digit",
         Kind::Results(COMPLETE, |answer| note(answer, "example.9lives/cat", json!(1))),
     )
     .modern(),
-    fault(
+    &fault(
         "meta-name",
         "meta.key-names",
         "completions have a `_meta` key that ends with a dash",
         Kind::Results(COMPLETE, |answer| note(answer, "example/cat-", json!(1))),
     )
     .modern(),
-    fault(
+    &fault(
         "meta-domain-forwards",
         "meta.reverse-dns",
         "completions have a `_meta` key whose prefix is a domain name written forwards",
         Kind::Results(COMPLETE, |answer| note(answer, "tools.example.com/cat", json!(1))),
     )
     .modern(),
-    fault(
+    &fault(
         "traceparent-malformed",
         "meta.traceparent",
         "completions have a `traceparent` that is none",
         Kind::Results(COMPLETE, |answer| note(answer, "traceparent", json!("00-cafe-01"))),
     )
     .modern(),
-    fault(
+    &fault(
         "tracestate-malformed",
         "meta.tracestate",
         "completions have a `tracestate` that is none",
         Kind::Results(COMPLETE, |answer| note(answer, "tracestate", json!("=nothing"))),
     )
     .modern(),
-    fault(
+    &fault(
         "baggage-malformed",
         "meta.baggage",
         "completions have `baggage` that is none",
         Kind::Results(COMPLETE, |answer| note(answer, "baggage", json!("no baggage at all"))),
     )
     .modern(),
-    fault(
+    &fault(
         "meta-not-required",
         "meta.required-enforced",
         "a request without the client's capabilities is served",
@@ -63,7 +63,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["http.malformed-meta-400"])
     .modern(),
-    fault(
+    &fault(
         "asks-the-incapable",
         "meta.undeclared-not-used",
         "a client is asked for input that it did not declare",
@@ -71,7 +71,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["errors.codes-mean-what-they-say"])
     .modern(),
-    fault(
+    &fault(
         "missing-capability-code",
         "meta.missing-capability-refused",
         "a missing capability is answered with the code for invalid params",
@@ -79,7 +79,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["task-extension.missing-refused"])
     .modern(),
-    fault(
+    &fault(
         "missing-capability-in-result",
         "meta.missing-capability-refused",
         "a missing capability is reported in a result, as the failure of the call",
@@ -93,7 +93,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["meta.server-info"])
     .modern(),
-    fault(
+    &fault(
         "missing-capability-not-named",
         "meta.missing-capability-listed",
         "the error for a missing capability does not say which",
@@ -101,7 +101,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["shape.errors", "task-extension.missing-refused"])
     .modern(),
-    fault(
+    &fault(
         "nameless-server",
         "meta.server-info",
         "results do not name the server",
@@ -112,7 +112,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .modern(),
-    fault(
+    &fault(
         "clients-by-name",
         "meta.client-info-ignored",
         "a client whose name has a dash is refused the list of tools",
@@ -124,7 +124,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .modern(),
-    fault(
+    &fault(
         "reserved-keys-refused",
         "meta.reserved-keys-not-assumed",
         "a request with an unknown value under a reserved `_meta` key is refused",

@@ -5,17 +5,18 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::stdio::{Habit, has};
+use super::state::State;
+use super::stdio::{Process, has};
 use super::{Asked, Fault, Heard, Kind, drop_member, fault};
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
         "echo-of-another",
         "safety.answers-fit",
         "now and then, `echo` and prompts say what the one before them said",
         Kind::Answers(mix_up),
     ),
-    fault(
+    &fault(
         "ids-by-text",
         "safety.ids-told-apart",
         "an id that is a text of digits is answered as a number",
@@ -32,7 +33,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "ping.answered",
         "jsonrpc.answered",
     ]),
-    fault(
+    &fault(
         "empty-id-lost",
         "safety.odd-ids-kept",
         "a request whose id is an empty text is taken for a notification",
@@ -44,7 +45,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["http.request-answered-json-or-stream", "jsonrpc.answered", "ping.answered"])
     .http(),
-    fault(
+    &fault(
         "astral-lost",
         "safety.text-kept",
         "characters beyond 16 bits come back as question marks",
@@ -54,30 +55,30 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    fault(
+    &fault(
         "odd-text-passed-over",
         "safety.odd-text-answered",
         "a line with a lone surrogate in it is passed over",
-        Kind::Stdio(Habit::Reads(|line| if has(&line, b"\\ud800") { Vec::new() } else { line })),
+        Kind::Stdio(Process::Reads(|line, _| if has(&line, b"\\ud800") { Vec::new() } else { line })),
     )
     .stdio(),
-    fault(
+    &fault(
         "deaf-after-nul",
         "safety.survives-odd-text",
         "after a line with a NUL in a text, nothing is heard any more",
-        Kind::Stdio(Habit::Reads(go_deaf)),
+        Kind::Stdio(Process::Reads(go_deaf)),
     )
     .breaks_too(&["jsonrpc.answered", "ping.answered", "safety.odd-text-answered"])
     .stdio(),
-    fault(
+    &fault(
         "pieces-read-apart",
         "safety.split-delivery-read",
         "what comes in pieces is decoded piece by piece, characters that were cut in two and all",
-        Kind::Stdio(Habit::Takes(|piece| String::from_utf8_lossy(piece).into_owned().into_bytes())),
+        Kind::Stdio(Process::Takes(|piece| String::from_utf8_lossy(piece).into_owned().into_bytes())),
     )
     .breaks_too(&["jsonrpc.answered", "jsonrpc.result-id", "ping.answered"])
     .stdio(),
-    fault(
+    &fault(
         "hoards",
         "safety.no-leak",
         "every message leaves memory behind that is never given back",
@@ -102,29 +103,43 @@ fn said(answer: &mut Value) -> Option<&mut String> {
     }
 }
 
+/// What echoes said before.
+#[derive(Default)]
+struct Echoes {
+    last: Mutex<String>,
+    calls: AtomicUsize,
+}
+
 fn mix_up(asked: &Asked, answer: &mut Value) {
-    static LAST: Mutex<String> = Mutex::new(String::new());
-    static CALLS: AtomicUsize = AtomicUsize::new(0);
     let echoes = asked.is("prompts/get") || (asked.is("tools/call") && asked.param("name") == "echo");
     let Some(text) = said(answer).filter(|_| echoes) else { return };
-    let before = std::mem::replace(&mut *LAST.lock().unwrap_or_else(PoisonError::into_inner), text.clone());
-    if CALLS.fetch_add(1, Ordering::Relaxed) % WELL == WELL - 1 {
+    let state = asked.state.of::<Echoes>();
+    let before = std::mem::replace(&mut *state.last.lock().unwrap_or_else(PoisonError::into_inner), text.clone());
+    if state.calls.fetch_add(1, Ordering::Relaxed) % WELL == WELL - 1 {
         *text = before;
     }
 }
 
-fn hoard(_: &mut Heard<'_>) {
-    static HOARD: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
-    let mut hoard = HOARD.lock().unwrap_or_else(PoisonError::into_inner);
+/// What messages left behind.
+#[derive(Default)]
+struct Hoard(Mutex<Vec<Vec<u8>>>);
+
+fn hoard(heard: &mut Heard<'_>) {
+    let hoard = heard.state.of::<Hoard>();
+    let mut hoard = hoard.0.lock().unwrap_or_else(PoisonError::into_inner);
     if hoard.len() < HOARDED {
         hoard.push(vec![1; HEAP]);
     }
 }
 
-fn go_deaf(line: Vec<u8>) -> Vec<u8> {
-    static DEAF: AtomicBool = AtomicBool::new(false);
+/// Whether a process is deaf.
+#[derive(Default)]
+struct Deaf(AtomicBool);
+
+fn go_deaf(line: Vec<u8>, state: &State) -> Vec<u8> {
+    let deaf = state.of::<Deaf>();
     if has(&line, b"\\u0000") {
-        DEAF.store(true, Ordering::Relaxed);
+        deaf.0.store(true, Ordering::Relaxed);
     }
-    if DEAF.load(Ordering::Relaxed) { Vec::new() } else { line }
+    if deaf.0.load(Ordering::Relaxed) { Vec::new() } else { line }
 }

@@ -1,48 +1,59 @@
 //! Deliberate violations, one at a time or several: to test clients with, and to prove that our own rules notice. They
 //! stand beside the server, which knows nothing of them: a fault alters what goes in or what comes out, by decorating the
-//! service ([`service`]) or the transport ([`crossing`]). One table per family.
+//! service ([`service`]) or the transport ([`transport`], [`lines`]). One table per family.
 
 mod asking;
 mod authorization;
 mod base;
-mod beside;
-mod commissions;
 mod completion;
 mod crashes;
-mod crossing;
 mod discovery;
 mod envelopes;
 mod errors;
 mod headers;
 mod http;
-mod issuers;
 mod lifecycle;
+mod lines;
 mod lists;
 mod logging;
 mod meta;
 mod mixups;
+mod outgoing;
 mod patterns;
 mod prompts;
+pub mod quirks;
 mod resources;
 mod rounds;
 mod service;
+mod serving;
 mod sessions;
 mod sse;
+mod state;
 mod stdio;
-mod strangers;
 mod streams;
 mod tasks;
 mod tools;
-mod trials;
+mod transport;
+mod wrong_peer;
 
-use net::server::manners::{Bytes, HeaderMap, Outgoing, Parts, Uri};
+use std::sync::Arc;
+
+use net::server::http::{Bytes, HeaderMap, Parts, Uri};
 use net::service::{Call, Context, Link, Reply};
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::{Era, Revision, Transport};
 
-pub(crate) use self::crossing::Crossing;
-pub(crate) use self::service::Faulty;
+pub use self::lists::PAGES_IN_CIRCLES;
+pub use self::patterns::CANCELLATION_IGNORED;
+pub use self::serving::FaultyServer;
+pub use self::sessions::SESSION_ID_CHANGES;
+pub use self::stdio::{LINGERS, LINGERS_MODERN, STDOUT_BANNER};
+pub use self::streams::STREAM_WITHOUT_RESPONSE;
+pub use self::tools::{INPUT_SCHEMA_NULL, STRUCTURED_OTHERWISE, TOOL_NAME_TWICE};
+
+use self::outgoing::Outgoing;
+use self::state::State;
 
 /// One deliberate violation.
 #[derive(Debug)]
@@ -87,7 +98,7 @@ enum Kind {
     /// The whole handling of a request.
     Handles(fn(&Asked, &Link, Reply) -> Reply),
     /// What is said after a message on the same way out, where that takes more than one.
-    Follows(fn(&Value) -> Option<Value>),
+    Follows(fn(&Value, &State) -> Option<Value>),
     /// Every message on its way out, errors of the transport included.
     Says(fn(&mut Value)),
     /// Every message on its way out, as bytes.
@@ -95,9 +106,9 @@ enum Kind {
     /// HTTP: the head of a request and the response to it.
     Http(Http),
     /// HTTP: ids of sessions.
-    Sessions(sessions::Habit),
+    Sessions(sessions::SessionIds),
     /// stdio: lines and the ends of the process.
-    Stdio(stdio::Habit),
+    Stdio(stdio::Process),
     /// Several that only together are the violation.
     Several(&'static [Kind]),
 }
@@ -120,20 +131,22 @@ impl std::fmt::Debug for Kind {
 
 /// A fault of the HTTP endpoint.
 struct Http {
-    /// Whether a request is let in without the token that it must carry.
-    admits: fn(&Uri, &HeaderMap) -> bool,
-    head: fn(&mut Parts),
+    /// Whether a valid token takes the place of whatever a request carries.
+    authorizes: fn(&Uri, &HeaderMap) -> bool,
+    head: fn(&mut Parts, &State),
     response: fn(&Parts, &mut Outgoing<'_>),
     /// Alters each event of a stream that answers the request; the bytes are whole events.
-    event: Option<fn(&Parts, Bytes) -> Bytes>,
+    event: Option<fn(&Parts, Bytes, &State) -> Bytes>,
 }
 
-const HTTP: Http = Http { admits: |_, _| false, head: |_| (), response: |_, _| (), event: None };
+const HTTP: Http = Http { authorizes: |_, _| false, head: |_, _| (), response: |_, _| (), event: None };
 
 /// A message that came in. Over HTTP with its headers.
 struct Heard<'h> {
     message: &'h mut Value,
     headers: Option<&'h mut HeaderMap>,
+    /// What the faults of this server remember.
+    state: &'h State,
 }
 
 impl Heard<'_> {
@@ -163,11 +176,13 @@ struct Asked {
     /// How many requests the server was asked before, and how many of those were calls of tools.
     before: usize,
     calls: usize,
+    /// What the faults of this server remember.
+    state: Arc<State>,
 }
 
 impl Asked {
-    fn new(call: &Call, before: usize, calls: usize) -> Self {
-        Self { message: call.message.value().clone(), context: call.context.clone(), before, calls }
+    fn new(call: &Call, before: usize, calls: usize, state: Arc<State>) -> Self {
+        Self { message: call.message.value().clone(), context: call.context.clone(), before, calls, state }
     }
 
     fn is(&self, method: &str) -> bool {
@@ -286,7 +301,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[Fault]; 26] = [
+const FAMILIES: [&[&Fault]; 26] = [
     base::FAULTS,
     envelopes::FAULTS,
     errors::FAULTS,
@@ -302,7 +317,7 @@ const FAMILIES: [&[Fault]; 26] = [
     patterns::FAULTS,
     rounds::FAULTS,
     asking::FAULTS,
-    strangers::FAULTS,
+    wrong_peer::FAULTS,
     stdio::FAULTS,
     crashes::FAULTS,
     http::FAULTS,
@@ -317,7 +332,7 @@ const FAMILIES: [&[Fault]; 26] = [
 
 /// Every fault, family by family.
 pub fn all() -> impl Iterator<Item = &'static Fault> {
-    FAMILIES.into_iter().flatten()
+    FAMILIES.into_iter().flatten().copied()
 }
 
 /// The fault of this name.
@@ -325,26 +340,23 @@ pub fn find(name: &str) -> Option<&'static Fault> {
     all().find(|fault| fault.name == name)
 }
 
-/// What a server may do that breaks no rule that a check of servers finds broken, but tries clients: by name.
-pub fn trial(name: &str) -> Option<&'static Fault> {
-    trials::TRIALS
-        .iter()
-        .chain(beside::TRIALS)
-        .chain(commissions::TRIALS)
-        .chain(issuers::TRIALS)
-        .find(|trial| trial.name == name)
+/// Faults, and what those of one server remember.
+#[derive(Clone, Debug, Default)]
+struct Active {
+    faults: Vec<&'static Fault>,
+    state: Arc<State>,
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::all;
+    use super::{all, quirks};
 
     #[test]
     fn names_are_unique_and_plain() {
         let mut seen = BTreeSet::new();
-        for fault in all() {
+        for fault in all().chain(quirks::all()) {
             assert!(seen.insert(fault.name), "{} stands twice", fault.name);
             assert!(fault.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
             assert!(fault.until.at_least(fault.since), "{} shows nowhere", fault.name);

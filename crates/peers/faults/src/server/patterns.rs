@@ -1,6 +1,6 @@
 //! Faults of progress, cancellation, logging and subscriptions.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use net::service::{Link, Reply};
@@ -13,8 +13,8 @@ const PROGRESS: &str = "notifications/progress";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
         "cut-call-goes-on",
         "http.closed-stream-cancels",
         "progress of calls whose streams were closed is reported to those that come after",
@@ -23,7 +23,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .breaks_too(&["http.stream-messages-relate", "progress.known-tokens"])
     .modern()
     .http(),
-    fault(
+    &fault(
         "cancels-call",
         "cancellation.only-for-subscriptions",
         "completions are preceded by a cancellation of the very request",
@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .modern(),
-    fault(
+    &fault(
         "cancels-the-unasked",
         "cancellation.own-requests-only",
         "each tool call brings the cancellation of a request that was never made",
@@ -47,42 +47,28 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .legacy(),
-    fault(
+    &fault(
         "progress-stands-still",
         "progress.increases",
         "every report of progress tells the same",
         Kind::Notes(PROGRESS, |message| message["params"]["progress"] = json!(1)),
     ),
-    fault(
+    &fault(
         "progress-token-unknown",
         "progress.known-tokens",
         "progress is reported for a token that nobody gave",
         Kind::Notes(PROGRESS, |message| message["params"]["progressToken"] = json!("nobodys")),
     )
     .breaks_too(&["http.not-broadcast"]),
-    fault(
+    &fault(
         "progress-after-answer",
         "progress.stops",
         "progress is reported once more after the answer",
         Kind::Handles(progress_later),
     )
     .stdio(),
-    fault(
-        "cancellation-ignored",
-        "cancellation.not-answered",
-        "a cancelled request is worked on and answered",
-        Kind::Hears(|heard| {
-            if heard.is("notifications/cancelled") {
-                heard.message["method"] = json!("notifications/ignored");
-            }
-            // An answer that comes soon may have crossed the cancellation.
-            if heard.is("tools/call") && heard.message["params"]["arguments"]["delay_ms"] == json!(50) {
-                heard.message["params"]["arguments"]["delay_ms"] = json!(150);
-            }
-        }),
-    )
-    .legacy(),
-    fault(
+    &CANCELLATION_IGNORED,
+    &fault(
         "log-level-ignored",
         "logging.level-honoured",
         "log messages are sent at the least level, whatever was asked for",
@@ -95,7 +81,7 @@ pub(super) const FAULTS: &[Fault] = &[
             Kind::Notes("notifications/message", |message| message["params"]["level"] = json!("debug")),
         ]),
     ),
-    fault(
+    &fault(
         "log-unasked",
         "logging.only-when-asked",
         "a log message is sent for each tool call, asked for or not",
@@ -108,7 +94,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["http.header-failure-answer", "http.missing-capability-400", "logging.level-honoured"])
     .modern(),
-    fault(
+    &fault(
         "log-level-any",
         "logging.invalid-level-refused",
         "a log level that does not exist is taken for `debug`",
@@ -121,7 +107,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    fault(
+    &fault(
         "log-on-subscription",
         "logging.not-on-subscriptions",
         "a log message is sent on each subscription",
@@ -135,7 +121,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["logging.only-when-asked", "task-extension.no-progress-on-subscription"])
     .modern(),
-    fault(
+    &fault(
         "subscription-not-acknowledged",
         "subscriptions.acknowledged",
         "subscriptions are not acknowledged",
@@ -143,7 +129,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["subscriptions.acknowledged-first"])
     .modern(),
-    fault(
+    &fault(
         "subscription-acknowledged-late",
         "subscriptions.acknowledged-first",
         "a change is announced before the subscription is acknowledged",
@@ -153,7 +139,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["subscriptions.nothing-unasked"])
     .modern(),
-    fault(
+    &fault(
         "subscription-id-missing",
         "subscriptions.id-carried",
         "changes are announced without the subscription's id",
@@ -162,7 +148,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .modern(),
-    fault(
+    &fault(
         "changes-unasked",
         "subscriptions.nothing-unasked",
         "changed tools are announced to whoever subscribed, be it to something else",
@@ -177,6 +163,23 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern(),
 ];
 
+/// The fault `cancellation-ignored`.
+pub static CANCELLATION_IGNORED: Fault = fault(
+    "cancellation-ignored",
+    "cancellation.not-answered",
+    "a cancelled request is worked on and answered",
+    Kind::Hears(|heard| {
+        if heard.is("notifications/cancelled") {
+            heard.message["method"] = json!("notifications/ignored");
+        }
+        // An answer that comes soon may have crossed the cancellation.
+        if heard.is("tools/call") && heard.message["params"]["arguments"]["delay_ms"] == json!(50) {
+            heard.message["params"]["arguments"]["delay_ms"] = json!(150);
+        }
+    }),
+)
+.legacy();
+
 fn is_level(value: &Value) -> bool {
     serde_json::from_value::<Level>(value.clone()).is_ok()
 }
@@ -188,24 +191,30 @@ fn change(acknowledged: &Value, list: &str) -> Value {
 }
 
 /// The progress tokens of calls whose streams were closed before they were answered.
-static CUT: Mutex<Vec<Value>> = Mutex::new(Vec::new());
+#[derive(Default)]
+struct Cut(Mutex<Vec<Value>>);
 
-fn cut() -> MutexGuard<'static, Vec<Value>> {
-    CUT.lock().unwrap_or_else(PoisonError::into_inner)
+impl Cut {
+    fn tokens(&self) -> MutexGuard<'_, Vec<Value>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The token of a call that is under way: dropped with it, it is one that was cut.
-struct UnderWay(Option<Value>);
+struct UnderWay {
+    token: Option<Value>,
+    cut: Arc<Cut>,
+}
 
 impl UnderWay {
     fn answered(mut self) {
-        self.0 = None;
+        self.token = None;
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        cut().extend(self.0.take());
+        self.cut.tokens().extend(self.token.take());
     }
 }
 
@@ -215,10 +224,11 @@ fn report_on_cut(asked: &Asked, link: &Link, reply: Reply) -> Reply {
     if !asked.is("tools/call") || token.is_null() {
         return Reply::Later(pending);
     }
-    let (link, under_way) = (link.clone(), UnderWay(Some(token.clone())));
+    let (link, cut) = (link.clone(), asked.state.of::<Cut>());
+    let under_way = UnderWay { token: Some(token.clone()), cut: Arc::clone(&cut) };
     Reply::later(async move {
         let answer = pending.await;
-        for other in cut().iter().filter(|other| **other != token) {
+        for other in cut.tokens().iter().filter(|other| **other != token) {
             let _ = link.notify(PROGRESS, json!({ "progressToken": other, "progress": 1000 }));
         }
         under_way.answered();

@@ -7,39 +7,39 @@ use super::{Fault, Kind, drop_member, fault, lists};
 
 const GET: &str = "prompts/get";
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
         "unknown-prompt-code",
         "prompts.unknown-refused",
         "a prompt that does not exist is answered with the code for an internal error",
         Kind::Errors(GET, |answer| about(answer, "Unknown prompt", -32603)),
     ),
-    fault(
+    &fault(
         "missing-argument-code",
         "prompts.missing-arguments-refused",
         "a missing argument of a prompt is answered with the code for an internal error",
         Kind::Errors(GET, |answer| about(answer, "Invalid params: argument", -32603)),
     ),
-    fault(
+    &fault(
         "prompt-image-not-base64",
         "prompts.images-encoded",
         "the image in a prompt is not Base64",
         Kind::Results(GET, |answer| each(answer, "image", |content| content["data"] = json!("not encoded!"))),
     ),
-    fault(
+    &fault(
         "prompt-audio-not-base64",
         "prompts.audio-encoded",
         "the audio in a prompt is not Base64",
         Kind::Results(GET, |answer| each(answer, "audio", |content| content["data"] = json!("not encoded!"))),
     )
     .since(R2025_03_26),
-    fault(
+    &fault(
         "prompt-resource-without-uri",
         "prompts.embedded-uri",
         "a resource embedded in a prompt has a text for a URI that is none",
         Kind::Results(GET, |answer| each(answer, "resource", |content| content["resource"]["uri"] = json!("no uri"))),
     ),
-    fault(
+    &fault(
         "prompt-resource-untyped",
         "prompts.embedded-media-type",
         "a resource embedded in a prompt names no media type",
@@ -47,7 +47,7 @@ pub(super) const FAULTS: &[Fault] = &[
             each(answer, "resource", |content| drop_member(&mut content["resource"], "mimeType"));
         }),
     ),
-    fault(
+    &fault(
         "prompt-resource-empty",
         "prompts.embedded-content",
         "a resource embedded in a prompt has neither text nor blob",
@@ -59,7 +59,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["shape.results"]),
-    fault(
+    &fault(
         "prompt-changes-silent",
         "prompts.list-changed-sent",
         "a changed list of prompts is not announced",
@@ -70,14 +70,14 @@ pub(super) const FAULTS: &[Fault] = &[
         ),
     )
     .modern(),
-    fault(
+    &fault(
         "prompts-not-declared",
         "prompts.capability-declared",
         "prompts are listed though `prompts` is not declared",
         Kind::Answers(|asked, answer| lists::undeclare(asked, answer, "prompts")),
     )
     .modern(),
-    fault(
+    &fault(
         "prompt-list-unknown",
         "prompts.list-answered",
         "the list of prompts is refused as an unknown method",
@@ -85,7 +85,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["http.unknown-method-404"])
     .modern(),
-    fault(
+    &fault(
         "prompts-by-process",
         "prompts.list-same-everywhere",
         "every process lists a prompt that is not on the list of another",

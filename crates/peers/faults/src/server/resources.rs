@@ -4,15 +4,15 @@ use serde_json::json;
 
 use super::{Asked, Fault, Kind, errors, fault, lists};
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
         "resource-not-found-code",
         "resources.not-found-code",
         "a resource that does not exist is answered with the code for an internal error",
         Kind::Errors("resources/read", |answer| errors::code(answer, -32603)),
     )
     .breaks_too(&["errors.invalid-params"]),
-    fault(
+    &fault(
         "resource-not-found-empty",
         "resources.not-found-not-empty",
         "a resource that does not exist is answered with empty contents",
@@ -24,7 +24,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["meta.server-info"])
     .modern(),
-    fault(
+    &fault(
         "blob-not-base64",
         "resources.binary-encoded",
         "binary contents are not Base64",
@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    fault(
+    &fault(
         "template-open",
         "resources.templates-well-formed",
         "a URI template opens a brace and does not close it",
@@ -44,7 +44,7 @@ pub(super) const FAULTS: &[Fault] = &[
             template["uriTemplate"] = json!("proof://open/{name");
         }),
     ),
-    fault(
+    &fault(
         "resource-uri-with-space",
         "resources.custom-schemes-valid",
         "the URI of a resource has a space in it",
@@ -53,7 +53,7 @@ pub(super) const FAULTS: &[Fault] = &[
             resource["uri"] = json!("proof://docs/no such uri");
         }),
     ),
-    fault(
+    &fault(
         "any-text-read",
         "resources.uris-validated",
         "what is no URI is read all the same",
@@ -64,7 +64,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["meta.server-info", "resources.not-found-code"]),
-    fault(
+    &fault(
         "path-climbs",
         "resources.traversal-refused",
         "there are files, and a path with `..` leads to the system's",
@@ -82,7 +82,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["meta.server-info"])
     .modern(),
-    fault(
+    &fault(
         "resources-not-declared",
         "resources.capability-declared",
         "resources are listed though `resources` is not declared",
@@ -90,7 +90,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["tools.embedded-need-resources"])
     .modern(),
-    fault(
+    &fault(
         "resource-list-unknown",
         "resources.list-answered",
         "the list of resources is refused as an unknown method",
@@ -98,7 +98,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["http.unknown-method-404"])
     .modern(),
-    fault(
+    &fault(
         "resources-by-process",
         "resources.list-same-everywhere",
         "every process lists a resource that is not on the list of another",
@@ -110,7 +110,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern()
     .stdio(),
-    fault(
+    &fault(
         "resource-changes-silent",
         "resources.list-changed-sent",
         "a changed list of resources is not announced",

@@ -6,8 +6,8 @@ use super::base::error;
 use super::stdio::replaced;
 use super::{Asked, Fault, Kind, drop_member, fault};
 
-pub(super) const FAULTS: &[Fault] = &[
-    rounds(
+pub(super) const FAULTS: &[&Fault] = &[
+    &rounds(
         "asks-for-nothing",
         "mrtr.something-asked",
         "a result that asks for input does not say for what",
@@ -18,7 +18,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    rounds(
+    &rounds(
         "asks-for-ping",
         "mrtr.requests-known",
         "a result asks for input by a request that clients do not have",
@@ -29,7 +29,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["shape.results"]),
-    rounds(
+    &rounds(
         "completion-asks",
         "mrtr.only-where-supported",
         "a completion asks for input",
@@ -39,7 +39,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["meta.server-info", "mrtr.abandonment-survived", "shape.results"]),
-    rounds(
+    &rounds(
         "input-missing-refused",
         "mrtr.missing-responses-asked-again",
         "a retry that lacks input is refused instead of asked again",
@@ -50,7 +50,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["task-extension.methods-need-capability"]),
-    rounds(
+    &rounds(
         "input-unneeded-refused",
         "mrtr.unneeded-responses-ignored",
         "a retry with more input than was asked for is refused",
@@ -60,7 +60,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    rounds(
+    &rounds(
         "input-malformed-taken",
         "mrtr.malformed-responses-refused",
         "malformed input is taken for an answer",
@@ -75,7 +75,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["meta.server-info"]),
-    rounds("key-twice", "mrtr.keys-unique", "what is asked for stands twice under its key", Kind::Writes(double_key)),
+    &rounds("key-twice", "mrtr.keys-unique", "what is asked for stands twice under its key", Kind::Writes(double_key)),
 ];
 
 /// The first entry of `inputRequests` once more before itself, empty.

@@ -7,33 +7,34 @@ use net::service::{Answer, Call, Context, Gone, Link, Outlet, Reply, Service};
 use serde_json::Value;
 use wire::{Message, Revision};
 
-use super::{Asked, Fault, Kind};
+use super::{Active, Asked, Kind};
 
 /// A server with faults.
-pub(crate) struct Faulty<S> {
+pub(super) struct Faulty<S> {
     server: S,
-    faults: Vec<&'static Fault>,
+    active: Active,
     asked: AtomicUsize,
     calls: AtomicUsize,
 }
 
 impl<S> Faulty<S> {
-    pub(crate) const fn new(server: S, faults: Vec<&'static Fault>) -> Self {
-        Self { server, faults, asked: AtomicUsize::new(0), calls: AtomicUsize::new(0) }
+    pub(super) const fn new(server: S, active: Active) -> Self {
+        Self { server, active, asked: AtomicUsize::new(0), calls: AtomicUsize::new(0) }
     }
 }
 
 impl<S: Service> Service for Faulty<S> {
     fn call(&self, mut call: Call) -> Reply {
         let (revision, transport) = (call.context.revision, call.context.transport);
-        let faults: Vec<_> = self.faults.iter().copied().filter(|fault| fault.shows(revision, transport)).collect();
+        let faults: Vec<_> =
+            self.active.faults.iter().copied().filter(|fault| fault.shows(revision, transport)).collect();
         if faults.is_empty() {
             return self.server.call(call);
         }
         let before = self.asked.fetch_add(1, Ordering::Relaxed);
         let is_call = call.message.method() == Some("tools/call");
         let calls = self.calls.fetch_add(usize::from(is_call), Ordering::Relaxed);
-        let asked = Arc::new(Asked::new(&call, before, calls));
+        let asked = Arc::new(Asked::new(&call, before, calls, Arc::clone(&self.active.state)));
         let kinds: Vec<_> = faults.iter().flat_map(|fault| fault.kinds()).collect();
         for kind in kinds.iter().copied().filter(|kind| kind.is_about_the_rest()) {
             let asked = Arc::clone(&asked);

@@ -2,29 +2,29 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use net::server::manners::{Alteration, Bytes, Method, Outgoing, Parts, StatusCode};
+use net::server::http::{Bytes, Method, Parts, StatusCode};
 use wire::Transport;
 use wire::revision::R2024_11_05;
 
+use super::outgoing::{Alteration, Outgoing};
 use super::stdio::{has, replaced};
 use super::{Fault, HTTP, Http, Kind, fault};
 
-pub(super) const FAULTS: &[Fault] = &[
-    sse(
+pub(super) const FAULTS: &[&Fault] = &[
+    &sse(
         "sse-post-404",
         "sse.post-endpoint",
         "every other message is accepted with 404",
         Http {
             response: |asked, response| {
-                static MESSAGES: AtomicUsize = AtomicUsize::new(0);
-                if is_accepted(asked, response) && every_other(&MESSAGES) {
+                if is_accepted(asked, response) && every_other(&response.state.of::<Refused>().0) {
                     refuse(response);
                 }
             },
             ..HTTP
         },
     ),
-    sse(
+    &sse(
         "sse-get-404",
         "sse.stream-endpoint",
         "who wants a stream and nothing stored, as browsers do, is told that there is none",
@@ -37,39 +37,37 @@ pub(super) const FAULTS: &[Fault] = &[
             ..HTTP
         },
     ),
-    sse(
+    &sse(
         "sse-endpoint-unnamed",
         "sse.endpoint-event",
         "who wants a stream and nothing stored, as browsers do, is named no endpoint",
         Http {
-            event: Some(|asked, event| {
+            event: Some(|asked, event, _| {
                 let lost = names_endpoint(&event) && asked.headers.contains_key("cache-control");
                 if lost { Bytes::from_static(b":\n\n") } else { event }
             }),
             ..HTTP
         },
     ),
-    sse(
+    &sse(
         "sse-endpoint-quoted",
         "sse.endpoint-is-uri",
         "the endpoint's address stands in angle brackets on every other stream",
         Http {
-            event: Some(|_, event| {
-                static ENDPOINTS: AtomicUsize = AtomicUsize::new(0);
-                let odd = names_endpoint(&event) && every_other(&ENDPOINTS);
+            event: Some(|_, event, state| {
+                let odd = names_endpoint(&event) && every_other(&state.of::<Quoted>().0);
                 if odd { replaced(&event, b"data: ", b"data: <").into() } else { event }
             }),
             ..HTTP
         },
     ),
-    sse(
+    &sse(
         "sse-endpoint-abroad",
         "safety.sse-endpoint-at-home",
         "every other stream names an endpoint on another host",
         Http {
-            event: Some(|_, event| {
-                static ENDPOINTS: AtomicUsize = AtomicUsize::new(0);
-                let odd = names_endpoint(&event) && every_other(&ENDPOINTS);
+            event: Some(|_, event, state| {
+                let odd = names_endpoint(&event) && every_other(&state.of::<Abroad>().0);
                 if odd { replaced(&event, b"data: ", b"data: http://elsewhere.invalid").into() } else { event }
             }),
             ..HTTP
@@ -80,6 +78,16 @@ pub(super) const FAULTS: &[Fault] = &[
 const fn sse(name: &'static str, rule: &'static str, about: &'static str, http: Http) -> Fault {
     fault(name, rule, about, Kind::Http(http)).on(Transport::HttpSse).until(R2024_11_05)
 }
+
+/// How many messages came, for each fault that counts them.
+#[derive(Default)]
+struct Refused(AtomicUsize);
+
+#[derive(Default)]
+struct Quoted(AtomicUsize);
+
+#[derive(Default)]
+struct Abroad(AtomicUsize);
 
 /// False, true, false, true: the greeting must succeed, or nothing is judged. Each fault counts for itself, as several may be
 /// played side by side.

@@ -10,21 +10,22 @@ use wire::RequestId;
 use wire::revision::R2025_11_25;
 
 use super::base::error;
+use super::state::State;
 use super::{Asked, Fault, Heard, Kind, drop_member, fault};
 use wire::meta::RELATED_TASK;
 
 /// An id that a counter could have made.
 const COUNTED: &str = "17";
 
-pub(super) const FAULTS: &[Fault] = &[
-    core(
+pub(super) const FAULTS: &[&Fault] = &[
+    &core(
         "tasks-not-declared",
         "tasks.capability-declared",
         "calls run as tasks, and the capability is not declared",
         Kind::Results("initialize", |answer| drop_member(&mut answer["result"]["capabilities"], "tasks")),
     )
     .breaks_too(&["tasks.unsupported-ignored"]),
-    core(
+    &core(
         "task-optional",
         "tasks.required-enforced",
         "a plain call of a tool that only runs as a task is answered with a tool's error",
@@ -35,7 +36,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["tasks.forbidden-refused"]),
-    core(
+    &core(
         "task-unsupported-refused",
         "tasks.unsupported-ignored",
         "a ping that is wanted as a task is refused",
@@ -45,7 +46,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    core(
+    &core(
         "task-id-as-suggested",
         "tasks.id-from-receiver",
         "a task has the id that the call suggests",
@@ -57,7 +58,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["tasks.ids-unique", "tasks.notifications-related"]),
-    core(
+    &core(
         "task-id-twice",
         "tasks.ids-unique",
         "all tasks have one id",
@@ -66,7 +67,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["tasks.notifications-related", "tasks.terminal-is-final"]),
-    core(
+    &core(
         "task-id-counted",
         "tasks.ids-unguessable",
         "the id of a task is a small number",
@@ -75,13 +76,13 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["tasks.ids-unique", "tasks.notifications-related"]),
-    core(
+    &core(
         "task-created-in-seconds",
         "tasks.timestamps",
         "the time at which a task was made is a number",
         Kind::Results("tasks/get", |answer| answer["result"]["createdAt"] = json!("1764066600")),
     ),
-    core(
+    &core(
         "task-answered-as-call",
         "tasks.created-in-answer",
         "a call that became a task is answered with a tool's result",
@@ -91,7 +92,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    core(
+    &core(
         "task-begins-waiting",
         "tasks.begins-working",
         "a task begins with the status `input_required`",
@@ -103,7 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    core(
+    &core(
         "task-listed-as-working",
         "tasks.terminal-is-final",
         "the list of tasks shows each as `working`, whatever has become of it",
@@ -113,7 +114,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    core(
+    &core(
         "task-asks-unrelated",
         "tasks.requests-related",
         "what a task asks the client does not name the task",
@@ -123,7 +124,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    core(
+    &core(
         "task-progress-unrelated",
         "tasks.notifications-related",
         "progress on a task does not name the task",
@@ -133,19 +134,19 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    core(
+    &core(
         "task-progress-late",
         "progress.task-stops",
         "progress on a task is reported once more after its end",
         Kind::Follows(late_progress),
     ),
-    core(
+    &core(
         "task-result-unrelated",
         "tasks.result-related",
         "the result of a task does not name the task",
         Kind::Results("tasks/result", |answer| drop_member(&mut answer["result"], "_meta")),
     ),
-    core(
+    &core(
         "task-by-metadata",
         "tasks.param-over-metadata",
         "the task in a request's metadata counts, not the one in its parameters",
@@ -157,34 +158,34 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["tasks.kept-for-ttl"]),
-    core(
+    &core(
         "task-result-is-status",
         "tasks.result-as-called",
         "the result of a task tells how the task stands, not what the call gave",
         Kind::Results("tasks/result", |answer| answer["result"] = json!({ "status": "completed" })),
     )
     .breaks_too(&["tasks.result-related"]),
-    core(
+    &core(
         "task-error-changed",
         "tasks.result-error-same",
         "the result of a task that ended with an error is another error",
         Kind::Errors("tasks/result", |answer| answer["error"]["code"] = json!(-32000)),
     )
     .breaks_too(&["tasks.unknown-refused"]),
-    core(
+    &core(
         "task-result-early",
         "tasks.result-blocks",
         "the result of a task is given before there is one",
         Kind::Handles(early),
     )
     .breaks_too(&["tasks.result-error-same"]),
-    core(
+    &core(
         "tasks-listed-not",
         "tasks.listed",
         "the list of tasks is always empty",
         Kind::Results("tasks/list", |answer| answer["result"] = json!({ "tasks": [] })),
     ),
-    core(
+    &core(
         "task-cancelled-twice",
         "tasks.cancel-of-ended-refused",
         "a task that is over is cancelled once more",
@@ -196,13 +197,13 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["shape.results", "tasks.terminal-is-final", "tasks.timestamps", "tasks.unknown-refused"]),
-    core(
+    &core(
         "task-cancelled-later",
         "tasks.cancelled-in-answer",
         "the answer to a cancellation shows the task as working",
         Kind::Results("tasks/cancel", |answer| answer["result"]["status"] = json!("working")),
     ),
-    core(
+    &core(
         "task-unknown-internal",
         "tasks.unknown-refused",
         "an unknown task is an internal error",
@@ -210,7 +211,7 @@ pub(super) const FAULTS: &[Fault] = &[
             answer["error"]["code"] = json!(-32603);
         }),
     ),
-    core(
+    &core(
         "tasks-cursor-ignored",
         "tasks.invalid-cursor-refused",
         "the list of tasks begins anew, whatever the cursor",
@@ -220,20 +221,20 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    core(
+    &core(
         "task-ttl-untrue",
         "tasks.kept-for-ttl",
         "a task is said to be kept for an hour, and is not",
         Kind::Results("tasks/get", |answer| answer["result"]["ttl"] = json!(3_600_000)),
     ),
-    extension(
+    &extension(
         "task-unasked",
         "task-extension.not-without-capability",
         "calls become tasks for clients that do not know of them",
         Kind::Hears(|heard| declare(heard, "tools/call")),
     )
     .breaks_too(&["task-extension.failed-means-error", "versioning.extension-fallback"]),
-    extension(
+    &extension(
         "task-missing-method",
         "task-extension.missing-refused",
         "who lacks the extension that a tool needs is told that there is no such method",
@@ -244,7 +245,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["http.unknown-method-404", "meta.missing-capability-refused"]),
-    extension(
+    &extension(
         "task-complete",
         "task-extension.type-named",
         "an answer that brings a task is called `complete`",
@@ -255,14 +256,14 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["shape.results"]),
-    extension(
+    &extension(
         "task-type-everywhere",
         "task-extension.type-reserved",
         "whatever is said of a task is called `task`",
         Kind::Results("tasks/get", |answer| answer["result"]["resultType"] = json!("task")),
     )
     .breaks_too(&["task-extension.answers-complete"]),
-    extension(
+    &extension(
         "task-not-found",
         "task-extension.durable",
         "a task that was given out is not found",
@@ -272,26 +273,26 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    extension(
+    &extension(
         "task-handle-counted",
         "task-extension.ids-unguessable",
         "the id of a task is a small number",
         Kind::Results("tools/call", |answer| rename(answer, COUNTED)),
     )
     .breaks_too(&["task-extension.durable", "task-extension.failed-means-error", "task-extension.status-told"]),
-    extension(
+    &extension(
         "task-always-working",
         "task-extension.status-told",
         "a task is shown as working to its end and beyond",
         Kind::Results("tasks/get", |answer| answer["result"]["status"] = json!("working")),
     ),
-    extension(
+    &extension(
         "task-cancel-type",
         "task-extension.answers-complete",
         "the answer to a cancellation has a type of its own",
         Kind::Results("tasks/cancel", |answer| answer["result"]["resultType"] = json!("cancelled")),
     ),
-    extension(
+    &extension(
         "task-tool-error-failed",
         "task-extension.failed-means-error",
         "a task is `failed` where the tool said so itself",
@@ -302,7 +303,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .breaks_too(&["shape.results", "task-extension.status-told"]),
-    extension(
+    &extension(
         "task-result-bare",
         "task-extension.outcome-as-called",
         "a completed task has the text of the result instead of the result",
@@ -312,7 +313,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    extension(
+    &extension(
         "task-asks-once",
         "task-extension.outstanding-repeated",
         "what a task waits for is shown to every other look",
@@ -322,7 +323,7 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    extension(
+    &extension(
         "task-key-reused",
         "task-extension.keys-not-reused",
         "one key stands for two questions",
@@ -334,48 +335,47 @@ pub(super) const FAULTS: &[Fault] = &[
             }
         }),
     ),
-    extension(
+    &extension(
         "task-cancel-tells",
         "task-extension.acks-empty",
         "the answer to a cancellation shows the task",
         Kind::Results("tasks/cancel", |answer| answer["result"]["status"] = json!("cancelled")),
     ),
-    extension(
+    &extension(
         "task-subscription-unasked",
         "task-extension.subscription-refused",
         "whoever wants to subscribe to tasks may",
         Kind::Hears(|heard| declare(heard, "subscriptions/listen")),
     ),
-    extension(
+    &extension(
         "task-progress-on-subscription",
         "task-extension.no-progress-on-subscription",
         "progress is reported on a subscription to a task",
-        Kind::Tells(|_, message| {
-            static REPORTED: AtomicUsize = AtomicUsize::new(0);
+        Kind::Tells(|asked, message| {
             if !message["params"]["notifications"]["taskIds"].is_array() {
                 return vec![message];
             }
-            let progress = REPORTED.fetch_add(1, Ordering::Relaxed);
+            let progress = asked.state.of::<Reported>().0.fetch_add(1, Ordering::Relaxed);
             let meta = &message["params"]["_meta"];
             let params = json!({ "_meta": meta, "progressToken": "task-0", "progress": progress });
             vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })]
         }),
     )
     .breaks_too(&["http.stream-messages-relate"]),
-    extension(
+    &extension(
         "task-unknown-broken",
         "task-extension.unknown-refused",
         "an unknown task is an internal error",
         Kind::Errors("tasks/get", |answer| answer["error"]["code"] = json!(-32603)),
     )
     .breaks_too(&["task-extension.methods-need-capability"]),
-    extension(
+    &extension(
         "task-for-anybody",
         "task-extension.methods-need-capability",
         "tasks are shown to who does not declare the extension",
         Kind::Hears(|heard| declare(heard, "tasks/get")),
     ),
-    extension(
+    &extension(
         "task-ttl-missing",
         "shape.results",
         "a task does not say how long it is kept",
@@ -420,12 +420,18 @@ fn declare(heard: &mut Heard<'_>, method: &str) {
     }
 }
 
+/// How often progress was reported on a subscription.
+#[derive(Default)]
+struct Reported(AtomicUsize);
+
 /// The last report of each task that told of progress, by the task's id.
-static REPORTS: Mutex<BTreeMap<String, Value>> = Mutex::new(BTreeMap::new());
+#[derive(Default)]
+struct Reports(Mutex<BTreeMap<String, Value>>);
 
 /// After word that a task is over, progress on it: what was reported last, and one more.
-fn late_progress(message: &Value) -> Option<Value> {
-    let mut reports = REPORTS.lock().unwrap_or_else(PoisonError::into_inner);
+fn late_progress(message: &Value, state: &State) -> Option<Value> {
+    let reports = state.of::<Reports>();
+    let mut reports = reports.0.lock().unwrap_or_else(PoisonError::into_inner);
     if message["method"] == "notifications/progress" {
         let task = message.pointer("/params/_meta/io.modelcontextprotocol~1related-task/taskId")?;
         reports.insert(task.as_str()?.to_owned(), message.clone());

@@ -1,57 +1,296 @@
 //! What crosses the transport, altered: messages on their way in, bytes and heads on their way out. Knows no fault by name.
 
-use net::server::http::{MESSAGES_PATH, SSE_PATH, WEBSOCKET_PATH};
-use net::server::manners::{Alteration, Bytes, HeaderMap, Manners, Outgoing, Parts, Uri};
-use serde_json::Value;
-use wire::http::PROTOCOL_VERSION;
-use wire::message::{Packet, parse};
-use wire::{Message, Revision, Transport};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use super::sessions::Ledger;
-use super::{Fault, Heard, Kind, stdio};
+use net::server::http::{
+    Body, BufferedBody, Bytes, HeaderMap, HeaderValue, Later, Layer, Limits, MESSAGES_PATH, Method, Next, Parts,
+    Request, Response, SSE_PATH, StatusCode, WEBSOCKET_PATH,
+};
+use serde_json::Value;
+use wire::http::{PROTOCOL_VERSION, SESSION_ID};
+use wire::message::{Packet, parse};
+use wire::{Revision, Transport};
+
+use super::outgoing::{Alteration, Outgoing};
+use super::sessions::KnownIds;
+use super::state::State;
+use super::{Active, Fault, Heard, Kind, stdio};
+
+const AUTHORIZATION: &str = "authorization";
 
 /// The faults of a server's transport.
 #[derive(Debug)]
-pub(crate) struct Crossing {
-    faults: Vec<&'static Fault>,
-    ledger: Ledger,
+pub(super) struct FaultyTransport {
+    active: Active,
+    /// The path of the Streamable HTTP endpoint.
+    path: String,
+    tokens: ValidTokens,
 }
 
-impl Crossing {
-    /// Those of `faults` that show on one of the transports.
-    pub(crate) fn new(faults: &[&'static Fault], on: &[Transport]) -> Self {
+/// Tokens that the endpoint lets in.
+#[derive(Default)]
+struct ValidTokens {
+    /// The one that it was set up with.
+    configured: Option<HeaderValue>,
+    /// Those that it was seen to let in, by session; the last of all without one.
+    seen: Mutex<HashMap<Option<HeaderValue>, HeaderValue>>,
+}
+
+impl std::fmt::Debug for ValidTokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ValidTokens")
+    }
+}
+
+/// How many sessions' tokens are remembered.
+const MOST: usize = 1024;
+
+impl ValidTokens {
+    /// One for a request of this session.
+    fn one_for(&self, session: Option<&HeaderValue>) -> Option<HeaderValue> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_session = session.and_then(|session| seen.get(&Some(session.clone())));
+        of_session.or(self.configured.as_ref()).or_else(|| seen.get(&None)).cloned()
+    }
+
+    /// A request that carried `token` was let in.
+    fn remember(&self, session: Option<&HeaderValue>, token: &HeaderValue) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() < MOST {
+            seen.extend(session.map(|session| (Some(session.clone()), token.clone())));
+        }
+        seen.insert(None, token.clone());
+    }
+}
+
+impl FaultyTransport {
+    /// Those of `active` that show on one of the transports.
+    pub(super) fn new(active: &Active, on: &[Transport]) -> Self {
         let shows = |fault: &&Fault| on.iter().any(|transport| fault.runs_on(*transport));
-        Self { faults: faults.iter().copied().filter(shows).collect(), ledger: Ledger::default() }
+        let faults = active.faults.iter().copied().filter(shows).collect();
+        let active = Active { faults, state: Arc::clone(&active.state) };
+        Self { active, path: String::new(), tokens: ValidTokens::default() }
+    }
+
+    /// Around the Streamable HTTP endpoint at `path`, which lets in who carries `token`.
+    pub(super) fn around(self, path: &str, token: Option<&str>) -> Self {
+        let configured = token.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
+        Self { path: path.to_owned(), tokens: ValidTokens { configured, ..ValidTokens::default() }, ..self }
     }
 
     fn kinds(&self) -> impl Iterator<Item = &'static Kind> {
-        self.faults.iter().flat_map(|fault| fault.kinds())
+        self.active.faults.iter().flat_map(|fault| fault.kinds())
     }
 
-    fn stdio(&self) -> impl Iterator<Item = stdio::Habit> {
-        self.kinds().filter_map(|kind| if let Kind::Stdio(habit) = kind { Some(*habit) } else { None })
+    fn stdio(&self) -> impl Iterator<Item = stdio::Process> {
+        self.kinds().filter_map(|kind| if let Kind::Stdio(process) = kind { Some(*process) } else { None })
     }
 
     /// Whether the process is to end badly though nothing went wrong.
-    pub(crate) fn fails_at_end(&self) -> bool {
-        self.stdio().any(|habit| matches!(habit, stdio::Habit::Fails))
+    pub(super) fn fails_at_end(&self) -> bool {
+        self.stdio().any(|process| matches!(process, stdio::Process::Fails))
     }
 
     /// Those that show over one of the transports.
     fn over(&self, transport: Transport) -> Vec<&'static Fault> {
-        self.faults.iter().copied().filter(|fault| fault.runs_on(transport)).collect()
+        self.active.faults.iter().copied().filter(|fault| fault.runs_on(transport)).collect()
+    }
+
+    /// Whether any alters messages that come in over a transport.
+    fn hears(&self, over: Transport) -> bool {
+        self.over(over).iter().flat_map(|fault| fault.kinds()).any(|kind| matches!(kind, Kind::Hears(_)))
     }
 
     /// A message that came in, as the faults let it through; `None` where none of them touches it.
     fn heard(&self, over: Transport, text: &[u8], mut headers: Option<&mut HeaderMap>) -> Option<Vec<u8>> {
-        let kinds = self.faults.iter().filter(|fault| fault.runs_on(over)).flat_map(|fault| fault.kinds());
+        let faults = self.over(over);
+        let kinds = faults.iter().flat_map(|fault| fault.kinds());
         let mut edits = kinds.filter_map(|kind| if let Kind::Hears(edit) = kind { Some(edit) } else { None });
         let first = edits.next()?;
         let mut message: Value = serde_json::from_slice(text).ok().filter(Value::is_object)?;
         for edit in std::iter::once(first).chain(edits) {
-            edit(&mut Heard { message: &mut message, headers: headers.as_deref_mut() });
+            let headers = headers.as_deref_mut();
+            edit(&mut Heard { message: &mut message, headers, state: &self.active.state });
         }
         Some(message.to_string().into_bytes())
+    }
+
+    fn head(&self, head: &mut Parts) {
+        for fault in showing(&self.active.faults, head) {
+            for kind in fault.kinds() {
+                match kind {
+                    Kind::Http(http) => (http.head)(head, &self.active.state),
+                    Kind::Sessions(ids) => self.active.state.of::<KnownIds>().come(*ids, head),
+                    _ => {}
+                }
+            }
+        }
+        let authorizes = |kind: &Kind| matches!(kind, Kind::Http(http) if (http.authorizes)(&head.uri, &head.headers));
+        if self.kinds().any(authorizes)
+            && let Some(token) = self.tokens.one_for(head.headers.get(SESSION_ID))
+        {
+            head.headers.insert(AUTHORIZATION, token);
+        }
+    }
+
+    /// Alters the message that a POST brings, if it is one. A body too long or too slow is the endpoint's to refuse.
+    async fn body(&self, head: &mut Parts, mut body: BufferedBody, limits: &Limits) -> BufferedBody {
+        let over = match head.uri.path() {
+            MESSAGES_PATH => Transport::HttpSse,
+            path if path == self.path => Transport::StreamableHttp,
+            _ => return body,
+        };
+        if head.method != Method::POST || !self.hears(over) {
+            return body;
+        }
+        body.read_ahead(limits.body, limits.body_time).await;
+        let Some(text) = body.whole().filter(|text| text.len() <= limits.body).cloned() else { return body };
+        let alone = |text: &[u8]| matches!(parse(text), Ok(Packet::Message(_)));
+        let heard = match over {
+            Transport::StreamableHttp if alone(&text) => self.heard(over, &text, Some(&mut head.headers)),
+            Transport::StreamableHttp => None,
+            _ => self.heard(over, &text, None),
+        };
+        match heard.filter(|heard| over == Transport::HttpSse || alone(heard)) {
+            Some(heard) => BufferedBody::from(Bytes::from(heard)),
+            None => body,
+        }
+    }
+
+    /// Remembers the token of a request that was let in.
+    fn learn(&self, sent: &Parts, status: StatusCode) {
+        let guarded = [self.path.as_str(), SSE_PATH, MESSAGES_PATH, WEBSOCKET_PATH].contains(&sent.uri.path());
+        let token = sent.headers.get(AUTHORIZATION).filter(|_| guarded && status.is_success());
+        if let Some(token) = token {
+            self.tokens.remember(sent.headers.get(SESSION_ID), token);
+        }
+    }
+
+    fn response(&self, asked: &Parts, response: &mut Outgoing<'_>) {
+        let faults = showing(&self.active.faults, asked);
+        for kind in faults.iter().flat_map(|fault| fault.kinds()) {
+            match kind {
+                Kind::Http(http) => (http.response)(asked, response),
+                Kind::Sessions(ids) => {
+                    response.state.of::<KnownIds>().go(*ids, response.headers);
+                    response.pause = response.pause.max(ids.pause(*response.status));
+                }
+                _ => {}
+            }
+        }
+        if !matches!(response.body, Alteration::None) {
+            return;
+        }
+        if let Some(text) = &response.text {
+            response.body = Alteration::Replaced(say(&faults, text.to_vec()).into());
+            return;
+        }
+        let (asked, state) = (asked.clone(), Arc::clone(&self.active.state));
+        response.body = Alteration::Edited(Box::new(move |event| {
+            let said: Bytes = say_event(&faults, &event, &state).into();
+            faults.iter().flat_map(|fault| fault.kinds()).fold(said, |event, kind| match kind {
+                Kind::Http(http) => http.event.map_or(event.clone(), |edit| edit(&asked, event, &state)),
+                _ => event,
+            })
+        }));
+    }
+
+    async fn answer(&self, request: Request, next: Next<'_>) -> Response {
+        let (mut head, body) = request.into_parts();
+        let asked = head.clone();
+        self.head(&mut head);
+        let body = self.body(&mut head, body, next.limits()).await;
+        let sent = head.clone();
+        let (mut head, body) = next.run(Request::from_parts(head, body)).await.into_parts();
+        self.learn(&sent, head.status);
+        let mut outgoing = Outgoing {
+            status: &mut head.status,
+            headers: &mut head.headers,
+            text: if let Body::Whole(text) = &body { text.clone() } else { None },
+            body: Alteration::None,
+            pause: Duration::ZERO,
+            state: &self.active.state,
+        };
+        self.response(&asked, &mut outgoing);
+        let (alteration, pause) = (outgoing.body, outgoing.pause);
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
+        }
+        Response::from_parts(head, alteration.of(body))
+    }
+}
+
+impl Layer for FaultyTransport {
+    fn respond<'a>(&'a self, request: Request, next: Next<'a>) -> Later<'a, Response> {
+        Box::pin(self.answer(request, next))
+    }
+
+    fn text_in(&self, text: Vec<u8>) -> Vec<u8> {
+        self.heard(Transport::WebSocket, &text, None).unwrap_or(text)
+    }
+
+    fn text_out(&self, text: Vec<u8>) -> Vec<Vec<u8>> {
+        let faults = self.over(Transport::WebSocket);
+        let after = further(&faults, &text, &self.active.state);
+        [vec![say(&faults, text)], after].concat()
+    }
+}
+
+/// stdio: lines and the ends of the process.
+impl FaultyTransport {
+    /// What is written before anything was read, line feeds and all.
+    pub(super) fn first_words(&self) -> Vec<u8> {
+        self.stdio()
+            .flat_map(|process| if let stdio::Process::Greets(words) = process { words } else { b"" }.to_vec())
+            .collect()
+    }
+
+    /// What one read brought of a line, or its end.
+    pub(super) fn piece_in(&self, piece: &[u8]) -> Vec<u8> {
+        self.stdio().fold(piece.to_vec(), |piece, process| match process {
+            stdio::Process::Takes(edit) => edit(&piece),
+            _ => piece,
+        })
+    }
+
+    /// A line that came in, with its line feed.
+    pub(super) fn line_in(&self, line: Vec<u8>) -> Vec<u8> {
+        let line = self.stdio().fold(line, |line, process| match process {
+            stdio::Process::Reads(edit) => edit(line, &self.active.state),
+            _ => line,
+        });
+        match self.heard(Transport::Stdio, &line, None) {
+            Some(mut heard) => {
+                heard.push(b'\n');
+                heard
+            }
+            None => line,
+        }
+    }
+
+    /// Whether a line that came in, with its line feed, makes the process break off with an error.
+    pub(super) fn breaks_off_at(&self, line: &[u8]) -> bool {
+        let breaks = |process| matches!(process, stdio::Process::BreaksOff(at) if at(line, &self.active.state));
+        self.stdio().any(breaks)
+    }
+
+    /// A line about to be written, with its line feed.
+    pub(super) fn line_out(&self, line: Vec<u8>) -> Vec<u8> {
+        let text = line.strip_suffix(b"\n").unwrap_or(&line).to_vec();
+        let after = further(&self.active.faults, &text, &self.active.state);
+        let texts = [vec![say(&self.active.faults, text)], after].concat();
+        let said = texts.into_iter().flat_map(|text| [text, b"\n".to_vec()].concat()).collect();
+        self.stdio().fold(said, |line, process| match process {
+            stdio::Process::Prints(edit) => edit(line),
+            _ => line,
+        })
+    }
+
+    /// Whether the end of the input is the end.
+    pub(super) fn ends_with_input(&self) -> bool {
+        !self.stdio().any(|process| matches!(process, stdio::Process::Lingers))
     }
 }
 
@@ -85,23 +324,23 @@ fn say(faults: &[&'static Fault], text: Vec<u8>) -> Vec<u8> {
 }
 
 /// What is said after a text that goes out.
-fn further(faults: &[&'static Fault], text: &[u8]) -> Vec<Vec<u8>> {
+fn further(faults: &[&'static Fault], text: &[u8], state: &State) -> Vec<Vec<u8>> {
     let follow = |kind: &Kind| if let Kind::Follows(follow) = kind { Some(*follow) } else { None };
     let follows: Vec<_> = faults.iter().flat_map(|fault| fault.kinds()).filter_map(follow).collect();
     if follows.is_empty() {
         return Vec::new();
     }
     let Ok(message) = serde_json::from_slice(text) else { return Vec::new() };
-    follows.iter().filter_map(|follow| Some(follow(&message)?.to_string().into_bytes())).collect()
+    follows.iter().filter_map(|follow| Some(follow(&message, state)?.to_string().into_bytes())).collect()
 }
 
 /// One event of a stream, and what follows it: only the data is a text.
-fn say_event(faults: &[&'static Fault], event: &[u8]) -> Vec<u8> {
+fn say_event(faults: &[&'static Fault], event: &[u8], state: &State) -> Vec<u8> {
     let mut after = Vec::new();
     let lines = event.split_inclusive(|b| *b == b'\n').flat_map(|line| {
         match line.strip_prefix(b"data: ").and_then(|data| data.strip_suffix(b"\n")).filter(|data| !data.is_empty()) {
             Some(data) => {
-                after.extend(further(faults, data));
+                after.extend(further(faults, data, state));
                 [b"data: ", say(faults, data.to_vec()).as_slice(), b"\n"].concat()
             }
             None => line.to_vec(),
@@ -112,115 +351,4 @@ fn say_event(faults: &[&'static Fault], event: &[u8]) -> Vec<u8> {
         said.extend([b"data: ", text.as_slice(), b"\n\n"].concat());
     }
     said
-}
-
-impl Manners for Crossing {
-    fn admits(&self, uri: &Uri, headers: &HeaderMap) -> bool {
-        self.kinds().any(|kind| if let Kind::Http(http) = kind { (http.admits)(uri, headers) } else { false })
-    }
-
-    fn head(&self, head: &mut Parts) {
-        for fault in showing(&self.faults, head) {
-            for kind in fault.kinds() {
-                match kind {
-                    Kind::Http(http) => (http.head)(head),
-                    Kind::Sessions(habit) => self.ledger.come(*habit, head),
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    fn message(&self, message: Message, headers: &mut HeaderMap) -> Message {
-        let heard = self.heard(Transport::StreamableHttp, message.text().as_bytes(), Some(headers));
-        match heard.map(|text| parse(&text)) {
-            Some(Ok(Packet::Message(heard))) => heard,
-            _ => message,
-        }
-    }
-
-    fn response(&self, asked: &Parts, response: &mut Outgoing<'_>) {
-        let faults = showing(&self.faults, asked);
-        for kind in faults.iter().flat_map(|fault| fault.kinds()) {
-            match kind {
-                Kind::Http(http) => (http.response)(asked, response),
-                Kind::Sessions(habit) => {
-                    self.ledger.go(*habit, response.headers);
-                    response.pause = response.pause.max(habit.pause(*response.status));
-                }
-                _ => {}
-            }
-        }
-        if !matches!(response.body, Alteration::None) {
-            return;
-        }
-        if let Some(text) = &response.text {
-            response.body = Alteration::Replaced(say(&faults, text.to_vec()).into());
-            return;
-        }
-        let asked = asked.clone();
-        response.body = Alteration::Edited(Box::new(move |event| {
-            let said: Bytes = say_event(&faults, &event).into();
-            faults.iter().flat_map(|fault| fault.kinds()).fold(said, |event, kind| match kind {
-                Kind::Http(http) => http.event.map_or(event.clone(), |edit| edit(&asked, event)),
-                _ => event,
-            })
-        }));
-    }
-
-    fn text_in(&self, over: Transport, text: Vec<u8>) -> Vec<u8> {
-        self.heard(over, &text, None).unwrap_or(text)
-    }
-
-    fn frames_out(&self, text: Vec<u8>) -> Vec<Vec<u8>> {
-        let faults = self.over(Transport::WebSocket);
-        let after = further(&faults, &text);
-        [vec![say(&faults, text)], after].concat()
-    }
-
-    fn first_words(&self) -> Vec<u8> {
-        self.stdio()
-            .flat_map(|habit| if let stdio::Habit::Greets(words) = habit { words } else { b"" }.to_vec())
-            .collect()
-    }
-
-    fn piece_in(&self, piece: &[u8]) -> Vec<u8> {
-        self.stdio().fold(piece.to_vec(), |piece, habit| match habit {
-            stdio::Habit::Takes(edit) => edit(&piece),
-            _ => piece,
-        })
-    }
-
-    fn line_in(&self, line: Vec<u8>) -> Vec<u8> {
-        let line = self.stdio().fold(line, |line, habit| match habit {
-            stdio::Habit::Reads(edit) => edit(line),
-            _ => line,
-        });
-        match self.heard(Transport::Stdio, &line, None) {
-            Some(mut heard) => {
-                heard.push(b'\n');
-                heard
-            }
-            None => line,
-        }
-    }
-
-    fn breaks_off_at(&self, line: &[u8]) -> bool {
-        self.stdio().any(|habit| if let stdio::Habit::BreaksOff(at) = habit { at(line) } else { false })
-    }
-
-    fn line_out(&self, line: Vec<u8>) -> Vec<u8> {
-        let text = line.strip_suffix(b"\n").unwrap_or(&line).to_vec();
-        let after = further(&self.faults, &text);
-        let texts = [vec![say(&self.faults, text)], after].concat();
-        let said = texts.into_iter().flat_map(|text| [text, b"\n".to_vec()].concat()).collect();
-        self.stdio().fold(said, |line, habit| match habit {
-            stdio::Habit::Prints(edit) => edit(line),
-            _ => line,
-        })
-    }
-
-    fn ends_with_input(&self) -> bool {
-        !self.stdio().any(|habit| matches!(habit, stdio::Habit::Lingers))
-    }
 }

@@ -14,7 +14,7 @@ use super::{Asked, Fault, Heard, Kind, fault};
 
 const ELICIT: &str = "elicitation/create";
 
-pub(super) const FAULTS: &[Fault] = &[fault(
+pub(super) const FAULTS: &[&Fault] = &[&fault(
     "answered-by-anybody",
     "elicitation.bound-to-client",
     "what one client is asked any other may answer",
@@ -36,10 +36,20 @@ struct Question {
     answer: Option<Value>,
 }
 
-static QUESTIONS: Mutex<BTreeMap<i64, Question>> = Mutex::new(BTreeMap::new());
+/// All questions under way, by the id that tells them apart, and how many were put.
+#[derive(Default)]
+struct Questions {
+    open: Mutex<BTreeMap<i64, Question>>,
+    put: AtomicI64,
+}
 
-fn questions() -> MutexGuard<'static, BTreeMap<i64, Question>> {
-    QUESTIONS.lock().unwrap_or_else(PoisonError::into_inner)
+/// The least id of a question.
+const FIRST: i64 = 1_000_000;
+
+impl Questions {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<i64, Question>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// How long after an answer the call goes on by itself, where the answer was its own client's.
@@ -52,11 +62,11 @@ fn call_of(asked: &Asked) -> (usize, String) {
 
 /// Puts a question under an id that no other client is asked under.
 fn ask(asked: &Asked, mut message: Value) -> Vec<Value> {
-    static ASKED: AtomicI64 = AtomicI64::new(1_000_000);
     if message["method"] == ELICIT {
-        let id = ASKED.fetch_add(1, Ordering::Relaxed);
+        let questions = asked.state.of::<Questions>();
+        let id = FIRST + questions.put.fetch_add(1, Ordering::Relaxed);
         let question = Question { call: call_of(asked), id: message["id"].take(), answer: None };
-        questions().insert(id, question);
+        questions.open().insert(id, question);
         message["id"] = json!(id);
     }
     vec![message]
@@ -65,7 +75,8 @@ fn ask(asked: &Asked, mut message: Value) -> Vec<Value> {
 /// Takes an answer, whoever gives it.
 fn take(heard: &mut Heard<'_>) {
     let Some(id) = heard.message["id"].as_i64().filter(|_| heard.message.get("method").is_none()) else { return };
-    if let Some(question) = questions().get_mut(&id) {
+    let questions = heard.state.of::<Questions>();
+    if let Some(question) = questions.open().get_mut(&id) {
         question.answer = heard.message.get("result").cloned();
         heard.message["id"] = question.id.clone();
     }
@@ -77,16 +88,16 @@ fn go_on(asked: &Asked, _: &Link, reply: Reply) -> Reply {
     let Some(id) = RequestId::from_value(&asked.message["id"]).filter(|_| asked.is("tools/call")) else {
         return Reply::Later(pending);
     };
-    let call = call_of(asked);
+    let (call, questions) = (call_of(asked), asked.state.of::<Questions>());
     Reply::later(async move {
         loop {
-            let answered = questions().values().any(|question| question.call == call && question.answer.is_some());
+            let answered = questions.open().values().any(|question| question.call == call && question.answer.is_some());
             if let Ok(answer) = tokio::time::timeout(ITSELF, &mut pending).await {
-                questions().retain(|_, question| question.call != call);
+                questions.open().retain(|_, question| question.call != call);
                 return answer;
             }
             if answered {
-                questions().retain(|_, question| question.call != call);
+                questions.open().retain(|_, question| question.call != call);
                 let text = json!({ "type": "text", "text": "Somebody has answered" });
                 return Answer::result(&id, &json!({ "content": [text] }));
             }

@@ -3,14 +3,15 @@
 
 use std::time::Duration;
 
-use net::server::manners::{HeaderValue, Method};
+use net::server::http::{HeaderValue, Method};
 use net::service::{Answer, Link, Reply};
 use serde_json::{Value, json};
 use wire::revision::{R2025_11_25, R2026_07_28};
 
-use super::base::error;
-use super::sessions::Habit;
-use super::{Asked, Fault, HTTP, Http, Kind, drop_member, fault};
+use super::quirk;
+use crate::server::base::error;
+use crate::server::sessions::SessionIds;
+use crate::server::{Asked, Fault, HTTP, Http, Kind, drop_member};
 
 /// How large an oversized message is.
 const OVERSIZED: usize = 6 << 20;
@@ -29,245 +30,314 @@ const HELD: Duration = Duration::from_secs(5);
 /// How often a client is asked again before it is let go.
 const ROUNDS: usize = 40;
 
-pub(super) const TRIALS: &[Fault] = &[
-    trial(
-        "untyped-lists",
-        Kind::Answers(|asked, answer| {
-            if asked.message["method"].as_str().is_some_and(|method| method.ends_with("/list")) {
-                drop_member(&mut answer["result"], "resultType");
-            }
-        }),
-    )
-    .modern(),
-    FORGETFUL,
-    trial("first-request-refused", Kind::Handles(refuse_first)).modern(),
-    trial(
-        "no-result-type",
-        Kind::Answers(|asked, answer| {
-            if asked.is("tools/call") && asked.param("name") == "test_mrtr_no_result_type" {
-                drop_member(&mut answer["result"], "resultType");
-            }
-        }),
-    )
-    .modern(),
-    trial(
-        "version-of-nobody",
-        Kind::Results("initialize", |answer| {
-            answer["result"]["protocolVersion"] = json!("1999-12-31");
-        }),
-    )
-    .legacy(),
-    trial(
-        "result-type-of-nobody",
-        Kind::Results("tools/call", |answer| {
-            answer["result"]["resultType"] = json!("mystery");
-        }),
-    )
-    .modern(),
-    trial(
-        "foreign-answer-first",
-        Kind::Handles(|asked, link, reply| {
-            before_calls(asked, link, reply, || vec![text(&json!("nobody-asked-this"), "For somebody else")])
-        }),
-    ),
-    trial(
-        "answered-twice",
-        Kind::Handles(|asked, link, reply| {
-            let id = asked.message["id"].clone();
-            before_calls(asked, link, reply, move || vec![text(&id, "The first of two answers")])
-        }),
-    ),
-    trial(
-        "garbage-first",
-        Kind::Handles(|asked, link, reply| {
-            before_calls(asked, link, reply, || {
-                vec!["{\"jsonrpc\":\"2.0\",\"id\":".to_owned(), "[]".to_owned(), "7".to_owned()]
-            })
-        }),
-    ),
-    trial(
-        "oversized-first",
-        Kind::Handles(|asked, link, reply| {
-            before_calls(asked, link, reply, || {
-                let once = (asked.calls == 0).then_some(OVERSIZED);
-                once.map(|size| note("notifications/drill", &json!({ "data": "x".repeat(size) }))).into_iter().collect()
-            })
-        }),
-    ),
-    trial(
-        "unknown-notification",
-        Kind::Handles(|asked, link, reply| {
-            before_calls(asked, link, reply, || {
-                vec![note("notifications/nobody_knows", &json!({ "odd": [1, { "two": null }] }))]
-            })
-        }),
-    ),
-    trial(
-        "unknown-request",
-        Kind::Handles(|asked, link, reply| questions_first(asked, link, reply, &[("no-such/method", json!({}))])),
-    )
-    .legacy(),
-    trial(
-        "undeclared-requests",
-        Kind::Handles(|asked, link, reply| {
-            before_calls(asked, link, reply, || {
-                let request = |id: &str, method: &str, params: Value| {
-                    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
-                };
-                let content = json!({ "type": "text", "text": "Hello" });
-                vec![
-                    request(
-                        "drill-s",
-                        "sampling/createMessage",
-                        json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": 1 }),
-                    ),
-                    request("drill-r", "roots/list", json!({})),
-                    request(
-                        "drill-e",
-                        "elicitation/create",
-                        json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } }),
-                    ),
-                ]
-            })
-        }),
-    )
-    .legacy(),
-    trial(
-        "pinged",
-        Kind::Handles(|asked, link, reply| {
-            let ping = json!({ "jsonrpc": "2.0", "id": "drill-ping", "method": "ping" }).to_string();
-            let reply = before_calls(asked, link, reply, || vec![ping]);
-            // A key that is reserved, and has no meaning yet.
-            let reserved = json!({ "_meta": { "io.modelcontextprotocol.drill/odd": [null, 1] } });
-            questions_first(asked, link, reply, &[("ping", json!({})), ("ping", reserved)])
-        }),
-    )
-    .legacy(),
-    trial("endless-stream", Kind::Handles(endless)),
-    trial("asks-without-end", Kind::Handles(ask_without_end)).modern(),
-    trial(
-        "icons-of-all-kinds",
-        Kind::Results("tools/list", |answer| {
-            let icons = [
-                "javascript:alert(1)",
-                "file:///etc/passwd",
-                "data:text/html,<script>1</script>",
-                "ftp://127.0.0.1/i.png",
-            ];
-            for tool in answer["result"]["tools"].as_array_mut().into_iter().flatten() {
-                tool["icons"] = icons.iter().map(|src| json!({ "src": src, "mimeType": "image/png" })).collect();
-            }
-        }),
-    )
-    .since(R2025_11_25),
-    trial(
-        "unknown-members",
-        Kind::Answers(|_, answer| {
-            if let Some(result) = answer.get_mut("result").and_then(Value::as_object_mut) {
-                result.insert("nobodyKnows".to_owned(), json!({ "odd": [null] }));
-                result.entry("_meta").or_insert_with(|| json!({}))["drill.example/odd"] = json!(1);
-            }
-        }),
-    ),
-    trial(
-        "error-with-data",
-        Kind::Handles(|asked, _, reply| {
-            if !asked.is("tools/call") {
-                return reply;
-            }
-            let failure =
-                json!({ "code": -31999, "message": "A code of this server's own", "data": { "why": ["because"] } });
-            answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "error": failure })).into()
-        }),
-    ),
-    trial(
-        "greets-late",
-        Kind::Handles(|asked, _, reply| {
-            if !asked.is("initialize") {
-                return reply;
-            }
-            Reply::later(async {
-                tokio::time::sleep(LATE).await;
-                settled(reply).await
-            })
-        }),
-    )
-    .legacy(),
-    trial(
-        "empty-page",
-        Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
-            _ if !asked.is("tools/list") => reply,
-            None => page(asked, &["alpha_100001"], Some("to-nothing")),
-            Some("to-nothing") => page(asked, &[], Some("to-the-end")),
-            Some(_) => page(asked, &["omega_100002"], None),
-        }),
-    ),
-    trial(
-        "empty-cursor",
+pub(super) const QUIRKS: &[&Fault] = &[
+    &UNTYPED_LISTS,
+    &SESSION_FORGOTTEN,
+    &FIRST_REQUEST_REFUSED_FOR_VERSION,
+    &NO_RESULT_TYPE,
+    &UNKNOWN_VERSION,
+    &UNKNOWN_RESULT_TYPE,
+    &FOREIGN_ANSWER_FIRST,
+    &ANSWERED_TWICE,
+    &GARBAGE_FIRST,
+    &OVERSIZED_FIRST,
+    &UNKNOWN_NOTIFICATION,
+    &UNKNOWN_REQUEST,
+    &UNDECLARED_REQUESTS,
+    &PINGED,
+    &ENDLESS_STREAM,
+    &ASKS_WITHOUT_END,
+    &ICONS_OF_ALL_KINDS,
+    &UNKNOWN_MEMBERS,
+    &ERROR_WITH_DATA,
+    &GREETS_LATE,
+    &EMPTY_PAGE,
+    &EMPTY_CURSOR,
+    &UNTYPED_PAGE,
+    &UNKNOWN_LIST_TYPE,
+    &FIRST_CALL_UNANSWERED,
+    &ACCEPTS_ANYTHING,
+];
+
+/// The quirk `untyped-lists`.
+pub static UNTYPED_LISTS: Fault = quirk(
+    "untyped-lists",
+    Kind::Answers(|asked, answer| {
+        if asked.message["method"].as_str().is_some_and(|method| method.ends_with("/list")) {
+            drop_member(&mut answer["result"], "resultType");
+        }
+    }),
+)
+.modern();
+
+/// The quirk `first-request-refused-for-version`.
+pub static FIRST_REQUEST_REFUSED_FOR_VERSION: Fault =
+    quirk("first-request-refused-for-version", Kind::Handles(refuse_first)).modern();
+
+/// The quirk `no-result-type`.
+pub static NO_RESULT_TYPE: Fault = quirk(
+    "no-result-type",
+    Kind::Answers(|asked, answer| {
+        if asked.is("tools/call") && asked.param("name") == "test_mrtr_no_result_type" {
+            drop_member(&mut answer["result"], "resultType");
+        }
+    }),
+)
+.modern();
+
+/// The quirk `unknown-version`.
+pub static UNKNOWN_VERSION: Fault = quirk(
+    "unknown-version",
+    Kind::Results("initialize", |answer| {
+        answer["result"]["protocolVersion"] = json!("1999-12-31");
+    }),
+)
+.legacy();
+
+/// The quirk `unknown-result-type`.
+pub static UNKNOWN_RESULT_TYPE: Fault = quirk(
+    "unknown-result-type",
+    Kind::Results("tools/call", |answer| {
+        answer["result"]["resultType"] = json!("mystery");
+    }),
+)
+.modern();
+
+/// The quirk `foreign-answer-first`.
+pub static FOREIGN_ANSWER_FIRST: Fault = quirk(
+    "foreign-answer-first",
+    Kind::Handles(|asked, link, reply| {
+        before_calls(asked, link, reply, || vec![text(&json!("nobody-asked-this"), "For somebody else")])
+    }),
+);
+
+/// The quirk `answered-twice`.
+pub static ANSWERED_TWICE: Fault = quirk(
+    "answered-twice",
+    Kind::Handles(|asked, link, reply| {
+        let id = asked.message["id"].clone();
+        before_calls(asked, link, reply, move || vec![text(&id, "The first of two answers")])
+    }),
+);
+
+/// The quirk `garbage-first`.
+pub static GARBAGE_FIRST: Fault = quirk(
+    "garbage-first",
+    Kind::Handles(|asked, link, reply| {
+        before_calls(asked, link, reply, || {
+            vec!["{\"jsonrpc\":\"2.0\",\"id\":".to_owned(), "[]".to_owned(), "7".to_owned()]
+        })
+    }),
+);
+
+/// The quirk `oversized-first`.
+pub static OVERSIZED_FIRST: Fault = quirk(
+    "oversized-first",
+    Kind::Handles(|asked, link, reply| {
+        before_calls(asked, link, reply, || {
+            let once = (asked.calls == 0).then_some(OVERSIZED);
+            once.map(|size| note("notifications/drill", &json!({ "data": "x".repeat(size) }))).into_iter().collect()
+        })
+    }),
+);
+
+/// The quirk `unknown-notification`.
+pub static UNKNOWN_NOTIFICATION: Fault = quirk(
+    "unknown-notification",
+    Kind::Handles(|asked, link, reply| {
+        before_calls(asked, link, reply, || {
+            vec![note("notifications/nobody_knows", &json!({ "odd": [1, { "two": null }] }))]
+        })
+    }),
+);
+
+/// The quirk `unknown-request`.
+pub static UNKNOWN_REQUEST: Fault = quirk(
+    "unknown-request",
+    Kind::Handles(|asked, link, reply| questions_first(asked, link, reply, &[("no-such/method", json!({}))])),
+)
+.legacy();
+
+/// The quirk `undeclared-requests`.
+pub static UNDECLARED_REQUESTS: Fault = quirk(
+    "undeclared-requests",
+    Kind::Handles(|asked, link, reply| {
+        before_calls(asked, link, reply, || {
+            let request = |id: &str, method: &str, params: Value| {
+                json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+            };
+            let content = json!({ "type": "text", "text": "Hello" });
+            vec![
+                request(
+                    "drill-s",
+                    "sampling/createMessage",
+                    json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": 1 }),
+                ),
+                request("drill-r", "roots/list", json!({})),
+                request(
+                    "drill-e",
+                    "elicitation/create",
+                    json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } }),
+                ),
+            ]
+        })
+    }),
+)
+.legacy();
+
+/// The quirk `pinged`.
+pub static PINGED: Fault = quirk(
+    "pinged",
+    Kind::Handles(|asked, link, reply| {
+        let ping = json!({ "jsonrpc": "2.0", "id": "drill-ping", "method": "ping" }).to_string();
+        let reply = before_calls(asked, link, reply, || vec![ping]);
+        // A key that is reserved, and has no meaning yet.
+        let reserved = json!({ "_meta": { "io.modelcontextprotocol.drill/odd": [null, 1] } });
+        questions_first(asked, link, reply, &[("ping", json!({})), ("ping", reserved)])
+    }),
+)
+.legacy();
+
+/// The quirk `endless-stream`.
+pub static ENDLESS_STREAM: Fault = quirk("endless-stream", Kind::Handles(endless));
+
+/// The quirk `asks-without-end`.
+pub static ASKS_WITHOUT_END: Fault = quirk("asks-without-end", Kind::Handles(ask_without_end)).modern();
+
+/// The quirk `icons-of-all-kinds`.
+pub static ICONS_OF_ALL_KINDS: Fault = quirk(
+    "icons-of-all-kinds",
+    Kind::Results("tools/list", |answer| {
+        let icons =
+            ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,<script>1</script>", "ftp://127.0.0.1/i.png"];
+        for tool in answer["result"]["tools"].as_array_mut().into_iter().flatten() {
+            tool["icons"] = icons.iter().map(|src| json!({ "src": src, "mimeType": "image/png" })).collect();
+        }
+    }),
+)
+.since(R2025_11_25);
+
+/// The quirk `unknown-members`.
+pub static UNKNOWN_MEMBERS: Fault = quirk(
+    "unknown-members",
+    Kind::Answers(|_, answer| {
+        if let Some(result) = answer.get_mut("result").and_then(Value::as_object_mut) {
+            result.insert("nobodyKnows".to_owned(), json!({ "odd": [null] }));
+            result.entry("_meta").or_insert_with(|| json!({}))["drill.example/odd"] = json!(1);
+        }
+    }),
+);
+
+/// The quirk `error-with-data`.
+pub static ERROR_WITH_DATA: Fault = quirk(
+    "error-with-data",
+    Kind::Handles(|asked, _, reply| {
+        if !asked.is("tools/call") {
+            return reply;
+        }
+        let failure =
+            json!({ "code": -31999, "message": "A code of this server's own", "data": { "why": ["because"] } });
+        answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "error": failure })).into()
+    }),
+);
+
+/// The quirk `greets-late`.
+pub static GREETS_LATE: Fault = quirk(
+    "greets-late",
+    Kind::Handles(|asked, _, reply| {
+        if !asked.is("initialize") {
+            return reply;
+        }
+        Reply::later(async {
+            tokio::time::sleep(LATE).await;
+            settled(reply).await
+        })
+    }),
+)
+.legacy();
+
+/// The quirk `empty-page`.
+pub static EMPTY_PAGE: Fault = quirk(
+    "empty-page",
+    Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+        _ if !asked.is("tools/list") => reply,
+        None => page(asked, &["alpha_100001"], Some("to-nothing")),
+        Some("to-nothing") => page(asked, &[], Some("to-the-end")),
+        Some(_) => page(asked, &["omega_100002"], None),
+    }),
+);
+
+/// The quirk `empty-cursor`.
+pub static EMPTY_CURSOR: Fault = quirk(
+    "empty-cursor",
+    Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+        _ if !asked.is("tools/list") => reply,
+        None => page(asked, &["alpha_100001"], Some("to-the-second")),
+        Some("") => page(asked, &["omega_100003"], None),
+        Some(_) => page(asked, &["middle_100002"], Some("")),
+    }),
+)
+.modern();
+
+/// The quirk `untyped-page`.
+pub static UNTYPED_PAGE: Fault = quirk(
+    "untyped-page",
+    Kind::Several(&[
         Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
             _ if !asked.is("tools/list") => reply,
             None => page(asked, &["alpha_100001"], Some("to-the-second")),
-            Some("") => page(asked, &["omega_100003"], None),
-            Some(_) => page(asked, &["middle_100002"], Some("")),
+            Some("to-the-second") => page(asked, &["beta_100002"], Some("to-the-third")),
+            Some("to-the-third") => page(asked, &[UNTYPED], Some("to-the-end")),
+            Some(_) => page(asked, &["omega_100004"], None),
         }),
-    )
-    .modern(),
-    trial(
-        "untyped-page",
-        Kind::Several(&[
-            Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
-                _ if !asked.is("tools/list") => reply,
-                None => page(asked, &["alpha_100001"], Some("to-the-second")),
-                Some("to-the-second") => page(asked, &["beta_100002"], Some("to-the-third")),
-                Some("to-the-third") => page(asked, &[UNTYPED], Some("to-the-end")),
-                Some(_) => page(asked, &["omega_100004"], None),
-            }),
-            Kind::Says(|answer| {
-                if answer.pointer("/result/tools/0/name") == Some(&json!(UNTYPED)) {
-                    drop_member(&mut answer["result"], "resultType");
-                }
-            }),
-        ]),
-    )
-    .modern(),
-    trial(
-        "list-type-of-nobody",
-        Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
-            _ if !asked.is("tools/list") => reply,
-            None => {
-                let mut first = listed(asked, &["mystery_100001"], Some("to-a-mystery"));
-                first["result"]["resultType"] = json!("mystery");
-                answer(&first).into()
+        Kind::Says(|answer| {
+            if answer.pointer("/result/tools/0/name") == Some(&json!(UNTYPED)) {
+                drop_member(&mut answer["result"], "resultType");
             }
-            Some(_) => page(asked, &["omega_100002"], None),
         }),
-    )
-    .modern(),
-    trial(
-        "first-call-unanswered",
-        Kind::Handles(|asked, _, reply| {
-            let first = asked.is("tools/call") && asked.calls == 0;
-            if first { Reply::later(std::future::pending()) } else { reply }
-        }),
-    ),
-    trial(
-        "accepts-anything",
-        Kind::Http(Http {
-            head: |head| {
-                let wanted = if head.method == Method::GET { EVENT_STREAM } else { EITHER };
-                head.headers.insert("accept", HeaderValue::from_static(wanted));
-            },
-            ..HTTP
-        }),
-    )
-    .http(),
-];
+    ]),
+)
+.modern();
 
-const FORGETFUL: Fault = trial("session-forgotten", Kind::Sessions(Habit::Forgets)).legacy().http();
+/// The quirk `unknown-list-type`.
+pub static UNKNOWN_LIST_TYPE: Fault = quirk(
+    "unknown-list-type",
+    Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+        _ if !asked.is("tools/list") => reply,
+        None => {
+            let mut first = listed(asked, &["mystery_100001"], Some("to-a-mystery"));
+            first["result"]["resultType"] = json!("mystery");
+            answer(&first).into()
+        }
+        Some(_) => page(asked, &["omega_100002"], None),
+    }),
+)
+.modern();
 
-pub(super) const fn trial(name: &'static str, kind: Kind) -> Fault {
-    fault(name, "", "", kind)
-}
+/// The quirk `first-call-unanswered`.
+pub static FIRST_CALL_UNANSWERED: Fault = quirk(
+    "first-call-unanswered",
+    Kind::Handles(|asked, _, reply| {
+        let first = asked.is("tools/call") && asked.calls == 0;
+        if first { Reply::later(std::future::pending()) } else { reply }
+    }),
+);
+
+/// The quirk `accepts-anything`.
+pub static ACCEPTS_ANYTHING: Fault = quirk(
+    "accepts-anything",
+    Kind::Http(Http {
+        head: |head, _| {
+            let wanted = if head.method == Method::GET { EVENT_STREAM } else { EITHER };
+            head.headers.insert("accept", HeaderValue::from_static(wanted));
+        },
+        ..HTTP
+    }),
+)
+.http();
+
+/// The quirk `session-forgotten`.
+pub static SESSION_FORGOTTEN: Fault = quirk("session-forgotten", Kind::Sessions(SessionIds::Forgets)).legacy().http();
 
 /// A list of tools under names that nobody knows from elsewhere.
 fn listed(asked: &Asked, names: &[&str], next: Option<&str>) -> Value {

@@ -5,14 +5,18 @@ use net::service::{Link, Reply};
 use serde_json::{Value, json};
 use wire::revision::R2025_11_25;
 
-use super::trials::{settled, trial};
-use super::{Asked, Fault, Kind};
+use super::calls::settled;
+use super::quirk;
+use crate::server::{Asked, Fault, Kind};
 use wire::meta::RELATED_TASK;
 
 /// How long the tasks may be kept.
 const TTL: u64 = 60_000;
 
-pub(super) const TRIALS: &[Fault] = &[trial("wants-tasks", Kind::Handles(commission)).since(R2025_11_25).legacy()];
+pub(super) const QUIRKS: &[&Fault] = &[&WANTS_TASKS];
+
+/// The quirk `wants-tasks`.
+pub static WANTS_TASKS: Fault = quirk("wants-tasks", Kind::Handles(commission)).since(R2025_11_25).legacy();
 
 /// The first call is answered when everything has been asked and seen.
 fn commission(asked: &Asked, link: &Link, reply: Reply) -> Reply {
