@@ -6,8 +6,11 @@ use std::sync::Arc;
 use net::server::stdio::{self, Limits};
 use net::service::Service;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use wire::Transport;
 
-use super::transport::FaultyTransport;
+use super::Kind;
+use super::stdio::Process;
+use super::transport::{FaultyTransport, further, say};
 
 /// Serves over a reader and a writer, with what crosses them altered.
 pub(super) async fn serve(
@@ -76,5 +79,70 @@ async fn alter(
         }
         sink.write_all(&edit(line)?).await?;
         sink.flush().await?;
+    }
+}
+
+/// stdio: lines and the ends of the process.
+impl FaultyTransport {
+    fn stdio(&self) -> impl Iterator<Item = Process> {
+        self.kinds().filter_map(|kind| if let Kind::Stdio(process) = kind { Some(*process) } else { None })
+    }
+
+    /// Whether the process is to end badly though nothing went wrong.
+    pub(super) fn fails_at_end(&self) -> bool {
+        self.stdio().any(|process| matches!(process, Process::Fails))
+    }
+
+    /// What is written before anything was read, line feeds and all.
+    fn first_words(&self) -> Vec<u8> {
+        self.stdio()
+            .flat_map(|process| if let Process::Greets(words) = process { words } else { b"" }.to_vec())
+            .collect()
+    }
+
+    /// What one read brought of a line, or its end.
+    fn piece_in(&self, piece: &[u8]) -> Vec<u8> {
+        self.stdio().fold(piece.to_vec(), |piece, process| match process {
+            Process::Takes(edit) => edit(&piece),
+            _ => piece,
+        })
+    }
+
+    /// A line that came in, with its line feed.
+    fn line_in(&self, line: Vec<u8>) -> Vec<u8> {
+        let line = self.stdio().fold(line, |line, process| match process {
+            Process::Reads(edit) => edit(line, &self.active.state),
+            _ => line,
+        });
+        match self.heard(Transport::Stdio, &line, None) {
+            Some(mut heard) => {
+                heard.push(b'\n');
+                heard
+            }
+            None => line,
+        }
+    }
+
+    /// Whether a line that came in, with its line feed, makes the process break off with an error.
+    fn breaks_off_at(&self, line: &[u8]) -> bool {
+        let breaks = |process| matches!(process, Process::BreaksOff(at) if at(line, &self.active.state));
+        self.stdio().any(breaks)
+    }
+
+    /// A line about to be written, with its line feed.
+    fn line_out(&self, line: Vec<u8>) -> Vec<u8> {
+        let text = line.strip_suffix(b"\n").unwrap_or(&line).to_vec();
+        let after = further(&self.active.faults, &text, &self.active.state);
+        let texts = [vec![say(&self.active.faults, text)], after].concat();
+        let said = texts.into_iter().flat_map(|text| [text, b"\n".to_vec()].concat()).collect();
+        self.stdio().fold(said, |line, process| match process {
+            Process::Prints(edit) => edit(line),
+            _ => line,
+        })
+    }
+
+    /// Whether the end of the input is the end.
+    fn ends_with_input(&self) -> bool {
+        !self.stdio().any(|process| matches!(process, Process::Lingers))
     }
 }

@@ -7,8 +7,8 @@ use super::{Fault, Kind, fault};
 
 const MESSAGE: &str = "notifications/message";
 
-pub(super) const FAULTS: &[Fault] = &[
-    fault(
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
         "level-not-settable",
         "logging.level-accepted",
         "`logging/setLevel` is answered as a method that does not exist",
@@ -19,7 +19,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     )
     .legacy(),
-    fault(
+    &fault(
         "logger-misspelt",
         "logging.logger-names-consistent",
         "every other request has its logger's name in capitals",
@@ -30,7 +30,7 @@ pub(super) const FAULTS: &[Fault] = &[
             vec![message]
         }),
     ),
-    fault(
+    &fault(
         "credential-logged",
         "logging.no-credentials",
         "log messages repeat the `Authorization` of their request",

@@ -34,6 +34,7 @@ mod streams;
 mod tasks;
 mod tools;
 mod transport;
+mod valid_tokens;
 mod wrong_peer;
 
 use std::sync::Arc;

@@ -7,7 +7,6 @@ use net::service::{Link, Reply};
 use serde_json::{Value, json};
 
 use super::{Asked, Fault, Kind, drop_member, fault};
-use crate::logging::Level;
 
 const PROGRESS: &str = "notifications/progress";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
@@ -180,8 +179,11 @@ pub static CANCELLATION_IGNORED: Fault = fault(
 )
 .legacy();
 
+/// The levels of log messages.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
 fn is_level(value: &Value) -> bool {
-    serde_json::from_value::<Level>(value.clone()).is_ok()
+    value.as_str().is_some_and(|level| LEVELS.contains(&level))
 }
 
 /// A changed list, announced on the subscription that `acknowledged` opens.

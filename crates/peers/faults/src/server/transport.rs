@@ -1,12 +1,11 @@
 //! What crosses the transport, altered: messages on their way in, bytes and heads on their way out. Knows no fault by name.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use net::server::http::{
-    Body, BufferedBody, Bytes, HeaderMap, HeaderValue, Later, Layer, Limits, MESSAGES_PATH, Method, Next, Parts,
-    Request, Response, SSE_PATH, StatusCode, WEBSOCKET_PATH,
+    Body, BufferedBody, Bytes, HeaderMap, Later, Layer, Limits, MESSAGES_PATH, Method, Next, Parts, Request, Response,
+    SSE_PATH, StatusCode, WEBSOCKET_PATH,
 };
 use serde_json::Value;
 use wire::http::{PROTOCOL_VERSION, SESSION_ID};
@@ -16,53 +15,18 @@ use wire::{Revision, Transport};
 use super::outgoing::{Alteration, Outgoing};
 use super::sessions::KnownIds;
 use super::state::State;
-use super::{Active, Fault, Heard, Kind, stdio};
+use super::valid_tokens::ValidTokens;
+use super::{Active, Fault, Heard, Kind};
 
 const AUTHORIZATION: &str = "authorization";
 
 /// The faults of a server's transport.
 #[derive(Debug)]
 pub(super) struct FaultyTransport {
-    active: Active,
+    pub(super) active: Active,
     /// The path of the Streamable HTTP endpoint.
     path: String,
     tokens: ValidTokens,
-}
-
-/// Tokens that the endpoint lets in.
-#[derive(Default)]
-struct ValidTokens {
-    /// The one that it was set up with.
-    configured: Option<HeaderValue>,
-    /// Those that it was seen to let in, by session; the last of all without one.
-    seen: Mutex<HashMap<Option<HeaderValue>, HeaderValue>>,
-}
-
-impl std::fmt::Debug for ValidTokens {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ValidTokens")
-    }
-}
-
-/// How many sessions' tokens are remembered.
-const MOST: usize = 1024;
-
-impl ValidTokens {
-    /// One for a request of this session.
-    fn one_for(&self, session: Option<&HeaderValue>) -> Option<HeaderValue> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_session = session.and_then(|session| seen.get(&Some(session.clone())));
-        of_session.or(self.configured.as_ref()).or_else(|| seen.get(&None)).cloned()
-    }
-
-    /// A request that carried `token` was let in.
-    fn remember(&self, session: Option<&HeaderValue>, token: &HeaderValue) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() < MOST {
-            seen.extend(session.map(|session| (Some(session.clone()), token.clone())));
-        }
-        seen.insert(None, token.clone());
-    }
 }
 
 impl FaultyTransport {
@@ -76,21 +40,11 @@ impl FaultyTransport {
 
     /// Around the Streamable HTTP endpoint at `path`, which lets in who carries `token`.
     pub(super) fn around(self, path: &str, token: Option<&str>) -> Self {
-        let configured = token.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
-        Self { path: path.to_owned(), tokens: ValidTokens { configured, ..ValidTokens::default() }, ..self }
+        Self { path: path.to_owned(), tokens: ValidTokens::of(token), ..self }
     }
 
-    fn kinds(&self) -> impl Iterator<Item = &'static Kind> {
+    pub(super) fn kinds(&self) -> impl Iterator<Item = &'static Kind> {
         self.active.faults.iter().flat_map(|fault| fault.kinds())
-    }
-
-    fn stdio(&self) -> impl Iterator<Item = stdio::Process> {
-        self.kinds().filter_map(|kind| if let Kind::Stdio(process) = kind { Some(*process) } else { None })
-    }
-
-    /// Whether the process is to end badly though nothing went wrong.
-    pub(super) fn fails_at_end(&self) -> bool {
-        self.stdio().any(|process| matches!(process, stdio::Process::Fails))
     }
 
     /// Those that show over one of the transports.
@@ -104,7 +58,7 @@ impl FaultyTransport {
     }
 
     /// A message that came in, as the faults let it through; `None` where none of them touches it.
-    fn heard(&self, over: Transport, text: &[u8], mut headers: Option<&mut HeaderMap>) -> Option<Vec<u8>> {
+    pub(super) fn heard(&self, over: Transport, text: &[u8], mut headers: Option<&mut HeaderMap>) -> Option<Vec<u8>> {
         let faults = self.over(over);
         let kinds = faults.iter().flat_map(|fault| fault.kinds());
         let mut edits = kinds.filter_map(|kind| if let Kind::Hears(edit) = kind { Some(edit) } else { None });
@@ -238,62 +192,6 @@ impl Layer for FaultyTransport {
     }
 }
 
-/// stdio: lines and the ends of the process.
-impl FaultyTransport {
-    /// What is written before anything was read, line feeds and all.
-    pub(super) fn first_words(&self) -> Vec<u8> {
-        self.stdio()
-            .flat_map(|process| if let stdio::Process::Greets(words) = process { words } else { b"" }.to_vec())
-            .collect()
-    }
-
-    /// What one read brought of a line, or its end.
-    pub(super) fn piece_in(&self, piece: &[u8]) -> Vec<u8> {
-        self.stdio().fold(piece.to_vec(), |piece, process| match process {
-            stdio::Process::Takes(edit) => edit(&piece),
-            _ => piece,
-        })
-    }
-
-    /// A line that came in, with its line feed.
-    pub(super) fn line_in(&self, line: Vec<u8>) -> Vec<u8> {
-        let line = self.stdio().fold(line, |line, process| match process {
-            stdio::Process::Reads(edit) => edit(line, &self.active.state),
-            _ => line,
-        });
-        match self.heard(Transport::Stdio, &line, None) {
-            Some(mut heard) => {
-                heard.push(b'\n');
-                heard
-            }
-            None => line,
-        }
-    }
-
-    /// Whether a line that came in, with its line feed, makes the process break off with an error.
-    pub(super) fn breaks_off_at(&self, line: &[u8]) -> bool {
-        let breaks = |process| matches!(process, stdio::Process::BreaksOff(at) if at(line, &self.active.state));
-        self.stdio().any(breaks)
-    }
-
-    /// A line about to be written, with its line feed.
-    pub(super) fn line_out(&self, line: Vec<u8>) -> Vec<u8> {
-        let text = line.strip_suffix(b"\n").unwrap_or(&line).to_vec();
-        let after = further(&self.active.faults, &text, &self.active.state);
-        let texts = [vec![say(&self.active.faults, text)], after].concat();
-        let said = texts.into_iter().flat_map(|text| [text, b"\n".to_vec()].concat()).collect();
-        self.stdio().fold(said, |line, process| match process {
-            stdio::Process::Prints(edit) => edit(line),
-            _ => line,
-        })
-    }
-
-    /// Whether the end of the input is the end.
-    pub(super) fn ends_with_input(&self) -> bool {
-        !self.stdio().any(|process| matches!(process, stdio::Process::Lingers))
-    }
-}
-
 /// The faults that show at the revision which a request's head names; all where it names none.
 fn showing(faults: &[&'static Fault], asked: &Parts) -> Vec<&'static Fault> {
     let named = asked.headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
@@ -309,7 +207,7 @@ fn showing(faults: &[&'static Fault], asked: &Parts) -> Vec<&'static Fault> {
 }
 
 /// One text on its way out.
-fn say(faults: &[&'static Fault], text: Vec<u8>) -> Vec<u8> {
+pub(super) fn say(faults: &[&'static Fault], text: Vec<u8>) -> Vec<u8> {
     faults.iter().flat_map(|fault| fault.kinds()).fold(text, |text, kind| match kind {
         Kind::Says(edit) => match serde_json::from_slice::<Value>(&text) {
             Ok(mut value) => {
@@ -324,7 +222,7 @@ fn say(faults: &[&'static Fault], text: Vec<u8>) -> Vec<u8> {
 }
 
 /// What is said after a text that goes out.
-fn further(faults: &[&'static Fault], text: &[u8], state: &State) -> Vec<Vec<u8>> {
+pub(super) fn further(faults: &[&'static Fault], text: &[u8], state: &State) -> Vec<Vec<u8>> {
     let follow = |kind: &Kind| if let Kind::Follows(follow) = kind { Some(*follow) } else { None };
     let follows: Vec<_> = faults.iter().flat_map(|fault| fault.kinds()).filter_map(follow).collect();
     if follows.is_empty() {

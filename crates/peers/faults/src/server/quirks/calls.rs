@@ -30,7 +30,7 @@ const HELD: Duration = Duration::from_secs(5);
 /// How often a client is asked again before it is let go.
 const ROUNDS: usize = 40;
 
-pub(super) const QUIRKS: &[&Fault] = &[
+pub(super) const CALLS: &[&Fault] = &[
     &UNTYPED_LISTS,
     &SESSION_FORGOTTEN,
     &FIRST_REQUEST_REFUSED_FOR_VERSION,

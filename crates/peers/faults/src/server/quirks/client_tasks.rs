@@ -13,7 +13,7 @@ use wire::meta::RELATED_TASK;
 /// How long the tasks may be kept.
 const TTL: u64 = 60_000;
 
-pub(super) const QUIRKS: &[&Fault] = &[&WANTS_TASKS];
+pub(super) const CLIENT_TASKS: &[&Fault] = &[&WANTS_TASKS];
 
 /// The quirk `wants-tasks`.
 pub static WANTS_TASKS: Fault = quirk("wants-tasks", Kind::Handles(commission)).since(R2025_11_25).legacy();

@@ -23,7 +23,7 @@ const AGE: u64 = 2;
 /// An issuer that is not there (RFC 2606).
 const NOBODY: &str = "https://nobody.invalid";
 
-pub(super) const QUIRKS: &[&Fault] = &[
+pub(super) const ISSUERS: &[&Fault] = &[
     &DOCUMENTS_NOT_TAKEN,
     &CHALLENGE_WITHOUT_METADATA,
     &SCOPE_UNNAMED_IN_CHALLENGE,

@@ -13,7 +13,7 @@ pub use self::client_tasks::*;
 pub use self::issuers::*;
 pub use self::unexpected::*;
 
-const FAMILIES: [&[&Fault]; 4] = [calls::QUIRKS, unexpected::QUIRKS, client_tasks::QUIRKS, issuers::QUIRKS];
+const FAMILIES: [&[&Fault]; 4] = [CALLS, UNEXPECTED, CLIENT_TASKS, ISSUERS];
 
 /// Every quirk, family by family.
 pub fn all() -> impl Iterator<Item = &'static Fault> {

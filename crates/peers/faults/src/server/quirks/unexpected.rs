@@ -17,7 +17,7 @@ const MOMENT: Duration = Duration::from_millis(400);
 /// How long is listened for what must not come any more.
 const LISTENING: Duration = Duration::from_millis(1500);
 
-pub(super) const QUIRKS: &[&Fault] = &[
+pub(super) const UNEXPECTED: &[&Fault] = &[
     &UNKNOWN_COMPLETIONS,
     &CANCELS_ODDLY,
     &BATCHED,
