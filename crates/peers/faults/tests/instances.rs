@@ -66,7 +66,7 @@ async fn servers_with_the_same_fault_do_not_influence_each_other() {
 
 #[tokio::test]
 async fn each_process_of_a_server_remembers_for_itself() {
-    let server = faulty(&quirks::FIRST_REQUEST_REFUSED_FOR_VERSION);
+    let server = faulty(quirks::FIRST_REQUEST_REFUSED_FOR_VERSION);
     for _ in 0..2 {
         let mut talk = Talk::with(&server);
         assert_eq!(talk.ask("tools/list", json!({})).await["error"]["code"], -32022);

@@ -32,13 +32,13 @@ const OFFICIAL: &[&Scenario] = &[
     .since(R2025_11_25)
     .era(Legacy).shows(&[client(&["GET", "last-event-id: "])]),
     &drill("request-metadata", "List the tools. The first request is refused for its version: ask again.")
-        .tries(&[&quirks::FIRST_REQUEST_REFUSED_FOR_VERSION])
+        .tries(&[quirks::FIRST_REQUEST_REFUSED_FOR_VERSION])
         .era(Modern).shows(&[server(&[r#""code":-32022"#])]),
     &drill(
         "sep-2322-client-request-state",
         "Call `test_mrtr_echo_state`; before you answer what it asks, call `test_mrtr_unrelated`. Then call `test_mrtr_no_state` and `test_mrtr_no_result_type`.",
     )
-    .tries(&[&quirks::NO_RESULT_TYPE])
+    .tries(&[quirks::NO_RESULT_TYPE])
     .era(Modern).shows(&[server(&["requestState"]), server(&[r#""result":"#, r#""content""#]).without(&["resultType"])]),
     &drill(
         "http-standard-headers",
@@ -65,9 +65,9 @@ const OFFICIAL: &[&Scenario] = &[
 /// What the protocol has, feature by feature.
 const FEATURES: &[&Scenario] = &[
     &scenario("lists", "List the tools, the resources, the resource templates and the prompts, each to its last page.").shows(&[client(&["resources/templates/list"])]),
-    &scenario("uneven-pages", "List the tools to the last page. One amidst them is empty.").tries(&[&quirks::EMPTY_PAGE]).shows(&[server(&[r#""tools":[]"#, "to-the-end"])]),
+    &scenario("uneven-pages", "List the tools to the last page. One amidst them is empty.").tries(&[quirks::EMPTY_PAGE]).shows(&[server(&[r#""tools":[]"#, "to-the-end"])]),
     &scenario("empty-cursor", "List the tools to the last page. The cursor of one is the empty text.")
-        .tries(&[&quirks::EMPTY_CURSOR])
+        .tries(&[quirks::EMPTY_CURSOR])
         .era(Modern).shows(&[server(&[r#""nextCursor":"""#])]),
     &scenario("echo", "Call `echo` with a `message` of your own, and `sum` with the numbers `a` and `b`.").shows(&[client(&["tools/call", r#""echo""#])]),
     &scenario("fail", "Call `fail`: the result says that the tool failed. End content all the same.").shows(&[server(&[r#""isError":true"#])]),
@@ -97,14 +97,14 @@ const FEATURES: &[&Scenario] = &[
         "model-with-progress",
         "Declare sampling and call `echo`. The server wants to know how far your answer is.",
     )
-    .tries(&[&quirks::SAMPLES_WITH_PROGRESS])
+    .tries(&[quirks::SAMPLES_WITH_PROGRESS])
     .era(Legacy).shows(&[server(&["sampling/createMessage", "drill-progress"])]),
     &scenario("sampling-refused", "Declare sampling, call `sample`, and let your user refuse what it asks.").shows(&[server(&["sampling/createMessage"])]),
     &scenario(
         "question-taken-back",
         "Declare sampling, call `echo`, and take your time. The server takes its question back.",
     )
-    .tries(&[&quirks::CANCELS_ITS_QUESTION])
+    .tries(&[quirks::CANCELS_ITS_QUESTION])
     .era(Legacy).shows(&[server(&["notifications/cancelled"])]),
     &scenario(
         "roots-change",
@@ -117,153 +117,153 @@ const FEATURES: &[&Scenario] = &[
         .on(&[Transport::Stdio, Transport::StreamableHttp, Transport::WebSocket])
         .era(Legacy).shows(&[client(&[r#""initialize""#, r#""2025-11-25""#])]),
     &scenario("two-sessions", "List the tools to the last page, in two sessions.")
-        .tries(&[&quirks::PAGES_OF_ONE_SESSION])
+        .tries(&[quirks::PAGES_OF_ONE_SESSION])
         .era(Legacy).shows(&[client(&[r#""initialize""#]).times(2), server(&["after-"])]),
     &scenario("late-answer", "Call `slow`, and cancel the call after a moment. It is answered all the same: go on.")
-        .wrong(&[&faulty::CANCELLATION_IGNORED])
+        .wrong(&[faulty::CANCELLATION_IGNORED])
         .era(Legacy).shows(&[client(&["notifications/cancelled"]), server(&[r#""content""#])]),
     &scenario("tasks-by-looking", "Declare nothing, open no stream beside, and call `slow` as a task: look at it until it is done.")
         .on(HTTP)
         .since(R2025_11_25)
         .until(R2025_11_25).shows(&[client(&["tasks/get"])]),
     &scenario("older-era", "Connect, not knowing what the server is. It refuses modern words by an odd code: fall back.")
-        .wrong(&[&quirks::DISCOVER_REFUSED])
+        .wrong(&[quirks::DISCOVER_REFUSED])
         .on(&[Transport::Stdio])
         .era(Modern).shows(&[server(&[r#""code":-32000"#])]),
     &scenario(
         "tasks-for-the-server",
         "Declare tasks for sampling and elicitation, and call `echo`. The server asks for both as tasks, and looks at them.",
     )
-    .tries(&[&quirks::WANTS_TASKS])
+    .tries(&[quirks::WANTS_TASKS])
     .since(R2025_11_25)
     .until(R2025_11_25).shows(&[server(&["sampling/createMessage", r#""task":{"#])]),
     &scenario("batches", "Call `echo`. The server sends two pings as one batch: answer both.")
-        .tries(&[&quirks::BATCHED])
+        .tries(&[quirks::BATCHED])
         .since(R2025_03_26)
         .until(R2025_03_26).shows(&[server(&["[{", "drill-b1"])]),
     &scenario("not-found-as-before", "Read a resource. It is refused with the code of earlier revisions: go on.")
-        .tries(&[&quirks::NOT_FOUND_AS_BEFORE])
+        .tries(&[quirks::NOT_FOUND_AS_BEFORE])
         .era(Modern).shows(&[server(&[r#""code":-32002"#])]),
     &scenario("untyped-results", "List the resources to the last page. The results do not say of which type they are.")
-        .tries(&[&quirks::UNTYPED_LISTS])
+        .tries(&[quirks::UNTYPED_LISTS])
         .era(Modern).shows(&[server(&[r#""result":"#, r#""resources":["#]).without(&["resultType"])]),
     &scenario("untyped-page", "List the tools to the last page. The third does not say of which type it is.")
-        .tries(&[&quirks::UNTYPED_PAGE])
+        .tries(&[quirks::UNTYPED_PAGE])
         .era(Modern).shows(&[server(&["untyped_100003"]).without(&["resultType"])]),
     &scenario("caching", "List the tools twice in a row.").era(Modern).shows(&[client(&["tools/list"])]),
     &scenario("slow-greeting", "Connect and list the tools. The server takes its time to answer `initialize`.")
-        .tries(&[&quirks::GREETS_LATE])
+        .tries(&[quirks::GREETS_LATE])
         .era(Legacy).shows(&[server(&[r#""protocolVersion""#]).and(|frame, _| frame.at >= 700_000)]),
-    &scenario("pinged", "Call `echo`. The server pings you meanwhile: answer it.").tries(&[&quirks::PINGED]).era(Legacy).shows(&[server(&["drill-ping"])]),
+    &scenario("pinged", "Call `echo`. The server pings you meanwhile: answer it.").tries(&[quirks::PINGED]).era(Legacy).shows(&[server(&["drill-ping"])]),
 ];
 
 /// Servers that a client has to live with, or to refuse.
 const HOSTILE: &[&Scenario] = &[
     &hostile("hostile.unknown-notification", "Call `echo`. A notification of a kind that nobody knows comes first.")
-        .tries(&[&quirks::UNKNOWN_NOTIFICATION]).shows(&[server(&["notifications/nobody_knows"])]),
+        .tries(&[quirks::UNKNOWN_NOTIFICATION]).shows(&[server(&["notifications/nobody_knows"])]),
     &hostile("hostile.unknown-members", "List the tools and call `echo`. Results have members that nobody knows.")
-        .tries(&[&quirks::UNKNOWN_MEMBERS]).shows(&[server(&["nobodyKnows"])]),
+        .tries(&[quirks::UNKNOWN_MEMBERS]).shows(&[server(&["nobodyKnows"])]),
     &hostile("hostile.unknown-request", "Call `echo`. The server asks you something that nobody knows.")
-        .tries(&[&quirks::UNKNOWN_REQUEST])
+        .tries(&[quirks::UNKNOWN_REQUEST])
         .era(Legacy).shows(&[server(&["no-such/method"])]),
     &hostile(
         "hostile.undeclared-requests",
         "Call `echo`, having declared no capability. The server asks you for things all the same.",
     )
-    .tries(&[&quirks::UNDECLARED_REQUESTS])
+    .tries(&[quirks::UNDECLARED_REQUESTS])
     .era(Legacy).shows(&[server(&["drill-s"])]),
     &hostile("hostile.unsupported-version", "Connect. The server answers with a version that never was: leave.")
-        .wrong(&[&quirks::UNKNOWN_VERSION])
+        .wrong(&[quirks::UNKNOWN_VERSION])
         .era(Legacy).shows(&[server(&["1999-12-31"])]),
     &hostile("hostile.wrong-id", "Call `echo`. An answer to a request that you did not make comes first.")
-        .wrong(&[&quirks::FOREIGN_ANSWER_FIRST]).shows(&[server(&["nobody-asked-this"])]),
+        .wrong(&[quirks::FOREIGN_ANSWER_FIRST]).shows(&[server(&["nobody-asked-this"])]),
     &hostile("hostile.answered-twice", "Call `echo`, twice. The server answers each call twice.")
-        .wrong(&[&quirks::ANSWERED_TWICE]).shows(&[server(&["The first of two answers"])]),
-    &hostile("hostile.garbage", "Call `echo`. What is no message comes first.").wrong(&[&quirks::GARBAGE_FIRST]).shows(&[server(&[]).and(is_empty_array)]),
-    &hostile("hostile.oversized", "Call `echo`. A message of six mebibytes comes first.").wrong(&[&quirks::OVERSIZED_FIRST]).shows(&[server(&["notifications/drill"])]),
+        .wrong(&[quirks::ANSWERED_TWICE]).shows(&[server(&["The first of two answers"])]),
+    &hostile("hostile.garbage", "Call `echo`. What is no message comes first.").wrong(&[quirks::GARBAGE_FIRST]).shows(&[server(&[]).and(is_empty_array)]),
+    &hostile("hostile.oversized", "Call `echo`. A message of six mebibytes comes first.").wrong(&[quirks::OVERSIZED_FIRST]).shows(&[server(&["notifications/drill"])]),
     &hostile("hostile.unknown-result-type", "Call `echo`. Its result is of a type that nobody knows: it is an error.")
-        .wrong(&[&quirks::UNKNOWN_RESULT_TYPE])
+        .wrong(&[quirks::UNKNOWN_RESULT_TYPE])
         .era(Modern).shows(&[server(&[r#""mystery""#])]),
     &hostile("hostile.unknown-list-type", "List the tools. The list is of a type that nobody knows: it is an error.")
-        .wrong(&[&quirks::UNKNOWN_LIST_TYPE])
+        .wrong(&[quirks::UNKNOWN_LIST_TYPE])
         .era(Modern).shows(&[server(&[r#""mystery""#])]),
     &hostile("hostile.task-elsewhere", "Declare tasks and list the prompts. The list is answered by a task: it is an error.")
-        .wrong(&[&quirks::TASK_ELSEWHERE])
+        .wrong(&[quirks::TASK_ELSEWHERE])
         .era(Modern).shows(&[server(&["drill-task-elsewhere"])]),
     &hostile(
         "hostile.silence",
         "Call `echo`, which is not answered. Give the call up after a second or two, and make it again.",
     )
-    .wrong(&[&quirks::FIRST_CALL_UNANSWERED]).shows(&[client(&["tools/call"]).times(2)]),
+    .wrong(&[quirks::FIRST_CALL_UNANSWERED]).shows(&[client(&["tools/call"]).times(2)]),
     &hostile("hostile.odd-cancellations", "Call `echo`, twice. The server cancels what it never asked, or asked before.")
-        .wrong(&[&quirks::CANCELS_ODDLY]).shows(&[server(&["drill-never"])]),
+        .wrong(&[quirks::CANCELS_ODDLY]).shows(&[server(&["drill-never"])]),
     &hostile("hostile.unknown-completions", "Call `echo`. The server says that an elicitation is over that never was.")
-        .wrong(&[&quirks::UNKNOWN_COMPLETIONS])
+        .wrong(&[quirks::UNKNOWN_COMPLETIONS])
         .since(R2025_11_25).shows(&[server(&["drill-of-nobody"])]),
     &hostile("hostile.sampling-nonsense", "Declare sampling and call `echo`. The messages for your model are none: refuse.")
-        .wrong(&[&quirks::SAMPLES_NONSENSE])
+        .wrong(&[quirks::SAMPLES_NONSENSE])
         .era(Legacy).shows(&[server(&[r#""role":"nobody""#])]),
     &hostile("hostile.sampling-unbalanced", "Declare sampling with tools and call `echo`. Results of tools are missing: refuse.")
-        .wrong(&[&quirks::SAMPLES_UNBALANCED])
+        .wrong(&[quirks::SAMPLES_UNBALANCED])
         .since(R2025_11_25)
         .until(R2025_11_25).shows(&[server(&["drill-use"])]),
     &hostile("hostile.undeclared-mode", "Declare elicitation of forms alone and call `echo`. The server names an address: refuse.")
-        .wrong(&[&quirks::ASKS_IN_ANOTHER_MODE])
+        .wrong(&[quirks::ASKS_IN_ANOTHER_MODE])
         .since(R2025_11_25)
         .until(R2025_11_25).shows(&[server(&["drill-mode"])]),
     &hostile("hostile.requests", "Call `echo`, twice. The server asks by requests, which it must not: do not answer.")
-        .wrong(&[&quirks::ASKS_BY_REQUEST])
+        .wrong(&[quirks::ASKS_BY_REQUEST])
         .era(Modern).shows(&[server(&["drill-m1"])]),
     &hostile("hostile.sampling-as-task", "Declare sampling and no tasks, and call `echo`. The server wants a task: answer.")
-        .wrong(&[&quirks::SAMPLES_AS_TASK])
+        .wrong(&[quirks::SAMPLES_AS_TASK])
         .since(R2025_11_25)
         .until(R2025_11_25).shows(&[server(&[r#""task":{"ttl":1000}"#])]),
     &hostile("hostile.cursor-refused", "List the tools. The cursor of the second page is refused: begin again, or stop.")
-        .wrong(&[&quirks::CURSOR_REFUSED]).shows(&[server(&["This cursor is no longer good"])]),
+        .wrong(&[quirks::CURSOR_REFUSED]).shows(&[server(&["This cursor is no longer good"])]),
     &hostile("hostile.error-code", "Call `echo`. The call is answered with an error of the server's own.")
-        .wrong(&[&quirks::ERROR_WITH_DATA]).shows(&[server(&["-31999"])]),
+        .wrong(&[quirks::ERROR_WITH_DATA]).shows(&[server(&["-31999"])]),
     &hostile("hostile.endless-stream", "Call `echo` with a progress token. Give up after a while, if you do.")
-        .wrong(&[&quirks::ENDLESS_STREAM]).shows(&[server(&["notifications/progress"]).times(10)]),
+        .wrong(&[quirks::ENDLESS_STREAM]).shows(&[server(&["notifications/progress"]).times(10)]),
     &hostile(
         "hostile.endless-questions",
         "Declare elicitation and call `echo`. It asks again and again: give up at last.",
     )
-    .wrong(&[&quirks::ASKS_WITHOUT_END])
+    .wrong(&[quirks::ASKS_WITHOUT_END])
     .era(Modern).shows(&[server(&["input_required", r#""again""#]).times(3)]),
     &hostile("hostile.endless-list", "List the tools to the last page. There is none: notice.")
-        .wrong(&[&faulty::PAGES_IN_CIRCLES]).shows(&[server(&["nextCursor"]).times(3)]),
+        .wrong(&[faulty::PAGES_IN_CIRCLES]).shows(&[server(&["nextCursor"]).times(3)]),
     &hostile("hostile.icons", "List the tools. Fetch and run nothing that their icons name.")
-        .wrong(&[&quirks::ICONS_OF_ALL_KINDS])
+        .wrong(&[quirks::ICONS_OF_ALL_KINDS])
         .since(R2025_11_25).shows(&[server(&["javascript:alert(1)"])]),
     &hostile("hostile.addresses", "List the tools and call `visit_elsewhere`. Fetch nothing that icons or questions name.")
         .offers(Catalogue::drill_with_places)
         .since(R2025_11_25).shows(&[server(&["visit_elsewhere"])]),
     &hostile("hostile.names-twice", "List the tools and call `echo`. Two tools have one name.")
-        .wrong(&[&faulty::TOOL_NAME_TWICE]).shows(&[server(&[]).and(names_twice)]),
+        .wrong(&[faulty::TOOL_NAME_TWICE]).shows(&[server(&[]).and(names_twice)]),
     &hostile("hostile.broken-schema", "List the tools and call `echo`. A tool has no input schema worth the name.")
-        .wrong(&[&faulty::INPUT_SCHEMA_NULL]).shows(&[server(&[r#""inputSchema":null"#])]),
+        .wrong(&[faulty::INPUT_SCHEMA_NULL]).shows(&[server(&[r#""inputSchema":null"#])]),
     &hostile("hostile.structured-otherwise", "Call `sum`. What it returns does not fit its own output schema.")
-        .wrong(&[&faulty::STRUCTURED_OTHERWISE])
+        .wrong(&[faulty::STRUCTURED_OTHERWISE])
         .since(R2025_06_18).shows(&[server(&[r#""structuredContent":{"temperature":"mild"}"#])]),
     &hostile("hostile.stdout-banner", "Connect and list the tools. The server prints a line that is no message.")
-        .wrong(&[&faulty::STDOUT_BANNER])
+        .wrong(&[faulty::STDOUT_BANNER])
         .on(&[Transport::Stdio]).shows(&[server(&["Reference server ready"])]),
     &hostile("hostile.lingers", "Connect, list the tools and end the server, which does not end by itself.")
-        .wrong(&[&faulty::LINGERS, &faulty::LINGERS_MODERN])
+        .wrong(&[faulty::LINGERS, faulty::LINGERS_MODERN])
         .on(&[Transport::Stdio]).shows(&[server(&[]).and(ended_by_signal)]),
     &scenario(
         "session-ended",
         "List the tools and call `echo`, twice. The server forgets your session before long: begin a new one, and go on.",
     )
-    .tries(&[&quirks::SESSION_FORGOTTEN])
+    .tries(&[quirks::SESSION_FORGOTTEN])
     .on(HTTP)
     .era(Legacy).shows(&[server(&["HTTP 404"])]),
     &hostile("hostile.session-id-changes", "List the tools and call `echo`. Every response names another session.")
-        .wrong(&[&faulty::SESSION_ID_CHANGES])
+        .wrong(&[faulty::SESSION_ID_CHANGES])
         .on(HTTP)
         .era(Legacy).shows(&[server(&["another-0123456789abcdef"])]),
     &hostile("hostile.stream-cut", "Call `slow`. Its stream ends without an answer, and cannot be resumed.")
-        .wrong(&[&faulty::STREAM_WITHOUT_RESPONSE])
+        .wrong(&[faulty::STREAM_WITHOUT_RESPONSE])
         .on(HTTP)
         .era(Legacy).shows(&[server(&["id: \n"])]),
 ];

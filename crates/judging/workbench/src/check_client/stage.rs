@@ -140,7 +140,7 @@ fn server(
     });
     // No server refuses a client for what it says that it accepts: that it says the wrong thing is seen all the same, and
     // what it does next, too.
-    let faults = scenario.faults.iter().copied().chain([&quirks::ACCEPTS_ANYTHING]).collect();
+    let faults = scenario.faults.iter().copied().chain([quirks::ACCEPTS_ANYTHING]).collect();
     (FaultyServer::new(server, faults), gate)
 }
 

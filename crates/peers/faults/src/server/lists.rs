@@ -6,7 +6,7 @@ use super::base::error;
 use super::{Asked, Fault, Kind, drop_member, fault};
 
 pub(super) const FAULTS: &[&Fault] = &[
-    &PAGES_IN_CIRCLES,
+    PAGES_IN_CIRCLES,
     &fault(
         "cursors-fade",
         "pagination.cursors-stable",
@@ -57,7 +57,7 @@ pub(super) const FAULTS: &[&Fault] = &[
 ];
 
 /// The fault `pages-in-circles`.
-pub static PAGES_IN_CIRCLES: Fault = fault(
+pub const PAGES_IN_CIRCLES: &Fault = &fault(
     "pages-in-circles",
     "pagination.comes-to-an-end",
     "every page of the resources leads to the second",

@@ -66,7 +66,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         Kind::Handles(progress_later),
     )
     .stdio(),
-    &CANCELLATION_IGNORED,
+    CANCELLATION_IGNORED,
     &fault(
         "log-level-ignored",
         "logging.level-honoured",
@@ -163,7 +163,7 @@ pub(super) const FAULTS: &[&Fault] = &[
 ];
 
 /// The fault `cancellation-ignored`.
-pub static CANCELLATION_IGNORED: Fault = fault(
+pub const CANCELLATION_IGNORED: &Fault = &fault(
     "cancellation-ignored",
     "cancellation.not-answered",
     "a cancelled request is worked on and answered",

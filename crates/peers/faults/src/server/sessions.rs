@@ -32,7 +32,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         Kind::Sessions(SessionIds::TakesAny),
     )
     .breaks_too(&["http.terminated-session-404"]),
-    &SESSION_ID_CHANGES,
+    SESSION_ID_CHANGES,
     &session(
         "session-missing-404",
         "http.session-required-400",
@@ -101,7 +101,7 @@ pub(super) const FAULTS: &[&Fault] = &[
 ];
 
 /// The fault `session-id-changes`.
-pub static SESSION_ID_CHANGES: Fault = session(
+pub const SESSION_ID_CHANGES: &Fault = &session(
     "session-id-changes",
     "safety.session-id-stable",
     "every response names another session id",

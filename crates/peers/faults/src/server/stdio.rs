@@ -6,7 +6,7 @@ use super::state::State;
 use super::{Fault, Kind, fault};
 
 pub(super) const FAULTS: &[&Fault] = &[
-    &STDOUT_BANNER,
+    STDOUT_BANNER,
     &stdio(
         "stdout-log",
         "stdio.only-messages-on-stdout",
@@ -79,8 +79,8 @@ pub(super) const FAULTS: &[&Fault] = &[
         Process::Reads(|line, _| if line.ends_with(b"\r\n") { Vec::new() } else { line }),
     )
     .breaks_too(&["jsonrpc.answered", "ping.answered"]),
-    &LINGERS,
-    &LINGERS_MODERN,
+    LINGERS,
+    LINGERS_MODERN,
     &stdio(
         "fails-at-end",
         "safety.clean-exit-code",
@@ -90,7 +90,7 @@ pub(super) const FAULTS: &[&Fault] = &[
 ];
 
 /// The fault `stdout-banner`.
-pub static STDOUT_BANNER: Fault = stdio(
+pub const STDOUT_BANNER: &Fault = &stdio(
     "stdout-banner",
     "stdio.only-messages-on-stdout",
     "a banner is printed on stdout at the start",
@@ -98,7 +98,7 @@ pub static STDOUT_BANNER: Fault = stdio(
 );
 
 /// The fault `lingers`.
-pub static LINGERS: Fault = stdio(
+pub const LINGERS: &Fault = &stdio(
     "lingers",
     "safety.exits-at-end-of-input",
     "the process goes on after the end of its input",
@@ -107,7 +107,7 @@ pub static LINGERS: Fault = stdio(
 .legacy();
 
 /// The fault `lingers-modern`.
-pub static LINGERS_MODERN: Fault = stdio(
+pub const LINGERS_MODERN: &Fault = &stdio(
     "lingers-modern",
     "stdio.exits-at-end-of-input",
     "the process goes on after the end of its input",

@@ -33,7 +33,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         },
     )
     .breaks_too(&["logging.not-on-subscriptions", "logging.only-when-asked", "subscriptions.id-carried", "task-extension.no-progress-on-subscription"]),
-    &STREAM_WITHOUT_RESPONSE,
+    STREAM_WITHOUT_RESPONSE,
     &stream(
         "stream-events-named",
         "safety.streams-carry-messages",
@@ -147,7 +147,7 @@ pub(super) const FAULTS: &[&Fault] = &[
 ];
 
 /// The fault `stream-without-response`.
-pub static STREAM_WITHOUT_RESPONSE: Fault = stream(
+pub const STREAM_WITHOUT_RESPONSE: &Fault = &stream(
     "stream-without-response",
     "http.stream-carries-response",
     "a stream ends without the response it is for, and cannot be resumed: its events have no ids",

@@ -10,7 +10,7 @@ const LIST: &str = "tools/list";
 
 pub(super) const FAULTS: &[&Fault] =
     &[
-        &TOOL_NAME_TWICE,
+        TOOL_NAME_TWICE,
         &fault(
             "tool-failure-as-error",
             "tools.failures-reported",
@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[&Fault] =
             Kind::Lists(LIST, "tools", |tool| tool["name"] = json!("say it")),
         )
         .since(R2025_11_25),
-        &INPUT_SCHEMA_NULL,
+        INPUT_SCHEMA_NULL,
         &fault(
             "input-schema-invalid",
             "schema.valid",
@@ -132,7 +132,7 @@ pub(super) const FAULTS: &[&Fault] =
             Kind::Results("tools/call", |answer| drop_member(&mut answer["result"], "structuredContent")),
         )
         .since(R2025_06_18),
-        &STRUCTURED_OTHERWISE,
+        STRUCTURED_OTHERWISE,
         &fault(
             "structured-alone",
             "tools.structured-mirrored",
@@ -229,12 +229,12 @@ pub(super) const FAULTS: &[&Fault] =
     ];
 
 /// The fault `tool-name-twice`.
-pub static TOOL_NAME_TWICE: Fault =
-    fault("tool-name-twice", "tools.names-unique", "two tools have the same name", Kind::Lists(LIST, "tools", |_| ()))
+pub const TOOL_NAME_TWICE: &Fault =
+    &fault("tool-name-twice", "tools.names-unique", "two tools have the same name", Kind::Lists(LIST, "tools", |_| ()))
         .since(R2025_11_25);
 
 /// The fault `input-schema-null`.
-pub static INPUT_SCHEMA_NULL: Fault = fault(
+pub const INPUT_SCHEMA_NULL: &Fault = &fault(
     "input-schema-null",
     "tools.input-schema-object",
     "a tool's `inputSchema` is null",
@@ -242,7 +242,7 @@ pub static INPUT_SCHEMA_NULL: Fault = fault(
 );
 
 /// The fault `structured-otherwise`.
-pub static STRUCTURED_OTHERWISE: Fault = fault(
+pub const STRUCTURED_OTHERWISE: &Fault = &fault(
     "structured-otherwise",
     "tools.structured-conforms",
     "structured content does not fit the `outputSchema`",

@@ -31,36 +31,36 @@ const HELD: Duration = Duration::from_secs(5);
 const ROUNDS: usize = 40;
 
 pub(super) const CALLS: &[&Fault] = &[
-    &UNTYPED_LISTS,
-    &SESSION_FORGOTTEN,
-    &FIRST_REQUEST_REFUSED_FOR_VERSION,
-    &NO_RESULT_TYPE,
-    &UNKNOWN_VERSION,
-    &UNKNOWN_RESULT_TYPE,
-    &FOREIGN_ANSWER_FIRST,
-    &ANSWERED_TWICE,
-    &GARBAGE_FIRST,
-    &OVERSIZED_FIRST,
-    &UNKNOWN_NOTIFICATION,
-    &UNKNOWN_REQUEST,
-    &UNDECLARED_REQUESTS,
-    &PINGED,
-    &ENDLESS_STREAM,
-    &ASKS_WITHOUT_END,
-    &ICONS_OF_ALL_KINDS,
-    &UNKNOWN_MEMBERS,
-    &ERROR_WITH_DATA,
-    &GREETS_LATE,
-    &EMPTY_PAGE,
-    &EMPTY_CURSOR,
-    &UNTYPED_PAGE,
-    &UNKNOWN_LIST_TYPE,
-    &FIRST_CALL_UNANSWERED,
-    &ACCEPTS_ANYTHING,
+    UNTYPED_LISTS,
+    SESSION_FORGOTTEN,
+    FIRST_REQUEST_REFUSED_FOR_VERSION,
+    NO_RESULT_TYPE,
+    UNKNOWN_VERSION,
+    UNKNOWN_RESULT_TYPE,
+    FOREIGN_ANSWER_FIRST,
+    ANSWERED_TWICE,
+    GARBAGE_FIRST,
+    OVERSIZED_FIRST,
+    UNKNOWN_NOTIFICATION,
+    UNKNOWN_REQUEST,
+    UNDECLARED_REQUESTS,
+    PINGED,
+    ENDLESS_STREAM,
+    ASKS_WITHOUT_END,
+    ICONS_OF_ALL_KINDS,
+    UNKNOWN_MEMBERS,
+    ERROR_WITH_DATA,
+    GREETS_LATE,
+    EMPTY_PAGE,
+    EMPTY_CURSOR,
+    UNTYPED_PAGE,
+    UNKNOWN_LIST_TYPE,
+    FIRST_CALL_UNANSWERED,
+    ACCEPTS_ANYTHING,
 ];
 
 /// The quirk `untyped-lists`.
-pub static UNTYPED_LISTS: Fault = quirk(
+pub const UNTYPED_LISTS: &Fault = &quirk(
     "untyped-lists",
     Kind::Answers(|asked, answer| {
         if asked.message["method"].as_str().is_some_and(|method| method.ends_with("/list")) {
@@ -71,11 +71,11 @@ pub static UNTYPED_LISTS: Fault = quirk(
 .modern();
 
 /// The quirk `first-request-refused-for-version`.
-pub static FIRST_REQUEST_REFUSED_FOR_VERSION: Fault =
-    quirk("first-request-refused-for-version", Kind::Handles(refuse_first)).modern();
+pub const FIRST_REQUEST_REFUSED_FOR_VERSION: &Fault =
+    &quirk("first-request-refused-for-version", Kind::Handles(refuse_first)).modern();
 
 /// The quirk `no-result-type`.
-pub static NO_RESULT_TYPE: Fault = quirk(
+pub const NO_RESULT_TYPE: &Fault = &quirk(
     "no-result-type",
     Kind::Answers(|asked, answer| {
         if asked.is("tools/call") && asked.param("name") == "test_mrtr_no_result_type" {
@@ -86,7 +86,7 @@ pub static NO_RESULT_TYPE: Fault = quirk(
 .modern();
 
 /// The quirk `unknown-version`.
-pub static UNKNOWN_VERSION: Fault = quirk(
+pub const UNKNOWN_VERSION: &Fault = &quirk(
     "unknown-version",
     Kind::Results("initialize", |answer| {
         answer["result"]["protocolVersion"] = json!("1999-12-31");
@@ -95,7 +95,7 @@ pub static UNKNOWN_VERSION: Fault = quirk(
 .legacy();
 
 /// The quirk `unknown-result-type`.
-pub static UNKNOWN_RESULT_TYPE: Fault = quirk(
+pub const UNKNOWN_RESULT_TYPE: &Fault = &quirk(
     "unknown-result-type",
     Kind::Results("tools/call", |answer| {
         answer["result"]["resultType"] = json!("mystery");
@@ -104,7 +104,7 @@ pub static UNKNOWN_RESULT_TYPE: Fault = quirk(
 .modern();
 
 /// The quirk `foreign-answer-first`.
-pub static FOREIGN_ANSWER_FIRST: Fault = quirk(
+pub const FOREIGN_ANSWER_FIRST: &Fault = &quirk(
     "foreign-answer-first",
     Kind::Handles(|asked, link, reply| {
         before_calls(asked, link, reply, || vec![text(&json!("nobody-asked-this"), "For somebody else")])
@@ -112,7 +112,7 @@ pub static FOREIGN_ANSWER_FIRST: Fault = quirk(
 );
 
 /// The quirk `answered-twice`.
-pub static ANSWERED_TWICE: Fault = quirk(
+pub const ANSWERED_TWICE: &Fault = &quirk(
     "answered-twice",
     Kind::Handles(|asked, link, reply| {
         let id = asked.message["id"].clone();
@@ -121,7 +121,7 @@ pub static ANSWERED_TWICE: Fault = quirk(
 );
 
 /// The quirk `garbage-first`.
-pub static GARBAGE_FIRST: Fault = quirk(
+pub const GARBAGE_FIRST: &Fault = &quirk(
     "garbage-first",
     Kind::Handles(|asked, link, reply| {
         before_calls(asked, link, reply, || {
@@ -131,7 +131,7 @@ pub static GARBAGE_FIRST: Fault = quirk(
 );
 
 /// The quirk `oversized-first`.
-pub static OVERSIZED_FIRST: Fault = quirk(
+pub const OVERSIZED_FIRST: &Fault = &quirk(
     "oversized-first",
     Kind::Handles(|asked, link, reply| {
         before_calls(asked, link, reply, || {
@@ -142,7 +142,7 @@ pub static OVERSIZED_FIRST: Fault = quirk(
 );
 
 /// The quirk `unknown-notification`.
-pub static UNKNOWN_NOTIFICATION: Fault = quirk(
+pub const UNKNOWN_NOTIFICATION: &Fault = &quirk(
     "unknown-notification",
     Kind::Handles(|asked, link, reply| {
         before_calls(asked, link, reply, || {
@@ -152,14 +152,14 @@ pub static UNKNOWN_NOTIFICATION: Fault = quirk(
 );
 
 /// The quirk `unknown-request`.
-pub static UNKNOWN_REQUEST: Fault = quirk(
+pub const UNKNOWN_REQUEST: &Fault = &quirk(
     "unknown-request",
     Kind::Handles(|asked, link, reply| questions_first(asked, link, reply, &[("no-such/method", json!({}))])),
 )
 .legacy();
 
 /// The quirk `undeclared-requests`.
-pub static UNDECLARED_REQUESTS: Fault = quirk(
+pub const UNDECLARED_REQUESTS: &Fault = &quirk(
     "undeclared-requests",
     Kind::Handles(|asked, link, reply| {
         before_calls(asked, link, reply, || {
@@ -186,7 +186,7 @@ pub static UNDECLARED_REQUESTS: Fault = quirk(
 .legacy();
 
 /// The quirk `pinged`.
-pub static PINGED: Fault = quirk(
+pub const PINGED: &Fault = &quirk(
     "pinged",
     Kind::Handles(|asked, link, reply| {
         let ping = json!({ "jsonrpc": "2.0", "id": "drill-ping", "method": "ping" }).to_string();
@@ -199,13 +199,13 @@ pub static PINGED: Fault = quirk(
 .legacy();
 
 /// The quirk `endless-stream`.
-pub static ENDLESS_STREAM: Fault = quirk("endless-stream", Kind::Handles(endless));
+pub const ENDLESS_STREAM: &Fault = &quirk("endless-stream", Kind::Handles(endless));
 
 /// The quirk `asks-without-end`.
-pub static ASKS_WITHOUT_END: Fault = quirk("asks-without-end", Kind::Handles(ask_without_end)).modern();
+pub const ASKS_WITHOUT_END: &Fault = &quirk("asks-without-end", Kind::Handles(ask_without_end)).modern();
 
 /// The quirk `icons-of-all-kinds`.
-pub static ICONS_OF_ALL_KINDS: Fault = quirk(
+pub const ICONS_OF_ALL_KINDS: &Fault = &quirk(
     "icons-of-all-kinds",
     Kind::Results("tools/list", |answer| {
         let icons =
@@ -218,7 +218,7 @@ pub static ICONS_OF_ALL_KINDS: Fault = quirk(
 .since(R2025_11_25);
 
 /// The quirk `unknown-members`.
-pub static UNKNOWN_MEMBERS: Fault = quirk(
+pub const UNKNOWN_MEMBERS: &Fault = &quirk(
     "unknown-members",
     Kind::Answers(|_, answer| {
         if let Some(result) = answer.get_mut("result").and_then(Value::as_object_mut) {
@@ -229,7 +229,7 @@ pub static UNKNOWN_MEMBERS: Fault = quirk(
 );
 
 /// The quirk `error-with-data`.
-pub static ERROR_WITH_DATA: Fault = quirk(
+pub const ERROR_WITH_DATA: &Fault = &quirk(
     "error-with-data",
     Kind::Handles(|asked, _, reply| {
         if !asked.is("tools/call") {
@@ -242,7 +242,7 @@ pub static ERROR_WITH_DATA: Fault = quirk(
 );
 
 /// The quirk `greets-late`.
-pub static GREETS_LATE: Fault = quirk(
+pub const GREETS_LATE: &Fault = &quirk(
     "greets-late",
     Kind::Handles(|asked, _, reply| {
         if !asked.is("initialize") {
@@ -257,7 +257,7 @@ pub static GREETS_LATE: Fault = quirk(
 .legacy();
 
 /// The quirk `empty-page`.
-pub static EMPTY_PAGE: Fault = quirk(
+pub const EMPTY_PAGE: &Fault = &quirk(
     "empty-page",
     Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
         _ if !asked.is("tools/list") => reply,
@@ -268,7 +268,7 @@ pub static EMPTY_PAGE: Fault = quirk(
 );
 
 /// The quirk `empty-cursor`.
-pub static EMPTY_CURSOR: Fault = quirk(
+pub const EMPTY_CURSOR: &Fault = &quirk(
     "empty-cursor",
     Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
         _ if !asked.is("tools/list") => reply,
@@ -280,7 +280,7 @@ pub static EMPTY_CURSOR: Fault = quirk(
 .modern();
 
 /// The quirk `untyped-page`.
-pub static UNTYPED_PAGE: Fault = quirk(
+pub const UNTYPED_PAGE: &Fault = &quirk(
     "untyped-page",
     Kind::Several(&[
         Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
@@ -300,7 +300,7 @@ pub static UNTYPED_PAGE: Fault = quirk(
 .modern();
 
 /// The quirk `unknown-list-type`.
-pub static UNKNOWN_LIST_TYPE: Fault = quirk(
+pub const UNKNOWN_LIST_TYPE: &Fault = &quirk(
     "unknown-list-type",
     Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
         _ if !asked.is("tools/list") => reply,
@@ -315,7 +315,7 @@ pub static UNKNOWN_LIST_TYPE: Fault = quirk(
 .modern();
 
 /// The quirk `first-call-unanswered`.
-pub static FIRST_CALL_UNANSWERED: Fault = quirk(
+pub const FIRST_CALL_UNANSWERED: &Fault = &quirk(
     "first-call-unanswered",
     Kind::Handles(|asked, _, reply| {
         let first = asked.is("tools/call") && asked.calls == 0;
@@ -324,7 +324,7 @@ pub static FIRST_CALL_UNANSWERED: Fault = quirk(
 );
 
 /// The quirk `accepts-anything`.
-pub static ACCEPTS_ANYTHING: Fault = quirk(
+pub const ACCEPTS_ANYTHING: &Fault = &quirk(
     "accepts-anything",
     Kind::Http(Http {
         head: |head, _| {
@@ -337,7 +337,7 @@ pub static ACCEPTS_ANYTHING: Fault = quirk(
 .http();
 
 /// The quirk `session-forgotten`.
-pub static SESSION_FORGOTTEN: Fault = quirk("session-forgotten", Kind::Sessions(SessionIds::Forgets)).legacy().http();
+pub const SESSION_FORGOTTEN: &Fault = &quirk("session-forgotten", Kind::Sessions(SessionIds::Forgets)).legacy().http();
 
 /// A list of tools under names that nobody knows from elsewhere.
 fn listed(asked: &Asked, names: &[&str], next: Option<&str>) -> Value {

@@ -13,10 +13,10 @@ use wire::meta::RELATED_TASK;
 /// How long the tasks may be kept.
 const TTL: u64 = 60_000;
 
-pub(super) const CLIENT_TASKS: &[&Fault] = &[&WANTS_TASKS];
+pub(super) const CLIENT_TASKS: &[&Fault] = &[WANTS_TASKS];
 
 /// The quirk `wants-tasks`.
-pub static WANTS_TASKS: Fault = quirk("wants-tasks", Kind::Handles(commission)).since(R2025_11_25).legacy();
+pub const WANTS_TASKS: &Fault = &quirk("wants-tasks", Kind::Handles(commission)).since(R2025_11_25).legacy();
 
 /// The first call is answered when everything has been asked and seen.
 fn commission(asked: &Asked, link: &Link, reply: Reply) -> Reply {

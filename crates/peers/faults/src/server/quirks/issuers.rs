@@ -24,65 +24,65 @@ const AGE: u64 = 2;
 const NOBODY: &str = "https://nobody.invalid";
 
 pub(super) const ISSUERS: &[&Fault] = &[
-    &DOCUMENTS_NOT_TAKEN,
-    &CHALLENGE_WITHOUT_METADATA,
-    &SCOPE_UNNAMED_IN_CHALLENGE,
-    &SCOPES_UNSAID,
-    &RESOURCE_AT_ROOT,
-    &RESOURCE_ELSEWHERE,
-    &RESOURCE_NOWHERE,
-    &RESOURCE_MISMATCH,
-    &RESOURCE_IN_CAPITALS,
-    &TOKENS_AGE,
-    &ISSUER_MOVES,
-    &TENANT_ALONE,
-    &OPENID_ALONE,
-    &OPENID_APPENDED,
-    &ISSUER_NOWHERE,
-    &ISSUER_OF_ANOTHER,
-    &PKCE_UNSAID,
-    &REGISTRATION_UNSAID,
-    &REGISTRATION_REFUSED,
-    &BASIC_ALONE,
-    &POST_ALONE,
-    &NONE_ALONE,
-    &OFFLINE_UNSAID,
-    &ISS_UNSAID,
-    &ISS_MISSING,
-    &ISS_OF_ANOTHER,
-    &ISS_WITH_SLASH,
-    &STATE_MISSING,
-    &STATE_OF_ANOTHER,
-    &SCOPE_NEVER_ENOUGH,
+    DOCUMENTS_NOT_TAKEN,
+    CHALLENGE_WITHOUT_METADATA,
+    SCOPE_UNNAMED_IN_CHALLENGE,
+    SCOPES_UNSAID,
+    RESOURCE_AT_ROOT,
+    RESOURCE_ELSEWHERE,
+    RESOURCE_NOWHERE,
+    RESOURCE_MISMATCH,
+    RESOURCE_IN_CAPITALS,
+    TOKENS_AGE,
+    ISSUER_MOVES,
+    TENANT_ALONE,
+    OPENID_ALONE,
+    OPENID_APPENDED,
+    ISSUER_NOWHERE,
+    ISSUER_OF_ANOTHER,
+    PKCE_UNSAID,
+    REGISTRATION_UNSAID,
+    REGISTRATION_REFUSED,
+    BASIC_ALONE,
+    POST_ALONE,
+    NONE_ALONE,
+    OFFLINE_UNSAID,
+    ISS_UNSAID,
+    ISS_MISSING,
+    ISS_OF_ANOTHER,
+    ISS_WITH_SLASH,
+    STATE_MISSING,
+    STATE_OF_ANOTHER,
+    SCOPE_NEVER_ENOUGH,
 ];
 
 /// The quirk `documents-not-taken`.
-pub static DOCUMENTS_NOT_TAKEN: Fault = way("documents-not-taken", |asked, response| {
+pub const DOCUMENTS_NOT_TAKEN: &Fault = &way("documents-not-taken", |asked, response| {
     issuer(asked, response, |said| said["client_id_metadata_document_supported"] = json!(false));
 });
 
 /// The quirk `challenge-without-metadata`.
-pub static CHALLENGE_WITHOUT_METADATA: Fault = way("challenge-without-metadata", |_, response| {
+pub const CHALLENGE_WITHOUT_METADATA: &Fault = &way("challenge-without-metadata", |_, response| {
     challenge(response, |part| !part.starts_with("resource_metadata="));
 });
 
 /// The quirk `scope-unnamed-in-challenge`.
-pub static SCOPE_UNNAMED_IN_CHALLENGE: Fault =
-    way("scope-unnamed-in-challenge", |_, response| challenge(response, |part| !part.starts_with("scope=")));
+pub const SCOPE_UNNAMED_IN_CHALLENGE: &Fault =
+    &way("scope-unnamed-in-challenge", |_, response| challenge(response, |part| !part.starts_with("scope=")));
 
 /// The quirk `scopes-unsaid`.
-pub static SCOPES_UNSAID: Fault =
-    way("scopes-unsaid", |asked, response| resource(asked, response, |said| drop(said, "scopes_supported")));
+pub const SCOPES_UNSAID: &Fault =
+    &way("scopes-unsaid", |asked, response| resource(asked, response, |said| drop(said, "scopes_supported")));
 
 /// The quirk `resource-at-root`.
-pub static RESOURCE_AT_ROOT: Fault = way("resource-at-root", |asked, response| {
+pub const RESOURCE_AT_ROOT: &Fault = &way("resource-at-root", |asked, response| {
     if asked.uri.path().strip_prefix(RESOURCE).is_some_and(|below| !below.is_empty()) {
         gone(response);
     }
 });
 
 /// The quirk `resource-elsewhere`.
-pub static RESOURCE_ELSEWHERE: Fault = way("resource-elsewhere", |asked, response| {
+pub const RESOURCE_ELSEWHERE: &Fault = &way("resource-elsewhere", |asked, response| {
     if asked.uri.path() == ELSEWHERE {
         metadata(response, &host(asked));
     } else if asked.uri.path().starts_with(RESOURCE) {
@@ -93,7 +93,7 @@ pub static RESOURCE_ELSEWHERE: Fault = way("resource-elsewhere", |asked, respons
 });
 
 /// The quirk `resource-nowhere`.
-pub static RESOURCE_NOWHERE: Fault = way("resource-nowhere", |asked, response| {
+pub const RESOURCE_NOWHERE: &Fault = &way("resource-nowhere", |asked, response| {
     if asked.uri.path().starts_with(RESOURCE) {
         gone(response);
     }
@@ -101,18 +101,18 @@ pub static RESOURCE_NOWHERE: Fault = way("resource-nowhere", |asked, response| {
 });
 
 /// The quirk `resource-mismatch`.
-pub static RESOURCE_MISMATCH: Fault = way("resource-mismatch", |asked, response| {
+pub const RESOURCE_MISMATCH: &Fault = &way("resource-mismatch", |asked, response| {
     resource(asked, response, |said| said["resource"] = json!(format!("{NOBODY}/mcp")));
 });
 
 /// The quirk `resource-in-capitals`.
-pub static RESOURCE_IN_CAPITALS: Fault = way("resource-in-capitals", |asked, response| {
+pub const RESOURCE_IN_CAPITALS: &Fault = &way("resource-in-capitals", |asked, response| {
     let named = format!("HTTP://{}/mcp", host(asked));
     resource(asked, response, |said| said["resource"] = json!(named));
 });
 
 /// The quirk `tokens-age`.
-pub static TOKENS_AGE: Fault = way("tokens-age", |asked, response| {
+pub const TOKENS_AGE: &Fault = &way("tokens-age", |asked, response| {
     if *response.status == StatusCode::OK && issued(asked).is_some_and(|at| at + AGE <= now()) {
         *response.status = StatusCode::UNAUTHORIZED;
         refuse(asked, response, "error=\"invalid_token\"");
@@ -120,7 +120,7 @@ pub static TOKENS_AGE: Fault = way("tokens-age", |asked, response| {
 });
 
 /// The quirk `issuer-moves`.
-pub static ISSUER_MOVES: Fault = way("issuer-moves", |asked, response| {
+pub const ISSUER_MOVES: &Fault = &way("issuer-moves", |asked, response| {
     let host = host(asked);
     let of_the_first = claim(asked, "iss") == Some(json!(format!("http://{host}")));
     if asked.uri.path() == MOVED {
@@ -137,48 +137,48 @@ pub static ISSUER_MOVES: Fault = way("issuer-moves", |asked, response| {
 });
 
 /// The quirk `tenant-alone`.
-pub static TENANT_ALONE: Fault = way("tenant-alone", |asked, response| {
+pub const TENANT_ALONE: &Fault = &way("tenant-alone", |asked, response| {
     let issuer = format!("http://{}/tenant", host(asked));
     resource(asked, response, |said| said["authorization_servers"] = json!([issuer]));
 });
 
 /// The quirk `openid-alone`.
-pub static OPENID_ALONE: Fault = way("openid-alone", |asked, response| {
+pub const OPENID_ALONE: &Fault = &way("openid-alone", |asked, response| {
     if asked.uri.path().starts_with(ISSUER) {
         gone(response);
     }
 });
 
 /// The quirk `openid-appended`.
-pub static OPENID_APPENDED: Fault = way("openid-appended", |asked, response| {
+pub const OPENID_APPENDED: &Fault = &way("openid-appended", |asked, response| {
     if asked.uri.path().starts_with(ISSUER) || asked.uri.path().starts_with(OPENID) {
         gone(response);
     }
 });
 
 /// The quirk `issuer-nowhere`.
-pub static ISSUER_NOWHERE: Fault = way("issuer-nowhere", |asked, response| {
+pub const ISSUER_NOWHERE: &Fault = &way("issuer-nowhere", |asked, response| {
     if is_issuers(asked) {
         gone(response);
     }
 });
 
 /// The quirk `issuer-of-another`.
-pub static ISSUER_OF_ANOTHER: Fault =
-    way("issuer-of-another", |asked, response| issuer(asked, response, |said| said["issuer"] = json!(NOBODY)));
+pub const ISSUER_OF_ANOTHER: &Fault =
+    &way("issuer-of-another", |asked, response| issuer(asked, response, |said| said["issuer"] = json!(NOBODY)));
 
 /// The quirk `pkce-unsaid`.
-pub static PKCE_UNSAID: Fault = way("pkce-unsaid", |asked, response| {
+pub const PKCE_UNSAID: &Fault = &way("pkce-unsaid", |asked, response| {
     issuer(asked, response, |said| drop(said, "code_challenge_methods_supported"));
 });
 
 /// The quirk `registration-unsaid`.
-pub static REGISTRATION_UNSAID: Fault = way("registration-unsaid", |asked, response| {
+pub const REGISTRATION_UNSAID: &Fault = &way("registration-unsaid", |asked, response| {
     issuer(asked, response, |said| drop(said, "registration_endpoint"));
 });
 
 /// The quirk `registration-refused`.
-pub static REGISTRATION_REFUSED: Fault = way("registration-refused", |asked, response| {
+pub const REGISTRATION_REFUSED: &Fault = &way("registration-refused", |asked, response| {
     if asked.uri.path().ends_with("/register") {
         *response.status = StatusCode::BAD_REQUEST;
         replace(response, &json!({ "error": "invalid_redirect_uri", "error_description": "not this one" }));
@@ -186,46 +186,46 @@ pub static REGISTRATION_REFUSED: Fault = way("registration-refused", |asked, res
 });
 
 /// The quirk `basic-alone`.
-pub static BASIC_ALONE: Fault =
-    way("basic-alone", |asked, response| authentication(asked, response, "client_secret_basic"));
+pub const BASIC_ALONE: &Fault =
+    &way("basic-alone", |asked, response| authentication(asked, response, "client_secret_basic"));
 
 /// The quirk `post-alone`.
-pub static POST_ALONE: Fault =
-    way("post-alone", |asked, response| authentication(asked, response, "client_secret_post"));
+pub const POST_ALONE: &Fault =
+    &way("post-alone", |asked, response| authentication(asked, response, "client_secret_post"));
 
 /// The quirk `none-alone`.
-pub static NONE_ALONE: Fault = way("none-alone", |asked, response| authentication(asked, response, "none"));
+pub const NONE_ALONE: &Fault = &way("none-alone", |asked, response| authentication(asked, response, "none"));
 
 /// The quirk `offline-unsaid`.
-pub static OFFLINE_UNSAID: Fault = way("offline-unsaid", |asked, response| {
+pub const OFFLINE_UNSAID: &Fault = &way("offline-unsaid", |asked, response| {
     issuer(asked, response, |said| said["scopes_supported"] = json!(["mcp:read", "mcp:call"]));
 });
 
 /// The quirk `iss-unsaid`.
-pub static ISS_UNSAID: Fault = way("iss-unsaid", |asked, response| {
+pub const ISS_UNSAID: &Fault = &way("iss-unsaid", |asked, response| {
     issuer(asked, response, |said| said["authorization_response_iss_parameter_supported"] = json!(false));
 });
 
 /// The quirk `iss-missing`.
-pub static ISS_MISSING: Fault = way("iss-missing", |asked, response| lands(asked, response, "iss", |_| None));
+pub const ISS_MISSING: &Fault = &way("iss-missing", |asked, response| lands(asked, response, "iss", |_| None));
 
 /// The quirk `iss-of-another`.
-pub static ISS_OF_ANOTHER: Fault =
-    way("iss-of-another", |asked, response| lands(asked, response, "iss", |_| Some(NOBODY.to_owned())));
+pub const ISS_OF_ANOTHER: &Fault =
+    &way("iss-of-another", |asked, response| lands(asked, response, "iss", |_| Some(NOBODY.to_owned())));
 
 /// The quirk `iss-with-slash`.
-pub static ISS_WITH_SLASH: Fault =
-    way("iss-with-slash", |asked, response| lands(asked, response, "iss", |iss| Some(format!("{iss}/"))));
+pub const ISS_WITH_SLASH: &Fault =
+    &way("iss-with-slash", |asked, response| lands(asked, response, "iss", |iss| Some(format!("{iss}/"))));
 
 /// The quirk `state-missing`.
-pub static STATE_MISSING: Fault = way("state-missing", |asked, response| lands(asked, response, "state", |_| None));
+pub const STATE_MISSING: &Fault = &way("state-missing", |asked, response| lands(asked, response, "state", |_| None));
 
 /// The quirk `state-of-another`.
-pub static STATE_OF_ANOTHER: Fault =
-    way("state-of-another", |asked, response| lands(asked, response, "state", |_| Some("of-another".to_owned())));
+pub const STATE_OF_ANOTHER: &Fault =
+    &way("state-of-another", |asked, response| lands(asked, response, "state", |_| Some("of-another".to_owned())));
 
 /// The quirk `scope-never-enough`.
-pub static SCOPE_NEVER_ENOUGH: Fault = way("scope-never-enough", |asked, response| {
+pub const SCOPE_NEVER_ENOUGH: &Fault = &way("scope-never-enough", |asked, response| {
     if asked.headers.contains_key("authorization") && *response.status == StatusCode::OK {
         *response.status = StatusCode::FORBIDDEN;
         refuse(asked, response, "error=\"insufficient_scope\", scope=\"mcp:call\"");

@@ -18,25 +18,25 @@ const MOMENT: Duration = Duration::from_millis(400);
 const LISTENING: Duration = Duration::from_millis(1500);
 
 pub(super) const UNEXPECTED: &[&Fault] = &[
-    &UNKNOWN_COMPLETIONS,
-    &CANCELS_ODDLY,
-    &BATCHED,
-    &SAMPLES_NONSENSE,
-    &SAMPLES_AS_TASK,
-    &SAMPLES_UNBALANCED,
-    &SAMPLES_WITH_PROGRESS,
-    &CANCELS_ITS_QUESTION,
-    &ASKS_IN_ANOTHER_MODE,
-    &ASKS_BY_REQUEST,
-    &DISCOVER_REFUSED,
-    &TASK_ELSEWHERE,
-    &PAGES_OF_ONE_SESSION,
-    &NOT_FOUND_AS_BEFORE,
-    &CURSOR_REFUSED,
+    UNKNOWN_COMPLETIONS,
+    CANCELS_ODDLY,
+    BATCHED,
+    SAMPLES_NONSENSE,
+    SAMPLES_AS_TASK,
+    SAMPLES_UNBALANCED,
+    SAMPLES_WITH_PROGRESS,
+    CANCELS_ITS_QUESTION,
+    ASKS_IN_ANOTHER_MODE,
+    ASKS_BY_REQUEST,
+    DISCOVER_REFUSED,
+    TASK_ELSEWHERE,
+    PAGES_OF_ONE_SESSION,
+    NOT_FOUND_AS_BEFORE,
+    CURSOR_REFUSED,
 ];
 
 /// The quirk `unknown-completions`.
-pub static UNKNOWN_COMPLETIONS: Fault = quirk(
+pub const UNKNOWN_COMPLETIONS: &Fault = &quirk(
     "unknown-completions",
     Kind::Handles(|asked, link, reply| {
         let over = json!({ "elicitationId": "drill-of-nobody" });
@@ -46,10 +46,10 @@ pub static UNKNOWN_COMPLETIONS: Fault = quirk(
 .since(R2025_11_25);
 
 /// The quirk `cancels-oddly`.
-pub static CANCELS_ODDLY: Fault = quirk("cancels-oddly", Kind::Handles(cancel_oddly));
+pub const CANCELS_ODDLY: &Fault = &quirk("cancels-oddly", Kind::Handles(cancel_oddly));
 
 /// The quirk `batched`.
-pub static BATCHED: Fault = quirk(
+pub const BATCHED: &Fault = &quirk(
     "batched",
     Kind::Handles(|asked, link, reply| {
         let ping = |id: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
@@ -64,7 +64,7 @@ pub static BATCHED: Fault = quirk(
 .until(R2025_03_26);
 
 /// The quirk `samples-nonsense`.
-pub static SAMPLES_NONSENSE: Fault = quirk(
+pub const SAMPLES_NONSENSE: &Fault = &quirk(
     "samples-nonsense",
     Kind::Handles(|asked, link, reply| {
         let text = json!({ "type": "text", "text": "Hello" });
@@ -76,7 +76,7 @@ pub static SAMPLES_NONSENSE: Fault = quirk(
 .legacy();
 
 /// The quirk `samples-as-task`.
-pub static SAMPLES_AS_TASK: Fault = quirk(
+pub const SAMPLES_AS_TASK: &Fault = &quirk(
     "samples-as-task",
     Kind::Handles(|asked, link, reply| {
         let content = json!({ "type": "text", "text": "Hello" });
@@ -89,7 +89,7 @@ pub static SAMPLES_AS_TASK: Fault = quirk(
 .legacy();
 
 /// The quirk `samples-unbalanced`.
-pub static SAMPLES_UNBALANCED: Fault = quirk(
+pub const SAMPLES_UNBALANCED: &Fault = &quirk(
     "samples-unbalanced",
     Kind::Handles(|asked, link, reply| {
         let text = json!({ "type": "text", "text": "What is 17 plus 25?" });
@@ -109,7 +109,7 @@ pub static SAMPLES_UNBALANCED: Fault = quirk(
 .legacy();
 
 /// The quirk `samples-with-progress`.
-pub static SAMPLES_WITH_PROGRESS: Fault = quirk(
+pub const SAMPLES_WITH_PROGRESS: &Fault = &quirk(
     "samples-with-progress",
     Kind::Handles(|asked, link, reply| {
         let question = sampling(&json!({ "_meta": { "progressToken": "drill-progress" } }));
@@ -119,10 +119,10 @@ pub static SAMPLES_WITH_PROGRESS: Fault = quirk(
 .legacy();
 
 /// The quirk `cancels-its-question`.
-pub static CANCELS_ITS_QUESTION: Fault = quirk("cancels-its-question", Kind::Handles(cancel_question)).legacy();
+pub const CANCELS_ITS_QUESTION: &Fault = &quirk("cancels-its-question", Kind::Handles(cancel_question)).legacy();
 
 /// The quirk `asks-in-another-mode`.
-pub static ASKS_IN_ANOTHER_MODE: Fault = quirk(
+pub const ASKS_IN_ANOTHER_MODE: &Fault = &quirk(
     "asks-in-another-mode",
     Kind::Handles(|asked, link, reply| {
         let params = json!({
@@ -138,7 +138,7 @@ pub static ASKS_IN_ANOTHER_MODE: Fault = quirk(
 .legacy();
 
 /// The quirk `asks-by-request`.
-pub static ASKS_BY_REQUEST: Fault = quirk(
+pub const ASKS_BY_REQUEST: &Fault = &quirk(
     "asks-by-request",
     Kind::Handles(|asked, link, reply| {
         before_calls(asked, link, reply, || {
@@ -151,7 +151,7 @@ pub static ASKS_BY_REQUEST: Fault = quirk(
 .modern();
 
 /// The quirk `discover-refused`.
-pub static DISCOVER_REFUSED: Fault = quirk(
+pub const DISCOVER_REFUSED: &Fault = &quirk(
     "discover-refused",
     Kind::Handles(|asked, _, reply| {
         if !asked.is("server/discover") {
@@ -164,7 +164,7 @@ pub static DISCOVER_REFUSED: Fault = quirk(
 .modern();
 
 /// The quirk `task-elsewhere`.
-pub static TASK_ELSEWHERE: Fault = quirk(
+pub const TASK_ELSEWHERE: &Fault = &quirk(
     "task-elsewhere",
     Kind::Handles(|asked, _, reply| {
         if !asked.is("prompts/list") {
@@ -181,7 +181,7 @@ pub static TASK_ELSEWHERE: Fault = quirk(
 .modern();
 
 /// The quirk `pages-of-one-session`.
-pub static PAGES_OF_ONE_SESSION: Fault = quirk(
+pub const PAGES_OF_ONE_SESSION: &Fault = &quirk(
     "pages-of-one-session",
     Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
         _ if !asked.is("tools/list") => reply,
@@ -192,7 +192,7 @@ pub static PAGES_OF_ONE_SESSION: Fault = quirk(
 .legacy();
 
 /// The quirk `not-found-as-before`.
-pub static NOT_FOUND_AS_BEFORE: Fault = quirk(
+pub const NOT_FOUND_AS_BEFORE: &Fault = &quirk(
     "not-found-as-before",
     Kind::Handles(|asked, _, reply| {
         if !asked.is("resources/read") {
@@ -205,7 +205,7 @@ pub static NOT_FOUND_AS_BEFORE: Fault = quirk(
 .modern();
 
 /// The quirk `cursor-refused`.
-pub static CURSOR_REFUSED: Fault = quirk(
+pub const CURSOR_REFUSED: &Fault = &quirk(
     "cursor-refused",
     Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
         _ if !asked.is("tools/list") => reply,
