@@ -1,12 +1,15 @@
 //! The program judges its own client over real connections, at every revision that each transport carries, and holds the
 //! reports against a list of what no scenario exercises there and why. Fails on any finding, on a rule that is exercised
-//! nowhere at a revision and not listed, and on an entry that no longer holds.
+//! nowhere at a revision and not listed, on an entry that no longer holds, and on a scenario whose trace lacks what it promises.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+use wire::trace::{Trace, file};
 use workbench::check::options::matches;
+use workbench::check_client;
 
 /// Rules that no scenario exercises on our own client.
 struct Gap {
@@ -73,14 +76,13 @@ const GAPS: &[Gap] = &[
         "the reference server asks for a task where its result is awaited",
     ),
     gap("versioning.client-era-cached", MODERN, "no scenario of this era has a server of the legacy one"),
-    gap("versioning.client-retries", MODERN, NEVER_OFFERED),
 ];
 
-/// Judges itself as a client with these words.
-fn judged(place: &[&str], client: &[&str]) -> Value {
+/// Judges itself as a client with these words, and keeps the traces.
+fn judged(place: &[&str], client: &[&str], traces: &Path) -> Value {
     let proof = env!("CARGO_BIN_EXE_proof");
     let mut command = Command::new(proof);
-    command.args(["check-client", "--format", "json", "--timeout", "10"]).args(place);
+    command.args(["check-client", "--format", "json", "--timeout", "10", "--save-trace"]).arg(traces).args(place);
     let ran = command.args(["--", proof, "client"]).args(client).output().expect("proof runs");
     serde_json::from_slice(&ran.stdout)
         .unwrap_or_else(|error| panic!("{client:?}: {error}\n{}", String::from_utf8_lossy(&ran.stderr)))
@@ -130,13 +132,42 @@ fn listed(revision: &str, rule: &str) -> Option<&'static Gap> {
     GAPS.iter().find(|gap| matches(gap.rules, rule) && matches(gap.revisions, revision))
 }
 
+/// The traces in a directory.
+fn kept(directory: &Path) -> Vec<Trace> {
+    let files = std::fs::read_dir(directory).expect("traces").map(|entry| entry.expect("a trace").path());
+    files.map(|path| file::read(&std::fs::read_to_string(path).expect("text")).expect("a trace")).collect()
+}
+
+/// What scenarios promise and their traces do not show, a line each.
+fn unkept(traces: &[Trace]) -> Vec<String> {
+    let mut unkept = Vec::new();
+    for scenario in check_client::all() {
+        let mut played = traces.iter().filter(|trace| trace.header.case == scenario.name).peekable();
+        if played.peek().is_none() {
+            unkept.push(format!("{} was played nowhere", scenario.name));
+        }
+        for trace in played {
+            let revision = trace.header.revision.map_or("", |revision| revision.as_str());
+            let missing = scenario.shows.iter().filter(|evidence| !evidence.is_in(trace));
+            unkept.extend(missing.map(|evidence| {
+                format!("{} over {} at {revision}: {evidence:?}", scenario.name, trace.header.transport)
+            }));
+        }
+    }
+    unkept
+}
+
 #[test]
 fn our_own_client_breaks_nothing_anywhere_and_shows_what_it_keeps() {
-    let everywhere = judged(&["--transport", "http,sse,ws"], &["--conformance", "{url}"]);
+    let directory = tempfile::tempdir().expect("a directory");
+    let (over_http, over_stdio) = (directory.path().join("http"), directory.path().join("stdio"));
+    let everywhere = judged(&["--transport", "http,sse,ws"], &["--conformance", "{url}"], &over_http);
     assert_eq!(broken(&everywhere), []);
     assert_eq!(everywhere["runs"].as_array().map(Vec::len), Some(10));
-    let piped = judged(&[], &["--conformance", "--", "{server}"]);
+    let piped = judged(&[], &["--conformance", "--", "{server}"], &over_stdio);
     assert_eq!(broken(&piped), []);
     let complaints = complaints(&[everywhere, piped]);
     assert!(complaints.is_empty(), "\n  {}\n", complaints.join("\n  "));
+    let unkept = unkept(&[kept(&over_http), kept(&over_stdio)].concat());
+    assert!(unkept.is_empty(), "\n  {}\n", unkept.join("\n  "));
 }

@@ -1,8 +1,8 @@
 //! `--fault` and `--list-faults`: deliberate violations of the reference server, and of the reference client.
 
-use ::faults::client;
 use clap::Args;
-use reference::faults::{self, Fault};
+use faults::client;
+use faults::server::{self, Fault};
 
 use super::meant;
 use crate::exit::{Exit, usage};
@@ -22,8 +22,8 @@ pub(crate) struct FaultArgs {
 impl FaultArgs {
     /// The faults that are named.
     pub(crate) fn meaning(&self) -> Result<Vec<&'static Fault>, Exit> {
-        let unknown = |name| unknown(name, "serve", faults::all().map(|fault| fault.name));
-        self.names.iter().map(|name| faults::find(name).ok_or_else(|| unknown(name))).collect()
+        let unknown = |name| unknown(name, "serve", server::all().map(|fault| fault.name));
+        self.names.iter().map(|name| server::find(name).ok_or_else(|| unknown(name))).collect()
     }
 }
 

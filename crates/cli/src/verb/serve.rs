@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use faults::server::FaultyServer;
 use net::server::http::{self, Bearer, Beside, Guard as _};
 use reference::authorization::{Gate, Tokens};
 use reference::catalogue::Catalogue;
@@ -22,7 +23,7 @@ use report::render::text::{count, wrap};
 /// Serves until stdin ends, where that is a way in, or a signal comes.
 pub(crate) fn run(args: &ServeArgs) -> Exit {
     if args.faults.list {
-        return list_faults(reference::faults::all().map(|f| (f.name, f.rule, f.about, f.place())));
+        return list_faults(faults::server::all().map(|f| (f.name, f.rule, f.about, f.place())));
     }
     let options = match options(args) {
         Ok(options) => options,
@@ -38,7 +39,10 @@ async fn serve(args: &ServeArgs, mut options: Options) -> Exit {
         Err(exit) => return exit,
     };
     let places = Places { http: args.http, path: &args.path, beside: options.http.beside, stdio: args.stdio };
-    let server = Server::new(options);
+    let server = match faulty(args, Server::new(options)) {
+        Ok(server) => server,
+        Err(exit) => return exit,
+    };
     let listen = async |address| server.http(address).await;
     places.serve(interrupted, listen, async |stop| server.stdio(stop).await, |address| demands(args, address)).await
 }
@@ -49,9 +53,8 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
     let bearer = args.bearer_env.as_deref().map(bearer).transpose()?;
     let path = args.path.clone();
     let http = http::Options { path, beside, strict: args.strict, bearer, limits, ..http::Options::default() };
-    let faults = args.faults.meaning()?;
     let folder = args.resources.as_deref().map(folder).transpose()?.map(Arc::new);
-    let usual = Options { http, faults, folder, ..Options::default() };
+    let usual = Options { http, folder, ..Options::default() };
     Ok(match &args.catalog {
         Catalog::Standard => Options { catalogue: Arc::new(Catalogue::standard()), ..usual },
         Catalog::Official => Options { catalogue: Arc::new(Catalogue::official()), ..usual },
@@ -60,6 +63,13 @@ fn options(args: &ServeArgs) -> Result<Options, Exit> {
             Options { catalogue: Arc::new(load(path)?), resources_per_page: usual.items_per_page, ..usual }
         }
     })
+}
+
+/// The server with the faults that are named.
+fn faulty(args: &ServeArgs, server: Server) -> Result<FaultyServer, Exit> {
+    // A fault that accepts any token needs the one that is right.
+    let token = args.bearer_env.as_deref().and_then(|variable| std::env::var(variable).ok());
+    Ok(FaultyServer::new(server, args.faults.meaning()?).with_token(token))
 }
 
 /// Who lets requests in, where tokens are demanded.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use reference::faults;
+use faults::server;
 use rules::{Level, Role, Rule};
 
 /// Rules that no fault of the reference server breaks.
@@ -19,7 +19,7 @@ fn demands(rule: &Rule) -> bool {
 
 #[test]
 fn every_judged_demand_on_servers_has_a_fault() {
-    let named: BTreeSet<_> = faults::all().map(|fault| fault.rule).collect();
+    let named: BTreeSet<_> = server::all().map(|fault| fault.rule).collect();
     let unbroken: BTreeSet<_> = UNBROKEN.iter().map(|(rule, _)| *rule).collect();
     let due: BTreeSet<_> = rules::book().filter(|rule| demands(rule)).map(|rule| rule.id).collect();
     let missing: Vec<_> = due.difference(&named).filter(|rule| !unbroken.contains(*rule)).collect();
@@ -30,7 +30,7 @@ fn every_judged_demand_on_servers_has_a_fault() {
 
 #[test]
 fn faults_name_rules_that_bind_servers_and_are_judged() {
-    for fault in faults::all() {
+    for fault in server::all() {
         for id in std::iter::once(&fault.rule).chain(fault.consequences) {
             let rule = rules::find(id).unwrap_or_else(|| panic!("`{}` names `{id}`, which is no rule", fault.name));
             assert!(rule.role != Role::Client && rule.is_judged(), "`{}` names `{id}`", fault.name);

@@ -11,9 +11,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use faults::server::{self, Fault, FaultyServer};
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Bearer};
-use reference::faults::{self, Fault};
+use reference::Server;
 use report::{Finding, Outcome};
 use rules::Rule;
 use tokio::sync::Semaphore;
@@ -111,7 +112,7 @@ impl Wish {
                 "--everywhere" => wish.everywhere = true,
                 "--over" => wish.over = Some(value()?.parse()?),
                 "--at" => wish.at = Some(value()?.parse::<Revision>().map_err(|error| error.to_string())?),
-                name if faults::find(name).is_some() => wish.names.push(argument),
+                name if server::find(name).is_some() => wish.names.push(argument),
                 // What cargo says to every test.
                 option if option.starts_with("--") => {}
                 other => return Err(format!("there is no fault `{other}`")),
@@ -126,7 +127,7 @@ impl Wish {
 
     fn mutants(&self) -> Vec<Mutant> {
         let named = |fault: &&Fault| self.names.is_empty() || self.names.iter().any(|name| name == fault.name);
-        let faults = faults::all().filter(named);
+        let faults = server::all().filter(named);
         let here = |mutant: &Mutant| {
             let (transport, revision) = mutant.place;
             self.over.is_none_or(|only| only == transport) && self.at.is_none_or(|only| only == revision)
@@ -174,8 +175,9 @@ async fn judged(faults: Vec<&'static Fault>, demands: bool, place: Place, safety
     let beside = http::Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
     let bearer = if demands { Bearer::new(TOKEN) } else { None };
     let options = http::Options { beside, bearer, ..http::Options::default() };
-    let options = reference::Options { faults, http: options, ..reference::Options::default() };
-    let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.expect("a port is free");
+    let server = Server::new(reference::Options { http: options, ..reference::Options::default() });
+    let server = FaultyServer::new(server, faults).with_token(demands.then(|| TOKEN.to_owned()));
+    let server = server.http(([127, 0, 0, 1], 0).into()).await.expect("a port is free");
     let at = |scheme: &str, path: &str| {
         let url = url::Url::parse(&format!("{scheme}://{}{path}", server.local_addr()));
         let mut address = HttpAddress::new(url.expect("an address makes a URL"));
@@ -200,8 +202,9 @@ fn is_broken(finding: &Finding) -> bool {
 async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|argument| argument == SERVE) {
-        let faults = arguments[1..].iter().filter_map(|name| faults::find(name)).collect();
-        let served = reference::serve_stdio(reference::Options { faults, ..reference::Options::default() }).await;
+        let faults = arguments[1..].iter().filter_map(|name| server::find(name)).collect();
+        let server = FaultyServer::new(Server::new(reference::Options::default()), faults);
+        let served = server.stdio(std::future::pending()).await;
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let wish = match Wish::of(arguments.into_iter()) {

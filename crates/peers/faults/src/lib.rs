@@ -3,3 +3,6 @@
 
 /// Faults of the client.
 pub mod client;
+
+/// Faults and quirks of the reference server.
+pub mod server;

@@ -10,7 +10,6 @@ mod completion;
 mod conventions;
 mod discover;
 mod dispatch;
-pub mod faults;
 mod folder;
 mod hub;
 mod lifecycle;
@@ -28,15 +27,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use net::server::manners::Manners;
-use net::server::tapped::Pen;
+use net::server::tapped::{Pen, RecordedReader, RecordedWriter};
 use net::server::{http, stdio};
 use net::service::{Call, Reply, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
-use wire::{Revision, Transport};
+use wire::Revision;
 
 use crate::catalogue::{Catalogue, Kind, Switches};
-use crate::faults::{Crossing, Faulty};
 pub use crate::folder::Folder;
 use crate::hub::{Change, Hub};
 use crate::resources::Shelf;
@@ -61,8 +58,6 @@ pub struct Options {
     pub tasks: tasks::Limits,
     /// How the HTTP endpoint behaves.
     pub http: http::Options,
-    /// What is wrong with it, on purpose.
-    pub faults: Vec<&'static faults::Fault>,
     /// The revisions it serves, newest first.
     pub revisions: Vec<Revision>,
 }
@@ -77,7 +72,6 @@ impl Default for Options {
             ttl_ms: 60_000,
             tasks: tasks::Limits::default(),
             http: http::Options::default(),
-            faults: Vec::new(),
             revisions: Revision::ALL.into_iter().rev().collect(),
         }
     }
@@ -120,44 +114,35 @@ impl Server {
 
     /// Serves over this process's standard streams until the input ends or `stop` is done.
     pub async fn stdio(&self, stop: impl Future<Output = ()>) -> io::Result<()> {
-        let faults = &self.0.options.faults;
-        if faults.is_empty() {
-            return stdio::serve_process(self.service(), stdio::Limits::default(), stop).await;
-        }
-        let crossing = Crossing::new(faults, &[Transport::Stdio]);
-        stdio::serve_process_with(self.service(), stdio::Limits::default(), &crossing, stop).await?;
-        if crossing.fails_at_end() { Err(io::Error::other("this fault is wanted")) } else { Ok(()) }
+        stdio::serve_process(self.service(), stdio::Limits::default(), stop).await
     }
 
     /// Serves over a reader and a writer as over standard streams, and writes down what crosses, until the reader ends or
     /// `stop` is done.
     pub async fn lines(
         &self,
-        streams: (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+        (reader, writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
         pen: &Pen,
         stop: impl Future<Output = ()>,
     ) -> io::Result<()> {
-        let faults = &self.0.options.faults;
-        let crossing = (!faults.is_empty()).then(|| Crossing::new(faults, &[Transport::Stdio]));
-        let manners = crossing.as_ref().map(|crossing| crossing as &dyn Manners);
-        stdio::serve_tapped(self.service(), streams, stdio::Limits::default(), manners, pen, stop).await
+        let limits = stdio::Limits::default();
+        let reader = RecordedReader::new(reader, pen, limits.line);
+        let writer = RecordedWriter::new(writer, pen, limits.line);
+        stdio::serve_until(self.service(), reader, writer, limits, stop).await
     }
 
     /// Serves over HTTP, and what [`http::Options::beside`] has, until the returned handle is shut down or dropped.
     pub async fn http(&self, address: SocketAddr) -> io::Result<http::Server> {
-        let Options { faults, http, .. } = &self.0.options;
-        let mut http = http.clone();
-        if !faults.is_empty() {
-            let on = [Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket];
-            http.manners = Some(Arc::new(Crossing::new(faults, &on)));
-        }
-        http::listen(self.service(), address, http).await
+        http::listen(self.service(), address, self.http_options().clone()).await
     }
 
-    /// What answers: this server, with the faults that are wanted of it around it.
+    /// How its HTTP endpoint behaves.
+    pub fn http_options(&self) -> &http::Options {
+        &self.0.options.http
+    }
+
     fn service(&self) -> Arc<dyn Service> {
-        let faults = &self.0.options.faults;
-        if faults.is_empty() { Arc::new(self.clone()) } else { Arc::new(Faulty::new(self.clone(), faults.clone())) }
+        Arc::new(self.clone())
     }
 
     pub(crate) fn state(&self) -> &State {

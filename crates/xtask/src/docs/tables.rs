@@ -13,7 +13,7 @@ const END: &str = "<!-- end of what is made -->\n";
 
 /// Writes the tables anew, or with `check` says whether they are fresh.
 pub(super) fn tables(check: bool) -> Verdict {
-    let faults = table("docs/faults.md", &faults(), check)?;
+    let faults = table("docs/faults.md", &fault_rows(), check)?;
     Ok(table("docs/check-client.md", &scenarios(), check)? && faults)
 }
 
@@ -35,9 +35,9 @@ fn table(page: &str, rows: &str, check: bool) -> Verdict {
     Ok(true)
 }
 
-fn faults() -> String {
+fn fault_rows() -> String {
     let mut out = String::from("| fault | breaks | what it does | where |\n|---|---|---|---|\n");
-    for fault in reference::faults::all() {
+    for fault in faults::server::all() {
         let _ = writeln!(out, "| `{}` | `{}` | {} | {} |", fault.name, fault.rule, fault.about, fault.place());
     }
     out.push_str("\n## Faults of the client\n\n| fault | breaks | what it does | where |\n|---|---|---|---|\n");

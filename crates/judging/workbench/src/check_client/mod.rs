@@ -3,6 +3,7 @@
 //! Scenarios make traffic and judge nothing; rules read traces and do nothing. A client that does not know our scenarios
 //! does what it does by itself: that is judged, and the rest counts as not exercised.
 
+mod evidence;
 pub mod observed;
 pub mod options;
 mod patience;
@@ -20,6 +21,7 @@ use tokio::sync::Semaphore;
 use wire::redact::Redactor;
 use wire::{Revision, Transport};
 
+pub use self::evidence::Evidence;
 pub use self::options::Options;
 use self::run::{Ran, Stage};
 pub use self::scenario::Scenario;

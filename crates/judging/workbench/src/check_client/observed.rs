@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use faults::server::FaultyServer;
 use net::Tap;
 use net::server::http::{self, Beside};
 use net::server::tapped::Taps;
@@ -14,7 +15,6 @@ use wire::trace::{Frame, Header, Trace};
 use wire::{Party, Revision, Transport};
 
 use super::scenario::Scenario;
-use super::stage;
 use crate::judging::{
     Again, Checked, Judged, Keep, Place, Selection, Shelf, Sources, identity, part, redactor, spoken,
 };
@@ -61,10 +61,9 @@ impl Listening {
         let server = Server::new(reference::Options {
             catalogue: Arc::new((scenario.offers)(&format!("http://{address}"))),
             http,
-            faults: stage::faults(scenario).collect(),
             ..reference::Options::default()
         });
-        let server = server.http(address).await?;
+        let server = FaultyServer::new(server, scenario.faults.to_vec()).http(address).await?;
         Ok(Self { server, taps, traces, shown: [0; 3], begun: Instant::now() })
     }
 

@@ -1,9 +1,12 @@
 //! What a scenario is: a server to talk to, and what its client is asked to do with it. It makes traffic and judges nothing.
 
+use faults::server::Fault;
 use reference::authorization::Development;
 use reference::catalogue::Catalogue;
 use serde_json::Value;
 use wire::{Era, Revision, Transport};
+
+use super::evidence::Evidence;
 
 /// A server to talk to, and what its client is asked to do.
 pub struct Scenario {
@@ -19,7 +22,7 @@ pub struct Scenario {
     /// The last one.
     pub until: Revision,
     /// What is wrong with the server, on purpose.
-    pub faults: &'static [&'static str],
+    pub faults: &'static [&'static Fault],
     /// What the server offers; given an origin that nobody has any business with.
     pub offers: fn(&str) -> Catalogue,
     /// What the client is told beside the name.
@@ -28,6 +31,8 @@ pub struct Scenario {
     pub demands: Option<fn() -> Development>,
     /// Whether a good client may well end with an error.
     pub may_fail: bool,
+    /// What its trace shows, whenever a client does what it is asked.
+    pub shows: &'static [Evidence],
 }
 
 /// A scenario on the standard catalogue, at every revision and over every transport.
@@ -43,6 +48,7 @@ pub const fn scenario(name: &'static str, asks: &'static str) -> Scenario {
         context: None,
         demands: None,
         may_fail: false,
+        shows: &[],
     }
 }
 
@@ -92,8 +98,8 @@ impl Scenario {
         self
     }
 
-    /// Behaves oddly in these ways, and not wrongly: names of faults, or of trials.
-    pub const fn tries(mut self, faults: &'static [&'static str]) -> Self {
+    /// Behaves oddly in these ways, and not wrongly.
+    pub const fn tries(mut self, faults: &'static [&'static Fault]) -> Self {
         self.faults = faults;
         self
     }
@@ -104,10 +110,16 @@ impl Scenario {
         self
     }
 
-    /// Goes wrong in these ways: names of faults, or of trials. A client may well end with an error then.
-    pub const fn wrong(mut self, faults: &'static [&'static str]) -> Self {
+    /// Goes wrong in these ways. A client may well end with an error then.
+    pub const fn wrong(mut self, faults: &'static [&'static Fault]) -> Self {
         self.faults = faults;
         self.may_fail = true;
+        self
+    }
+
+    /// Promises that its trace shows all of this.
+    pub const fn shows(mut self, evidence: &'static [Evidence]) -> Self {
+        self.shows = evidence;
         self
     }
 

@@ -1,269 +1,271 @@
 //! The scenarios, as data: what docs/check-client.md tells in a table is made from this.
 
+use faults::server::{self as faulty, quirks};
 use reference::catalogue::Catalogue;
 use wire::Era::{Legacy, Modern};
 use wire::Transport;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
+use super::evidence::{client, ended_by_signal, is_empty_array, names_twice, server};
 use super::scenario::{Scenario, scenario};
 use super::tokens::AUTHORIZED;
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 
 /// The shortest one, by which is found out what a client speaks.
-pub static FIRST: Scenario = scenario("initialize", "Connect and list the tools.");
+pub static FIRST: Scenario = scenario("initialize", "Connect and list the tools.").shows(&[client(&["tools/list"])]);
 
 /// Names that the official suite has, for the same.
 const OFFICIAL: &[&Scenario] = &[
     &FIRST,
-    &drill("tools_call", "List the tools and call `add_numbers` with two numbers, `a` and `b`."),
+    &drill("tools_call", "List the tools and call `add_numbers` with two numbers, `a` and `b`.").shows(&[client(&["tools/call", "add_numbers"])]),
     &drill(
         "elicitation-sep1034-client-defaults",
         "Declare elicitation, call `test_client_elicitation_defaults`, and accept the form with its defaults.",
     )
-    .since(R2025_06_18),
+    .since(R2025_06_18).shows(&[server(&["elicitation/create"])]),
     &drill(
         "sse-retry",
         "Call `test_reconnection`: its stream ends early; come back after the time that it named, with `Last-Event-ID`.",
     )
     .on(HTTP)
     .since(R2025_11_25)
-    .era(Legacy),
+    .era(Legacy).shows(&[client(&["GET", "last-event-id: "])]),
     &drill("request-metadata", "List the tools. The first request is refused for its version: ask again.")
-        .tries(&["first-request-refused"])
-        .era(Modern),
+        .tries(&[quirks::FIRST_REQUEST_REFUSED_FOR_VERSION])
+        .era(Modern).shows(&[server(&[r#""code":-32022"#])]),
     &drill(
         "sep-2322-client-request-state",
         "Call `test_mrtr_echo_state`; before you answer what it asks, call `test_mrtr_unrelated`. Then call `test_mrtr_no_state` and `test_mrtr_no_result_type`.",
     )
-    .tries(&["no-result-type"])
-    .era(Modern),
+    .tries(&[quirks::NO_RESULT_TYPE])
+    .era(Modern).shows(&[server(&["requestState"]), server(&[r#""result":"#, r#""content""#]).without(&["resultType"])]),
     &drill(
         "http-standard-headers",
         "Call `test_headers` and `my-hyphenated-tool`, read every resource that is listed, and get the prompt `test_prompt`.",
     )
     .on(HTTP)
-    .era(Modern),
+    .era(Modern).shows(&[client(&["mcp-method: resources/read", "mcp-name: "])]),
     &drill("http-custom-headers", "List the tools and make the calls that the context names in `toolCalls`.")
         .tells(Catalogue::drill_calls)
         .on(HTTP)
-        .era(Modern),
+        .era(Modern).shows(&[client(&["mcp-param-"])]),
     &drill("http-invalid-tool-headers", "List the tools, call `valid_tool`, and none of those that are declared wrongly.")
         .offers(|_| Catalogue::drill_with_invalid_headers())
         .on(HTTP)
-        .era(Modern),
+        .era(Modern).shows(&[server(&["valid_tool", "x-mcp-header"])]),
     &drill("json-schema-ref-no-deref", "List the tools. Fetch nothing that their schemas name.")
-        .offers(Catalogue::drill_with_places),
+        .offers(Catalogue::drill_with_places).shows(&[server(&["$ref"])]),
     &drill(
         "json-schema-2020-12-preservation",
         "List the tools and call `json_schema_echo` with the input schema of `json_schema_2020_12_tool`, as listed, in `schema`.",
-    ),
+    ).shows(&[client(&["json_schema_echo"])]),
 ];
 
 /// What the protocol has, feature by feature.
 const FEATURES: &[&Scenario] = &[
-    &scenario("lists", "List the tools, the resources, the resource templates and the prompts, each to its last page."),
-    &scenario("uneven-pages", "List the tools to the last page. One amidst them is empty.").tries(&["empty-page"]),
+    &scenario("lists", "List the tools, the resources, the resource templates and the prompts, each to its last page.").shows(&[client(&["resources/templates/list"])]),
+    &scenario("uneven-pages", "List the tools to the last page. One amidst them is empty.").tries(&[quirks::EMPTY_PAGE]).shows(&[server(&[r#""tools":[]"#, "to-the-end"])]),
     &scenario("empty-cursor", "List the tools to the last page. The cursor of one is the empty text.")
-        .tries(&["empty-cursor"])
-        .era(Modern),
-    &scenario("echo", "Call `echo` with a `message` of your own, and `sum` with the numbers `a` and `b`."),
-    &scenario("fail", "Call `fail`: the result says that the tool failed. End content all the same."),
-    &scenario("resources", "List the resources and read each; read what a template stands for, too."),
-    &scenario("prompts", "List the prompts and get each of them, with the arguments that it wants."),
-    &scenario("completion", "Ask to complete an argument of a prompt and a variable of a resource template."),
-    &scenario("content", "Call `get_image`, `get_audio`, `get_resource` and whatever else the list has of that kind."),
-    &scenario("logging", "Ask for log messages and call `log`."),
-    &scenario("progress", "Call `slow` with a progress token, and wait for its result."),
-    &scenario("cancellation", "Call `slow` with 50 `steps`, and cancel the call after a moment."),
-    &scenario("sampling", "Declare sampling, call `sample`, and answer what it asks."),
+        .tries(&[quirks::EMPTY_CURSOR])
+        .era(Modern).shows(&[server(&[r#""nextCursor":"""#])]),
+    &scenario("echo", "Call `echo` with a `message` of your own, and `sum` with the numbers `a` and `b`.").shows(&[client(&["tools/call", r#""echo""#])]),
+    &scenario("fail", "Call `fail`: the result says that the tool failed. End content all the same.").shows(&[server(&[r#""isError":true"#])]),
+    &scenario("resources", "List the resources and read each; read what a template stands for, too.").shows(&[client(&["resources/read"])]),
+    &scenario("prompts", "List the prompts and get each of them, with the arguments that it wants.").shows(&[client(&["prompts/get"])]),
+    &scenario("completion", "Ask to complete an argument of a prompt and a variable of a resource template.").shows(&[client(&["completion/complete"])]),
+    &scenario("content", "Call `get_image`, `get_audio`, `get_resource` and whatever else the list has of that kind.").shows(&[server(&[r#""type":"image""#])]),
+    &scenario("logging", "Ask for log messages and call `log`.").shows(&[server(&["notifications/message"])]),
+    &scenario("progress", "Call `slow` with a progress token, and wait for its result.").shows(&[server(&["notifications/progress"])]),
+    &scenario("cancellation", "Call `slow` with 50 `steps`, and cancel the call after a moment.").shows(&[client(&["tools/call", r#""slow""#])]),
+    &scenario("sampling", "Declare sampling, call `sample`, and answer what it asks.").shows(&[server(&["sampling/createMessage"])]),
     &scenario("sampling-with-tools", "Declare sampling with tools, call `sample_with_tools`, and answer what it asks.")
-        .since(R2025_11_25),
+        .since(R2025_11_25).shows(&[server(&["sampling/createMessage", r#""tools""#])]),
     &scenario("elicitation", "Declare elicitation, call `ask`, `ask_form`, `ask_two` and `ask_in_turn`, and answer.")
-        .since(R2025_06_18),
+        .since(R2025_06_18).shows(&[server(&["elicitation/create"])]),
     &scenario("elicitation-url", "Declare elicitation of URLs, call `ask_url`, and answer. Visit nothing by yourself.")
-        .since(R2025_11_25),
-    &scenario("roots", "Declare roots, call `list_roots`, and answer."),
-    &scenario("list-changes", "Call `toggle_tool`, and list the tools again once the server says that they changed."),
-    &scenario("subscriptions", "Subscribe to `proof://counter`, call `touch_resource`, and read it again when told."),
+        .since(R2025_11_25).shows(&[server(&[r#""mode":"url""#])]),
+    &scenario("roots", "Declare roots, call `list_roots`, and answer.").shows(&[server(&["roots/list"])]),
+    &scenario("list-changes", "Call `toggle_tool`, and list the tools again once the server says that they changed.").shows(&[server(&["notifications/tools/list_changed"])]),
+    &scenario("subscriptions", "Subscribe to `proof://counter`, call `touch_resource`, and read it again when told.").shows(&[server(&["notifications/resources/updated"])]),
     &scenario(
         "tasks",
         "Call `slow` and `errand` as tasks (in the modern era: declare them), look at them, answer what they ask, and fetch what came of them. Cancel another.",
     )
-    .since(R2025_11_25),
+    .since(R2025_11_25).shows(&[client(&["tasks/get"])]),
     &scenario(
         "model-with-progress",
         "Declare sampling and call `echo`. The server wants to know how far your answer is.",
     )
-    .tries(&["samples-with-progress"])
-    .era(Legacy),
-    &scenario("sampling-refused", "Declare sampling, call `sample`, and let your user refuse what it asks."),
+    .tries(&[quirks::SAMPLES_WITH_PROGRESS])
+    .era(Legacy).shows(&[server(&["sampling/createMessage", "drill-progress"])]),
+    &scenario("sampling-refused", "Declare sampling, call `sample`, and let your user refuse what it asks.").shows(&[server(&["sampling/createMessage"])]),
     &scenario(
         "question-taken-back",
         "Declare sampling, call `echo`, and take your time. The server takes its question back.",
     )
-    .tries(&["cancels-its-question"])
-    .era(Legacy),
+    .tries(&[quirks::CANCELS_ITS_QUESTION])
+    .era(Legacy).shows(&[server(&["notifications/cancelled"])]),
     &scenario(
         "roots-change",
         "Declare changing roots, call `list_roots`, change your roots, say so, and call it again.",
     )
-    .era(Legacy),
+    .era(Legacy).shows(&[client(&["notifications/roots/list_changed"])]),
     &scenario("tools-alone", "Do what you can with a server that has tools and nothing else.")
-        .offers(|_| Catalogue::drill_with_one_tool()),
+        .offers(|_| Catalogue::drill_with_one_tool()).shows(&[server(&[r#""capabilities""#, r#""tools""#]).without(&[r#""prompts""#])]),
     &scenario("older-server", "Connect, asking for the latest version that you know. The server has this one alone.")
         .on(&[Transport::Stdio, Transport::StreamableHttp, Transport::WebSocket])
-        .era(Legacy),
+        .era(Legacy).shows(&[client(&[r#""initialize""#, r#""2025-11-25""#])]),
     &scenario("two-sessions", "List the tools to the last page, in two sessions.")
-        .tries(&["pages-of-one-session"])
-        .era(Legacy),
+        .tries(&[quirks::PAGES_OF_ONE_SESSION])
+        .era(Legacy).shows(&[client(&[r#""initialize""#]).times(2), server(&["after-"])]),
     &scenario("late-answer", "Call `slow`, and cancel the call after a moment. It is answered all the same: go on.")
-        .wrong(&["cancellation-ignored"])
-        .era(Legacy),
+        .wrong(&[faulty::CANCELLATION_IGNORED])
+        .era(Legacy).shows(&[client(&["notifications/cancelled"]), server(&[r#""content""#])]),
     &scenario("tasks-by-looking", "Declare nothing, open no stream beside, and call `slow` as a task: look at it until it is done.")
         .on(HTTP)
         .since(R2025_11_25)
-        .until(R2025_11_25),
+        .until(R2025_11_25).shows(&[client(&["tasks/get"])]),
     &scenario("older-era", "Connect, not knowing what the server is. It refuses modern words by an odd code: fall back.")
-        .wrong(&["discover-refused"])
+        .wrong(&[quirks::DISCOVER_REFUSED])
         .on(&[Transport::Stdio])
-        .era(Modern),
+        .era(Modern).shows(&[server(&[r#""code":-32000"#])]),
     &scenario(
         "tasks-for-the-server",
         "Declare tasks for sampling and elicitation, and call `echo`. The server asks for both as tasks, and looks at them.",
     )
-    .tries(&["wants-tasks"])
+    .tries(&[quirks::WANTS_TASKS])
     .since(R2025_11_25)
-    .until(R2025_11_25),
+    .until(R2025_11_25).shows(&[server(&["sampling/createMessage", r#""task":{"#])]),
     &scenario("batches", "Call `echo`. The server sends two pings as one batch: answer both.")
-        .tries(&["batched"])
+        .tries(&[quirks::BATCHED])
         .since(R2025_03_26)
-        .until(R2025_03_26),
+        .until(R2025_03_26).shows(&[server(&["[{", "drill-b1"])]),
     &scenario("not-found-as-before", "Read a resource. It is refused with the code of earlier revisions: go on.")
-        .tries(&["not-found-as-before"])
-        .era(Modern),
+        .tries(&[quirks::NOT_FOUND_AS_BEFORE])
+        .era(Modern).shows(&[server(&[r#""code":-32002"#])]),
     &scenario("untyped-results", "List the resources to the last page. The results do not say of which type they are.")
-        .tries(&["untyped-lists"])
-        .era(Modern),
+        .tries(&[quirks::UNTYPED_LISTS])
+        .era(Modern).shows(&[server(&[r#""result":"#, r#""resources":["#]).without(&["resultType"])]),
     &scenario("untyped-page", "List the tools to the last page. The third does not say of which type it is.")
-        .tries(&["untyped-page"])
-        .era(Modern),
-    &scenario("caching", "List the tools twice in a row.").era(Modern),
+        .tries(&[quirks::UNTYPED_PAGE])
+        .era(Modern).shows(&[server(&["untyped_100003"]).without(&["resultType"])]),
+    &scenario("caching", "List the tools twice in a row.").era(Modern).shows(&[client(&["tools/list"])]),
     &scenario("slow-greeting", "Connect and list the tools. The server takes its time to answer `initialize`.")
-        .tries(&["greets-late"])
-        .era(Legacy),
-    &scenario("pinged", "Call `echo`. The server pings you meanwhile: answer it.").tries(&["pinged"]).era(Legacy),
+        .tries(&[quirks::GREETS_LATE])
+        .era(Legacy).shows(&[server(&[r#""protocolVersion""#]).and(|frame, _| frame.at >= 700_000)]),
+    &scenario("pinged", "Call `echo`. The server pings you meanwhile: answer it.").tries(&[quirks::PINGED]).era(Legacy).shows(&[server(&["drill-ping"])]),
 ];
 
 /// Servers that a client has to live with, or to refuse.
 const HOSTILE: &[&Scenario] = &[
     &hostile("hostile.unknown-notification", "Call `echo`. A notification of a kind that nobody knows comes first.")
-        .tries(&["unknown-notification"]),
+        .tries(&[quirks::UNKNOWN_NOTIFICATION]).shows(&[server(&["notifications/nobody_knows"])]),
     &hostile("hostile.unknown-members", "List the tools and call `echo`. Results have members that nobody knows.")
-        .tries(&["unknown-members"]),
+        .tries(&[quirks::UNKNOWN_MEMBERS]).shows(&[server(&["nobodyKnows"])]),
     &hostile("hostile.unknown-request", "Call `echo`. The server asks you something that nobody knows.")
-        .tries(&["unknown-request"])
-        .era(Legacy),
+        .tries(&[quirks::UNKNOWN_REQUEST])
+        .era(Legacy).shows(&[server(&["no-such/method"])]),
     &hostile(
         "hostile.undeclared-requests",
         "Call `echo`, having declared no capability. The server asks you for things all the same.",
     )
-    .tries(&["undeclared-requests"])
-    .era(Legacy),
+    .tries(&[quirks::UNDECLARED_REQUESTS])
+    .era(Legacy).shows(&[server(&["drill-s"])]),
     &hostile("hostile.unsupported-version", "Connect. The server answers with a version that never was: leave.")
-        .wrong(&["version-of-nobody"])
-        .era(Legacy),
+        .wrong(&[quirks::UNKNOWN_VERSION])
+        .era(Legacy).shows(&[server(&["1999-12-31"])]),
     &hostile("hostile.wrong-id", "Call `echo`. An answer to a request that you did not make comes first.")
-        .wrong(&["foreign-answer-first"]),
+        .wrong(&[quirks::FOREIGN_ANSWER_FIRST]).shows(&[server(&["nobody-asked-this"])]),
     &hostile("hostile.answered-twice", "Call `echo`, twice. The server answers each call twice.")
-        .wrong(&["answered-twice"]),
-    &hostile("hostile.garbage", "Call `echo`. What is no message comes first.").wrong(&["garbage-first"]),
-    &hostile("hostile.oversized", "Call `echo`. A message of six mebibytes comes first.").wrong(&["oversized-first"]),
+        .wrong(&[quirks::ANSWERED_TWICE]).shows(&[server(&["The first of two answers"])]),
+    &hostile("hostile.garbage", "Call `echo`. What is no message comes first.").wrong(&[quirks::GARBAGE_FIRST]).shows(&[server(&[]).and(is_empty_array)]),
+    &hostile("hostile.oversized", "Call `echo`. A message of six mebibytes comes first.").wrong(&[quirks::OVERSIZED_FIRST]).shows(&[server(&["notifications/drill"])]),
     &hostile("hostile.unknown-result-type", "Call `echo`. Its result is of a type that nobody knows: it is an error.")
-        .wrong(&["result-type-of-nobody"])
-        .era(Modern),
+        .wrong(&[quirks::UNKNOWN_RESULT_TYPE])
+        .era(Modern).shows(&[server(&[r#""mystery""#])]),
     &hostile("hostile.unknown-list-type", "List the tools. The list is of a type that nobody knows: it is an error.")
-        .wrong(&["list-type-of-nobody"])
-        .era(Modern),
+        .wrong(&[quirks::UNKNOWN_LIST_TYPE])
+        .era(Modern).shows(&[server(&[r#""mystery""#])]),
     &hostile("hostile.task-elsewhere", "Declare tasks and list the prompts. The list is answered by a task: it is an error.")
-        .wrong(&["task-elsewhere"])
-        .era(Modern),
+        .wrong(&[quirks::TASK_ELSEWHERE])
+        .era(Modern).shows(&[server(&["drill-task-elsewhere"])]),
     &hostile(
         "hostile.silence",
         "Call `echo`, which is not answered. Give the call up after a second or two, and make it again.",
     )
-    .wrong(&["first-call-unanswered"]),
+    .wrong(&[quirks::FIRST_CALL_UNANSWERED]).shows(&[client(&["tools/call"]).times(2)]),
     &hostile("hostile.odd-cancellations", "Call `echo`, twice. The server cancels what it never asked, or asked before.")
-        .wrong(&["cancels-oddly"]),
+        .wrong(&[quirks::CANCELS_ODDLY]).shows(&[server(&["drill-never"])]),
     &hostile("hostile.unknown-completions", "Call `echo`. The server says that an elicitation is over that never was.")
-        .wrong(&["unknown-completions"])
-        .since(R2025_11_25),
+        .wrong(&[quirks::UNKNOWN_COMPLETIONS])
+        .since(R2025_11_25).shows(&[server(&["drill-of-nobody"])]),
     &hostile("hostile.sampling-nonsense", "Declare sampling and call `echo`. The messages for your model are none: refuse.")
-        .wrong(&["samples-nonsense"])
-        .era(Legacy),
+        .wrong(&[quirks::SAMPLES_NONSENSE])
+        .era(Legacy).shows(&[server(&[r#""role":"nobody""#])]),
     &hostile("hostile.sampling-unbalanced", "Declare sampling with tools and call `echo`. Results of tools are missing: refuse.")
-        .wrong(&["samples-unbalanced"])
+        .wrong(&[quirks::SAMPLES_UNBALANCED])
         .since(R2025_11_25)
-        .until(R2025_11_25),
+        .until(R2025_11_25).shows(&[server(&["drill-use"])]),
     &hostile("hostile.undeclared-mode", "Declare elicitation of forms alone and call `echo`. The server names an address: refuse.")
-        .wrong(&["asks-in-another-mode"])
+        .wrong(&[quirks::ASKS_IN_ANOTHER_MODE])
         .since(R2025_11_25)
-        .until(R2025_11_25),
+        .until(R2025_11_25).shows(&[server(&["drill-mode"])]),
     &hostile("hostile.requests", "Call `echo`, twice. The server asks by requests, which it must not: do not answer.")
-        .wrong(&["asks-by-request"])
-        .era(Modern),
+        .wrong(&[quirks::ASKS_BY_REQUEST])
+        .era(Modern).shows(&[server(&["drill-m1"])]),
     &hostile("hostile.sampling-as-task", "Declare sampling and no tasks, and call `echo`. The server wants a task: answer.")
-        .wrong(&["samples-as-task"])
+        .wrong(&[quirks::SAMPLES_AS_TASK])
         .since(R2025_11_25)
-        .until(R2025_11_25),
+        .until(R2025_11_25).shows(&[server(&[r#""task":{"ttl":1000}"#])]),
     &hostile("hostile.cursor-refused", "List the tools. The cursor of the second page is refused: begin again, or stop.")
-        .wrong(&["cursor-refused"]),
+        .wrong(&[quirks::CURSOR_REFUSED]).shows(&[server(&["This cursor is no longer good"])]),
     &hostile("hostile.error-code", "Call `echo`. The call is answered with an error of the server's own.")
-        .wrong(&["error-with-data"]),
+        .wrong(&[quirks::ERROR_WITH_DATA]).shows(&[server(&["-31999"])]),
     &hostile("hostile.endless-stream", "Call `echo` with a progress token. Give up after a while, if you do.")
-        .wrong(&["endless-stream"]),
+        .wrong(&[quirks::ENDLESS_STREAM]).shows(&[server(&["notifications/progress"]).times(10)]),
     &hostile(
         "hostile.endless-questions",
         "Declare elicitation and call `echo`. It asks again and again: give up at last.",
     )
-    .wrong(&["asks-without-end"])
-    .era(Modern),
+    .wrong(&[quirks::ASKS_WITHOUT_END])
+    .era(Modern).shows(&[server(&["input_required", r#""again""#]).times(3)]),
     &hostile("hostile.endless-list", "List the tools to the last page. There is none: notice.")
-        .wrong(&["pages-in-circles"]),
+        .wrong(&[faulty::PAGES_IN_CIRCLES]).shows(&[server(&["nextCursor"]).times(3)]),
     &hostile("hostile.icons", "List the tools. Fetch and run nothing that their icons name.")
-        .wrong(&["icons-of-all-kinds"])
-        .since(R2025_11_25),
+        .wrong(&[quirks::ICONS_OF_ALL_KINDS])
+        .since(R2025_11_25).shows(&[server(&["javascript:alert(1)"])]),
     &hostile("hostile.addresses", "List the tools and call `visit_elsewhere`. Fetch nothing that icons or questions name.")
         .offers(Catalogue::drill_with_places)
-        .since(R2025_11_25),
+        .since(R2025_11_25).shows(&[server(&["visit_elsewhere"])]),
     &hostile("hostile.names-twice", "List the tools and call `echo`. Two tools have one name.")
-        .wrong(&["tool-name-twice"]),
+        .wrong(&[faulty::TOOL_NAME_TWICE]).shows(&[server(&[]).and(names_twice)]),
     &hostile("hostile.broken-schema", "List the tools and call `echo`. A tool has no input schema worth the name.")
-        .wrong(&["input-schema-null"]),
+        .wrong(&[faulty::INPUT_SCHEMA_NULL]).shows(&[server(&[r#""inputSchema":null"#])]),
     &hostile("hostile.structured-otherwise", "Call `sum`. What it returns does not fit its own output schema.")
-        .wrong(&["structured-otherwise"])
-        .since(R2025_06_18),
+        .wrong(&[faulty::STRUCTURED_OTHERWISE])
+        .since(R2025_06_18).shows(&[server(&[r#""structuredContent":{"temperature":"mild"}"#])]),
     &hostile("hostile.stdout-banner", "Connect and list the tools. The server prints a line that is no message.")
-        .wrong(&["stdout-banner"])
-        .on(&[Transport::Stdio]),
+        .wrong(&[faulty::STDOUT_BANNER])
+        .on(&[Transport::Stdio]).shows(&[server(&["Reference server ready"])]),
     &hostile("hostile.lingers", "Connect, list the tools and end the server, which does not end by itself.")
-        .wrong(&["lingers", "lingers-modern"])
-        .on(&[Transport::Stdio]),
+        .wrong(&[faulty::LINGERS, faulty::LINGERS_MODERN])
+        .on(&[Transport::Stdio]).shows(&[server(&[]).and(ended_by_signal)]),
     &scenario(
         "session-ended",
         "List the tools and call `echo`, twice. The server forgets your session before long: begin a new one, and go on.",
     )
-    .tries(&["session-forgotten"])
+    .tries(&[quirks::SESSION_FORGOTTEN])
     .on(HTTP)
-    .era(Legacy),
+    .era(Legacy).shows(&[server(&["HTTP 404"])]),
     &hostile("hostile.session-id-changes", "List the tools and call `echo`. Every response names another session.")
-        .wrong(&["session-id-changes"])
+        .wrong(&[faulty::SESSION_ID_CHANGES])
         .on(HTTP)
-        .era(Legacy),
+        .era(Legacy).shows(&[server(&["another-0123456789abcdef"])]),
     &hostile("hostile.stream-cut", "Call `slow`. Its stream ends without an answer, and cannot be resumed.")
-        .wrong(&["stream-without-response"])
+        .wrong(&[faulty::STREAM_WITHOUT_RESPONSE])
         .on(HTTP)
-        .era(Legacy),
+        .era(Legacy).shows(&[server(&["id: \n"])]),
 ];
 
 /// All of them, in the order of the table.
@@ -287,19 +289,14 @@ const fn hostile(name: &'static str, asks: &'static str) -> Scenario {
 mod tests {
     use std::collections::BTreeSet;
 
-    use reference::faults;
-
     use super::all;
 
     #[test]
-    fn names_are_unique_and_faults_exist() {
+    fn names_are_unique_and_all_are_played() {
         let mut seen = BTreeSet::new();
         for scenario in all() {
             assert!(seen.insert(scenario.name), "{} stands twice", scenario.name);
-            for fault in scenario.faults {
-                let found = faults::find(fault).or_else(|| faults::trial(fault));
-                assert!(found.is_some(), "{}: no fault is called {fault}", scenario.name);
-            }
+            assert!(!scenario.shows.is_empty(), "{} promises nothing", scenario.name);
             assert!(scenario.until.at_least(scenario.since), "{} is played nowhere", scenario.name);
         }
     }

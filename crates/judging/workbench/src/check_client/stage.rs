@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use faults::server::{FaultyServer, quirks};
 use net::Tap;
 use net::client::{Command, Signal};
 use net::process::{self, Ended};
@@ -13,7 +14,6 @@ use net::tap::Written;
 use reference::Server;
 use reference::authorization::{Gate, Tokens};
 use reference::catalogue::Catalogue;
-use reference::faults::{self, Fault};
 use serde_json::{Value, json};
 use wire::trace::{Content, Header, Trace, mark};
 use wire::{Party, Transport};
@@ -25,10 +25,6 @@ use crate::judging::Place;
 
 /// How long a server waits for the sockets of a client that has ended.
 const DESERTED: Duration = Duration::from_millis(500);
-
-/// No server refuses a client for what it says that it accepts: that it says the wrong thing is seen all the same, and what
-/// it does next, too.
-const PATIENT: &str = "accepts-anything";
 
 /// What came of a scenario.
 pub struct Played {
@@ -107,11 +103,6 @@ pub async fn play(options: &Options, place: Place, scenario: &'static Scenario) 
     Played { trace: tap.finish(), end, elapsed: begun.elapsed() }
 }
 
-/// What is wrong with a scenario's server.
-pub fn faults(scenario: &Scenario) -> impl Iterator<Item = &'static Fault> {
-    scenario.faults.iter().filter_map(|name| faults::find(name).or_else(|| faults::trial(name)))
-}
-
 async fn played(options: &Options, place: Place, scenario: &Scenario, tap: &Tap) -> std::io::Result<End> {
     // Whatever is asked of this origin is written down as asked of somebody else.
     let http = http::Options { taps: Some(Arc::new(Taps::elsewhere(tap))), ..http::Options::default() };
@@ -133,7 +124,7 @@ fn server(
     scenario: &Scenario,
     catalogue: Arc<Catalogue>,
     taps: Option<Arc<Taps>>,
-) -> (Server, Option<Arc<Gate>>) {
+) -> (FaultyServer, Option<Arc<Gate>>) {
     let beside =
         Beside { sse: place.transport == Transport::HttpSse, websocket: place.transport == Transport::WebSocket };
     let http = http::Options { beside, taps, ..http::Options::default() };
@@ -144,11 +135,13 @@ fn server(
     let server = Server::new(reference::Options {
         catalogue,
         http,
-        faults: faults(scenario).chain(faults::trial(PATIENT)).collect(),
         revisions: vec![place.revision],
         ..reference::Options::default()
     });
-    (server, gate)
+    // No server refuses a client for what it says that it accepts: that it says the wrong thing is seen all the same, and
+    // what it does next, too.
+    let faults = scenario.faults.iter().copied().chain([quirks::ACCEPTS_ANYTHING]).collect();
+    (FaultyServer::new(server, faults), gate)
 }
 
 async fn over_http(

@@ -1,6 +1,7 @@
 //! The scenarios in which a server demands tokens, and an authorization server stands beside it. Where the official suite
 //! has the same, they have its names.
 
+use faults::server::quirks;
 use oauth::Secret;
 use reference::authorization::{Binding, Development, Extension};
 use reference::catalogue::Catalogue;
@@ -9,6 +10,7 @@ use wire::Era::Modern;
 use wire::Transport;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
+use super::evidence::{client as sent, issuer_with_slash, server};
 use super::scenario::{Scenario, scenario};
 
 /// The client that is known beforehand, and its password, which opens nothing else.
@@ -18,136 +20,136 @@ const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
 pub(super) const AUTHORIZED: &[&Scenario] = &[
     &way("auth/metadata-default", "Get a token as the refusal shows the way, list the tools and call one.")
-        .tries(&["documents-not-taken"]),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN]).shows(&[server(&["HTTP 401", "resource_metadata="])]),
     &way("auth/metadata-var1", "The same. The refusal names no metadata, and the issuer's is OpenID Connect's.")
-        .tries(&["documents-not-taken", "challenge-without-metadata", "openid-alone"]),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::CHALLENGE_WITHOUT_METADATA, quirks::OPENID_ALONE]).shows(&[server(&["HTTP 401", "www-authenticate: Bearer"]).without(&["resource_metadata"]), sent(&["openid-configuration"])]),
     &way("auth/metadata-var2", "The same. The resource's metadata is at the root, and the issuer has a path.")
-        .tries(&["documents-not-taken", "challenge-without-metadata", "resource-at-root", "tenant-alone"]),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::CHALLENGE_WITHOUT_METADATA, quirks::RESOURCE_AT_ROOT, quirks::TENANT_ALONE]).shows(&[sent(&["GET /.well-known/oauth-protected-resource\n"]), server(&["/tenant"])]),
     &way("auth/metadata-var3", "The same. The resource's metadata is elsewhere, the issuer's after its path.")
-        .tries(&["documents-not-taken", "resource-elsewhere", "openid-appended"]),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::RESOURCE_ELSEWHERE, quirks::OPENID_APPENDED]).shows(&[sent(&["/elsewhere/resource.json"])]),
     &way("auth/basic-cimd", "The same. Who the client is is known by the address of its document.")
         .demands(|| Development { document: Some(DOCUMENT.to_owned()), lands_anywhere: true, ..Development::default() })
-        .since(R2025_11_25),
+        .since(R2025_11_25).shows(&[sent(&["conformance-test.local"])]),
     &way("auth/scope-from-www-authenticate", "The same, with the scope that the refusal names.")
-        .tries(&["documents-not-taken"])
-        .since(R2025_11_25),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN])
+        .since(R2025_11_25).shows(&[server(&["HTTP 401", "scope="])]),
     &way("auth/scope-from-scopes-supported", "The same, with the scopes that the metadata lists.")
-        .tries(&["documents-not-taken", "challenge-without-scope"])
-        .since(R2025_11_25),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::SCOPE_UNNAMED_IN_CHALLENGE])
+        .since(R2025_11_25).shows(&[server(&["HTTP 401", "www-authenticate: Bearer"]).without(&["scope="]), server(&["scopes_supported"])]),
     &way("auth/scope-omitted-when-undefined", "The same, with no scope, since none is named anywhere.")
-        .tries(&["documents-not-taken", "challenge-without-scope", "scopes-unsaid"])
-        .since(R2025_11_25),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::SCOPE_UNNAMED_IN_CHALLENGE, quirks::SCOPES_UNSAID])
+        .since(R2025_11_25).shows(&[server(&["HTTP 401", "www-authenticate: Bearer"]).without(&["scope="]), server(&[r#""authorization_servers""#]).without(&["scopes_supported"])]),
     &way("auth/scope-step-up", "List the tools, then call `add_numbers`: that takes more scope. Get it.")
-        .tries(&["documents-not-taken"])
-        .since(R2025_11_25),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN])
+        .since(R2025_11_25).shows(&[server(&["HTTP 403", "insufficient_scope"])]),
     &way("auth/scope-retry-limit", "List the tools. No scope is ever enough: give up after a few times.")
-        .wrong(&["documents-not-taken", "scope-never-enough"])
-        .since(R2025_11_25),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::SCOPE_NEVER_ENOUGH])
+        .since(R2025_11_25).shows(&[server(&["HTTP 403", "insufficient_scope"]).times(2)]),
     &way("auth/token-endpoint-auth-basic", "Get a token. The issuer takes passwords in a header alone.")
-        .tries(&["documents-not-taken", "basic-alone"]),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::BASIC_ALONE]).shows(&[server(&[r#""token_endpoint_auth_methods_supported":["client_secret_basic"]"#])]),
     &way("auth/token-endpoint-auth-post", "Get a token. The issuer takes passwords in the form alone.")
-        .tries(&["documents-not-taken", "post-alone"]),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::POST_ALONE]).shows(&[server(&[r#""token_endpoint_auth_methods_supported":["client_secret_post"]"#])]),
     &way("auth/token-endpoint-auth-none", "Get a token. The issuer takes no passwords.")
-        .tries(&["documents-not-taken", "none-alone"]),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::NONE_ALONE]).shows(&[server(&[r#""token_endpoint_auth_methods_supported":["none"]"#])]),
     &way(
         "auth/pre-registration",
         "Get a token as the client that the context names, by `client_id` and `client_secret`.",
     )
-    .tries(&["documents-not-taken", "registration-unsaid", "basic-alone"])
+    .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::REGISTRATION_UNSAID, quirks::BASIC_ALONE])
     .demands(known)
-    .tells(client),
+    .tells(client).shows(&[server(&[r#""token_endpoint""#]).without(&["registration_endpoint"])]),
     &way("auth/client-credentials-basic", "Get a token in the client's own name, as the context names it.")
-        .tries(&["documents-not-taken", "registration-unsaid", "basic-alone"])
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::REGISTRATION_UNSAID, quirks::BASIC_ALONE])
         .demands(known)
         .tells(client)
         .since(R2025_11_25)
-        .optional(),
+        .optional().shows(&[server(&[r#""token_endpoint""#]).without(&["registration_endpoint"]), sent(&["client_credentials"])]),
     &way("auth/client-credentials-post", "The same; the issuer takes passwords in the form alone.")
-        .tries(&["documents-not-taken", "registration-unsaid", "post-alone"])
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::REGISTRATION_UNSAID, quirks::POST_ALONE])
         .demands(known)
         .tells(client)
         .since(R2025_11_25)
-        .optional(),
+        .optional().shows(&[server(&[r#""token_endpoint""#]).without(&["registration_endpoint"]), sent(&["client_credentials"])]),
     &extension(
         "auth/client-credentials-jwt",
         "Get a token in the client's own name, by assertions signed with the key that the context holds.",
     )
-    .demands(|| by(Extension::Key)),
+    .demands(|| by(Extension::Key)).shows(&[server(&[r#""token_endpoint""#]).without(&["registration_endpoint"]), sent(&["client_assertion"])]),
     &extension(
         "auth/enterprise-managed-authorization",
         "Exchange the user's identity token that the context holds for an assertion, and that for a token.",
     )
-    .demands(|| by(Extension::Enterprise)),
+    .demands(|| by(Extension::Enterprise)).shows(&[sent(&["token-exchange"])]),
     &extension("auth/wif-jwt-bearer", "Get a token for a workload's assertion: the context has a good one in `valid_jwt`.")
-        .demands(|| by(Extension::Workload)),
+        .demands(|| by(Extension::Workload)).shows(&[sent(&["jwt-bearer"])]),
     &extension("auth/dpop", "Get a token that is bound to a key of yours, and prove with every request that you have it.")
-        .tries(&["documents-not-taken"])
-        .demands(|| Development { binding: Binding::Bound, ..Development::default() }),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN])
+        .demands(|| Development { binding: Binding::Bound, ..Development::default() }).shows(&[sent(&["\ndpop: "])]),
     &extension("auth/dpop-nonce", "The same. Proofs have to have a nonce in them, which a refusal tells.")
-        .tries(&["documents-not-taken"])
-        .demands(|| Development { binding: Binding::WithNonce, ..Development::default() }),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN])
+        .demands(|| Development { binding: Binding::WithNonce, ..Development::default() }).shows(&[server(&["\ndpop-nonce: "])]),
     &way(
         "auth/token-expires",
         "Get a token and list the tools. Wait three seconds, and list them again: renew the token.",
     )
-    .tries(&["documents-not-taken", "tokens-age"]),
+    .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::TOKENS_AGE]).shows(&[server(&["HTTP 401", "invalid_token"])]),
     &way(
         "auth/issuer-moves",
         "Get a token and list the tools. Wait three seconds, and list something else: by then the server has another issuer.",
     )
-    .tries(&["documents-not-taken", "issuer-moves"])
-    .era(Modern),
+    .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::ISSUER_MOVES])
+    .era(Modern).shows(&[sent(&["/elsewhere/moved.json"])]),
     &way("auth/resource-in-capitals", "Get a token. The metadata writes the server's address in capitals.")
-        .wrong(&["documents-not-taken", "resource-in-capitals"]),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::RESOURCE_IN_CAPITALS]).shows(&[server(&[r#""resource":"HTTP://"#])]),
     &way("auth/resource-mismatch", "The metadata is that of another server: get no token.")
-        .wrong(&["documents-not-taken", "resource-of-another"]),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::RESOURCE_MISMATCH]).shows(&[server(&[r#""resource":"https://nobody.invalid/mcp""#])]),
     &way("auth/offline-access-scope", "Get a token. The issuer knows `offline_access`: ask for it, if you want to.")
-        .tries(&["documents-not-taken"])
-        .era(Modern),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN])
+        .era(Modern).shows(&[server(&[r#""scopes_supported""#, "offline_access"])]),
     &way(
         "auth/offline-access-not-supported",
         "Get a token. The issuer does not know `offline_access`: do not ask for it.",
     )
-    .tries(&["documents-not-taken", "offline-unsaid"])
-    .era(Modern),
+    .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::OFFLINE_UNSAID])
+    .era(Modern).shows(&[server(&[r#""scopes_supported""#, r#""issuer""#]).without(&["offline_access"])]),
     &way("auth/iss-supported", "Get a token. The answer says who gives it, as the issuer's metadata promises.")
-        .tries(&["documents-not-taken"])
-        .era(Modern),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN])
+        .era(Modern).shows(&[server(&[r#""authorization_response_iss_parameter_supported":true"#]), server(&["\nlocation: ", "iss="])]),
     &way("auth/iss-not-advertised", "Get a token. Neither the metadata nor the answer says who gives it.")
-        .tries(&["documents-not-taken", "iss-unsaid", "iss-missing"])
-        .era(Modern),
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::ISS_UNSAID, quirks::ISS_MISSING])
+        .era(Modern).shows(&[server(&[r#""authorization_response_iss_parameter_supported":false"#]), server(&["\nlocation: ", "code="]).without(&["iss="])]),
     &way("auth/iss-supported-missing", "The answer does not say who gives it, though that was promised: drop it.")
-        .wrong(&["documents-not-taken", "iss-missing"])
-        .era(Modern),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::ISS_MISSING])
+        .era(Modern).shows(&[server(&[r#""authorization_response_iss_parameter_supported":true"#]), server(&["\nlocation: ", "code="]).without(&["iss="])]),
     &way("auth/iss-wrong-issuer", "The answer is from another issuer: drop it.")
-        .wrong(&["documents-not-taken", "iss-of-another"])
-        .era(Modern),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::ISS_OF_ANOTHER])
+        .era(Modern).shows(&[server(&[r#""authorization_response_iss_parameter_supported":true"#]), server(&["\nlocation: ", "iss=https%3A%2F%2Fnobody.invalid"])]),
     &way("auth/iss-unexpected", "The answer is from another issuer, and nobody promised to say: drop it.")
-        .wrong(&["documents-not-taken", "iss-unsaid", "iss-of-another"])
-        .era(Modern),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::ISS_UNSAID, quirks::ISS_OF_ANOTHER])
+        .era(Modern).shows(&[server(&[r#""authorization_response_iss_parameter_supported":false"#]), server(&["\nlocation: ", "iss=https%3A%2F%2Fnobody.invalid"])]),
     &way("auth/iss-normalized", "The answer writes the issuer with a slash more: drop it.")
-        .wrong(&["documents-not-taken", "iss-with-slash"])
-        .era(Modern),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::ISS_WITH_SLASH])
+        .era(Modern).shows(&[server(&["\nlocation: "]).and(issuer_with_slash)]),
     &way("auth/metadata-issuer-mismatch", "The issuer's metadata is that of another: get no token.")
-        .wrong(&["documents-not-taken", "issuer-of-another"])
-        .since(R2025_11_25),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::ISSUER_OF_ANOTHER])
+        .since(R2025_11_25).shows(&[server(&[r#""issuer":"https://nobody.invalid""#])]),
     &way("auth/state-missing", "The answer does not bring the `state` back: drop it.")
-        .wrong(&["documents-not-taken", "state-missing"]),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::STATE_MISSING]).shows(&[server(&["\nlocation: ", "code="]).without(&["state="])]),
     &way("auth/state-wrong", "The answer brings another `state`: drop it.")
-        .wrong(&["documents-not-taken", "state-of-another"]),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::STATE_OF_ANOTHER]).shows(&[server(&["\nlocation: ", "state="])]),
     &way("auth/pkce-unsaid", "The issuer's metadata names no method of PKCE: get no token.")
-        .wrong(&["documents-not-taken", "pkce-unsaid"])
-        .since(R2025_11_25),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::PKCE_UNSAID])
+        .since(R2025_11_25).shows(&[server(&[r#""authorization_endpoint""#]).without(&["code_challenge_methods_supported"])]),
     &way("auth/registration-refused", "The issuer does not register the client: say so, and end.")
-        .wrong(&["documents-not-taken", "registration-refused"]),
+        .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::REGISTRATION_REFUSED]).shows(&[server(&["invalid_redirect_uri"])]),
     &way("auth/2025-03-26-oauth-metadata-backcompat", "Get a token. The server is its own issuer.")
-        .tries(&["documents-not-taken", "resource-nowhere"])
+        .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::RESOURCE_NOWHERE])
         .since(R2025_03_26)
-        .until(R2025_03_26),
+        .until(R2025_03_26).shows(&[sent(&["/.well-known/oauth-authorization-server"])]),
     &way("auth/2025-03-26-oauth-endpoint-fallback", "Get a token at `/authorize`, `/token` and `/register`.")
-        .tries(&["resource-nowhere", "issuer-nowhere"])
+        .tries(&[quirks::RESOURCE_NOWHERE, quirks::ISSUER_NOWHERE])
         .since(R2025_03_26)
-        .until(R2025_03_26),
+        .until(R2025_03_26).shows(&[server(&["HTTP 404"]), sent(&["POST /register"])]),
 ];
 
 /// A server whose tools anybody with a token of its authorization server may call.
@@ -161,7 +163,7 @@ const fn way(name: &'static str, asks: &'static str) -> Scenario {
 
 /// One whose tokens only a client that knows an extension can get.
 const fn extension(name: &'static str, asks: &'static str) -> Scenario {
-    way(name, asks).tries(&["documents-not-taken", "registration-unsaid"]).since(R2025_11_25).optional()
+    way(name, asks).tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::REGISTRATION_UNSAID]).since(R2025_11_25).optional()
 }
 
 fn by(extension: Extension) -> Development {

@@ -1,7 +1,7 @@
 //! What the server says about itself as a resource (RFC 9728), at every place where clients look.
 
 use net::server::http::{Asked, Served};
-use net::server::manners::{Method, StatusCode};
+use net::server::http::{Method, StatusCode};
 use serde_json::json;
 
 use super::{CALL, Gate, READ, Taken, proof, reply};

@@ -13,8 +13,8 @@ mod token;
 
 use std::sync::Arc;
 
+use net::server::http::StatusCode;
 use net::server::http::{Asked, Beside, Denied, Grant, Guard, Head, Later, SSE_PATH, Served, WEBSOCKET_PATH};
-use net::server::manners::StatusCode;
 use oauth::Secret;
 use serde_json::{Value, json};
 use wire::Message;

@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use net::server::manners::{HeaderMap, Method};
+use net::server::http::{HeaderMap, Method};
 use oauth::jose::{Jwk, Jws, sha256};
 use oauth::{now, random};
 use serde_json::Value;
@@ -134,7 +134,7 @@ fn is_same(named: &str, own: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use net::server::manners::HeaderValue;
+    use net::server::http::HeaderValue;
     use oauth::jose::Signer;
     use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! Answers of the authorization pages: JSON, redirects, errors. Nobody keeps any of them.
 
 use net::server::http::Served;
-use net::server::manners::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use net::server::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
 fn with(status: StatusCode, headers: &[(&'static str, &str)], body: Vec<u8>) -> Served {

@@ -2,7 +2,7 @@
 //! and what must be there and is missing lets nobody in.
 
 use net::server::http::Grant;
-use net::server::manners::HeaderMap;
+use net::server::http::HeaderMap;
 use oauth::jose::{self, JwkSet, Jws};
 use oauth::now;
 use serde_json::Value;

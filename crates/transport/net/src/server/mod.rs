@@ -6,7 +6,6 @@ mod conversation;
 mod gate;
 pub mod http;
 pub mod link;
-pub mod manners;
 pub mod stdio;
 pub mod tapped;
 mod websocket;

@@ -17,8 +17,6 @@ use wire::framing::lines::Lines;
 pub use self::process::serve_process;
 
 use super::conversation::{Bounds, Conversation};
-use super::manners::Manners;
-use super::tapped::{Heard, Pen, Said};
 use crate::service::{RpcError, Service};
 
 /// Bounds of a stdio conversation.
@@ -37,104 +35,6 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self { line: 16 << 20, queue: 64 << 20, flights: 1 << 16, grace: Duration::from_millis(500) }
-    }
-}
-
-/// Serves over this process's standard streams, with what crosses them altered.
-pub async fn serve_process_with(
-    service: Arc<dyn Service>,
-    limits: Limits,
-    manners: &dyn Manners,
-    stop: impl Future<Output = ()>,
-) -> io::Result<()> {
-    serve_with(service, (tokio::io::stdin(), tokio::io::stdout()), limits, manners, stop).await
-}
-
-/// Serves over a reader and a writer and writes down every line that crosses them. What is said is altered before that,
-/// and what is heard after it, where there are manners to do so.
-pub async fn serve_tapped(
-    service: Arc<dyn Service>,
-    (reader, writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
-    limits: Limits,
-    manners: Option<&dyn Manners>,
-    pen: &Pen,
-    stop: impl Future<Output = ()>,
-) -> io::Result<()> {
-    let streams = (Heard::new(reader, pen, limits.line), Said::new(writer, pen, limits.line));
-    match manners {
-        Some(manners) => serve_with(service, streams, limits, manners, stop).await,
-        None => serve_until(service, streams.0, streams.1, limits, stop).await,
-    }
-}
-
-/// Serves over a reader and a writer, with what crosses them altered.
-async fn serve_with(
-    service: Arc<dyn Service>,
-    (input, mut output): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
-    limits: Limits,
-    manners: &dyn Manners,
-    stop: impl Future<Output = ()>,
-) -> io::Result<()> {
-    let (reader, fed) = tokio::io::duplex(64 << 10);
-    let (kept, writer) = tokio::io::duplex(64 << 10);
-    let most = limits.line;
-    let feeding = async {
-        // Held until the very end: dropped, it would be the end of the input.
-        let mut fed = fed;
-        let take = |piece: &[u8]| manners.piece_in(piece);
-        let edit = |line: Vec<u8>| {
-            if manners.breaks_off_at(&line) {
-                return Err(io::Error::other("broken off on purpose"));
-            }
-            Ok(manners.line_in(line))
-        };
-        alter(input, &mut fed, most, take, edit).await?;
-        if !manners.ends_with_input() {
-            std::future::pending::<()>().await;
-        }
-        Ok::<_, io::Error>(())
-    };
-    let fed_for_good = async {
-        let fed = feeding.await;
-        if fed.is_ok() { std::future::pending().await } else { fed }
-    };
-    let writing = async {
-        output.write_all(&manners.first_words()).await?;
-        output.flush().await?;
-        alter(kept, &mut output, most, <[u8]>::to_vec, |line| Ok(manners.line_out(line))).await
-    };
-    let serving = serve_until(service, reader, writer, limits, stop);
-    tokio::select! {
-        broken = fed_for_good => broken,
-        served = async { tokio::try_join!(writing, serving).map(|_| ()) } => served,
-    }
-}
-
-/// Passes lines on, each altered as its pieces come and as a whole, and none longer than `most`, until the source ends.
-async fn alter(
-    source: impl AsyncRead + Unpin,
-    sink: &mut (impl AsyncWrite + Unpin),
-    most: usize,
-    take: impl Fn(&[u8]) -> Vec<u8>,
-    edit: impl Fn(Vec<u8>) -> io::Result<Vec<u8>>,
-) -> io::Result<()> {
-    let mut source = BufReader::new(source);
-    loop {
-        let mut line = Vec::new();
-        while line.len() < most && !line.ends_with(b"\n") {
-            let read = source.fill_buf().await?;
-            let end = read.iter().position(|b| *b == b'\n').map_or(read.len(), |at| at + 1);
-            if end == 0 {
-                break;
-            }
-            line.extend(take(&read[..end]));
-            source.consume(end);
-        }
-        if line.is_empty() {
-            return Ok(());
-        }
-        sink.write_all(&edit(line)?).await?;
-        sink.flush().await?;
     }
 }
 

@@ -17,9 +17,8 @@ use wire::trace::{Closed, Content};
 use wire::{Party, Transport};
 
 use super::conversation::{Bounds, Conversation, Outgoing};
-use super::http::Limits;
+use super::http::{Layer, Limits};
 use super::link::Closing;
-use super::manners::Manners;
 use super::tapped::Pen;
 use crate::service::Service;
 
@@ -53,16 +52,16 @@ impl End {
     }
 }
 
-/// What stands between a connection and its peer.
+/// What the text frames of a connection pass on their way.
 #[derive(Clone, Copy)]
-pub(crate) struct Crossing<'c> {
-    /// Alters what comes in and what goes out, where that is wanted.
-    pub(crate) manners: Option<&'c dyn Manners>,
+pub(crate) struct Frames<'c> {
+    /// The endpoint's layer, where it has one.
+    pub(crate) layer: Option<&'c dyn Layer>,
     /// Writes down what crosses, where anybody wants it.
     pub(crate) pen: Option<&'c Pen>,
 }
 
-impl Crossing<'_> {
+impl Frames<'_> {
     fn tell(self, from: Party, content: impl FnOnce() -> Content) {
         if let Some(pen) = self.pen {
             pen.tell(from, content());
@@ -72,9 +71,9 @@ impl Crossing<'_> {
     /// What came, for the conversation to hear.
     fn came(self, text: &[u8], conversation: &Conversation) {
         self.tell(Party::Client, || Content::WebSocket { bytes: text.to_vec(), text: true });
-        match self.manners {
+        match self.layer {
             None => conversation.hear(text),
-            Some(manners) => conversation.hear(&manners.text_in(Transport::WebSocket, text.to_vec())),
+            Some(layer) => conversation.hear(&layer.text_in(text.to_vec())),
         }
     }
 
@@ -86,16 +85,11 @@ impl Crossing<'_> {
 }
 
 /// Serves one connection until it ends.
-pub(crate) async fn serve<S>(
-    service: Arc<dyn Service>,
-    io: S,
-    limits: &Limits,
-    closing: Closing,
-    crossing: Crossing<'_>,
-) where
+pub(crate) async fn serve<S>(service: Arc<dyn Service>, io: S, limits: &Limits, closing: Closing, frames: Frames<'_>)
+where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    crossing.tell(Party::Client, || Content::Opened);
+    frames.tell(Party::Client, || Content::Opened);
     let config = WebSocketConfig::default().max_message_size(Some(limits.body)).max_frame_size(Some(limits.body));
     let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
     let (mut sink, mut stream) = socket.split();
@@ -105,7 +99,7 @@ pub(crate) async fn serve<S>(
     let ping = Notify::new();
     let reading = async {
         tokio::select! {
-            end = listen(&mut stream, &conversation, &ping, limits, crossing) => end,
+            end = listen(&mut stream, &conversation, &ping, limits, frames) => end,
             () = closing.wait() => {
                 let _ = timeout(limits.grace / 2, conversation.finish()).await;
                 End::Close(CloseCode::Away, "the server ends")
@@ -114,22 +108,22 @@ pub(crate) async fn serve<S>(
     };
     let end = tokio::select! {
         biased;
-        end = speak(&mut sink, &outgoing, &ping, limits, crossing) => end,
+        end = speak(&mut sink, &outgoing, &ping, limits, frames) => end,
         () = outgoing.overrun() => End::Slow,
         end = reading => end,
     };
     tracing::debug!(?end, "a WebSocket ends");
     drop(conversation);
     if end == End::Closed {
-        crossing.tell(Party::Client, || Content::Closed(Closed::End));
+        frames.tell(Party::Client, || Content::Closed(Closed::End));
     }
     if !matches!(end, End::Lost | End::Slow)
         && let Ok(socket) = sink.reunite(stream)
     {
-        let _ = timeout(FAREWELL, part(socket, &outgoing, end, crossing)).await;
+        let _ = timeout(FAREWELL, part(socket, &outgoing, end, frames)).await;
     }
     let (whose, how) = end.told();
-    crossing.tell(whose, || Content::Closed(how));
+    frames.tell(whose, || Content::Closed(how));
 }
 
 /// Takes in what the peer says; a ping goes out where it says nothing.
@@ -138,7 +132,7 @@ async fn listen<S>(
     conversation: &Conversation,
     ping: &Notify,
     limits: &Limits,
-    crossing: Crossing<'_>,
+    frames: Frames<'_>,
 ) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -155,10 +149,10 @@ where
             }
             Ok(Some(Ok(Message::Text(text)))) => {
                 (spoken, pinged) = (Instant::now(), false);
-                crossing.came(text.as_bytes(), conversation);
+                frames.came(text.as_bytes(), conversation);
             }
             Ok(Some(Ok(Message::Binary(bytes)))) => {
-                crossing.tell(Party::Client, || Content::WebSocket { bytes: bytes.to_vec(), text: false });
+                frames.tell(Party::Client, || Content::WebSocket { bytes: bytes.to_vec(), text: false });
                 return End::Close(CloseCode::Unsupported, "messages are text frames here");
             }
             Ok(Some(Ok(Message::Close(_)))) => return End::Closed,
@@ -185,19 +179,13 @@ fn fault(error: &Error) -> End {
 type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
 
 /// Writes what the conversation says, and pings. Ends only where that fails.
-async fn speak<S>(
-    sink: &mut Sink<S>,
-    outgoing: &Outgoing,
-    ping: &Notify,
-    limits: &Limits,
-    crossing: Crossing<'_>,
-) -> End
+async fn speak<S>(sink: &mut Sink<S>, outgoing: &Outgoing, ping: &Notify, limits: &Limits, frames: Frames<'_>) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     loop {
         let written = tokio::select! {
-            () = outgoing.filled() => timeout(limits.write_time, write(sink, outgoing, crossing)).await,
+            () = outgoing.filled() => timeout(limits.write_time, write(sink, outgoing, frames)).await,
             () = ping.notified() => timeout(limits.write_time, sink.send(Message::Ping(Vec::new().into()))).await,
         };
         match written {
@@ -209,29 +197,29 @@ where
 }
 
 /// Writes everything that waits, a text frame each.
-async fn write<W>(sink: &mut W, outgoing: &Outgoing, crossing: Crossing<'_>) -> Result<(), Error>
+async fn write<W>(sink: &mut W, outgoing: &Outgoing, frames: Frames<'_>) -> Result<(), Error>
 where
     W: futures_util::Sink<Message, Error = Error> + Unpin,
 {
     let waiting = outgoing.take().map_err(|_| Error::ConnectionClosed)?;
-    let texts = match crossing.manners {
+    let texts = match frames.layer {
         None => waiting,
-        Some(manners) => waiting.into_iter().flat_map(|text| manners.frames_out(text)).collect(),
+        Some(layer) => waiting.into_iter().flat_map(|text| layer.text_out(text)).collect(),
     };
     for text in texts {
-        sink.feed(crossing.frame(text)?).await?;
+        sink.feed(frames.frame(text)?).await?;
     }
     sink.flush().await
 }
 
 /// The closing handshake (RFC 6455, section 7.1).
-async fn part<S>(mut socket: WebSocketStream<S>, outgoing: &Outgoing, end: End, crossing: Crossing<'_>)
+async fn part<S>(mut socket: WebSocketStream<S>, outgoing: &Outgoing, end: End, frames: Frames<'_>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     if let End::Close(code, reason) = end {
         if code == CloseCode::Away {
-            let _ = write(&mut socket, outgoing, crossing).await;
+            let _ = write(&mut socket, outgoing, frames).await;
         }
         let _ = socket.send(Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
     }

@@ -1,8 +1,8 @@
 //! The authorization endpoint (OAuth 2.1, 4.1; RFC 7636, 8707, 9207). Programs are answered at once; who comes with a
 //! browser is shown what is asked for first.
 
+use net::server::http::StatusCode;
 use net::server::http::{Asked, Served};
-use net::server::manners::StatusCode;
 use oauth::random;
 use url::Url;
 

@@ -15,7 +15,7 @@ mod token;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use net::server::http::{Asked, Served};
-use net::server::manners::{Method, StatusCode};
+use net::server::http::{Method, StatusCode};
 use oauth::jose::{JwkSet, Signer};
 use oauth::{Secret, now, random};
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! An enterprise's identity provider, at which a user signed in once: it exchanges the user's identity token for an assertion
 //! that the issuer takes (RFC 8693, and the extension on authorization managed by an enterprise). Nobody signs in here.
 
+use net::server::http::StatusCode;
 use net::server::http::{Asked, Served};
-use net::server::manners::StatusCode;
 use oauth::{now, random};
 use serde_json::{Value, json};
 

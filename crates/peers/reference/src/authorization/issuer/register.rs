@@ -1,7 +1,7 @@
 //! Dynamic registration (RFC 7591). Anybody may.
 
+use net::server::http::StatusCode;
 use net::server::http::{Asked, Served};
-use net::server::manners::StatusCode;
 use oauth::{Secret, now, random};
 use serde_json::{Value, json};
 

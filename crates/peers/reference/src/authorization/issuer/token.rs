@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use net::server::http::{Asked, Served};
-use net::server::manners::{HeaderValue, StatusCode};
+use net::server::http::{HeaderValue, StatusCode};
 use oauth::{jose, random};
 use serde_json::json;
 use subtle::ConstantTimeEq as _;

@@ -4,11 +4,11 @@
 use std::fmt;
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderValue, WWW_AUTHENTICATE};
-use hyper::{HeaderMap, Method, StatusCode, Uri};
+use hyper::{HeaderMap, Method, StatusCode};
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
 
-use super::entry::{Response, not_allowed, status, text};
+use super::response::{Response, not_allowed, status, text};
 use super::{Options, Shared};
 
 /// Where the metadata is, before the endpoint's path.
@@ -65,10 +65,9 @@ pub(super) fn metadata(shared: &Shared, method: &Method, headers: &HeaderMap) ->
 }
 
 /// The refusal of a request that must carry a token and does not.
-pub(super) fn refusal(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<Response> {
+pub(super) fn refusal(shared: &Shared, headers: &HeaderMap) -> Option<Response> {
     let bearer = shared.options.bearer.as_ref()?;
-    let admitted = shared.options.manners.as_ref().is_some_and(|manners| manners.admits(uri, headers));
-    if admitted || bearer.is_carried(headers) {
+    if bearer.is_carried(headers) {
         return None;
     }
     let at = format!("http://{}{WELL_KNOWN}{}", host(headers), shared.options.path.trim_end_matches('/'));

@@ -1,6 +1,7 @@
 //! The body of a response: one text, a modern stream that carries its request's future along, a legacy event stream, or
 //! the one stream of an HTTP+SSE session.
 
+use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,36 +9,34 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::body::{Frame, SizeHint};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
 use wire::framing::sse::Block;
 
 use super::events::{Cursor, EventStream, Next};
 use super::outbox::Outbox;
-use super::proxy::{Opening, Passed};
-use crate::server::manners::Edit;
-use crate::server::tapped::WrittenBody as Written;
 use crate::service::Pending;
 
 /// The body of a response.
-pub(crate) enum Body {
+pub enum Body {
     /// A text known in full, or nothing.
     Whole(Option<Bytes>),
-    /// A modern stream: what the request sends before its answer, and the answer.
-    Stream(Box<Stream>),
-    /// A legacy event stream, from some event on.
-    Events(Box<Events>),
-    /// Whatever a task hands over, until it hangs up.
-    Relay(Box<Relay>),
-    /// Another body, each piece of it altered.
-    Edited(Box<Self>, Edit),
-    /// Another body, written down as it goes out.
-    Tapped(Box<Written>),
-    /// What another server sends.
-    Passed(Box<Passed>),
-    /// The same, before it is known what it is.
-    Opening(Box<Opening>),
+    /// Whatever comes piece by piece.
+    Boxed(Pin<Box<dyn HttpBody<Data = Bytes, Error = io::Error> + Send>>),
+}
+
+impl Body {
+    /// A body that comes piece by piece.
+    pub fn boxed(body: impl HttpBody<Data = Bytes, Error = io::Error> + Send + 'static) -> Self {
+        Self::Boxed(Box::pin(body))
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if let Self::Whole(_) = self { "Whole" } else { "Boxed" })
+    }
 }
 
 /// Events that a task renders and hands over one by one.
@@ -46,8 +45,11 @@ pub(crate) struct Relay {
     pub(super) silence: Silence,
 }
 
-impl Relay {
-    fn poll(&mut self, context: &mut Context<'_>) -> Polled {
+impl HttpBody for Relay {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
         match self.events.poll_recv(context) {
             Poll::Ready(Some(event)) => {
                 self.silence.broken();
@@ -130,8 +132,11 @@ fn frame(bytes: Bytes) -> Polled {
     Poll::Ready(Some(Ok(Frame::data(bytes))))
 }
 
-impl Stream {
-    fn poll(&mut self, context: &mut Context<'_>) -> Polled {
+impl HttpBody for Stream {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
         if let Some(pending) = &mut self.pending
             && let Poll::Ready(answer) = pending.as_mut().poll(context)
         {
@@ -160,61 +165,48 @@ impl Stream {
     }
 }
 
-impl Events {
-    fn poll(&mut self, context: &mut Context<'_>) -> Polled {
-        if let Some(priming) = self.priming.take() {
+impl HttpBody for Events {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
+        let this = &mut *self;
+        if let Some(priming) = this.priming.take() {
             return frame(priming);
         }
-        match self.stream.poll_next(self.reader, &mut self.cursor, context) {
+        match this.stream.poll_next(this.reader, &mut this.cursor, context) {
             Poll::Ready(Next::Event(event)) => {
-                self.silence.broken();
+                this.silence.broken();
                 frame(event)
             }
             Poll::Ready(Next::End) => Poll::Ready(None),
-            Poll::Pending => self.silence.poll(context).map(|comment| Some(Ok(Frame::data(comment)))),
+            Poll::Pending => this.silence.poll(context).map(|comment| Some(Ok(Frame::data(comment)))),
         }
     }
 }
 
-impl hyper::body::Body for Body {
+impl HttpBody for Body {
     type Data = Bytes;
     type Error = io::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
         match &mut *self {
             Self::Whole(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
-            Self::Stream(stream) => stream.poll(context),
-            Self::Events(events) => events.poll(context),
-            Self::Relay(relay) => relay.poll(context),
-            Self::Edited(body, edit) => {
-                let polled = Pin::new(body.as_mut()).poll_frame(context);
-                polled.map(|frame| frame.map(|frame| frame.map(|frame| frame.map_data(edit))))
-            }
-            Self::Tapped(written) => written.poll(context),
-            Self::Passed(passed) => passed.poll(context),
-            Self::Opening(opening) => opening.poll(context),
+            Self::Boxed(body) => body.as_mut().poll_frame(context),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Whole(text) => text.is_none(),
-            Self::Edited(body, _) => body.is_end_stream(),
-            Self::Tapped(written) => written.is_end_stream(),
-            Self::Passed(passed) => passed.is_end_stream(),
-            Self::Opening(opening) => opening.is_end_stream(),
-            Self::Stream(_) | Self::Events(_) | Self::Relay(_) => false,
+            Self::Boxed(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
-            Self::Stream(_) | Self::Events(_) | Self::Relay(_) | Self::Edited(..) | Self::Opening(_) => {
-                SizeHint::default()
-            }
-            Self::Tapped(written) => written.size_hint(),
-            Self::Passed(passed) => passed.size_hint(),
+            Self::Boxed(body) => body.size_hint(),
         }
     }
 }

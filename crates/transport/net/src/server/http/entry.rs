@@ -1,31 +1,26 @@
 //! The endpoints: what is refused before any message is read, how a body is read, and which era answers.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, Request, StatusCode};
+use hyper::{HeaderMap, Method, StatusCode};
 use wire::http::{EVENT_STREAM, JSON};
 use wire::message::{Malformed, Packet, parse_owned};
-use wire::{Era, Kind, Message, RequestId};
+use wire::{Era, Kind, Message};
 
 use super::accept::{accepts, is_json, is_trusted};
-use super::body::Body;
-use super::inlet::Inlet;
+use super::buffered_body::BufferedBody;
+use super::layer::{Next, Request};
+use super::response::{Response, not_allowed, refuse, status};
 use super::{
     MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, guard, legacy, modern, old_sse, upgrade,
 };
 use crate::server::gate::Gate;
-use crate::server::manners::{Alteration, Manners, Outgoing};
 use crate::server::tapped::{Scribe, Seat, Taps};
-use crate::service::{Answer, RpcError, code};
-
-/// A response of these endpoints.
-pub(super) type Response = hyper::Response<Body>;
+use crate::service::{RpcError, code};
 
 /// What a path leads to.
 #[derive(Clone, Copy)]
@@ -59,26 +54,30 @@ impl Endpoint {
 }
 
 /// Answers one HTTP request.
-pub(super) async fn respond(shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -> Response {
+pub(super) async fn respond(shared: &Arc<Shared>, peer: &Peer, request: hyper::Request<Incoming>) -> Response {
     match &shared.options.taps {
-        None => behave(shared, peer, request.map(Inlet::from)).await,
+        None => layered(shared, peer, request.map(BufferedBody::from)).await,
         Some(taps) => written_down(taps, shared, peer, request).await,
     }
 }
 
-/// Answers one HTTP request and writes down what crosses on the wire: what comes before it is altered, if it is, and what
-/// goes after.
-async fn written_down(taps: &Arc<Taps>, shared: &Arc<Shared>, peer: &Peer, request: Request<Incoming>) -> Response {
+/// Answers one HTTP request and writes down what crosses on the wire: the layer is further in.
+async fn written_down(
+    taps: &Arc<Taps>,
+    shared: &Arc<Shared>,
+    peer: &Peer,
+    request: hyper::Request<Incoming>,
+) -> Response {
     let (mut parts, body) = request.into_parts();
     let seat = seat(&parts, &shared.options);
     let at = taps.now(seat);
     let limits = &shared.options.limits;
-    let (body, sent) = Inlet::read(body, limits.body, limits.body_time).await;
+    let (body, sent) = BufferedBody::read(body, limits.body, limits.body_time).await;
     let scribe = Scribe::of(taps, seat, &parts, sent, at, shared.closing.clone());
     if seat == Seat::Socket {
         parts.extensions.insert(scribe.pen());
     }
-    let (head, body) = behave(shared, peer, Request::from_parts(parts, body)).await.into_parts();
+    let (head, body) = layered(shared, peer, Request::from_parts(parts, body)).await.into_parts();
     let body = scribe.answer(&head, body);
     Response::from_parts(head, body)
 }
@@ -94,40 +93,16 @@ fn seat(head: &Parts, options: &Options) -> Seat {
     }
 }
 
-async fn behave(shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>) -> Response {
-    match &shared.options.manners {
+/// Answers one HTTP request, by way of the layer where there is one.
+async fn layered(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Response {
+    match &shared.options.layer {
         None => answer(shared, peer, request).await,
-        Some(manners) => misbehave(manners.as_ref(), shared, peer, request).await,
+        Some(layer) => layer.respond(request, Next { shared, peer }).await,
     }
 }
 
-/// Answers one HTTP request with its head and its response altered.
-async fn misbehave(manners: &dyn Manners, shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>) -> Response {
-    let (mut parts, body) = request.into_parts();
-    let asked = parts.clone();
-    manners.head(&mut parts);
-    let (mut head, mut body) = answer(shared, peer, Request::from_parts(parts, body)).await.into_parts();
-    let text = if let Body::Whole(text) = &body { text.clone() } else { None };
-    let mut outgoing = Outgoing {
-        status: &mut head.status,
-        headers: &mut head.headers,
-        text,
-        body: Alteration::None,
-        pause: Duration::ZERO,
-    };
-    manners.response(&asked, &mut outgoing);
-    if !outgoing.pause.is_zero() {
-        tokio::time::sleep(outgoing.pause).await;
-    }
-    match outgoing.body {
-        Alteration::None => {}
-        Alteration::Replaced(text) => body = Body::Whole(Some(text)),
-        Alteration::Edited(edit) => body = Body::Edited(Box::new(body), edit),
-    }
-    Response::from_parts(head, body)
-}
-
-async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Request<Inlet>) -> Response {
+/// What the endpoint itself answers.
+pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Request) -> Response {
     let Some(endpoint) = Endpoint::of(request.uri().path(), &shared.options) else {
         return status(StatusCode::NOT_FOUND);
     };
@@ -140,7 +115,7 @@ async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Request<Inlet>) 
         Endpoint::Guard => return guard::serve(shared, request).await,
         _ => {}
     }
-    if let Some(refusal) = bearer::refusal(shared, request.uri(), request.headers()) {
+    if let Some(refusal) = bearer::refusal(shared, request.headers()) {
         return refusal;
     }
     if let Err(refusal) = guard::admit(shared, &mut request, matches!(endpoint, Endpoint::Socket)).await {
@@ -162,19 +137,13 @@ async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Request<Inlet>) 
     }
 }
 
-pub(super) fn not_allowed(allowed: &'static str) -> Response {
-    let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-    response
-}
-
 /// The refusal of a body that is not declared to be JSON.
 pub(super) fn not_json(headers: &HeaderMap) -> Option<Response> {
     let error = RpcError::invalid_request("Unsupported media type: the body must be application/json");
     (!is_json(headers)).then(|| refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error))
 }
 
-async fn post(shared: &Arc<Shared>, parts: Parts, body: Inlet) -> Response {
+async fn post(shared: &Arc<Shared>, parts: Parts, body: BufferedBody) -> Response {
     if let Some(response) = not_json(&parts.headers) {
         return response;
     }
@@ -196,21 +165,14 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: Inlet) -> Response {
         return denial;
     }
     match packet {
-        Ok(Packet::Message(message)) => match &shared.options.manners {
-            None => receive(shared, parts.headers, message).await,
-            Some(manners) => {
-                let mut headers = parts.headers;
-                let message = manners.message(message, &mut headers);
-                receive(shared, headers, message).await
-            }
-        },
+        Ok(Packet::Message(message)) => receive(shared, parts.headers, message).await,
         Ok(Packet::Batch(batch)) => legacy::batch(shared, parts.headers, batch).await,
         Err(malformed) => malformed_body(&malformed),
     }
 }
 
 /// Reads a body within its bounds.
-pub(super) async fn read(shared: &Shared, body: Inlet) -> Result<Vec<u8>, Response> {
+pub(super) async fn read(shared: &Shared, body: BufferedBody) -> Result<Vec<u8>, Response> {
     let limits = &shared.options.limits;
     if body.size_hint().lower() > limits.body as u64 {
         return Err(too_large(limits.body));
@@ -222,7 +184,7 @@ pub(super) async fn read(shared: &Shared, body: Inlet) -> Result<Vec<u8>, Respon
 }
 
 /// The whole body in one piece, which the message then keeps.
-async fn collect(mut body: Inlet, most: usize) -> Result<Vec<u8>, Response> {
+async fn collect(mut body: BufferedBody, most: usize) -> Result<Vec<u8>, Response> {
     // What a client announces costs nothing yet to send: it gets that much room at once only where it is little.
     const AT_ONCE: u64 = 128 << 10;
     let mut text = Vec::with_capacity(body.size_hint().lower().min(AT_ONCE) as usize);
@@ -268,39 +230,4 @@ async fn receive(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> 
         (Era::Legacy, Kind::Request) => legacy::request(shared, headers, message).await,
         (Era::Legacy, _) => legacy::other(shared, headers, message),
     }
-}
-
-/// A response without a body.
-pub(super) fn status(code: StatusCode) -> Response {
-    let mut response = Response::new(Body::Whole(None));
-    *response.status_mut() = code;
-    response
-}
-
-/// A single JSON-RPC text.
-pub(super) fn json(code: StatusCode, answer: Answer) -> Response {
-    text(code, answer.into_text())
-}
-
-/// A JSON text of any kind.
-pub(super) fn text(code: StatusCode, text: impl Into<Bytes>) -> Response {
-    let mut response = Response::new(Body::Whole(Some(text.into())));
-    *response.status_mut() = code;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-    response
-}
-
-/// A JSON-RPC error with an HTTP status.
-pub(super) fn refuse(code: StatusCode, id: Option<&RequestId>, error: &RpcError) -> Response {
-    json(code, Answer::error(id, error))
-}
-
-/// An event stream.
-pub(super) fn events(body: Body) -> Response {
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
 }

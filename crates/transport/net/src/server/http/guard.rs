@@ -5,19 +5,20 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::inlet::Inlet;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, HOST, HeaderValue, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, Request, StatusCode, Uri};
+use hyper::{HeaderMap, Method, StatusCode, Uri};
 use ring::digest::{SHA256, digest};
 use wire::Message;
 use wire::message::{Malformed, Packet, parse};
 
 use super::body::Body;
-use super::entry::{Response, read, status};
+use super::entry::read;
+use super::layer::Request;
+use super::response::{Response, status};
 use super::{Options, Shared};
 
 /// Where clients look for what an authorization server says about itself.
@@ -137,7 +138,7 @@ pub(super) fn issues(path: &str, options: &Options) -> bool {
 }
 
 /// Has the guard answer at one of its own paths.
-pub(super) async fn serve(shared: &Shared, request: Request<Inlet>) -> Response {
+pub(super) async fn serve(shared: &Shared, request: Request) -> Response {
     let Some(guard) = &shared.options.guard else { return status(StatusCode::NOT_FOUND) };
     let (parts, body) = request.into_parts();
     let body = match read(shared, body).await {
@@ -154,13 +155,10 @@ pub(super) async fn serve(shared: &Shared, request: Request<Inlet>) -> Response 
 }
 
 /// Notes with a request who was let in with it, or refuses it.
-pub(super) async fn admit(shared: &Shared, request: &mut Request<Inlet>, for_good: bool) -> Result<(), Box<Response>> {
+pub(super) async fn admit(shared: &Shared, request: &mut Request, for_good: bool) -> Result<(), Box<Response>> {
     let Some(guard) = &shared.options.guard else { return Ok(()) };
     request.headers_mut().remove(SUBJECT);
     let (method, uri, headers) = (request.method(), request.uri(), request.headers());
-    if shared.options.manners.as_ref().is_some_and(|manners| manners.admits(uri, headers)) {
-        return Ok(());
-    }
     let grant =
         guard.admit(Head { method, uri, headers, for_good }).await.map_err(|denied| Box::new(refusal(&denied)))?;
     if let Ok(subject) = HeaderValue::from_str(&fingerprint(&grant.subject)) {

@@ -14,8 +14,8 @@ use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::accept::accepts;
 use super::body::{Body, Events};
-use super::entry::{Response, events, json, refuse, status};
 use super::events::{EventId, EventStream};
+use super::response::{Response, events, json, refuse, status};
 use super::sessions::HttpSession;
 use super::{SUBJECT, Shared};
 use crate::server::batch::Batch;
@@ -154,7 +154,7 @@ fn read_events(shared: &Shared, session: &HttpSession, stream: Arc<EventStream>,
     let limits = &shared.options.limits;
     let primes = primed && session.session.revision().is_some_and(|revision| revision.at_least(R2025_11_25));
     let priming = primes.then(|| stream.priming(limits.retry));
-    events(Body::Events(Box::new(Events::new(stream, from, priming, limits.keep_alive))))
+    events(Body::boxed(Events::new(stream, from, priming, limits.keep_alive)))
 }
 
 /// Takes a notification or a response.

@@ -4,15 +4,18 @@
 mod accept;
 mod bearer;
 mod body;
+mod buffered_body;
 mod entry;
 mod events;
 mod guard;
-mod inlet;
+mod layer;
 mod legacy;
 mod modern;
 mod old_sse;
+mod options;
 mod outbox;
 mod proxy;
+mod response;
 mod sessions;
 mod upgrade;
 
@@ -30,133 +33,23 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_io_timeout::TimeoutStream;
 
+pub use bytes::Bytes;
+pub use hyper::body::{Body as HttpBody, Frame, SizeHint};
+pub use hyper::http::request::Parts;
+pub use hyper::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+
 pub use self::bearer::Bearer;
-pub(crate) use self::body::Body;
+pub use self::body::Body;
+pub use self::buffered_body::BufferedBody;
 pub use self::guard::{Asked, Denied, Grant, Guard, Head, Later, SUBJECT, Served};
+pub use self::layer::{Layer, Next, Request};
 use self::old_sse::Talks;
+pub use self::options::{Beside, Limits, MESSAGES_PATH, Options, SSE_PATH, WEBSOCKET_PATH};
 pub use self::proxy::{ProxyError, proxy};
+pub use self::response::Response;
 use self::sessions::Sessions;
 use super::link::Closing;
-use super::manners::Manners;
-use super::tapped::Taps;
 use crate::service::Service;
-
-/// Where the old HTTP+SSE transport opens its stream.
-pub const SSE_PATH: &str = "/sse";
-/// Where an HTTP+SSE client posts, which the stream's first event tells it.
-pub const MESSAGES_PATH: &str = "/messages";
-/// Where a WebSocket is opened.
-pub const WEBSOCKET_PATH: &str = "/ws";
-
-/// Which transports are served beside Streamable HTTP.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Beside {
-    /// The old HTTP+SSE at [`SSE_PATH`].
-    pub sse: bool,
-    /// WebSocket at [`WEBSOCKET_PATH`].
-    pub websocket: bool,
-}
-
-/// How the endpoints behave.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The path of the Streamable HTTP endpoint.
-    pub path: String,
-    /// What else is served.
-    pub beside: Beside,
-    /// Host names beside the loopback ones that a request may name in `Host` and `Origin`.
-    pub hosts: Vec<String>,
-    /// Refuse a legacy request of a session at 2025-06-18 or later that lacks `MCP-Protocol-Version`.
-    pub strict: bool,
-    /// The token that every request must carry, if any.
-    pub bearer: Option<Bearer>,
-    /// Who lets requests in, if anybody does beside that.
-    pub guard: Option<Arc<dyn Guard>>,
-    /// Misbehaviour on purpose.
-    pub manners: Option<Arc<dyn Manners>>,
-    /// Where everything that crosses is written down.
-    pub taps: Option<Arc<Taps>>,
-    /// Bounds.
-    pub limits: Limits,
-}
-
-/// Bounds of the endpoints.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// The largest body or WebSocket message taken, in bytes.
-    pub body: usize,
-    /// How long a body may take to come.
-    pub body_time: Duration,
-    /// How long the head of a request may take, and how long a connection may be idle.
-    pub head_time: Duration,
-    /// The most bytes of a head.
-    pub head: usize,
-    /// The most header fields.
-    pub headers: usize,
-    /// The most connections at once.
-    pub connections: usize,
-    /// The most sessions at once of Streamable HTTP, and the most of the other transports together.
-    pub sessions: usize,
-    /// After how long without a request or an open stream a session ends. Where the session is its connection: after how
-    /// long without a message of the client or a request under way.
-    pub idle: Duration,
-    /// The most requests of one session being answered at once.
-    pub flights: usize,
-    /// How many events one stream keeps for a client that reads slowly or comes back.
-    pub events: usize,
-    /// How many bytes of events one stream keeps, or may wait for an HTTP+SSE or WebSocket peer that does not read.
-    pub event_bytes: usize,
-    /// How many ended streams one session keeps for a client that comes back.
-    pub streams: usize,
-    /// After how long of silence a stream carries a comment, and a WebSocket a ping. A WebSocket peer that is silent for as
-    /// long again is gone.
-    pub keep_alive: Duration,
-    /// How long a peer may take to read some of what is written to it, and an HTTP+SSE or WebSocket peer a whole message.
-    pub write_time: Duration,
-    /// What `retry` tells a client that lost its connection.
-    pub retry: Duration,
-    /// How long answers in flight are waited for at shutdown.
-    pub grace: Duration,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            path: "/mcp".to_owned(),
-            beside: Beside::default(),
-            hosts: Vec::new(),
-            strict: false,
-            bearer: None,
-            guard: None,
-            manners: None,
-            taps: None,
-            limits: Limits::default(),
-        }
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            body: 4 << 20,
-            body_time: Duration::from_secs(30),
-            head_time: Duration::from_mins(1),
-            head: 64 << 10,
-            headers: 100,
-            connections: 16_384,
-            sessions: 16_384,
-            idle: Duration::from_mins(30),
-            flights: 256,
-            events: 1024,
-            event_bytes: 8 << 20,
-            streams: 8,
-            keep_alive: Duration::from_secs(15),
-            write_time: Duration::from_secs(30),
-            retry: Duration::from_millis(500),
-            grace: Duration::from_secs(2),
-        }
-    }
-}
 
 /// What all requests share.
 pub(crate) struct Shared {

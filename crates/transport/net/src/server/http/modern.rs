@@ -9,8 +9,8 @@ use wire::{Message, Revision, Transport};
 
 use super::Shared;
 use super::body::{Body, Silence, Stream};
-use super::entry::{Response, events, json, status};
 use super::outbox::Outbox;
+use super::response::{Response, events, json, status};
 use crate::server::link::Link;
 use crate::service::{Answer, Call, Context, Pending, Reply, code};
 
@@ -22,7 +22,7 @@ pub(super) async fn request(shared: &Shared, headers: HeaderMap, message: Messag
     let context = Context { revision, transport: Transport::StreamableHttp, session: None, headers: Some(headers) };
     let stream = |pending: Option<Pending>, last: Option<Answer>, outbox: Arc<Outbox>| {
         let silence = Silence::new(limits.keep_alive);
-        events(Body::Stream(Box::new(Stream { pending, last: last.map(Answer::into_text), outbox, silence })))
+        events(Body::boxed(Stream { pending, last: last.map(Answer::into_text), outbox, silence }))
     };
     let mut pending = match shared.service.call(Call { message, context, link }) {
         Reply::Now(answer) if outbox.is_empty() => return json(status_of(&answer), answer),

@@ -15,8 +15,9 @@ use wire::http::EVENT_STREAM;
 
 use super::accept::accepts;
 use super::body::{Body, Relay, Silence};
-use super::entry::{Response, events, not_json, read, refuse, status};
-use super::inlet::Inlet;
+use super::buffered_body::BufferedBody;
+use super::entry::{not_json, read};
+use super::response::{Response, events, refuse, status};
 use super::sessions::{key, unguessable};
 use super::{Limits, MESSAGES_PATH, Peer, Shared, guard};
 use crate::server::conversation::{Bounds, Conversation, Outgoing};
@@ -83,8 +84,7 @@ pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, headers: &HeaderMap) -> Re
     let endpoint = format!("{MESSAGES_PATH}?session={id}");
     let _ = sender.try_send(event("endpoint", endpoint.clone()));
     tokio::spawn(run(entry, talk, sender, Arc::clone(&peer.cut)));
-    let mut response =
-        events(Body::Relay(Box::new(Relay { events: receiver, silence: Silence::new(limits.keep_alive) })));
+    let mut response = events(Body::boxed(Relay { events: receiver, silence: Silence::new(limits.keep_alive) }));
     if shared.options.taps.is_some() {
         response.extensions_mut().insert(Named(endpoint));
     }
@@ -160,7 +160,7 @@ async fn idle(talk: &Talk, limits: &Limits) {
 }
 
 /// Takes a message of the client. What it says is answered on the stream.
-pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: Inlet) -> Response {
+pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: BufferedBody) -> Response {
     let named = parts.uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("session=")));
     let Some(id) = named else {
         let error = RpcError::invalid_request("Invalid request: no session is named; the `endpoint` event does");
@@ -183,10 +183,6 @@ pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: Inlet) -> Re
     // Looked up again: it may have ended while the body came.
     let Some(talk) = find() else { return ended() };
     talk.posted.notify_one();
-    let text = match &shared.options.manners {
-        None => text,
-        Some(manners) => manners.text_in(Transport::HttpSse, text),
-    };
     talk.conversation.hear(&text);
     status(StatusCode::ACCEPTED)
 }

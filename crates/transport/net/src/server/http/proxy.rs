@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use hyper::body::{Body as _, Frame, Incoming, SizeHint};
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::header::{
     CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_EXTENSIONS, TRANSFER_ENCODING, UPGRADE,
 };
@@ -25,13 +25,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use url::Origin;
 
-pub(super) use self::opening::Opening;
 use self::opening::Unsettled;
 use self::socket::carry_both;
 use super::accept::is_trusted;
 use super::body::Body;
-use super::inlet::Inlet;
-use super::{Limits, Server, entry, protocol};
+use super::buffered_body::BufferedBody;
+use super::response::Response;
+use super::{Limits, Server, protocol};
 use crate::client::{Cuts, Dialer, Link, Pieces, Pool};
 use crate::client::{HttpAddress, OpenError};
 use crate::server::link::Closing;
@@ -123,11 +123,11 @@ async fn serve(proxy: &Arc<Proxy>, stream: TcpStream) {
 }
 
 /// Passes one request on and its response back.
-async fn pass(proxy: &Arc<Proxy>, mut request: Request<Incoming>) -> entry::Response {
+async fn pass(proxy: &Arc<Proxy>, mut request: Request<Incoming>) -> Response {
     let upgrade = request.extensions_mut().remove::<OnUpgrade>();
     let (parts, body) = request.into_parts();
     let at = proxy.taps.now(Seat::Http);
-    let (_, sent) = Inlet::read(body, BODY, proxy.limits.body_time).await;
+    let (_, sent) = BufferedBody::read(body, BODY, proxy.limits.body_time).await;
     let trusted = is_trusted(&parts.headers, &[]);
     if trusted && sent.is_none() && parts.method == Method::GET && session(&parts.headers).is_none() {
         return proxy.open(parts, upgrade, at).await;
@@ -146,16 +146,16 @@ async fn pass(proxy: &Arc<Proxy>, mut request: Request<Incoming>) -> entry::Resp
     };
     let (head, body) = response.into_parts();
     let body = scribe.answer(&head, body);
-    entry::Response::from_parts(head, body)
+    Response::from_parts(head, body)
 }
 
-fn unreached(why: String) -> entry::Response {
+fn unreached(why: String) -> Response {
     plain(StatusCode::BAD_GATEWAY, format!("The server was not reached: {why}\n"))
 }
 
 impl Proxy {
     /// Passes on what may open a stream or a socket.
-    async fn open(&self, head: Parts, upgrade: Option<OnUpgrade>, at: u64) -> entry::Response {
+    async fn open(&self, head: Parts, upgrade: Option<OnUpgrade>, at: u64) -> Response {
         let wants_socket = head.headers.get(UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
         let mut request = Unsettled::new(head.clone(), at, Arc::clone(&self.taps), self.closing.clone());
         let response = match upgrade.filter(|_| wants_socket) {
@@ -164,11 +164,11 @@ impl Proxy {
         };
         let (head, body) = response.unwrap_or_else(unreached).into_parts();
         let body = request.answer(&self.upstream, &head, body);
-        entry::Response::from_parts(head, body)
+        Response::from_parts(head, body)
     }
 
     /// Asks for a WebSocket and, where there is one, joins it to the client's.
-    async fn join(&self, head: &Parts, client: OnUpgrade, asked: &mut Unsettled) -> Result<entry::Response, String> {
+    async fn join(&self, head: &Parts, client: OnUpgrade, asked: &mut Unsettled) -> Result<Response, String> {
         let mut request = self.request(head, Bytes::new());
         // Frames are read on their way: nothing may be agreed on that changes what they look like.
         request.headers_mut().remove(SEC_WEBSOCKET_EXTENSIONS);
@@ -189,10 +189,10 @@ impl Proxy {
             carry_both(client, server, pen, closing).await;
             drop((link, open));
         });
-        Ok(entry::Response::from_parts(head, body))
+        Ok(Response::from_parts(head, body))
     }
 
-    async fn send(&self, head: &Parts, text: Bytes) -> Result<entry::Response, String> {
+    async fn send(&self, head: &Parts, text: Bytes) -> Result<Response, String> {
         let mut link = self.pool.take().await.map_err(|error| error.to_string())?;
         loop {
             let again = link.is_reused();
@@ -223,11 +223,11 @@ impl Proxy {
         request
     }
 
-    fn returned(&self, response: hyper::Response<Incoming>, link: Link) -> entry::Response {
+    fn returned(&self, response: hyper::Response<Incoming>, link: Link) -> Response {
         let (mut head, body) = response.into_parts();
         head.headers = passed_on(&head.headers);
         let passed = Passed { body, link: Some(link), pool: Arc::clone(&self.pool) };
-        entry::Response::from_parts(head, Body::Passed(Box::new(passed)))
+        Response::from_parts(head, Body::boxed(passed))
     }
 }
 
@@ -255,21 +255,24 @@ fn passed_on(headers: &HeaderMap) -> HeaderMap {
     passed
 }
 
-fn plain(status: StatusCode, text: String) -> entry::Response {
-    let mut response = entry::Response::new(Body::Whole(Some(text.into())));
+fn plain(status: StatusCode, text: String) -> Response {
+    let mut response = Response::new(Body::Whole(Some(text.into())));
     *response.status_mut() = status;
     response
 }
 
 /// A body as it comes from the other server, and the connection that it comes on.
-pub(crate) struct Passed {
+struct Passed {
     body: Incoming,
     link: Option<Link>,
     pool: Arc<Pool>,
 }
 
-impl Passed {
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+impl HttpBody for Passed {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
             self.release();
@@ -277,14 +280,16 @@ impl Passed {
         polled.map(|frame| frame.map(|frame| frame.map_err(io::Error::other)))
     }
 
-    pub(super) fn is_end_stream(&self) -> bool {
+    fn is_end_stream(&self) -> bool {
         self.body.is_end_stream()
     }
 
-    pub(super) fn size_hint(&self) -> SizeHint {
+    fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
+}
 
+impl Passed {
     /// The connection is free for another request.
     fn release(&mut self) {
         if let Some(link) = self.link.take() {

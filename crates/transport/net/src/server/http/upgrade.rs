@@ -6,16 +6,16 @@ use hyper::header::{
     CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
     SEC_WEBSOCKET_VERSION, UPGRADE,
 };
-use hyper::{HeaderMap, Request, StatusCode};
+use hyper::{HeaderMap, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use super::entry::{Response, refuse, status};
-use super::inlet::Inlet;
+use super::layer::Request;
+use super::response::{Response, refuse, status};
 use super::{Peer, Shared};
 use crate::server::tapped::Pen;
-use crate::server::websocket::{self, Crossing};
+use crate::server::websocket::{self, Frames};
 use crate::service::RpcError;
 
 /// The subprotocol by which clients ask for MCP.
@@ -25,7 +25,7 @@ const VERSION: &str = "13";
 const KEY: usize = 24;
 
 /// Answers a handshake. Its connection is the session's from then on.
-pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>) -> Response {
+pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Response {
     let accept = match accept_key(request.headers()) {
         Ok(accept) => accept,
         Err(response) => return *response,
@@ -50,8 +50,8 @@ pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request<Inlet>
         let upgraded = timeout(shared.options.limits.head_time, hyper::upgrade::on(request)).await;
         if let Ok(Ok(upgraded)) = upgraded {
             let (service, closing) = (Arc::clone(&shared.service), shared.closing.clone());
-            let crossing = Crossing { manners: shared.options.manners.as_deref(), pen: pen.as_ref() };
-            websocket::serve(service, TokioIo::new(upgraded), &shared.options.limits, closing, crossing).await;
+            let frames = Frames { layer: shared.options.layer.as_deref(), pen: pen.as_ref() };
+            websocket::serve(service, TokioIo::new(upgraded), &shared.options.limits, closing, frames).await;
         }
     });
     response

@@ -14,7 +14,7 @@ use wire::trace::{Closed, Content};
 
 use super::Limits;
 use crate::process::{self, Command, Signal};
-use crate::server::tapped::{Heard, Pen, Said};
+use crate::server::tapped::{Pen, RecordedReader, RecordedWriter};
 use crate::tap::Tap;
 
 /// How long what the child wrote last may take to pass.
@@ -36,14 +36,14 @@ pub async fn wrap(command: &Command, tap: &Tap, signal: impl Future<Output = u8>
     };
     let limit = Limits::default().line;
     let hearing = {
-        let mut heard = Heard::new(tokio::io::stdin(), &pen, limit);
+        let mut heard = RecordedReader::new(tokio::io::stdin(), &pen, limit);
         tokio::spawn(async move {
             let _ = tokio::io::copy(&mut heard, &mut stdin).await;
             let _ = stdin.shutdown().await;
         })
     };
     let saying = {
-        let mut said = Said::new(tokio::io::stdout(), &pen, limit);
+        let mut said = RecordedWriter::new(tokio::io::stdout(), &pen, limit);
         tokio::spawn(async move {
             let _ = tokio::io::copy(&mut stdout, &mut said).await;
             let _ = said.flush().await;

@@ -1,11 +1,12 @@
 //! One HTTP request and its response as they are written down: heads, bodies, the blocks of a stream, and the end.
 
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use hyper::body::{Body as _, Frame, SizeHint};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use hyper::http::request::Parts;
 use hyper::http::response;
 use hyper::{HeaderMap, Method};
@@ -71,9 +72,13 @@ impl Scribe {
         self.pen.clone()
     }
 
-    /// Writes the head of the response down, and gives a body that will write itself. `name` is what clients are to
-    /// call the connection by, where that is no session id.
-    pub(crate) fn answer(mut self, head: &response::Parts, body: Body) -> Body {
+    /// Writes the head of the response down, and gives a body that will write itself.
+    pub(crate) fn answer(self, head: &response::Parts, body: Body) -> Body {
+        self.written(head, body).map_or_else(|body| body, Body::boxed)
+    }
+
+    /// The same; `Err` with the body as it is where that is not of this exchange.
+    pub(crate) fn written(mut self, head: &response::Parts, body: Body) -> Result<Written, Body> {
         let content = Content::Response { status: head.status.as_u16(), headers: listed(&head.headers) };
         self.pen.write(Party::Server, self.exchange, content, self.cause);
         if let Some(name) = session(&head.headers) {
@@ -88,12 +93,12 @@ impl Scribe {
         if self.seat == Seat::Socket {
             // The connection goes on, or was refused; either is written down by whoever knows.
             self.ended = true;
-            return body;
+            return Err(body);
         }
         let kind = head.headers.get(hyper::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let streams = kind.is_some_and(|kind| has_media_type(kind, EVENT_STREAM));
         let so_far = if streams { SoFar::Events(Blocks::new(BLOCK)) } else { SoFar::Text(Vec::new()) };
-        Body::Tapped(Box::new(Written { body, scribe: self, so_far }))
+        Ok(Written { body, scribe: self, so_far })
     }
 
     fn end(&mut self, from: Party, how: Closed) {
@@ -162,8 +167,13 @@ impl Written {
             }
         }
     }
+}
 
-    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+impl HttpBody for Written {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         match &polled {
             Poll::Ready(Some(Ok(frame))) => {
@@ -178,11 +188,11 @@ impl Written {
         polled
     }
 
-    pub(crate) fn is_end_stream(&self) -> bool {
+    fn is_end_stream(&self) -> bool {
         self.body.is_end_stream()
     }
 
-    pub(crate) fn size_hint(&self) -> SizeHint {
+    fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
 }

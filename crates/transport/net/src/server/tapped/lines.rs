@@ -17,14 +17,14 @@ use crate::tap::Written;
 const KEPT: usize = 64 << 10;
 
 /// The lines of one direction.
-struct Ledger {
+struct LineRecorder {
     pen: Pen,
     from: Party,
     lines: Lines,
     begun: Option<u64>,
 }
 
-impl Ledger {
+impl LineRecorder {
     fn new(pen: &Pen, from: Party, most: usize) -> Self {
         Self { pen: pen.clone(), from, lines: Lines::new(most), begun: None }
     }
@@ -55,20 +55,20 @@ impl Ledger {
 }
 
 /// What the client says, written down as it is read.
-pub(crate) struct Heard<R> {
+pub struct RecordedReader<R> {
     reader: R,
-    ledger: Ledger,
+    lines: LineRecorder,
     ended: bool,
 }
 
-impl<R> Heard<R> {
+impl<R> RecordedReader<R> {
     /// Lines of at most `most` bytes.
-    pub(crate) fn new(reader: R, pen: &Pen, most: usize) -> Self {
-        Self { reader, ledger: Ledger::new(pen, Party::Client, most), ended: false }
+    pub fn new(reader: R, pen: &Pen, most: usize) -> Self {
+        Self { reader, lines: LineRecorder::new(pen, Party::Client, most), ended: false }
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Heard<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for RecordedReader<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -79,40 +79,40 @@ impl<R: AsyncRead + Unpin> AsyncRead for Heard<R> {
         match &buffer.filled()[before..] {
             [] if !self.ended => {
                 self.ended = true;
-                self.ledger.finish();
-                self.ledger.pen.closed(Party::Client, Closed::End);
+                self.lines.finish();
+                self.lines.pen.closed(Party::Client, Closed::End);
             }
             [] => {}
-            bytes => self.ledger.take(bytes),
+            bytes => self.lines.take(bytes),
         }
         Poll::Ready(Ok(()))
     }
 }
 
 /// What the server says, written down as it is written.
-pub(crate) struct Said<W> {
+pub struct RecordedWriter<W> {
     writer: W,
-    ledger: Ledger,
+    lines: LineRecorder,
 }
 
-impl<W> Said<W> {
+impl<W> RecordedWriter<W> {
     /// Lines of at most `most` bytes.
-    pub(crate) fn new(writer: W, pen: &Pen, most: usize) -> Self {
-        Self { writer, ledger: Ledger::new(pen, Party::Server, most) }
+    pub fn new(writer: W, pen: &Pen, most: usize) -> Self {
+        Self { writer, lines: LineRecorder::new(pen, Party::Server, most) }
     }
 }
 
-impl<W> Drop for Said<W> {
+impl<W> Drop for RecordedWriter<W> {
     fn drop(&mut self) {
-        self.ledger.finish();
+        self.lines.finish();
     }
 }
 
-impl<W: AsyncWrite + Unpin> AsyncWrite for Said<W> {
+impl<W: AsyncWrite + Unpin> AsyncWrite for RecordedWriter<W> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = ready!(Pin::new(&mut self.writer).poll_write(context, bytes))?;
         // Nothing can come back before this returns: whoever reads the other way does so on this task.
-        self.ledger.take(&bytes[..written]);
+        self.lines.take(&bytes[..written]);
         Poll::Ready(Ok(written))
     }
 

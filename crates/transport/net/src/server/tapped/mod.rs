@@ -12,7 +12,7 @@ use wire::trace::{Closed, Content, Frame};
 pub use self::connections::Taps;
 pub(crate) use self::connections::{Seat, session};
 pub(crate) use self::exchange::{Named, Scribe, Sent, Written as WrittenBody};
-pub(crate) use self::lines::{Heard, Said};
+pub use self::lines::{RecordedReader, RecordedWriter};
 
 use crate::tap::{Tap, Written};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use hyper::body::{Body as _, Frame};
+use hyper::body::{Body as HttpBody, Frame};
 use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::http::request::Parts;
 use hyper::http::response;
@@ -52,7 +52,7 @@ impl Unsettled {
             let way = Way { upstream: upstream.clone(), here };
             let awaited = Awaited { request: self, head: head.clone(), body, seen: Vec::new() };
             let state = State::Awaited(Box::new(awaited));
-            return Body::Opening(Box::new(Opening { state, blocks: Blocks::new(BEFORE), pending: Vec::new(), way }));
+            return Body::boxed(Opening { state, blocks: Blocks::new(BEFORE), pending: Vec::new(), way });
         }
         match self.settle(Seat::Http) {
             Some(scribe) => scribe.answer(head, body),
@@ -68,7 +68,7 @@ impl Drop for Unsettled {
 }
 
 /// An event stream, from its beginning on.
-pub(crate) struct Opening {
+struct Opening {
     state: State,
     blocks: Blocks,
     /// What came and was not passed on yet: the beginning of a block.
@@ -92,36 +92,37 @@ struct Awaited {
     seen: Vec<u8>,
 }
 
-impl Opening {
-    pub(in crate::server::http) fn poll(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+impl HttpBody for Opening {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let this = &mut *self;
         loop {
-            let (body, seen) = match &mut self.state {
+            let (body, seen) = match &mut this.state {
                 State::Awaited(awaited) => (&mut awaited.body, &mut awaited.seen),
-                State::Known(written) => return written.poll(context),
+                State::Known(written) => return Pin::new(written.as_mut()).poll_frame(context),
                 State::Gone => return Poll::Ready(None),
             };
             let polled = ready!(Pin::new(body).poll_frame(context));
             let Some(data) = polled.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()) else {
                 // It ends, or breaks, before it said anything.
-                let rest = self.rest();
-                self.known(Seat::Http, None, &rest);
+                let rest = this.rest();
+                this.known(Seat::Http, None, &rest);
                 if rest.is_empty() {
                     return Poll::Ready(polled);
                 }
                 return Poll::Ready(Some(Ok(Frame::data(rest.into()))));
             };
-            self.blocks.push(data);
-            self.pending.extend_from_slice(data);
+            this.blocks.push(data);
+            this.pending.extend_from_slice(data);
             let mut passes = Vec::new();
-            while let Some(piece) = self.blocks.next_block() {
+            while let Some(piece) = this.blocks.next_block() {
                 let whole = match piece {
                     Piece::Whole(bytes) => bytes.len(),
                     Piece::Rest(_) | Piece::TooLong(_) => 0,
                 };
-                let bytes: Vec<u8> = self.pending.drain(..whole).collect();
+                let bytes: Vec<u8> = this.pending.drain(..whole).collect();
                 let block = Block::parse(&bytes);
                 if whole > 0 && block.event.is_none() && block.data.is_none() && seen.len() < BEFORE {
                     seen.extend_from_slice(&bytes);
@@ -129,13 +130,13 @@ impl Opening {
                     continue;
                 }
                 let endpoint = block.data.clone().filter(|_| block.event.as_deref() == Some("endpoint"));
-                let told = endpoint.as_deref().and_then(|data| self.way.back(&block, data));
+                let told = endpoint.as_deref().and_then(|data| this.way.back(&block, data));
                 passes.extend_from_slice(told.as_deref().unwrap_or(&bytes));
-                let rest = self.rest();
+                let rest = this.rest();
                 passes.extend_from_slice(&rest);
-                let target = endpoint.and_then(|data| self.way.target(&data));
+                let target = endpoint.and_then(|data| this.way.target(&data));
                 let seat = if target.is_some() { Seat::Stream } else { Seat::Http };
-                self.known(seat, target, &[bytes, rest].concat());
+                this.known(seat, target, &[bytes, rest].concat());
                 break;
             }
             if !passes.is_empty() {
@@ -144,14 +145,16 @@ impl Opening {
         }
     }
 
-    pub(in crate::server::http) fn is_end_stream(&self) -> bool {
+    fn is_end_stream(&self) -> bool {
         match &self.state {
             State::Awaited(awaited) => awaited.body.is_end_stream(),
             State::Known(written) => written.is_end_stream(),
             State::Gone => true,
         }
     }
+}
 
+impl Opening {
     /// What came and was not passed on yet.
     fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.pending)
@@ -165,10 +168,10 @@ impl Opening {
         if let Some(target) = target {
             head.extensions.insert(Named(target));
         }
-        if let Body::Tapped(mut written) = scribe.answer(&head, body) {
+        if let Ok(mut written) = scribe.written(&head, body) {
             written.take(&seen);
             written.take(more);
-            self.state = State::Known(written);
+            self.state = State::Known(Box::new(written));
         }
     }
 }

@@ -1,0 +1,114 @@
+//! Faults of error codes: each error means what its code says, and these do not.
+
+use serde_json::{Value, json};
+
+use super::{Fault, Kind, fault};
+
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
+        "unknown-method-code",
+        "errors.method-not-found",
+        "an unknown method is answered with the code for invalid params",
+        Kind::Says(|message| {
+            // Tools that do not run as tasks are refused with this code too.
+            let why = message.pointer("/error/message").and_then(Value::as_str);
+            if why.is_some_and(|why| why.starts_with("Method not found")) {
+                recode(message, -32601, -32602);
+            }
+        }),
+    )
+    .breaks_too(&["http.unknown-method-404"]),
+    &fault(
+        "parse-error-code",
+        "errors.parse-error",
+        "text that is no JSON is answered with the code for an invalid request",
+        Kind::Says(|message| recode(message, -32700, -32600)),
+    ),
+    &fault(
+        "invalid-request-code",
+        "errors.invalid-request",
+        "an invalid request is answered with the code for an internal error",
+        Kind::Says(|message| recode(message, -32600, -32603)),
+    ),
+    &fault(
+        "invalid-params-code",
+        "errors.invalid-params",
+        "invalid params are answered with the code for an internal error",
+        Kind::Errors("completion/complete", |answer| recode(answer, -32602, -32603)),
+    )
+    .breaks_too(&["completion.missing-arguments-refused", "completion.unknown-prompt-refused"]),
+    &fault(
+        "retired-code",
+        "errors.no-retired-codes",
+        "a resource that does not exist is answered with the code of earlier revisions",
+        Kind::Errors("resources/read", |answer| code(answer, -32002)),
+    )
+    .breaks_too(&["errors.internal-error", "resources.not-found-code"])
+    .modern(),
+    &fault(
+        "reserved-code",
+        "errors.reserved-codes-defined",
+        "errors about prompts have a code that the specification keeps for itself",
+        Kind::Errors("prompts/get", |answer| code(answer, -32050)),
+    )
+    .modern(),
+    &fault(
+        "old-range-code",
+        "errors.legacy-range-unused",
+        "errors about prompts have a code from the range left to old implementations",
+        Kind::Errors("prompts/get", |answer| code(answer, -32010)),
+    )
+    .modern(),
+    &fault(
+        "own-code-inside",
+        "errors.own-codes-outside",
+        "errors about prompts have a code of the server's own within JSON-RPC's range",
+        Kind::Errors("prompts/get", |answer| code(answer, -32500)),
+    )
+    .modern(),
+    &fault(
+        "header-code-on-stdio",
+        "errors.codes-mean-what-they-say",
+        "over stdio, errors about prompts have the code for headers that do not match",
+        Kind::Errors("prompts/get", |answer| code(answer, -32020)),
+    )
+    .modern()
+    .stdio(),
+    &fault(
+        "internal-error-code",
+        "errors.internal-error",
+        "an internal error has a code of the server's own",
+        Kind::Errors("resources/read", |answer| recode(answer, -32603, -31999)),
+    ),
+    &fault(
+        "capabilities-listed-as-array",
+        "shape.errors",
+        "an error lists the capabilities that a client lacks in an array",
+        Kind::Errors("tools/call", |answer| {
+            if answer["error"]["code"] == -32021 {
+                answer["error"]["data"]["requiredCapabilities"] = json!(["sampling"]);
+            }
+        }),
+    )
+    .breaks_too(&["meta.missing-capability-listed", "task-extension.missing-refused"])
+    .modern(),
+    &fault(
+        "talkative-errors",
+        "errors.message-concise",
+        "the message of errors about prompts is a trace of many lines",
+        Kind::Errors("prompts/get", |answer| {
+            answer["error"]["message"] = json!("Prompt not found\n  at get (prompts.rs:12)\n  at main (main.rs:3)");
+        }),
+    ),
+];
+
+pub(super) fn code(answer: &mut Value, code: i64) {
+    answer["error"]["code"] = json!(code);
+}
+
+/// Another code in place of one.
+pub(super) fn recode(message: &mut Value, from: i64, to: i64) {
+    if message.pointer("/error/code").is_some_and(|code| *code == from) {
+        code(message, to);
+    }
+}

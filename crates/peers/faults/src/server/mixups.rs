@@ -1,0 +1,145 @@
+//! Faults of what a good server keeps apart or leaves as it is: whose answer is whose, ids, text.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use super::state::State;
+use super::stdio::{Process, has};
+use super::{Asked, Fault, Heard, Kind, drop_member, fault};
+
+pub(super) const FAULTS: &[&Fault] = &[
+    &fault(
+        "echo-of-another",
+        "safety.answers-fit",
+        "now and then, `echo` and prompts say what the one before them said",
+        Kind::Answers(mix_up),
+    ),
+    &fault(
+        "ids-by-text",
+        "safety.ids-told-apart",
+        "an id that is a text of digits is answered as a number",
+        Kind::Answers(|_, answer| {
+            if let Some(number) = answer["id"].as_str().and_then(|id| id.parse::<i64>().ok()) {
+                answer["id"] = json!(number);
+            }
+        }),
+    )
+    .breaks_too(&[
+        "jsonrpc.error-id",
+        "jsonrpc.one-answer",
+        "jsonrpc.result-id",
+        "ping.answered",
+        "jsonrpc.answered",
+    ]),
+    &fault(
+        "empty-id-lost",
+        "safety.odd-ids-kept",
+        "a request whose id is an empty text is taken for a notification",
+        Kind::Hears(|heard| {
+            if heard.message["id"] == "" {
+                drop_member(heard.message, "id");
+            }
+        }),
+    )
+    .breaks_too(&["http.request-answered-json-or-stream", "jsonrpc.answered", "ping.answered"])
+    .http(),
+    &fault(
+        "astral-lost",
+        "safety.text-kept",
+        "characters beyond 16 bits come back as question marks",
+        Kind::Answers(|_, answer| {
+            if let Some(text) = said(answer) {
+                *text = text.replace(|c: char| c > '\u{ffff}', "?");
+            }
+        }),
+    ),
+    &fault(
+        "odd-text-passed-over",
+        "safety.odd-text-answered",
+        "a line with a lone surrogate in it is passed over",
+        Kind::Stdio(Process::Reads(|line, _| if has(&line, b"\\ud800") { Vec::new() } else { line })),
+    )
+    .stdio(),
+    &fault(
+        "deaf-after-nul",
+        "safety.survives-odd-text",
+        "after a line with a NUL in a text, nothing is heard any more",
+        Kind::Stdio(Process::Reads(go_deaf)),
+    )
+    .breaks_too(&["jsonrpc.answered", "ping.answered", "safety.odd-text-answered"])
+    .stdio(),
+    &fault(
+        "pieces-read-apart",
+        "safety.split-delivery-read",
+        "what comes in pieces is decoded piece by piece, characters that were cut in two and all",
+        Kind::Stdio(Process::Takes(|piece| String::from_utf8_lossy(piece).into_owned().into_bytes())),
+    )
+    .breaks_too(&["jsonrpc.answered", "jsonrpc.result-id", "ping.answered"])
+    .stdio(),
+    &fault(
+        "hoards",
+        "safety.no-leak",
+        "every message leaves memory behind that is never given back",
+        Kind::Hears(hoard),
+    )
+    .stdio(),
+];
+
+/// After how many that go well one does not.
+const WELL: usize = 4;
+
+/// What a message leaves behind, in bytes, and how many do.
+const HEAP: usize = 80 << 10;
+const HOARDED: usize = 4096;
+
+/// The first text of a tool's or a prompt's result.
+fn said(answer: &mut Value) -> Option<&mut String> {
+    let place = if answer["result"]["messages"].is_array() { "/messages/0/content/text" } else { "/content/0/text" };
+    match answer.get_mut("result")?.pointer_mut(place)? {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// What echoes said before.
+#[derive(Default)]
+struct Echoes {
+    last: Mutex<String>,
+    calls: AtomicUsize,
+}
+
+fn mix_up(asked: &Asked, answer: &mut Value) {
+    let echoes = asked.is("prompts/get") || (asked.is("tools/call") && asked.param("name") == "echo");
+    let Some(text) = said(answer).filter(|_| echoes) else { return };
+    let state = asked.state.of::<Echoes>();
+    let before = std::mem::replace(&mut *state.last.lock().unwrap_or_else(PoisonError::into_inner), text.clone());
+    if state.calls.fetch_add(1, Ordering::Relaxed) % WELL == WELL - 1 {
+        *text = before;
+    }
+}
+
+/// What messages left behind.
+#[derive(Default)]
+struct Hoard(Mutex<Vec<Vec<u8>>>);
+
+fn hoard(heard: &mut Heard<'_>) {
+    let hoard = heard.state.of::<Hoard>();
+    let mut hoard = hoard.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if hoard.len() < HOARDED {
+        hoard.push(vec![1; HEAP]);
+    }
+}
+
+/// Whether a process is deaf.
+#[derive(Default)]
+struct Deaf(AtomicBool);
+
+fn go_deaf(line: Vec<u8>, state: &State) -> Vec<u8> {
+    let deaf = state.of::<Deaf>();
+    if has(&line, b"\\u0000") {
+        deaf.0.store(true, Ordering::Relaxed);
+    }
+    if deaf.0.load(Ordering::Relaxed) { Vec::new() } else { line }
+}

@@ -1,0 +1,366 @@
+//! Deliberate violations, one at a time or several: to test clients with, and to prove that our own rules notice. They
+//! stand beside the server, which knows nothing of them: a fault alters what goes in or what comes out, by decorating the
+//! service ([`service`]) or the transport ([`transport`], [`lines`]). One table per family.
+
+mod asking;
+mod authorization;
+mod base;
+mod completion;
+mod crashes;
+mod discovery;
+mod envelopes;
+mod errors;
+mod headers;
+mod http;
+mod lifecycle;
+mod lines;
+mod lists;
+mod logging;
+mod meta;
+mod mixups;
+mod outgoing;
+mod patterns;
+mod prompts;
+pub mod quirks;
+mod resources;
+mod rounds;
+mod service;
+mod serving;
+mod sessions;
+mod sse;
+mod state;
+mod stdio;
+mod streams;
+mod tasks;
+mod tools;
+mod transport;
+mod valid_tokens;
+mod wrong_peer;
+
+use std::sync::Arc;
+
+use net::server::http::{Bytes, HeaderMap, Parts, Uri};
+use net::service::{Call, Context, Link, Reply};
+use serde_json::Value;
+use wire::revision::{R2024_11_05, R2026_07_28};
+use wire::{Era, Revision, Transport};
+
+pub use self::lists::PAGES_IN_CIRCLES;
+pub use self::patterns::CANCELLATION_IGNORED;
+pub use self::serving::FaultyServer;
+pub use self::sessions::SESSION_ID_CHANGES;
+pub use self::stdio::{LINGERS, LINGERS_MODERN, STDOUT_BANNER};
+pub use self::streams::STREAM_WITHOUT_RESPONSE;
+pub use self::tools::{INPUT_SCHEMA_NULL, STRUCTURED_OTHERWISE, TOOL_NAME_TWICE};
+
+use self::outgoing::Outgoing;
+use self::state::State;
+
+/// One deliberate violation.
+#[derive(Debug)]
+pub struct Fault {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// The rule it breaks.
+    pub rule: &'static str,
+    /// Rules that it cannot but break as well.
+    pub consequences: &'static [&'static str],
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// The first revision it shows at.
+    pub since: Revision,
+    /// The last one.
+    pub until: Revision,
+    /// The only transport it shows on; `None` for all.
+    pub transport: Option<Transport>,
+    /// The one transport that it cannot show on, whatever the others.
+    pub never_on: Option<Transport>,
+    /// Whether it shows only where the server demands a bearer token.
+    pub token: bool,
+    kind: Kind,
+}
+
+/// What a fault gets hold of.
+enum Kind {
+    /// A request or notification that came in, before anything looks at it.
+    Hears(fn(&mut Heard<'_>)),
+    /// The result of a method, within its envelope.
+    Results(&'static str, fn(&mut Value)),
+    /// The error of a method, within its envelope.
+    Errors(&'static str, fn(&mut Value)),
+    /// A list: a copy of its first item, altered, is added under this member.
+    Lists(&'static str, &'static str, fn(&mut Value)),
+    /// The answer of the service, before the transport has it.
+    Answers(fn(&Asked, &mut Value)),
+    /// A notification or request that a request sends beside its answer.
+    Notes(&'static str, fn(&mut Value)),
+    /// What a request sends beside its answer: nothing, the same or more.
+    Tells(fn(&Asked, Value) -> Vec<Value>),
+    /// The whole handling of a request.
+    Handles(fn(&Asked, &Link, Reply) -> Reply),
+    /// What is said after a message on the same way out, where that takes more than one.
+    Follows(fn(&Value, &State) -> Option<Value>),
+    /// Every message on its way out, errors of the transport included.
+    Says(fn(&mut Value)),
+    /// Every message on its way out, as bytes.
+    Writes(fn(&[u8]) -> Vec<u8>),
+    /// HTTP: the head of a request and the response to it.
+    Http(Http),
+    /// HTTP: ids of sessions.
+    Sessions(sessions::SessionIds),
+    /// stdio: lines and the ends of the process.
+    Stdio(stdio::Process),
+    /// Several that only together are the violation.
+    Several(&'static [Kind]),
+}
+
+impl Kind {
+    /// What it consists of: itself, unless it is several.
+    const fn parts(&'static self) -> &'static [Self] {
+        match self {
+            Self::Several(parts) => parts,
+            one => std::slice::from_ref(one),
+        }
+    }
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Kind")
+    }
+}
+
+/// A fault of the HTTP endpoint.
+struct Http {
+    /// Whether a valid token takes the place of whatever a request carries.
+    authorizes: fn(&Uri, &HeaderMap) -> bool,
+    head: fn(&mut Parts, &State),
+    response: fn(&Parts, &mut Outgoing<'_>),
+    /// Alters each event of a stream that answers the request; the bytes are whole events.
+    event: Option<fn(&Parts, Bytes, &State) -> Bytes>,
+}
+
+const HTTP: Http = Http { authorizes: |_, _| false, head: |_, _| (), response: |_, _| (), event: None };
+
+/// A message that came in. Over HTTP with its headers.
+struct Heard<'h> {
+    message: &'h mut Value,
+    headers: Option<&'h mut HeaderMap>,
+    /// What the faults of this server remember.
+    state: &'h State,
+}
+
+impl Heard<'_> {
+    fn is(&self, method: &str) -> bool {
+        self.message["method"] == method
+    }
+
+    /// The reserved member of its `_meta`; null where there is none.
+    fn meta(&self, name: &str) -> &Value {
+        &self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")]
+    }
+
+    fn set_meta(&mut self, name: &str, value: Value) {
+        self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")] = value;
+    }
+
+    fn is_modern(&self) -> bool {
+        let version = self.message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
+        version.is_some()
+    }
+}
+
+/// A request that the service is asked.
+struct Asked {
+    message: Value,
+    context: Context,
+    /// How many requests the server was asked before, and how many of those were calls of tools.
+    before: usize,
+    calls: usize,
+    /// What the faults of this server remember.
+    state: Arc<State>,
+}
+
+impl Asked {
+    fn new(call: &Call, before: usize, calls: usize, state: Arc<State>) -> Self {
+        Self { message: call.message.value().clone(), context: call.context.clone(), before, calls, state }
+    }
+
+    fn is(&self, method: &str) -> bool {
+        self.message["method"] == method
+    }
+
+    fn param(&self, name: &str) -> &Value {
+        &self.message["params"][name]
+    }
+
+    /// The reserved member of its `_meta`; null where there is none.
+    fn meta(&self, name: &str) -> &Value {
+        &self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")]
+    }
+
+    fn is_modern(&self) -> bool {
+        self.context.era() == Era::Modern
+    }
+
+    /// Whether it is every other request of a client that counts its ids up.
+    fn is_odd(&self) -> bool {
+        self.message["id"].as_i64().is_some_and(|id| id % 2 != 0)
+    }
+}
+
+fn drop_member(value: &mut Value, name: &str) {
+    if let Some(members) = value.as_object_mut() {
+        members.remove(name);
+    }
+}
+
+/// A fault that shows at every revision, over every transport.
+const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
+    let (consequences, since, until): (&[_], _, _) = (&[], R2024_11_05, R2026_07_28);
+    Fault { name, rule, consequences, about, since, until, transport: None, never_on: None, token: false, kind }
+}
+
+impl Fault {
+    /// What it does, piece by piece.
+    fn kinds(&'static self) -> impl Iterator<Item = &'static Kind> {
+        self.kind.parts().iter()
+    }
+
+    /// Names rules that it breaks as well, where it shows and they apply.
+    const fn breaks_too(mut self, rules: &'static [&'static str]) -> Self {
+        self.consequences = rules;
+        self
+    }
+
+    const fn since(mut self, since: Revision) -> Self {
+        self.since = since;
+        self
+    }
+
+    const fn until(mut self, until: Revision) -> Self {
+        self.until = until;
+        self
+    }
+
+    const fn modern(self) -> Self {
+        self.since(R2026_07_28)
+    }
+
+    const fn legacy(self) -> Self {
+        self.until(Revision::NEWEST_LEGACY)
+    }
+
+    const fn on(mut self, transport: Transport) -> Self {
+        self.transport = Some(transport);
+        self
+    }
+
+    const fn never_on(mut self, transport: Transport) -> Self {
+        self.never_on = Some(transport);
+        self
+    }
+
+    const fn http(self) -> Self {
+        self.on(Transport::StreamableHttp)
+    }
+
+    const fn token(mut self) -> Self {
+        self.token = true;
+        self
+    }
+
+    const fn stdio(self) -> Self {
+        self.on(Transport::Stdio)
+    }
+
+    /// Whether it shows at `revision` over `transport`.
+    pub fn shows(&self, revision: Revision, transport: Transport) -> bool {
+        revision.at_least(self.since) && self.until.at_least(revision) && self.runs_on(transport)
+    }
+
+    /// Whether it shows over `transport`, at whatever revision.
+    pub fn runs_on(&self, transport: Transport) -> bool {
+        self.transport.is_none_or(|only| only == transport) && self.never_on != Some(transport)
+    }
+
+    /// Where it shows, in words.
+    pub fn place(&self) -> String {
+        let transport = self.transport.map_or("any transport", Transport::as_str);
+        let but = self.never_on.map_or(String::new(), |never| format!(" but {never}"));
+        let revisions = match (self.since == R2024_11_05, self.until == R2026_07_28) {
+            (true, true) => "any revision".to_owned(),
+            (true, false) if self.until == Revision::NEWEST_LEGACY => "legacy era".to_owned(),
+            (true, false) => format!("up to {}", self.until),
+            (false, true) if self.since == R2026_07_28 => "modern era".to_owned(),
+            (false, true) => format!("from {}", self.since),
+            (false, false) if self.since == self.until => self.since.to_string(),
+            (false, false) => format!("{} to {}", self.since, self.until),
+        };
+        let token = if self.token { ", with --bearer-env" } else { "" };
+        format!("{transport}{but}, {revisions}{token}")
+    }
+}
+
+const FAMILIES: [&[&Fault]; 26] = [
+    base::FAULTS,
+    envelopes::FAULTS,
+    errors::FAULTS,
+    meta::FAULTS,
+    lifecycle::FAULTS,
+    discovery::FAULTS,
+    tools::FAULTS,
+    resources::FAULTS,
+    prompts::FAULTS,
+    completion::FAULTS,
+    lists::FAULTS,
+    logging::FAULTS,
+    patterns::FAULTS,
+    rounds::FAULTS,
+    asking::FAULTS,
+    wrong_peer::FAULTS,
+    stdio::FAULTS,
+    crashes::FAULTS,
+    http::FAULTS,
+    headers::FAULTS,
+    sessions::FAULTS,
+    streams::FAULTS,
+    sse::FAULTS,
+    authorization::FAULTS,
+    tasks::FAULTS,
+    mixups::FAULTS,
+];
+
+/// Every fault, family by family.
+pub fn all() -> impl Iterator<Item = &'static Fault> {
+    FAMILIES.into_iter().flatten().copied()
+}
+
+/// The fault of this name.
+pub fn find(name: &str) -> Option<&'static Fault> {
+    all().find(|fault| fault.name == name)
+}
+
+/// Faults, and what those of one server remember.
+#[derive(Clone, Debug, Default)]
+struct Active {
+    faults: Vec<&'static Fault>,
+    state: Arc<State>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::{all, quirks};
+
+    #[test]
+    fn names_are_unique_and_plain() {
+        let mut seen = BTreeSet::new();
+        for fault in all().chain(quirks::all()) {
+            assert!(seen.insert(fault.name), "{} stands twice", fault.name);
+            assert!(fault.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
+            assert!(fault.until.at_least(fault.since), "{} shows nowhere", fault.name);
+        }
+    }
+}

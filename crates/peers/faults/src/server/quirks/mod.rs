@@ -1,0 +1,26 @@
+//! What a server may do that no check of servers finds broken, but that tries clients. `proof check-client` plays them as
+//! scenarios.
+
+mod calls;
+mod client_tasks;
+mod issuers;
+mod unexpected;
+
+use super::{Fault, Kind, fault};
+
+pub use self::calls::*;
+pub use self::client_tasks::*;
+pub use self::issuers::*;
+pub use self::unexpected::*;
+
+const FAMILIES: [&[&Fault]; 4] = [CALLS, UNEXPECTED, CLIENT_TASKS, ISSUERS];
+
+/// Every quirk, family by family.
+pub fn all() -> impl Iterator<Item = &'static Fault> {
+    FAMILIES.into_iter().flatten().copied()
+}
+
+/// A quirk that shows at every revision, over every transport.
+const fn quirk(name: &'static str, kind: Kind) -> Fault {
+    fault(name, "", "", kind)
+}

@@ -1,0 +1,459 @@
+//! Faults of tasks: of 2025-11-25, and of the extension after it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use net::service::{Answer, Link, Reply};
+use serde_json::{Value, json};
+use wire::RequestId;
+use wire::revision::R2025_11_25;
+
+use super::base::error;
+use super::state::State;
+use super::{Asked, Fault, Heard, Kind, drop_member, fault};
+use wire::meta::RELATED_TASK;
+
+/// An id that a counter could have made.
+const COUNTED: &str = "17";
+
+pub(super) const FAULTS: &[&Fault] = &[
+    &core(
+        "tasks-not-declared",
+        "tasks.capability-declared",
+        "calls run as tasks, and the capability is not declared",
+        Kind::Results("initialize", |answer| drop_member(&mut answer["result"]["capabilities"], "tasks")),
+    )
+    .breaks_too(&["tasks.unsupported-ignored"]),
+    &core(
+        "task-optional",
+        "tasks.required-enforced",
+        "a plain call of a tool that only runs as a task is answered with a tool's error",
+        Kind::Answers(|asked, answer| {
+            if asked.is("tools/call") && answer["error"]["code"] == -32601 {
+                *answer = result(asked, json!({ "content": [text("Call me as a task")], "isError": true }));
+            }
+        }),
+    )
+    .breaks_too(&["tasks.forbidden-refused"]),
+    &core(
+        "task-unsupported-refused",
+        "tasks.unsupported-ignored",
+        "a ping that is wanted as a task is refused",
+        Kind::Answers(|asked, answer| {
+            if asked.is("ping") && asked.param("task").is_object() {
+                *answer = error(asked, -32602, "Invalid params: a ping does not run as a task");
+            }
+        }),
+    ),
+    &core(
+        "task-id-as-suggested",
+        "tasks.id-from-receiver",
+        "a task has the id that the call suggests",
+        Kind::Answers(|asked, answer| {
+            let suggested = &asked.param("task")["taskId"];
+            if answer["result"]["task"].is_object() && suggested.is_string() {
+                answer["result"]["task"]["taskId"] = suggested.clone();
+            }
+        }),
+    )
+    .breaks_too(&["tasks.ids-unique", "tasks.notifications-related"]),
+    &core(
+        "task-id-twice",
+        "tasks.ids-unique",
+        "all tasks have one id",
+        Kind::Results("tools/call", |answer| {
+            rename(answer, "one-id-for-all-tasks-of-this-server");
+        }),
+    )
+    .breaks_too(&["tasks.notifications-related", "tasks.terminal-is-final"]),
+    &core(
+        "task-id-counted",
+        "tasks.ids-unguessable",
+        "the id of a task is a small number",
+        Kind::Results("tools/call", |answer| {
+            rename(answer, COUNTED);
+        }),
+    )
+    .breaks_too(&["tasks.ids-unique", "tasks.notifications-related"]),
+    &core(
+        "task-created-in-seconds",
+        "tasks.timestamps",
+        "the time at which a task was made is a number",
+        Kind::Results("tasks/get", |answer| answer["result"]["createdAt"] = json!("1764066600")),
+    ),
+    &core(
+        "task-answered-as-call",
+        "tasks.created-in-answer",
+        "a call that became a task is answered with a tool's result",
+        Kind::Results("tools/call", |answer| {
+            if answer["result"]["task"].is_object() {
+                answer["result"] = json!({ "content": [text("It is being done")] });
+            }
+        }),
+    ),
+    &core(
+        "task-begins-waiting",
+        "tasks.begins-working",
+        "a task begins with the status `input_required`",
+        Kind::Results("tools/call", |answer| {
+            if answer["result"]["task"].is_object() {
+                let made = answer["result"]["task"]["createdAt"].clone();
+                answer["result"]["task"]["status"] = json!("input_required");
+                answer["result"]["task"]["lastUpdatedAt"] = made;
+            }
+        }),
+    ),
+    &core(
+        "task-listed-as-working",
+        "tasks.terminal-is-final",
+        "the list of tasks shows each as `working`, whatever has become of it",
+        Kind::Results("tasks/list", |answer| {
+            for task in answer["result"]["tasks"].as_array_mut().into_iter().flatten() {
+                task["status"] = json!("working");
+            }
+        }),
+    ),
+    &core(
+        "task-asks-unrelated",
+        "tasks.requests-related",
+        "what a task asks the client does not name the task",
+        Kind::Says(|message| {
+            if message["method"] == "elicitation/create" {
+                drop_member(&mut message["params"], "_meta");
+            }
+        }),
+    ),
+    &core(
+        "task-progress-unrelated",
+        "tasks.notifications-related",
+        "progress on a task does not name the task",
+        Kind::Says(|message| {
+            if message["method"] == "notifications/progress" {
+                drop_member(&mut message["params"], "_meta");
+            }
+        }),
+    ),
+    &core(
+        "task-progress-late",
+        "progress.task-stops",
+        "progress on a task is reported once more after its end",
+        Kind::Follows(late_progress),
+    ),
+    &core(
+        "task-result-unrelated",
+        "tasks.result-related",
+        "the result of a task does not name the task",
+        Kind::Results("tasks/result", |answer| drop_member(&mut answer["result"], "_meta")),
+    ),
+    &core(
+        "task-by-metadata",
+        "tasks.param-over-metadata",
+        "the task in a request's metadata counts, not the one in its parameters",
+        Kind::Hears(|heard| {
+            let other = heard.meta("related-task")["taskId"].clone();
+            if heard.is("tasks/get") && other.is_string() {
+                heard.message["params"]["taskId"] = other;
+            }
+        }),
+    )
+    .breaks_too(&["tasks.kept-for-ttl"]),
+    &core(
+        "task-result-is-status",
+        "tasks.result-as-called",
+        "the result of a task tells how the task stands, not what the call gave",
+        Kind::Results("tasks/result", |answer| answer["result"] = json!({ "status": "completed" })),
+    )
+    .breaks_too(&["tasks.result-related"]),
+    &core(
+        "task-error-changed",
+        "tasks.result-error-same",
+        "the result of a task that ended with an error is another error",
+        Kind::Errors("tasks/result", |answer| answer["error"]["code"] = json!(-32000)),
+    )
+    .breaks_too(&["tasks.unknown-refused"]),
+    &core(
+        "task-result-early",
+        "tasks.result-blocks",
+        "the result of a task is given before there is one",
+        Kind::Handles(early),
+    )
+    .breaks_too(&["tasks.result-error-same"]),
+    &core(
+        "tasks-listed-not",
+        "tasks.listed",
+        "the list of tasks is always empty",
+        Kind::Results("tasks/list", |answer| answer["result"] = json!({ "tasks": [] })),
+    ),
+    &core(
+        "task-cancelled-twice",
+        "tasks.cancel-of-ended-refused",
+        "a task that is over is cancelled once more",
+        Kind::Answers(|asked, answer| {
+            if asked.is("tasks/cancel") && answer["error"].is_object() {
+                let task = json!({ "taskId": asked.param("taskId"), "status": "cancelled", "ttl": null });
+                *answer = result(asked, task);
+            }
+        }),
+    )
+    .breaks_too(&["shape.results", "tasks.terminal-is-final", "tasks.timestamps", "tasks.unknown-refused"]),
+    &core(
+        "task-cancelled-later",
+        "tasks.cancelled-in-answer",
+        "the answer to a cancellation shows the task as working",
+        Kind::Results("tasks/cancel", |answer| answer["result"]["status"] = json!("working")),
+    ),
+    &core(
+        "task-unknown-internal",
+        "tasks.unknown-refused",
+        "an unknown task is an internal error",
+        Kind::Errors("tasks/get", |answer| {
+            answer["error"]["code"] = json!(-32603);
+        }),
+    ),
+    &core(
+        "tasks-cursor-ignored",
+        "tasks.invalid-cursor-refused",
+        "the list of tasks begins anew, whatever the cursor",
+        Kind::Hears(|heard| {
+            if heard.is("tasks/list") {
+                drop_member(&mut heard.message["params"], "cursor");
+            }
+        }),
+    ),
+    &core(
+        "task-ttl-untrue",
+        "tasks.kept-for-ttl",
+        "a task is said to be kept for an hour, and is not",
+        Kind::Results("tasks/get", |answer| answer["result"]["ttl"] = json!(3_600_000)),
+    ),
+    &extension(
+        "task-unasked",
+        "task-extension.not-without-capability",
+        "calls become tasks for clients that do not know of them",
+        Kind::Hears(|heard| declare(heard, "tools/call")),
+    )
+    .breaks_too(&["task-extension.failed-means-error", "versioning.extension-fallback"]),
+    &extension(
+        "task-missing-method",
+        "task-extension.missing-refused",
+        "who lacks the extension that a tool needs is told that there is no such method",
+        Kind::Errors("tools/call", |answer| {
+            if answer["error"]["code"] == -32021 {
+                answer["error"]["code"] = json!(-32601);
+            }
+        }),
+    )
+    .breaks_too(&["http.unknown-method-404", "meta.missing-capability-refused"]),
+    &extension(
+        "task-complete",
+        "task-extension.type-named",
+        "an answer that brings a task is called `complete`",
+        Kind::Results("tools/call", |answer| {
+            if answer["result"]["resultType"] == "task" {
+                answer["result"]["resultType"] = json!("complete");
+            }
+        }),
+    )
+    .breaks_too(&["shape.results"]),
+    &extension(
+        "task-type-everywhere",
+        "task-extension.type-reserved",
+        "whatever is said of a task is called `task`",
+        Kind::Results("tasks/get", |answer| answer["result"]["resultType"] = json!("task")),
+    )
+    .breaks_too(&["task-extension.answers-complete"]),
+    &extension(
+        "task-not-found",
+        "task-extension.durable",
+        "a task that was given out is not found",
+        Kind::Answers(|asked, answer| {
+            if asked.is("tasks/get") && answer["result"].is_object() {
+                *answer = error(asked, -32602, "Unknown task");
+            }
+        }),
+    ),
+    &extension(
+        "task-handle-counted",
+        "task-extension.ids-unguessable",
+        "the id of a task is a small number",
+        Kind::Results("tools/call", |answer| rename(answer, COUNTED)),
+    )
+    .breaks_too(&["task-extension.durable", "task-extension.failed-means-error", "task-extension.status-told"]),
+    &extension(
+        "task-always-working",
+        "task-extension.status-told",
+        "a task is shown as working to its end and beyond",
+        Kind::Results("tasks/get", |answer| answer["result"]["status"] = json!("working")),
+    ),
+    &extension(
+        "task-cancel-type",
+        "task-extension.answers-complete",
+        "the answer to a cancellation has a type of its own",
+        Kind::Results("tasks/cancel", |answer| answer["result"]["resultType"] = json!("cancelled")),
+    ),
+    &extension(
+        "task-tool-error-failed",
+        "task-extension.failed-means-error",
+        "a task is `failed` where the tool said so itself",
+        Kind::Results("tasks/get", |answer| {
+            if answer["result"]["result"]["isError"] == true {
+                answer["result"]["status"] = json!("failed");
+            }
+        }),
+    )
+    .breaks_too(&["shape.results", "task-extension.status-told"]),
+    &extension(
+        "task-result-bare",
+        "task-extension.outcome-as-called",
+        "a completed task has the text of the result instead of the result",
+        Kind::Results("tasks/get", |answer| {
+            if answer["result"]["result"].is_object() {
+                answer["result"]["result"] = json!({ "text": "Done" });
+            }
+        }),
+    ),
+    &extension(
+        "task-asks-once",
+        "task-extension.outstanding-repeated",
+        "what a task waits for is shown to every other look",
+        Kind::Answers(|asked, answer| {
+            if asked.is("tasks/get") && asked.is_odd() && answer["result"]["inputRequests"].is_object() {
+                answer["result"]["inputRequests"] = json!({});
+            }
+        }),
+    ),
+    &extension(
+        "task-key-reused",
+        "task-extension.keys-not-reused",
+        "one key stands for two questions",
+        Kind::Answers(|asked, answer| {
+            let odd = asked.is("tasks/get") && asked.is_odd();
+            let all = answer.pointer_mut("/result/inputRequests").and_then(Value::as_object_mut).filter(|_| odd);
+            for (_, request) in all.into_iter().flatten() {
+                request["params"]["message"] = json!("And what else?");
+            }
+        }),
+    ),
+    &extension(
+        "task-cancel-tells",
+        "task-extension.acks-empty",
+        "the answer to a cancellation shows the task",
+        Kind::Results("tasks/cancel", |answer| answer["result"]["status"] = json!("cancelled")),
+    ),
+    &extension(
+        "task-subscription-unasked",
+        "task-extension.subscription-refused",
+        "whoever wants to subscribe to tasks may",
+        Kind::Hears(|heard| declare(heard, "subscriptions/listen")),
+    ),
+    &extension(
+        "task-progress-on-subscription",
+        "task-extension.no-progress-on-subscription",
+        "progress is reported on a subscription to a task",
+        Kind::Tells(|asked, message| {
+            if !message["params"]["notifications"]["taskIds"].is_array() {
+                return vec![message];
+            }
+            let progress = asked.state.of::<Reported>().0.fetch_add(1, Ordering::Relaxed);
+            let meta = &message["params"]["_meta"];
+            let params = json!({ "_meta": meta, "progressToken": "task-0", "progress": progress });
+            vec![message, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })]
+        }),
+    )
+    .breaks_too(&["http.stream-messages-relate"]),
+    &extension(
+        "task-unknown-broken",
+        "task-extension.unknown-refused",
+        "an unknown task is an internal error",
+        Kind::Errors("tasks/get", |answer| answer["error"]["code"] = json!(-32603)),
+    )
+    .breaks_too(&["task-extension.methods-need-capability"]),
+    &extension(
+        "task-for-anybody",
+        "task-extension.methods-need-capability",
+        "tasks are shown to who does not declare the extension",
+        Kind::Hears(|heard| declare(heard, "tasks/get")),
+    ),
+    &extension(
+        "task-ttl-missing",
+        "shape.results",
+        "a task does not say how long it is kept",
+        Kind::Results("tasks/get", |answer| drop_member(&mut answer["result"], "ttlMs")),
+    ),
+];
+
+/// A fault of tasks as 2025-11-25 has them.
+const fn core(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
+    fault(name, rule, about, kind).since(R2025_11_25).until(R2025_11_25)
+}
+
+const fn extension(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
+    fault(name, rule, about, kind).modern()
+}
+
+fn result(asked: &Asked, result: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
+}
+
+fn text(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+/// Gives the task in an answer another id.
+fn rename(answer: &mut Value, id: &str) {
+    let result = &mut answer["result"];
+    let task = if result["task"].is_object() { &mut result["task"] } else { result };
+    if task["taskId"].is_string() {
+        task["taskId"] = json!(id);
+    }
+}
+
+/// Has a modern request of `method` declare the extension.
+fn declare(heard: &mut Heard<'_>, method: &str) {
+    if heard.is(method) && heard.is_modern() {
+        let mut capabilities = heard.meta("clientCapabilities").clone();
+        if capabilities.is_object() {
+            capabilities["extensions"] = json!({ "io.modelcontextprotocol/tasks": {} });
+            heard.set_meta("clientCapabilities", capabilities);
+        }
+    }
+}
+
+/// How often progress was reported on a subscription.
+#[derive(Default)]
+struct Reported(AtomicUsize);
+
+/// The last report of each task that told of progress, by the task's id.
+#[derive(Default)]
+struct Reports(Mutex<BTreeMap<String, Value>>);
+
+/// After word that a task is over, progress on it: what was reported last, and one more.
+fn late_progress(message: &Value, state: &State) -> Option<Value> {
+    let reports = state.of::<Reports>();
+    let mut reports = reports.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if message["method"] == "notifications/progress" {
+        let task = message.pointer("/params/_meta/io.modelcontextprotocol~1related-task/taskId")?;
+        reports.insert(task.as_str()?.to_owned(), message.clone());
+        return None;
+    }
+    let status = message["params"]["status"].as_str();
+    if message["method"] != "notifications/tasks/status" || matches!(status, Some("working" | "input_required")) {
+        return None;
+    }
+    let mut report = reports.remove(message["params"]["taskId"].as_str()?)?;
+    report["params"]["progress"] = json!(report["params"]["progress"].as_f64()? + 1.0);
+    Some(report)
+}
+
+/// Answers `tasks/result` before the task is over.
+fn early(asked: &Asked, _: &Link, reply: Reply) -> Reply {
+    let id = RequestId::from_value(&asked.message["id"]);
+    match (reply, id) {
+        (Reply::Later(_), Some(id)) if asked.is("tasks/result") => {
+            let related = json!({ RELATED_TASK: { "taskId": asked.param("taskId") } });
+            Answer::result(&id, &json!({ "content": [text("Not yet")], "_meta": related })).into()
+        }
+        (reply, _) => reply,
+    }
+}

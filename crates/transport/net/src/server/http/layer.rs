@@ -1,0 +1,56 @@
+//! A seam for a layer around the endpoints, as web frameworks have it: it is given every request before anything is decided
+//! about it, and the response that it led to. What is written down crosses outside of it. Absent, it costs one look at an
+//! `Option`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::buffered_body::BufferedBody;
+use super::guard::Later;
+use super::options::Limits;
+use super::response::Response;
+use super::{Peer, Shared, entry};
+
+/// A request as a layer has it.
+pub type Request = hyper::Request<BufferedBody>;
+
+/// What stands around the endpoints.
+pub trait Layer: fmt::Debug + Send + Sync + 'static {
+    /// Answers one HTTP request: with a response of its own, or with what [`Next::run`] gives.
+    fn respond<'a>(&'a self, request: Request, next: Next<'a>) -> Later<'a, Response>;
+
+    /// WebSocket: the text of a frame that came, before it is read.
+    fn text_in(&self, text: Vec<u8>) -> Vec<u8> {
+        text
+    }
+
+    /// WebSocket: the texts that go out where `text` would, a frame each. Each must be UTF-8.
+    fn text_out(&self, text: Vec<u8>) -> Vec<Vec<u8>> {
+        vec![text]
+    }
+}
+
+/// The endpoints within a layer.
+#[derive(Clone, Copy)]
+pub struct Next<'a> {
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) peer: &'a Peer,
+}
+
+impl Next<'_> {
+    /// Has the endpoints answer.
+    pub async fn run(self, request: Request) -> Response {
+        entry::answer(self.shared, self.peer, request).await
+    }
+
+    /// The bounds of the endpoints.
+    pub fn limits(&self) -> &Limits {
+        &self.shared.options.limits
+    }
+}
+
+impl fmt::Debug for Next<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Next")
+    }
+}

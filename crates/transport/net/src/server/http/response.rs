@@ -1,0 +1,55 @@
+//! The kinds of responses that the endpoints give. Knows no endpoint.
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use wire::RequestId;
+use wire::http::{EVENT_STREAM, JSON};
+
+use super::body::Body;
+use crate::service::{Answer, RpcError};
+
+/// A response of these endpoints.
+pub type Response = hyper::Response<Body>;
+
+/// A response without a body.
+pub(super) fn status(code: StatusCode) -> Response {
+    let mut response = Response::new(Body::Whole(None));
+    *response.status_mut() = code;
+    response
+}
+
+/// A single JSON-RPC text.
+pub(super) fn json(code: StatusCode, answer: Answer) -> Response {
+    text(code, answer.into_text())
+}
+
+/// A JSON text of any kind.
+pub(super) fn text(code: StatusCode, text: impl Into<Bytes>) -> Response {
+    let mut response = Response::new(Body::Whole(Some(text.into())));
+    *response.status_mut() = code;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response
+}
+
+/// A JSON-RPC error with an HTTP status.
+pub(super) fn refuse(code: StatusCode, id: Option<&RequestId>, error: &RpcError) -> Response {
+    json(code, Answer::error(id, error))
+}
+
+/// An event stream.
+pub(super) fn events(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// The refusal of a method that a path does not take.
+pub(super) fn not_allowed(allowed: &'static str) -> Response {
+    let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}
