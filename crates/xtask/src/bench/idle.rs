@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn both_kinds_of_memory_are_read() {
-        let status = "Name:\tproof\nVmRSS:\t    5632 kB\nRssAnon:\t    1536 kB\nRssFile:\t    4096 kB\nRssShmem:\t 0 kB\n";
+        let status =
+            "Name:\tproof\nVmRSS:\t    5632 kB\nRssAnon:\t    1536 kB\nRssFile:\t    4096 kB\nRssShmem:\t 0 kB\n";
         assert_eq!(resident(status), Some(Memory { anonymous: 1.5, file: 4.0 }));
         assert_eq!(resident("VmRSS:\t5632 kB\nRssFile:\t4096 kB\n"), None);
     }
