@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::Write as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -29,17 +28,23 @@ pub(crate) enum Exit {
     Interrupted(u8),
 }
 
+impl Exit {
+    fn code(self) -> u8 {
+        match self {
+            Self::Clean => 0,
+            Self::Finding => 1,
+            Self::Usage => 2,
+            Self::NoAnswer => 3,
+            Self::Bug => 4,
+            Self::As(code) => code,
+            Self::Interrupted(signal) => 128 + signal,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Clean => 0,
-            Exit::Finding => 1,
-            Exit::Usage => 2,
-            Exit::NoAnswer => 3,
-            Exit::Bug => 4,
-            Exit::As(code) => code,
-            Exit::Interrupted(signal) => 128 + signal,
-        })
+        Self::from(exit.code())
     }
 }
 
@@ -87,17 +92,19 @@ pub(crate) fn usage(what: &str, remedy: &str) -> Exit {
     Exit::Usage
 }
 
-/// Runs a verb. A panic is a bug of ours: it is told as one, and no child outlives it.
-pub(crate) fn guarded(verb: impl FnOnce() -> Exit) -> Exit {
-    std::panic::set_hook(Box::new(|panic| tell(bug(panic))));
-    caught(verb)
+/// Reports a panic on any thread as a bug in proof, kills all children, and ends the process. Nothing unwinds: the release
+/// profile aborts on a panic, and a task that died unnoticed could leave a verdict on half a trace.
+pub(crate) fn end_on_panic() {
+    std::panic::set_hook(Box::new(|panic| {
+        tell(bug(panic));
+        net::process::kill_all();
+        end(Exit::Bug)
+    }));
 }
 
-fn caught(verb: impl FnOnce() -> Exit) -> Exit {
-    catch_unwind(AssertUnwindSafe(verb)).unwrap_or_else(|_| {
-        net::process::kill_all();
-        Exit::Bug
-    })
+#[expect(clippy::exit, reason = "a panic hook has no caller to return an exit code to")]
+fn end(exit: Exit) -> ! {
+    std::process::exit(exit.code().into())
 }
 
 fn bug(panic: &impl fmt::Display) -> String {
@@ -106,12 +113,31 @@ fn bug(panic: &impl fmt::Display) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exit, bug, caught};
+    use std::process::Command;
+
+    use super::{bug, end_on_panic};
+
+    /// Set where the test below runs as a child of itself: on which thread to panic.
+    const THREAD: &str = "PROOF_TEST_PANIC_ON";
 
     #[test]
-    fn a_panic_is_our_own_bug() {
-        assert_eq!(caught(|| panic!("on purpose")), Exit::Bug);
-        assert_eq!(caught(|| Exit::Finding), Exit::Finding);
+    fn a_panic_on_any_thread_is_our_own_bug() {
+        if let Ok(thread) = std::env::var(THREAD) {
+            end_on_panic();
+            match thread.as_str() {
+                "another" => drop(std::thread::spawn(|| panic!("on purpose")).join()),
+                _ => panic!("on purpose"),
+            }
+            return;
+        }
+        for thread in ["this", "another"] {
+            let mut child = Command::new(std::env::current_exe().unwrap());
+            child.args(["--exact", "exit::tests::a_panic_on_any_thread_is_our_own_bug", "--nocapture"]);
+            let ran = child.env(THREAD, thread).output().unwrap();
+            let told = String::from_utf8_lossy(&ran.stderr);
+            assert_eq!(ran.status.code(), Some(4), "{told}");
+            assert!(told.contains("error: a bug in proof: ") && told.contains("on purpose"), "{told}");
+        }
     }
 
     #[test]

@@ -12,7 +12,8 @@ mod verb;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let verb = || match args::read() {
+    exit::end_on_panic();
+    let exit = match args::read() {
         Ok(args::Verb::Check(args)) => verb::check::run(*args),
         Ok(args::Verb::CheckClient(args)) => verb::check_client::run(&args),
         Ok(args::Verb::Test(args)) => verb::test::run(&args),
@@ -30,5 +31,5 @@ fn main() -> ExitCode {
         Ok(args::Verb::Completion(args)) => verb::completion::run(args.shell),
         Err(code) => code,
     };
-    exit::guarded(verb).into()
+    exit.into()
 }

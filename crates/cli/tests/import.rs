@@ -242,12 +242,10 @@ fn a_file_elsewhere_starts_the_server_from_here() {
     let run = "server: { command: ./srv }\nassert: { tool: sum, args: { a: 1, b: 2 }, expect: { contains: ['3'] } }\n";
     let folder = folder(&[("a.yaml", run), ("srv", &format!("#!/bin/sh\nexec {PROOF} serve --stdio\n"))]);
     std::fs::create_dir(folder.path().join("tests")).expect("a folder");
-    if cfg!(unix) {
-        let made = Command::new("chmod").args(["+x", "srv"]).current_dir(folder.path()).status();
-        assert!(made.is_ok_and(|made| made.success()));
-        ends_with(0, &tested(folder.path(), &["import", "a.yaml", "-o", "tests/t.mcp.yaml"]));
-        ends_with(0, &tested(folder.path(), &["tests/t.mcp.yaml"]));
-    }
+    let made = Command::new("chmod").args(["+x", "srv"]).current_dir(folder.path()).status();
+    assert!(made.is_ok_and(|made| made.success()));
+    ends_with(0, &tested(folder.path(), &["import", "a.yaml", "-o", "tests/t.mcp.yaml"]));
+    ends_with(0, &tested(folder.path(), &["tests/t.mcp.yaml"]));
 }
 
 #[test]

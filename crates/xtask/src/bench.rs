@@ -6,6 +6,7 @@
 mod check;
 mod client;
 mod figures;
+mod idle;
 mod serve;
 mod test;
 

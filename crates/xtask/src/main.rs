@@ -9,7 +9,6 @@ mod corpus;
 mod coverage;
 mod docs;
 mod fuzz;
-mod layout;
 mod mutants;
 mod nightly;
 mod peers;
@@ -54,11 +53,6 @@ const TASKS: &[Task] = &[
     },
     Task { name: "docs", help: "write what is made in docs/; --check only compares", run: docs::run },
     Task { name: "fuzz", help: "feed everything that reads a peer's bytes, guided by coverage", run: fuzz::run },
-    Task {
-        name: "layout",
-        help: "what a server runs when it starts, for the linker to put side by side (needs valgrind)",
-        run: layout::run,
-    },
     Task {
         name: "mutants",
         help: "play every fault of the reference server wherever it shows: which rule catches it",

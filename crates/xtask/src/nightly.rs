@@ -1,5 +1,5 @@
 //! `cargo xtask nightly`: what takes longer than CI may. Each part prints a heading, how long it took and a figure; one that
-//! finds something fails the whole. The last figures are written down by hand in `docs/performance.md`.
+//! finds something fails the whole.
 //!
 //! This module is the list of parts. It knows nothing of reports ([`flicker`]) or of memory ([`checks`]).
 

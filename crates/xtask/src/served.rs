@@ -39,6 +39,11 @@ impl Served {
         &self.url
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Ends it as Ctrl-C does.
     pub(crate) fn interrupt(mut self) -> anyhow::Result<()> {
         Command::new("kill").args(["-INT", &self.child.id().to_string()]).status()?;

@@ -2,6 +2,9 @@
 //! that crosses is written down by a [`tap::Tap`] as it crosses. This crate must not know what the specification demands of
 //! a peer: it reports what happened and judges nothing.
 
+#[cfg(not(unix))]
+compile_error!("proof runs on Linux and macOS only: it ends peers by process groups and signals");
+
 pub mod client;
 pub mod orphans;
 pub mod process;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -79,8 +80,7 @@ fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     name.push(format!(".{}", &random()[..8]));
     let beside = PathBuf::from(name);
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    for_owner_alone(&mut options);
+    options.write(true).create_new(true).mode(0o600);
     let written = options.open(&beside).and_then(|mut file| {
         file.write_all(text)?;
         file.sync_all()
@@ -92,25 +92,8 @@ fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     moved
 }
 
-#[cfg(unix)]
-fn for_owner_alone(options: &mut OpenOptions) {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    options.mode(0o600);
-}
-
-/// Elsewhere a user's directories are closed to others already.
-#[cfg(not(unix))]
-fn for_owner_alone(_: &mut OpenOptions) {}
-
-#[cfg(unix)]
 fn is_open_to_others(file: &File) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
     file.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_open_to_others(_: &File) -> bool {
-    false
 }
 
 #[cfg(test)]
@@ -136,10 +119,8 @@ mod tests {
         assert_eq!(files, 1, "nothing is left beside it");
     }
 
-    #[cfg(unix)]
     #[test]
     fn nobody_else_can_read_it() {
-        use std::os::unix::fs::PermissionsExt as _;
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("oauth.json");
         let cache = Cache::new(path.clone());

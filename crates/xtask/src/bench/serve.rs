@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::super::{Verdict, root};
-use super::figures;
+use super::{figures, idle};
 use crate::peers::build_proof;
 
 /// How often each server is measured unless told otherwise. The machine may be shared: more rounds beat longer ones.
@@ -28,7 +28,8 @@ pub(super) fn run(options: &[String]) -> Verdict {
     let http = yard.http(rounds, &limit, &proof)?;
     let least = over_stdio(&stdio, &limit, &["stdio"])?;
     let ours = over_stdio(&stdio, &proof, &["serve", "--stdio"])?;
-    print!("\n{}", figures::table(&http, &least, &ours)?);
+    let (stdio, served) = idle::measure(&proof)?;
+    print!("\n{}\n{}", figures::table(&http, &least, &ours)?, figures::memory(stdio, served));
     Ok(true)
 }
 
