@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::message::{Fault, Malformed, Message, Packet};
-use wire::trace::{Closed, Content, Event, Frame, Mark, Trace, mark};
+use wire::trace::{Closed, Content, Event, Frame, Trace};
 use wire::{Era, Kind, Party, Revision, Transport};
 
 use crate::verdict::{Breach, Located};
@@ -14,11 +14,14 @@ use crate::verdict::{Breach, Located};
 mod conduct;
 mod exchange;
 mod index;
+mod marks;
 mod pairs;
 mod standing;
 
 pub use exchange::Exchange;
 use index::Index;
+use marks::Facts;
+pub use marks::Timeout;
 pub(crate) use standing::has_odd_escape;
 
 /// The `_meta` key under which a modern request names its revision.
@@ -164,6 +167,7 @@ pub struct View<'v> {
     discovered: Option<BTreeSet<&'v str>>,
     modern_only: Option<bool>,
     index: Index<'v>,
+    facts: Facts,
 }
 
 impl<'v> View<'v> {
@@ -185,6 +189,7 @@ impl<'v> View<'v> {
             discovered: None,
             modern_only: None,
             index: Index::default(),
+            facts: Facts::default(),
         };
         view.sort();
         view.answers = pairs::pair(&view.said);
@@ -195,6 +200,7 @@ impl<'v> View<'v> {
         view.discovered = view.discover();
         view.modern_only = view.is_modern_only();
         view.index = Index::of(&view);
+        view.facts = Facts::of(&view);
         view
     }
 
@@ -351,19 +357,6 @@ impl<'v> View<'v> {
     /// Results of `method` by the judged party: the response and its `result`.
     pub fn results<'a>(&'a self, method: &'a str) -> impl Iterator<Item = (Said<'v>, &'v Value)> + 'a {
         self.calls(method).filter_map(|c| Some((c.response?, c.result()?)))
-    }
-
-    /// Marks of one name, with their events.
-    pub fn marks<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (usize, &'v Mark)> + 'a {
-        self.frames().filter_map(move |(event, frame)| match &frame.content {
-            Content::Mark(mark) if mark.name == name => Some((event, mark)),
-            _ => None,
-        })
-    }
-
-    /// Stimuli of one name (the mark's value is that string, or an object whose `what` is), with their events.
-    pub fn stimuli<'a>(&'a self, what: &'a str) -> impl Iterator<Item = (usize, &'v Mark)> + 'a {
-        self.marks(mark::STIMULUS).filter(move |(_, m)| m.value.get("what").unwrap_or(&m.value) == what)
     }
 
     /// Whether a message is to be read by the revision that the trace is judged at.

@@ -25,9 +25,9 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::{Position, Url};
-use wire::trace::{Closed, mark};
+use wire::trace::{Closed, Mark};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
 pub(crate) use self::{
@@ -282,9 +282,8 @@ impl Connection {
             return Some(message);
         }
         if self.was_unanswered(asked.as_ref()) {
-            let id: Value = serde_json::from_str(&id.to_json()).unwrap_or_default();
-            let after = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-            self.0.channel.mark(mark::UNANSWERED, json!({ "id": id, "after_ms": after }));
+            let after_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.0.channel.mark(Mark::Unanswered { id: id.clone(), after_ms });
         }
         None
     }
@@ -371,11 +370,11 @@ impl Connection {
         }
     }
 
-    /// Listens for `span` without sending, between WINDOW_OPENED and WINDOW_CLOSED marks that hold `name`.
+    /// Listens for `span` without sending, between `window-opened` and `window-closed` marks that hold `name`.
     pub async fn quiet(&self, name: &str, span: Duration) {
-        self.0.channel.mark(mark::WINDOW_OPENED, name);
+        self.0.channel.mark(Mark::WindowOpened(name.to_owned()));
         tokio::time::sleep(span).await;
-        self.0.channel.mark(mark::WINDOW_CLOSED, name);
+        self.0.channel.mark(Mark::WindowClosed(name.to_owned()));
     }
 
     /// Opens an event stream by GET; `last_event_id` resumes one.
@@ -402,7 +401,7 @@ impl Connection {
         raw::exchange(self.http("raw HTTP")?, bytes, patience).await
     }
 
-    /// Tries the server's port at `address`, and writes down in a PORT_TRIED mark whether an HTTP server answers there.
+    /// Tries the server's port at `address`, and writes down in a `port-tried` mark whether an HTTP server answers there.
     /// Nothing is written where that cannot be told, nor unless the server itself was reached at a loopback address,
     /// without TLS. What is sent there holds nothing of the user's.
     pub async fn try_port(&self, address: std::net::IpAddr, patience: Duration) -> Result<(), SendError> {
@@ -442,7 +441,7 @@ impl Connection {
         if let Carrier::Stdio(stdio) = &self.0.carrier { Some(stdio.process_number()) } else { None }
     }
 
-    /// Writes the resident memory of the child's process group down, in a MEMORY mark, and gives it in bytes. Elsewhere,
+    /// Writes the resident memory of the child's process group down, in a `memory` mark, and gives it in bytes. Elsewhere,
     /// and on systems that do not tell, nothing happens.
     pub fn sample_memory(&self) -> Option<u64> {
         if let Carrier::Stdio(stdio) = &self.0.carrier { stdio.sample_memory() } else { None }

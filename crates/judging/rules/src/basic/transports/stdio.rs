@@ -2,7 +2,7 @@
 
 use wire::message::{Fault, Packet, parse};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
-use wire::trace::{Content, Event, mark};
+use wire::trace::{Content, Event, Mark};
 use wire::{Kind, Party, Transport};
 
 use crate::rule::{Rule, at, server};
@@ -232,16 +232,15 @@ fn no_requests(view: &View<'_>) -> Verdict {
 /// Ends by itself once stdin is closed; also asked, as a matter of manners, where no sentence demands it.
 pub(crate) fn exits_at_end_of_input(view: &View<'_>) -> Verdict {
     let mut witnesses = Vec::new();
-    for (closed, _) in view.marks(mark::STDIN_CLOSED) {
+    for closed in view.stdin_closings() {
         let here = view.frame(closed);
         let later = || view.frames().skip(closed + 1).filter(|(_, f)| f.connection == here.connection);
         let ends = |f: &wire::trace::Frame| match &f.content {
             Content::Exit { .. } => true,
-            Content::Mark(m) => m.name == mark::SIGNAL,
+            Content::Mark(Mark::Signal(_)) => true,
             _ => false,
         };
-        let signalled =
-            view.marks(mark::SIGNAL).any(|(e, _)| e < closed && view.frame(e).connection == here.connection);
+        let signalled = view.signals().any(|(e, _)| e < closed && view.frame(e).connection == here.connection);
         if signalled {
             continue;
         }
