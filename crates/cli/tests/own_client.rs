@@ -2,7 +2,11 @@
 //! reports against a list of what no scenario exercises there and why. Fails on any finding, on a rule that is exercised
 //! nowhere at a revision and not listed, and on an entry that no longer holds.
 
+#[path = "shared/marks.rs"]
+mod marks;
+
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -76,11 +80,11 @@ const GAPS: &[Gap] = &[
     gap("versioning.client-retries", MODERN, NEVER_OFFERED),
 ];
 
-/// Judges itself as a client with these words.
-fn judged(place: &[&str], client: &[&str]) -> Value {
+/// Judges itself as a client with these words; the traces go into a folder.
+fn judged(place: &[&str], client: &[&str], folder: &Path) -> Value {
     let proof = env!("CARGO_BIN_EXE_proof");
     let mut command = Command::new(proof);
-    command.args(["check-client", "--format", "json", "--timeout", "10"]).args(place);
+    command.args(["check-client", "--format", "json", "--timeout", "10", "--save-trace"]).arg(folder).args(place);
     let ran = command.args(["--", proof, "client"]).args(client).output().expect("proof runs");
     serde_json::from_slice(&ran.stdout)
         .unwrap_or_else(|error| panic!("{client:?}: {error}\n{}", String::from_utf8_lossy(&ran.stderr)))
@@ -132,11 +136,15 @@ fn listed(revision: &str, rule: &str) -> Option<&'static Gap> {
 
 #[test]
 fn our_own_client_breaks_nothing_anywhere_and_shows_what_it_keeps() {
-    let everywhere = judged(&["--transport", "http,sse,ws"], &["--conformance", "{url}"]);
+    let folders = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
+    let everywhere = judged(&["--transport", "http,sse,ws"], &["--conformance", "{url}"], folders[0].path());
     assert_eq!(broken(&everywhere), []);
     assert_eq!(everywhere["runs"].as_array().map(Vec::len), Some(10));
-    let piped = judged(&[], &["--conformance", "--", "{server}"]);
+    let piped = judged(&[], &["--conformance", "--", "{server}"], folders[1].path());
     assert_eq!(broken(&piped), []);
     let complaints = complaints(&[everywhere, piped]);
     assert!(complaints.is_empty(), "\n  {}\n", complaints.join("\n  "));
+    let traces: Vec<_> = folders.iter().flat_map(|folder| marks::traces(folder.path())).collect();
+    let unwritten = marks::missing(&traces, false);
+    assert!(unwritten.is_empty(), "marks that are declared and that no scenario writes: {unwritten:?}");
 }

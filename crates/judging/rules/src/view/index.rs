@@ -72,10 +72,8 @@ impl<'v> Index<'v> {
         if matches!(frame.content, Content::Closed(_)) {
             self.closed.entry(frame.exchange).or_default().push(event);
         }
-        let fateful = match &frame.content {
-            Content::Mark(Mark::StdinClosed | Mark::Signal(_)) | Content::Closed(_) | Content::Exit { .. } => true,
-            _ => false,
-        };
+        let by_us = matches!(&frame.content, Content::Mark(Mark::StdinClosed | Mark::Signal(_)));
+        let fateful = by_us || matches!(&frame.content, Content::Closed(_) | Content::Exit { .. });
         if fateful && frame.exchange == 0 {
             self.fates.entry(frame.connection).or_default().push(event);
         }

@@ -47,10 +47,11 @@ impl Facts {
         facts
     }
 
-    /// The mark belongs to the last request of that id on its connection that had no answer then.
+    /// The mark belongs to the last request of that id on its connection that had no answer then, and no mark of its own.
     fn time_out(&mut self, view: &View<'_>, event: usize, id: &RequestId, after_ms: u64) {
         let waits = |request: &Said<'_>| {
-            request.event < event && view.answer(*request).is_none_or(|answer| answer.event > event)
+            let open = view.answer(*request).is_none_or(|answer| answer.event > event);
+            request.event < event && open && !self.timeouts.contains_key(&request.index)
         };
         let (connection, timeout) = (view.frame(event).connection, Timeout { event, after_ms });
         self.given_up.entry((connection, id.clone())).or_default().push(timeout);
