@@ -9,6 +9,7 @@ use wire::message::{Fault, Malformed, Message, Packet};
 use wire::trace::{Closed, Content, Event, Frame, Trace};
 use wire::{Era, Kind, Party, Revision, Transport};
 
+use crate::budget::Budget;
 use crate::verdict::{Breach, Located};
 
 mod conduct;
@@ -168,6 +169,7 @@ pub struct View<'v> {
     modern_only: Option<bool>,
     index: Index<'v>,
     facts: Facts,
+    budget: Budget,
 }
 
 impl<'v> View<'v> {
@@ -190,6 +192,7 @@ impl<'v> View<'v> {
             modern_only: None,
             index: Index::default(),
             facts: Facts::default(),
+            budget: Budget::of(trace),
         };
         view.sort();
         view.answers = pairs::pair(&view.said);
@@ -252,6 +255,11 @@ impl<'v> View<'v> {
         self.garbled.push(Garbled { event, from, connection, exchange, malformed });
     }
 
+    /// The work that is left for the judge that reads this.
+    pub const fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     /// The trace.
     pub const fn trace(&self) -> &'v Trace {
         self.trace
@@ -264,12 +272,12 @@ impl<'v> View<'v> {
 
     /// Every frame with its event's index.
     pub fn frames(&self) -> impl DoubleEndedIterator<Item = (usize, &'v Frame)> + use<'v> {
-        self.trace.frames.iter().enumerate()
+        self.budget.walk(self.trace.frames.iter().enumerate())
     }
 
     /// Every event with its index.
     pub fn events(&self) -> impl Iterator<Item = (usize, &'v Event)> + use<'v> {
-        self.events.iter().enumerate()
+        self.budget.walk(self.events.iter().enumerate())
     }
 
     /// The revision the trace is judged at.
@@ -294,7 +302,7 @@ impl<'v> View<'v> {
 
     /// All messages, in the order in which they were seen.
     pub fn said(&self) -> impl DoubleEndedIterator<Item = Said<'v>> + '_ {
-        self.said.iter().copied()
+        self.budget.walk(self.said.iter().copied())
     }
 
     /// The messages of one party.
@@ -309,12 +317,12 @@ impl<'v> View<'v> {
 
     /// Bytes of the judged party that should have been messages.
     pub fn their_garbled(&self) -> impl Iterator<Item = Garbled<'v>> + '_ {
-        self.garbled.iter().copied().filter(|g| g.from == self.subject())
+        self.budget.walk(self.garbled.iter().copied()).filter(|g| g.from == self.subject())
     }
 
     /// Bytes of the other party (sent by a probe on purpose) that are no messages.
     pub fn our_garbled(&self) -> impl Iterator<Item = Garbled<'v>> + '_ {
-        self.garbled.iter().copied().filter(|g| g.from != self.subject())
+        self.budget.walk(self.garbled.iter().copied()).filter(|g| g.from != self.subject())
     }
 
     /// Notifications of `method` by the judged party.
@@ -366,7 +374,7 @@ impl<'v> View<'v> {
 
     /// How a connection ended, as far as the trace shows.
     pub fn closings(&self) -> impl Iterator<Item = (usize, &'v Frame, &'v Closed)> + use<'v> {
-        self.trace.frames.iter().enumerate().filter_map(|(event, frame)| match &frame.content {
+        self.frames().filter_map(|(event, frame)| match &frame.content {
             Content::Closed(how) => Some((event, frame, how)),
             _ => None,
         })
