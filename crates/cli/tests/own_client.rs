@@ -2,6 +2,9 @@
 //! reports against a list of what no scenario exercises there and why. Fails on any finding, on a rule that is exercised
 //! nowhere at a revision and not listed, on an entry that no longer holds, and on a scenario whose trace lacks what it promises.
 
+#[path = "shared/marks.rs"]
+mod marks;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -160,14 +163,17 @@ fn unkept(traces: &[Trace]) -> Vec<String> {
 #[test]
 fn our_own_client_breaks_nothing_anywhere_and_shows_what_it_keeps() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (over_http, over_stdio) = (directory.path().join("http"), directory.path().join("stdio"));
-    let everywhere = judged(&["--transport", "http,sse,ws"], &["--conformance", "{url}"], &over_http);
+    let folders = [directory.path().join("http"), directory.path().join("stdio")];
+    let everywhere = judged(&["--transport", "http,sse,ws"], &["--conformance", "{url}"], &folders[0]);
     assert_eq!(broken(&everywhere), []);
     assert_eq!(everywhere["runs"].as_array().map(Vec::len), Some(10));
-    let piped = judged(&[], &["--conformance", "--", "{server}"], &over_stdio);
+    let piped = judged(&[], &["--conformance", "--", "{server}"], &folders[1]);
     assert_eq!(broken(&piped), []);
     let complaints = complaints(&[everywhere, piped]);
     assert!(complaints.is_empty(), "\n  {}\n", complaints.join("\n  "));
-    let unkept = unkept(&[kept(&over_http), kept(&over_stdio)].concat());
+    let unkept = unkept(&[kept(&folders[0]), kept(&folders[1])].concat());
     assert!(unkept.is_empty(), "\n  {}\n", unkept.join("\n  "));
+    let traces: Vec<_> = folders.iter().flat_map(|folder| marks::traces(folder)).collect();
+    let unwritten = marks::missing(&traces, false);
+    assert!(unwritten.is_empty(), "marks that are declared and that no scenario writes: {unwritten:?}");
 }

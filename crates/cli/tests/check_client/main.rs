@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod harness;
+#[path = "../shared/marks.rs"]
+mod marks;
 mod observed;
 #[path = "../shared/printed.rs"]
 mod printed;
@@ -11,3 +13,4 @@ mod refusals;
 mod scripted;
 #[path = "../shared/signal.rs"]
 mod signal;
+mod trouble;

@@ -46,7 +46,7 @@ fn a_client_starts_its_server_over_stdio() {
         let marks: Vec<_> = trace
             .frames
             .iter()
-            .filter_map(|frame| if let Content::Mark(mark) = &frame.content { Some(mark.name.as_str()) } else { None })
+            .filter_map(|frame| if let Content::Mark(mark) = &frame.content { Some(mark.name()) } else { None })
             .collect();
         assert_eq!(marks, ["scenario", "stimulus", "command-started"], "{}", path.display());
         let place =

@@ -49,7 +49,7 @@ fn text_of(frame: &Frame, pointer: &str) -> String {
         Content::Exit { code: Some(code), .. } => format!("exited with code {code}"),
         Content::Exit { signal: Some(signal), .. } => format!("killed by signal {signal}"),
         Content::Exit { .. } => "exited".to_owned(),
-        Content::Mark(mark) => format!("{} {}", mark.name, mark.value),
+        Content::Mark(mark) => format!("{} {}", mark.name(), mark.value()),
     }
 }
 

@@ -30,6 +30,14 @@ impl RequestId {
         }
     }
 
+    /// The identifier as a JSON value; an integer beyond 64 bits is rounded.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::String(text) => Value::from(text.as_str()),
+            Self::Number(text) => serde_json::from_str(text).unwrap_or_default(),
+        }
+    }
+
     /// Reads an identifier from a JSON value; `None` for anything but a string or an integer.
     pub fn from_value(value: &Value) -> Option<Self> {
         match value {

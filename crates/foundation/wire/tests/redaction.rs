@@ -119,7 +119,7 @@ fn planted(shaped: &str, secret: &str, odd: &str) -> Trace {
         contents.push(Content::WebSocket { bytes: text.clone().into_bytes(), text: true });
         contents.push(Content::Sse(format!("id: 1\ndata: {text}\n\n").into_bytes()));
         contents.push(Content::Sse(format!("event: message\r\n{lines}\r\n").into_bytes()));
-        contents.push(Content::Mark(Mark { name: "stimulus".to_owned(), value }));
+        contents.push(Content::Mark(Mark::read("stimulus", value)));
     }
     for text in text_places(shaped, secret) {
         contents.push(Content::Body { bytes: text.clone().into_bytes(), complete: false });

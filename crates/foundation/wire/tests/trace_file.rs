@@ -1,6 +1,7 @@
 //! Any trace that is written and read again is the same trace.
 
 mod cases;
+mod marks;
 
 use proptest::collection::vec;
 use proptest::option;
@@ -8,7 +9,8 @@ use proptest::prelude::*;
 use serde_json::json;
 use wire::revision::{Revision, Transport};
 use wire::trace::file::{self, FrameReader};
-use wire::trace::{Closed, Content, Frame, Header, Headers, Mark, Party, Trace};
+use wire::trace::mark::Declaration;
+use wire::trace::{Closed, Content, Frame, Header, Headers, Mark, MarkKind, Party, Stimulus, StimulusKind, Trace};
 
 fn party() -> impl Strategy<Value = Party> {
     prop::sample::select(vec![Party::Client, Party::Server, Party::AuthorizationServer, Party::Other])
@@ -87,7 +89,8 @@ fn content() -> impl Strategy<Value = Content> {
         Just(Content::Opened),
         prop::sample::select(closed.to_vec()).prop_map(Content::Closed),
         (option::of(any::<i32>()), option::of(any::<i32>())).prop_map(|(code, signal)| Content::Exit { code, signal }),
-        ("[a-z-]{0,6}", value).prop_map(|(name, value)| Content::Mark(Mark { name, value })),
+        ("[a-z-]{0,6}", value).prop_map(|(name, value)| Content::Mark(Mark::read(&name, value))),
+        marks::mark().prop_map(Content::Mark),
     ]
 }
 
@@ -176,14 +179,31 @@ fn the_documented_examples_are_what_we_write() {
         assert_eq!(file::write_frame(&frame), line);
         kinds.push(std::mem::discriminant(&frame.content));
         if let Content::Mark(mark) = frame.content {
-            marks.push(mark.name);
+            marks.push(mark);
         }
     }
     kinds.dedup();
     assert_eq!(kinds.len(), 12, "every kind of content has one place");
-    let source = include_str!("../src/trace/mod.rs");
-    let names = source.lines().filter(|line| line.contains("pub const") && line.contains(": &str = "));
-    for name in names.filter_map(|line| line.split('"').nth(1)) {
-        assert!(marks.iter().any(|mark| mark == name), "no example of the mark {name}");
+    for kind in MarkKind::ALL {
+        assert!(marks.iter().any(|mark| mark.kind() == Some(kind)), "no example of the mark {}", kind.as_str());
+    }
+    let understood = |mark: &Mark| !matches!(mark, Mark::Unknown(_) | Mark::Stimulus(Stimulus::Unknown(_)));
+    assert!(marks.iter().all(understood), "an example is of no mark that we write: {marks:?}");
+}
+
+/// The tables of marks and stimuli are those of the declarations.
+#[test]
+fn the_documented_marks_are_those_that_are_declared() {
+    let page = include_str!("../../../../docs/trace.md");
+    let row = |declared: Declaration| {
+        let writers: Vec<_> = declared.written_by.iter().map(|writer| format!("`{}`", writer.as_str())).collect();
+        format!("| `{}` | {} | {} | {} |", declared.name, declared.happened, declared.value, writers.join(", "))
+    };
+    let tables = [
+        MarkKind::ALL.map(|kind| row(kind.declaration())).join("\n"),
+        StimulusKind::ALL.map(|kind| row(kind.declaration())).join("\n"),
+    ];
+    for table in tables {
+        assert!(page.contains(&format!("\n{table}\n\n")), "docs/trace.md lacks:\n{table}");
     }
 }

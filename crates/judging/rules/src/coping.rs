@@ -1,13 +1,11 @@
 //! How a server copes with what a client says: whether the request it concerns is answered, and whether the server goes on.
 //! And whether a client goes on, whatever it was told.
 
-use serde_json::Value;
-use wire::RequestId;
-use wire::trace::{Closed, Content, mark};
+use wire::trace::{Closed, Content};
 
 use crate::asking::{param, same_matter};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, Said, Timeout, View};
 
 /// Something that a client said, and the request of its own whose fate depends on it.
 #[derive(Clone, Copy)]
@@ -61,18 +59,14 @@ fn fate(view: &View<'_>, trial: &Trial<'_>, what: &str) -> Option<(usize, Kept)>
 /// otherwise.
 fn left_open(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     let request = call.request;
-    let mine = |event: usize| view.frame(event).connection == request.connection;
-    let (event, mark) = view.marks(mark::UNANSWERED).find(|(event, mark)| {
-        let id = mark.value.get("id").and_then(RequestId::from_value);
-        *event > request.event && mine(*event) && id.as_ref() == request.message.id()
-    })?;
+    let Timeout { event, after_ms } = view.timeout_of(request)?;
     let broke_off = view.frames().take(event).skip(request.event).any(|(_, frame)| {
         let here = frame.connection == request.connection && [0, request.exchange].contains(&frame.exchange);
         let over = matches!(&frame.content, Content::Closed(how) if *how != Closed::TimedOut);
         here && (over || matches!(frame.content, Content::Exit { .. }))
     });
-    let waited = mark.value.get("after_ms").and_then(Value::as_u64).unwrap_or_default().saturating_mul(1000);
-    (!broke_off && !view.cancelled(request) && is_quick(view, call, waited)).then_some(event)
+    let waited = after_ms.saturating_mul(1000);
+    (!broke_off && view.cancellation_of(request).is_none() && is_quick(view, call, waited)).then_some(event)
 }
 
 /// Whether the same request, when it was answered otherwise, took less than half of a time (microseconds): work that may

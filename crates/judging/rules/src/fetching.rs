@@ -3,6 +3,7 @@
 
 use wire::Party;
 use wire::http::HOST;
+use wire::trace::Stimulus;
 
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Exchange, View};
@@ -69,15 +70,13 @@ pub(crate) fn unfetched<'v>(
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
 }
 
-/// What a stimulus says by which the observer tells that it listens at an origin, named in its `url`.
-const ORIGIN: &str = "origin";
-
 /// Whether a request for an address would show: the trace holds requests that were made of its authority, or says that it
 /// was listened to.
 pub(crate) fn is_watched(view: &View<'_>, url: &str) -> bool {
     let Some((wanted, _)) = parts(url) else { return false };
     let is_it = |host: &str| host.eq_ignore_ascii_case(wanted);
-    let mut opened = view.stimuli(ORIGIN).filter_map(|(_, mark)| parts(mark.value.get("url")?.as_str()?));
+    let mut opened =
+        view.stimuli().filter_map(|(_, what)| if let Stimulus::Origin { url } = what { parts(url) } else { None });
     view.exchanges().iter().any(|x| authority(x).is_some_and(is_it)) || opened.any(|(host, _)| is_it(host))
 }
 

@@ -1,10 +1,8 @@
 //! Requests that a client gave up: whether it said so. That it no longer waits shows only by what it does next, and a
 //! client may have many requests under way at a time; so its going on with something else proves nothing.
 
-use std::collections::BTreeMap;
-
+use wire::Party;
 use wire::trace::{Closed, Content};
-use wire::{Party, RequestId};
 
 use crate::content::canonical;
 use crate::verdict::{Kept, Verdict};
@@ -28,11 +26,10 @@ pub(crate) enum Signs {
 pub(crate) fn cancelled(view: &View<'_>, signs: Signs) -> Verdict {
     let quiet =
         |call: &Call<'_>| ["initialize", "ping", "subscriptions/listen"].into_iter().any(|m| call.request.is(m));
-    let cancellations = Cancellations::of(view);
     let open = view.calls_by(Party::Client).filter(|call| view.current(call.request) && !quiet(call));
     let judged = open.filter_map(|call| {
         let request = call.request;
-        if let Some(said) = cancellations.named(request) {
+        if let Some(said) = view.cancellation_of(request) {
             let over = call.response.is_some_and(|response| response.event < said.event);
             return (!over).then_some((said.event, Ok(())));
         }
@@ -44,28 +41,6 @@ pub(crate) fn cancelled(view: &View<'_>, signs: Signs) -> Verdict {
         Some((event, Err(request.breach("", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request was left unanswered and seen to be given up")
-}
-
-/// The notifications by which the client cancelled requests, by the id that they name.
-pub(crate) struct Cancellations<'v>(BTreeMap<RequestId, Vec<Said<'v>>>);
-
-impl<'v> Cancellations<'v> {
-    pub(crate) fn of(view: &View<'v>) -> Self {
-        let mut all: BTreeMap<RequestId, Vec<Said<'v>>> = BTreeMap::new();
-        for said in view.by(Party::Client).filter(|said| said.is("notifications/cancelled")) {
-            let id = said.message.params().and_then(|p| RequestId::from_value(p.get("requestId")?));
-            if let Some(id) = id {
-                all.entry(id).or_default().push(said);
-            }
-        }
-        Self(all)
-    }
-
-    /// The first one after a request that names it.
-    pub(crate) fn named(&self, request: Said<'_>) -> Option<Said<'v>> {
-        let all = self.0.get(request.message.id()?)?;
-        all.get(all.partition_point(|said| said.event <= request.event)).copied()
-    }
 }
 
 /// Whether the server's side ended what was to bring the answer, before the request was given up: nobody has to wait for

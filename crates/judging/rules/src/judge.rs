@@ -20,8 +20,20 @@ pub fn revision_of(trace: &Trace) -> Option<Revision> {
     })
 }
 
-/// Judges a trace by one rule.
+/// Judges a trace by one rule, within the [`crate::budget`] of the trace.
 pub fn judge(rule: &Rule, view: &View<'_>) -> Verdict {
+    let budget = view.budget();
+    budget.refill();
+    let verdict = judged(rule, view);
+    let is_spent = budget.is_spent();
+    budget.lift();
+    if is_spent {
+        return Verdict::NotSeen(format!("too much work: judging this trace takes more than {} steps", budget.whole()));
+    }
+    verdict
+}
+
+fn judged(rule: &Rule, view: &View<'_>) -> Verdict {
     if let Some(why) = beside_the_point(rule, view) {
         return why;
     }

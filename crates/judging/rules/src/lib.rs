@@ -4,6 +4,7 @@
 //! clock or file, and nothing of how traces are made.
 
 pub mod book;
+pub mod budget;
 pub mod example;
 pub mod judge;
 pub mod rule;

@@ -6,19 +6,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::message::{Fault, Malformed, Message, Packet};
-use wire::trace::{Closed, Content, Event, Frame, Mark, Trace, mark};
+use wire::trace::{Closed, Content, Event, Frame, Trace};
 use wire::{Era, Kind, Party, Revision, Transport};
 
+use crate::budget::Budget;
 use crate::verdict::{Breach, Located};
 
 mod conduct;
 mod exchange;
 mod index;
+mod marks;
 mod pairs;
 mod standing;
 
 pub use exchange::Exchange;
 use index::Index;
+use marks::Facts;
+pub use marks::Timeout;
 pub(crate) use standing::has_odd_escape;
 
 /// The `_meta` key under which a modern request names its revision.
@@ -164,6 +168,8 @@ pub struct View<'v> {
     discovered: Option<BTreeSet<&'v str>>,
     modern_only: Option<bool>,
     index: Index<'v>,
+    facts: Facts,
+    budget: Budget,
 }
 
 impl<'v> View<'v> {
@@ -185,6 +191,8 @@ impl<'v> View<'v> {
             discovered: None,
             modern_only: None,
             index: Index::default(),
+            facts: Facts::default(),
+            budget: Budget::of(trace),
         };
         view.sort();
         view.answers = pairs::pair(&view.said);
@@ -195,6 +203,7 @@ impl<'v> View<'v> {
         view.discovered = view.discover();
         view.modern_only = view.is_modern_only();
         view.index = Index::of(&view);
+        view.facts = Facts::of(&view);
         view
     }
 
@@ -246,6 +255,11 @@ impl<'v> View<'v> {
         self.garbled.push(Garbled { event, from, connection, exchange, malformed });
     }
 
+    /// The work that is left for the judge that reads this.
+    pub const fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     /// The trace.
     pub const fn trace(&self) -> &'v Trace {
         self.trace
@@ -258,12 +272,12 @@ impl<'v> View<'v> {
 
     /// Every frame with its event's index.
     pub fn frames(&self) -> impl DoubleEndedIterator<Item = (usize, &'v Frame)> + use<'v> {
-        self.trace.frames.iter().enumerate()
+        self.budget.walk(self.trace.frames.iter().enumerate())
     }
 
     /// Every event with its index.
     pub fn events(&self) -> impl Iterator<Item = (usize, &'v Event)> + use<'v> {
-        self.events.iter().enumerate()
+        self.budget.walk(self.events.iter().enumerate())
     }
 
     /// The revision the trace is judged at.
@@ -288,7 +302,7 @@ impl<'v> View<'v> {
 
     /// All messages, in the order in which they were seen.
     pub fn said(&self) -> impl DoubleEndedIterator<Item = Said<'v>> + '_ {
-        self.said.iter().copied()
+        self.budget.walk(self.said.iter().copied())
     }
 
     /// The messages of one party.
@@ -303,12 +317,12 @@ impl<'v> View<'v> {
 
     /// Bytes of the judged party that should have been messages.
     pub fn their_garbled(&self) -> impl Iterator<Item = Garbled<'v>> + '_ {
-        self.garbled.iter().copied().filter(|g| g.from == self.subject())
+        self.budget.walk(self.garbled.iter().copied()).filter(|g| g.from == self.subject())
     }
 
     /// Bytes of the other party (sent by a probe on purpose) that are no messages.
     pub fn our_garbled(&self) -> impl Iterator<Item = Garbled<'v>> + '_ {
-        self.garbled.iter().copied().filter(|g| g.from != self.subject())
+        self.budget.walk(self.garbled.iter().copied()).filter(|g| g.from != self.subject())
     }
 
     /// Notifications of `method` by the judged party.
@@ -353,19 +367,6 @@ impl<'v> View<'v> {
         self.calls(method).filter_map(|c| Some((c.response?, c.result()?)))
     }
 
-    /// Marks of one name, with their events.
-    pub fn marks<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (usize, &'v Mark)> + 'a {
-        self.frames().filter_map(move |(event, frame)| match &frame.content {
-            Content::Mark(mark) if mark.name == name => Some((event, mark)),
-            _ => None,
-        })
-    }
-
-    /// Stimuli of one name (the mark's value is that string, or an object whose `what` is), with their events.
-    pub fn stimuli<'a>(&'a self, what: &'a str) -> impl Iterator<Item = (usize, &'v Mark)> + 'a {
-        self.marks(mark::STIMULUS).filter(move |(_, m)| m.value.get("what").unwrap_or(&m.value) == what)
-    }
-
     /// Whether a message is to be read by the revision that the trace is judged at.
     pub fn current(&self, said: Said<'v>) -> bool {
         self.spoken(said) == Some(self.revision)
@@ -373,7 +374,7 @@ impl<'v> View<'v> {
 
     /// How a connection ended, as far as the trace shows.
     pub fn closings(&self) -> impl Iterator<Item = (usize, &'v Frame, &'v Closed)> + use<'v> {
-        self.trace.frames.iter().enumerate().filter_map(|(event, frame)| match &frame.content {
+        self.frames().filter_map(|(event, frame)| match &frame.content {
             Content::Closed(how) => Some((event, frame, how)),
             _ => None,
         })

@@ -2,6 +2,8 @@
 //! exercised there and why. Fails on any finding, on a rule that is not exercised and not listed, and on an entry that no
 //! longer holds. Without the usual harness, since this program is also the child that serves over stdio.
 
+mod seen;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,12 +12,13 @@ use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Bearer, Beside};
 use reference::Folder;
 use report::{Finding, Outcome};
+use seen::Seen;
 use tempfile::TempDir;
 use wire::redact::Secrets;
 use wire::{Revision, Transport};
 use workbench::check::hints::Hints;
 use workbench::check::options::matches;
-use workbench::check::{Calls, Keep, Options, Selection, Watch, check};
+use workbench::check::{Calls, Options, Selection, Watch, check};
 
 /// A rule that is not exercised on the reference server.
 struct Gap {
@@ -123,7 +126,7 @@ fn complaints(findings: &[Finding]) -> Vec<String> {
     complaints
 }
 
-fn options(target: Address, revisions: Vec<Revision>) -> Options {
+fn options(target: Address, revisions: Vec<Revision>, seen: &Seen) -> Options {
     let hints = include_str!("../../../cli/src/args/reference-hints.json");
     Options {
         targets: vec![target],
@@ -138,12 +141,12 @@ fn options(target: Address, revisions: Vec<Revision>) -> Options {
         seed: 7,
         limits: Limits::default(),
         secrets: Secrets::default(),
-        keep: Keep::default(),
+        keep: seen.keep(),
     }
 }
 
-async fn judged(target: Address, revisions: Vec<Revision>) -> Vec<Finding> {
-    let checked = check(options(target, revisions), Watch::nobody()).await;
+async fn judged(target: Address, revisions: Vec<Revision>, seen: &Seen) -> Vec<Finding> {
+    let checked = check(options(target, revisions, seen), Watch::nobody()).await;
     checked.unwrap_or_else(|error| panic!("there is no report: {error}")).report.results
 }
 
@@ -154,7 +157,7 @@ fn everything(folder: &Path) -> reference::Options {
 }
 
 /// A server for each run: what changes lists for one must not disturb the others.
-async fn over_http(transport: Transport, revision: Revision, folder: Arc<TempDir>) -> Vec<Finding> {
+async fn over_http(transport: Transport, revision: Revision, folder: Arc<TempDir>, seen: Seen) -> Vec<Finding> {
     let beside = Beside { sse: true, websocket: true };
     let http = http::Options { beside, bearer: Bearer::new(TOKEN), ..http::Options::default() };
     let options = reference::Options { http, ..everything(folder.path()) };
@@ -169,15 +172,15 @@ async fn over_http(transport: Transport, revision: Revision, folder: Arc<TempDir
         Transport::WebSocket => Address::WebSocket(at("ws", http::WEBSOCKET_PATH)),
         Transport::StreamableHttp | Transport::Stdio => Address::Http(at("http", "/mcp")),
     };
-    let findings = judged(address, vec![revision]).await;
+    let findings = judged(address, vec![revision], &seen).await;
     server.shutdown().await;
     findings
 }
 
-async fn over_stdio(folder: &Path) -> Vec<Finding> {
+async fn over_stdio(folder: &Path, seen: &Seen) -> Vec<Finding> {
     let itself = std::env::current_exe().expect("this program finds itself");
     let arguments = [SERVE.to_owned(), folder.to_string_lossy().into_owned()];
-    judged(Address::Stdio(Command::new(itself.to_string_lossy(), arguments)), Vec::new()).await
+    judged(Address::Stdio(Command::new(itself.to_string_lossy(), arguments)), Vec::new(), seen).await
 }
 
 /// A directory to serve.
@@ -206,16 +209,18 @@ async fn main() -> ExitCode {
     // One transport after the other: on a machine with too much to do at once, answers come too late to be laid to what
     // they answer.
     let folder = Arc::new(files());
-    let mut findings = over_stdio(folder.path()).await;
+    let seen = Seen::default();
+    let mut findings = over_stdio(folder.path(), &seen).await;
     for transport in [Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket] {
         let mut runs = tokio::task::JoinSet::new();
         for revision in Revision::ALL.into_iter().filter(|revision| transport.carries(*revision)) {
-            runs.spawn(over_http(transport, revision, Arc::clone(&folder)));
+            runs.spawn(over_http(transport, revision, Arc::clone(&folder), seen.clone()));
         }
         findings.extend(runs.join_all().await.concat());
     }
     assert!(findings.iter().any(|f| f.outcome == Outcome::Pass), "nothing was judged");
     let complaints = complaints(&findings);
     assert!(complaints.is_empty(), "\n  {}\n", complaints.join("\n  "));
+    assert_eq!(seen.missing(false), Vec::<&str>::new(), "marks that are declared and that no check writes");
     ExitCode::SUCCESS
 }

@@ -6,6 +6,8 @@
 
 #![expect(clippy::print_stdout, reason = "a test without harness says itself what it found")]
 
+mod seen;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,12 +19,13 @@ use net::server::http::{self, Bearer};
 use reference::Server;
 use report::{Finding, Outcome};
 use rules::Rule;
+use seen::Seen;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use wire::redact::Secrets;
 use wire::{Revision, Transport};
 use workbench::check::hints::Hints;
-use workbench::check::{Calls, Keep, Options, Selection, Watch, check};
+use workbench::check::{Calls, Options, Selection, Watch, check};
 
 /// The argument that makes this program the server; a fault's name may follow.
 const SERVE: &str = "--serve-the-reference-server";
@@ -136,7 +139,7 @@ impl Wish {
     }
 }
 
-async fn findings(target: Address, revision: Revision, safety: bool) -> Vec<Finding> {
+async fn findings(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Vec<Finding> {
     let hints = include_str!("../../../cli/src/args/reference-hints.json");
     let options = Options {
         targets: vec![target],
@@ -151,7 +154,7 @@ async fn findings(target: Address, revision: Revision, safety: bool) -> Vec<Find
         jobs: 8,
         seed: 0,
         limits: Limits { request: Duration::from_secs(8), ..Limits::default() },
-        keep: Keep::default(),
+        keep: seen.keep(),
         secrets: Secrets::default(),
     };
     match check(options, Watch::nobody()).await {
@@ -164,13 +167,13 @@ async fn findings(target: Address, revision: Revision, safety: bool) -> Vec<Find
 }
 
 /// Judges the reference server with the faults given, all of which want it to demand a token, or none.
-async fn judged(faults: Vec<&'static Fault>, demands: bool, place: Place, safety: bool) -> Vec<Finding> {
+async fn judged(faults: Vec<&'static Fault>, demands: bool, place: Place, safety: bool, seen: &Seen) -> Vec<Finding> {
     let (transport, revision) = place;
     if transport == Transport::Stdio {
         let itself = std::env::current_exe().expect("this program finds itself");
         let names = faults.iter().map(|fault| fault.name);
         let command = Command::new(itself.to_string_lossy(), std::iter::once(SERVE).chain(names));
-        return findings(Address::Stdio(command), revision, safety).await;
+        return findings(Address::Stdio(command), revision, safety, seen).await;
     }
     let beside = http::Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
     let bearer = if demands { Bearer::new(TOKEN) } else { None };
@@ -191,7 +194,7 @@ async fn judged(faults: Vec<&'static Fault>, demands: bool, place: Place, safety
         Transport::WebSocket => Address::WebSocket(at("ws", http::WEBSOCKET_PATH)),
         Transport::StreamableHttp | Transport::Stdio => Address::Http(at("http", "/mcp")),
     };
-    findings(target, revision, safety).await
+    findings(target, revision, safety, seen).await
 }
 
 fn is_broken(finding: &Finding) -> bool {
@@ -215,7 +218,8 @@ async fn main() -> ExitCode {
         }
     };
     let mutants = wish.mutants();
-    let played = play(&mutants).await;
+    let seen = Seen::default();
+    let played = play(&mutants, &seen).await;
     if wish.everywhere {
         table(&played);
     }
@@ -225,7 +229,11 @@ async fn main() -> ExitCode {
             complaints.push(format!("{}: {why}", label(mutant)));
         }
     }
-    complaints.extend(faultless(&mutants).await);
+    complaints.extend(faultless(&mutants, &seen).await);
+    if wish.names.is_empty() && !wish.everywhere {
+        let unwritten = seen.missing(true).into_iter();
+        complaints.extend(unwritten.map(|name| format!("the mark `{name}` is declared, and no check writes it")));
+    }
     for complaint in &complaints {
         println!("  {complaint}");
     }
@@ -256,8 +264,8 @@ impl Permits {
 
 /// Plays them side by side; what was not caught as it should be once more with little beside it: on a busy machine a slow
 /// answer looks like none.
-async fn play(mutants: &[Mutant]) -> Vec<(Mutant, Caught)> {
-    let mut played = side_by_side(mutants, Permits::new(SERVERS, CHILDREN)).await;
+async fn play(mutants: &[Mutant], seen: &Seen) -> Vec<(Mutant, Caught)> {
+    let mut played = side_by_side(mutants, Permits::new(SERVERS, CHILDREN), seen).await;
     let missed = |(mutant, caught): &(Mutant, Caught)| match caught {
         Caught::No(why) => {
             println!("  once more: {}: {why}", label(mutant));
@@ -266,7 +274,7 @@ async fn play(mutants: &[Mutant]) -> Vec<(Mutant, Caught)> {
         _ => None,
     };
     let again: Vec<_> = played.iter().filter_map(missed).collect();
-    let mut again = side_by_side(&again, Permits::new(1, 1)).await.into_iter();
+    let mut again = side_by_side(&again, Permits::new(1, 1), seen).await.into_iter();
     for (_, caught) in played.iter_mut().filter(|(_, caught)| matches!(caught, Caught::No(_))) {
         if let Some((_, second)) = again.next() {
             *caught = second;
@@ -275,14 +283,14 @@ async fn play(mutants: &[Mutant]) -> Vec<(Mutant, Caught)> {
     played
 }
 
-async fn side_by_side(mutants: &[Mutant], permits: Permits) -> Vec<(Mutant, Caught)> {
+async fn side_by_side(mutants: &[Mutant], permits: Permits, seen: &Seen) -> Vec<(Mutant, Caught)> {
     let permits = Arc::new(permits);
     let mut playing = JoinSet::new();
     for (number, &mutant) in mutants.iter().enumerate() {
-        let permits = Arc::clone(&permits);
+        let (permits, seen) = (Arc::clone(&permits), seen.clone());
         playing.spawn(async move {
             let _permit = permits.at(mutant.place).await;
-            (number, mutant, caught(mutant).await)
+            (number, mutant, caught(mutant, &seen).await)
         });
     }
     let mut played = playing.join_all().await;
@@ -291,8 +299,8 @@ async fn side_by_side(mutants: &[Mutant], permits: Permits) -> Vec<(Mutant, Caug
 }
 
 /// Plays a fault and looks what was found broken.
-async fn caught(Mutant { fault, place }: Mutant) -> Caught {
-    let findings = judged(vec![fault], fault.token, place, rule_of(fault).is_safety()).await;
+async fn caught(Mutant { fault, place }: Mutant, seen: &Seen) -> Caught {
+    let findings = judged(vec![fault], fault.token, place, rule_of(fault).is_safety(), seen).await;
     let named = |finding: &Finding| finding.rule == fault.rule || fault.consequences.contains(&finding.rule);
     let others: Vec<_> = findings.iter().filter(|finding| is_broken(finding) && !named(finding)).collect();
     if let [first, ..] = others[..] {
@@ -308,14 +316,14 @@ async fn caught(Mutant { fault, place }: Mutant) -> Caught {
 }
 
 /// What is to be complained of where the server without faults is played at the same places.
-async fn faultless(mutants: &[Mutant]) -> Vec<String> {
+async fn faultless(mutants: &[Mutant], seen: &Seen) -> Vec<String> {
     let mut rules: BTreeMap<(bool, Place), BTreeSet<_>> = BTreeMap::new();
     for Mutant { fault, place } in mutants {
         rules.entry((fault.token, *place)).or_default().insert(fault.rule);
     }
     let mut complaints = Vec::new();
     for ((demands, place), rules) in rules {
-        for finding in judged(Vec::new(), demands, place, true).await {
+        for finding in judged(Vec::new(), demands, place, true, seen).await {
             complaints.extend(disturbed(&finding, rules.contains(finding.rule)));
         }
     }

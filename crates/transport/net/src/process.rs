@@ -13,6 +13,7 @@ use rustix::process::{Pid, kill_process_group, test_kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Child;
 use tokio::time::{Instant, sleep};
+pub use wire::trace::Signal;
 
 /// A program to start: found on the path unless it has a slash; `env` is added to our own environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,33 +46,11 @@ impl fmt::Display for Command {
     }
 }
 
-/// A signal we send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
-    /// SIGINT, as a terminal's Ctrl-C.
-    Int,
-    /// SIGTERM: please end.
-    Term,
-    /// SIGKILL: no choice.
-    Kill,
-}
-
-impl Signal {
-    /// The name in a SIGNAL mark.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Int => "INT",
-            Self::Term => "TERM",
-            Self::Kill => "KILL",
-        }
-    }
-
-    const fn raw(self) -> rustix::process::Signal {
-        match self {
-            Self::Int => rustix::process::Signal::INT,
-            Self::Term => rustix::process::Signal::TERM,
-            Self::Kill => rustix::process::Signal::KILL,
-        }
+const fn raw(signal: Signal) -> rustix::process::Signal {
+    match signal {
+        Signal::Int => rustix::process::Signal::INT,
+        Signal::Term => rustix::process::Signal::TERM,
+        Signal::Kill => rustix::process::Signal::KILL,
     }
 }
 
@@ -117,7 +96,7 @@ pub(crate) struct Group {
 impl Group {
     /// Signals every member. Whether there was anyone to signal.
     pub(crate) fn signal(&self, signal: Signal) -> bool {
-        !self.empty.load(Ordering::Acquire) && kill_process_group(self.leader, signal.raw()).is_ok()
+        !self.empty.load(Ordering::Acquire) && kill_process_group(self.leader, raw(signal)).is_ok()
     }
 
     /// Whether it is known that no member is left.

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use serde_json::Value;
-use wire::trace::{Content, Frame, Header, Mark, Trace, mark};
+use wire::trace::{Content, Frame, Header, Limit, Mark, Trace};
 use wire::{Party, Transport};
 
 /// How many bytes of frames are kept unless told otherwise.
@@ -96,7 +95,7 @@ impl Tap {
         }))
     }
 
-    /// Keeps at most `bytes` of frames from now on, then one LIMIT mark and nothing but marks and ends.
+    /// Keeps at most `bytes` of frames from now on, then one `limit` mark and nothing but marks and ends.
     pub fn limit(&self, bytes: usize) {
         self.state().limit = bytes;
     }
@@ -141,9 +140,8 @@ impl Tap {
         if cost > room || (state.full && !light) {
             if !state.full {
                 state.full = true;
-                let note = Mark { name: mark::LIMIT.to_owned(), value: Value::from("trace") };
                 state.frames.push(Frame {
-                    content: Content::Mark(note),
+                    content: Content::Mark(Mark::Limit(Limit::Trace)),
                     from: Party::Client,
                     to: Party::Server,
                     ..frame
@@ -166,8 +164,8 @@ impl Tap {
     }
 
     /// Writes a fact about our own side down.
-    pub fn mark(&self, connection: u32, name: &str, value: Value) {
-        let content = Content::Mark(Mark { name: name.to_owned(), value });
+    pub fn mark(&self, connection: u32, mark: impl Into<Mark>) {
+        let content = Content::Mark(mark.into());
         self.write(self.frame(Party::Client, connection, 0, content), Written::NONE);
     }
 

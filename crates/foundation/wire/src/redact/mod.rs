@@ -129,12 +129,10 @@ impl Redactor {
     }
 
     fn redact_mark(&self, mark: &Mark) -> Mark {
-        let text = mark.value.to_string();
-        let value = match self.redact_message(&text) {
-            Cow::Borrowed(_) => mark.value.clone(),
-            Cow::Owned(text) => serde_json::from_str(&text).unwrap_or_default(),
-        };
-        Mark { name: mark.name.clone(), value }
+        match self.redact_message(&mark.value().to_string()) {
+            Cow::Borrowed(_) => mark.clone(),
+            Cow::Owned(text) => Mark::read(mark.name(), serde_json::from_str(&text).unwrap_or_default()),
+        }
     }
 
     fn header_value<'t>(&self, name: &str, value: &'t str) -> Cow<'t, str> {

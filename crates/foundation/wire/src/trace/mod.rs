@@ -6,10 +6,10 @@
 
 mod event;
 pub mod file;
-
-use serde_json::Value;
+pub mod mark;
 
 pub use event::{Event, SseFields};
+pub use mark::{Limit, Mark, MarkKind, Signal, Stimulus, StimulusKind};
 
 use crate::revision::{Revision, Transport};
 
@@ -214,45 +214,6 @@ impl Closed {
             Self::Aborted => "aborted",
         }
     }
-}
-
-/// A fact about our own side. The names are in [`mark`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mark {
-    /// Which fact.
-    pub name: String,
-    /// Its particulars, or null.
-    pub value: Value,
-}
-
-/// The names of marks and what their value holds.
-pub mod mark {
-    /// A probe did something on purpose. Value: `{"what": NAME, …}`, or a string NAME.
-    pub const STIMULUS: &str = "stimulus";
-    /// We began to listen without sending anything. Value: a string naming what we wait for.
-    pub const WINDOW_OPENED: &str = "window-opened";
-    /// We stopped listening: whatever the window was for had all its time. Value: the same string.
-    pub const WINDOW_CLOSED: &str = "window-closed";
-    /// We closed the child's stdin.
-    pub const STDIN_CLOSED: &str = "stdin-closed";
-    /// We sent a signal to the child's process group, be that a server's or a client's. Value: `"TERM"`, `"KILL"`,
-    /// `"INT"`.
-    pub const SIGNAL: &str = "signal";
-    /// The child's process group was looked at after its exit. Value: number of processes left.
-    pub const SURVIVORS: &str = "survivors";
-    /// The child's resident memory was sampled. Value: bytes.
-    pub const MEMORY: &str = "memory";
-    /// A request was not answered in time. Value: `{"id": ID, "after_ms": N}`.
-    pub const UNANSWERED: &str = "unanswered";
-    /// The port of a server that was reached at a loopback address was tried at another address of this machine. Value:
-    /// `{"address": "HOST:PORT", "open": whether an HTTP server answered there}`.
-    pub const PORT_TRIED: &str = "port-tried";
-    /// A client under test was told which scenario to play. Value: its name.
-    pub const SCENARIO: &str = "scenario";
-    /// The command of a client under test was started.
-    pub const COMMAND_STARTED: &str = "command-started";
-    /// More than we keep crossed; what followed was dropped. Value: a string naming the limit.
-    pub const LIMIT: &str = "limit";
 }
 
 /// Everything that crossed in one case.

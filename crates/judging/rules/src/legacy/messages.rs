@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
-use wire::trace::mark;
 use wire::{Kind, Party, RequestId};
 
 use crate::rule::{Rule, at, both};
@@ -96,13 +95,8 @@ fn refusal(view: &View<'_>, request: Said<'_>) -> Option<Breach> {
 /// Whether we gave up on a request of a batch, and a request made after that was answered on the same connection: the
 /// peer was there and read on. That the connection ended later, as every one does, says nothing.
 fn dropped(view: &View<'_>, request: Said<'_>) -> bool {
-    let given_up = view.marks(mark::UNANSWERED).find(|(event, mark)| {
-        let id = mark.value.get("id").and_then(RequestId::from_value);
-        *event > request.event
-            && id.as_ref() == request.message.id()
-            && view.frame(*event).connection == request.connection
-    });
-    given_up.is_some_and(|(event, _)| matches!(view.aftermath(event, request.connection), Some(Ok(_))))
+    let given_up = view.timeout_of(request);
+    given_up.is_some_and(|timeout| matches!(view.aftermath(timeout.event, request.connection), Some(Ok(_))))
 }
 
 fn no_empty_answer(view: &View<'_>) -> Verdict {

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::trace::{Closed, mark};
+use wire::trace::Closed;
 use wire::{Kind, RequestId};
 
 use crate::basic::overview::responses::carries_answer;
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::Verdict;
-use crate::view::{Call, View};
+use crate::view::{Call, Timeout, View};
 
 const BEHAVIOR: Anchor = at("basic/utilities/ping", "behavior-requirements");
 const CONSIDERATIONS: Anchor = at("basic/utilities/ping", "implementation-considerations");
@@ -64,18 +64,14 @@ const UNSEEN: &str = "no ping was made after a handshake, or none was answered";
 
 fn answered(view: &View<'_>) -> Verdict {
     let pings: Vec<_> = pings(view).collect();
-    let waited = view.marks(mark::UNANSWERED).filter_map(|(event, mark)| {
-        let id = RequestId::from_value(mark.value.get("id")?)?;
-        let connection = view.frame(event).connection;
-        let call = pings.iter().find(|c| {
-            c.request.connection == connection && c.request.message.id() == Some(&id) && c.response.is_none()
-        })?;
+    let waited = pings.iter().filter(|call| call.response.is_none()).filter_map(|call| {
+        let Timeout { event, after_ms } = view.timeout_of(call.request)?;
         // That we gave up waiting is no excuse, nor that another exchange ended.
         let ended = view
             .closings()
             .any(|(e, frame, how)| e < event && carries_answer(view, call.request, frame) && *how != Closed::TimedOut);
         (!ended && !view.follows_garbage(call.request))
-            .then(|| call.request.breach("", format!("no answer came within {} ms", mark.value["after_ms"])))
+            .then(|| call.request.breach("", format!("no answer came within {after_ms} ms")))
     });
     Verdict::never(waited, pings.iter().filter_map(|c| c.response).map(|r| r.event), UNSEEN)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wire::trace::{Closed, Content, Frame, mark};
+use wire::trace::{Closed, Content, Frame};
 use wire::{Party, RequestId};
 
 use super::anywhere;
@@ -127,9 +127,7 @@ fn answers_fit(view: &View<'_>) -> Verdict {
 fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     let request = call.request;
     let here = |event: usize| event > request.event && view.frame(event).connection == request.connection;
-    let (given_up, _) = view.marks(mark::UNANSWERED).find(|(event, mark)| {
-        here(*event) && mark.value.get("id").and_then(RequestId::from_value).as_ref() == request.message.id()
-    })?;
+    let given_up = view.timeout_of(request)?.event;
     let exchange = view.exchange(request.exchange);
     let broke = |(event, frame): (usize, &Frame)| {
         let over = match &frame.content {

@@ -1,15 +1,12 @@
 //! How bytes arrive: a stream has no seams, and where a read ends says nothing.
 
 use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::trace::{Closed, mark};
-use wire::{Party, RequestId, Transport};
+use wire::trace::{Closed, StimulusKind};
+use wire::{Party, Transport};
 
 use crate::rule::{Rule, at, safety};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
-
-/// What a probe calls a request that it sends in pieces: on the wire that cannot be seen.
-pub const IN_PIECES: &str = "request-in-pieces";
 
 const WHOLE: &str = "A good server reads a message whole that comes in pieces, wherever it is cut.";
 
@@ -27,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[safety("safety.split-delivery-read")
     .judge(split_delivery_read)];
 
 fn split_delivery_read(view: &View<'_>) -> Verdict {
-    let judged = view.stimuli(IN_PIECES).filter_map(|(stimulus, _)| {
+    let judged = view.stimulated(StimulusKind::RequestInPieces).filter_map(|stimulus| {
         let connection = view.frame(stimulus).connection;
         let mut calls = view.calls_by(Party::Client);
         let call = calls.find(|c| c.request.event > stimulus && c.request.connection == connection)?;
@@ -52,11 +49,6 @@ fn fate(view: &View<'_>, call: &Call<'_>) -> Option<(usize, Kept)> {
             return Some((event, breach("the connection was cut over a request that came in pieces")));
         }
     }
-    let (event, _) = view.marks(mark::UNANSWERED).find(|(event, mark)| {
-        let id = mark.value.get("id").and_then(RequestId::from_value);
-        *event > request.event
-            && view.frame(*event).connection == request.connection
-            && id.as_ref() == request.message.id()
-    })?;
-    Some((event, breach("a request that came in pieces was not answered under its id")))
+    let timeout = view.timeout_of(request)?;
+    Some((timeout.event, breach("a request that came in pieces was not answered under its id")))
 }

@@ -1,7 +1,6 @@
 //! Memory that grows with every request: told from a heap that is only not yet swept by how long it goes on.
 
 use wire::Party;
-use wire::trace::mark;
 
 use crate::verdict::{Breach, Verdict};
 use crate::view::View;
@@ -45,7 +44,7 @@ pub(super) fn no_leak(view: &View<'_>) -> Verdict {
 
 /// The stretches between the samples of the first connection that has any.
 fn stretches(view: &View<'_>) -> Vec<Stretch> {
-    let samples: Vec<_> = view.marks(mark::MEMORY).filter_map(|(event, m)| Some((event, m.value.as_u64()?))).collect();
+    let samples: Vec<_> = view.memory_samples().collect();
     let Some(&(first, _)) = samples.first() else { return Vec::new() };
     let connection = view.frame(first).connection;
     let here = |&(event, _): &(usize, u64)| view.frame(event).connection == connection;

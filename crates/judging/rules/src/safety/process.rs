@@ -1,7 +1,7 @@
 //! Process manners: what a good stdio server does that no sentence demands.
 
 use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::trace::{Content, Frame, mark};
+use wire::trace::{Content, Frame, Limit, Mark, Signal};
 use wire::{Party, Transport};
 
 use super::{leak, over_stdio};
@@ -64,14 +64,8 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// Exits of the server, each with whether we had closed stdin or sent a signal before.
 fn exits<'v>(view: &View<'v>) -> Vec<(usize, &'v Frame, bool)> {
-    let ours = |name: &str| name == mark::STDIN_CLOSED || name == mark::SIGNAL;
-    let prompted = |exit: usize, frame: &Frame| {
-        view.frames()
-            .take(exit)
-            .any(|(_, f)| f.connection == frame.connection && matches!(&f.content, Content::Mark(m) if ours(&m.name)))
-    };
     let exits = view.frames().filter(|(_, f)| f.from == Party::Server && matches!(f.content, Content::Exit { .. }));
-    exits.map(|(event, frame)| (event, frame, prompted(event, frame))).collect()
+    exits.map(|(event, frame)| (event, frame, view.was_stopped(event, frame.connection))).collect()
 }
 
 /// How a process ended, in words; `None` where it ended well.
@@ -90,7 +84,7 @@ fn no_crash(view: &View<'_>) -> Verdict {
         failure(frame).map(|how| Breach::at(*event, "", format!("the server ended unprompted: {how}")))
     });
     let alive = |connection: u32| view.by(Party::Server).any(|s| s.connection == connection);
-    let closed = view.marks(mark::STDIN_CLOSED).filter(|&(event, _)| {
+    let closed = view.stdin_closings().filter(|&event| {
         let connection = view.frame(event).connection;
         alive(connection)
             && !view
@@ -98,7 +92,7 @@ fn no_crash(view: &View<'_>) -> Verdict {
                 .take(event)
                 .any(|(_, f)| f.connection == connection && matches!(f.content, Content::Exit { .. }))
     });
-    Verdict::never(crashed.collect::<Vec<_>>(), closed.map(|(event, _)| event), "the end of the process was not seen")
+    Verdict::never(crashed.collect::<Vec<_>>(), closed, "the end of the process was not seen")
 }
 
 fn stderr_not_flooded(view: &View<'_>) -> Verdict {
@@ -106,7 +100,7 @@ fn stderr_not_flooded(view: &View<'_>) -> Verdict {
     for (event, frame) in view.frames() {
         match &frame.content {
             Content::Stderr(bytes) => total += bytes.len() + 1,
-            Content::Mark(m) if m.name == mark::LIMIT && m.value == "stderr" => total = STDERR + 1,
+            Content::Mark(Mark::Limit(Limit::Stderr)) => total = STDERR + 1,
             _ => {}
         }
         if total > STDERR {
@@ -119,7 +113,7 @@ fn stderr_not_flooded(view: &View<'_>) -> Verdict {
 }
 
 fn memory_bounded(view: &View<'_>) -> Verdict {
-    let samples: Vec<_> = view.marks(mark::MEMORY).filter_map(|(event, m)| Some((event, m.value.as_u64()?))).collect();
+    let samples: Vec<_> = view.memory_samples().collect();
     let Some(((_, first), rest)) = samples.split_first() else {
         return Verdict::NotSeen("memory was not sampled".to_owned());
     };
@@ -134,8 +128,9 @@ fn memory_bounded(view: &View<'_>) -> Verdict {
 
 fn clean_exit_code(view: &View<'_>) -> Verdict {
     let unforced = exits(view).into_iter().filter(|&(event, frame, _)| {
-        let here = |name| view.marks(name).any(|(e, _)| e < event && view.frame(e).connection == frame.connection);
-        here(mark::STDIN_CLOSED) && !here(mark::SIGNAL)
+        let here = |&e: &usize| e < event && view.frame(e).connection == frame.connection;
+        let signalled = view.signals().any(|(e, _)| here(&e));
+        view.stdin_closings().any(|e| here(&e)) && !signalled
     });
     Verdict::every(
         unforced.map(|(event, frame, _)| (event, frame)),
@@ -147,15 +142,15 @@ fn clean_exit_code(view: &View<'_>) -> Verdict {
 }
 
 fn exits_on_term(view: &View<'_>) -> Verdict {
-    let signals = |name: &'static str| view.marks(mark::SIGNAL).filter(move |(_, m)| m.value == name);
-    let ends = signals("TERM").filter_map(|(term, _)| {
+    let signals = |wanted: Signal| view.signals().filter(move |(_, signal)| *signal == wanted);
+    let ends = signals(Signal::Term).filter_map(|(term, _)| {
         let here = view.frame(term).connection;
-        let later = |&(event, _): &(usize, _)| event > term && view.frame(event).connection == here;
+        let later = |&(event, _): &(usize, Signal)| event > term && view.frame(event).connection == here;
         let exit = exits(view)
             .into_iter()
             .map(|(event, frame, _)| (event, frame))
             .find(|&(event, f)| event > term && f.connection == here);
-        let kill = signals("KILL").find(later).map(|(event, _)| event);
+        let kill = signals(Signal::Kill).find(later).map(|(event, _)| event);
         let exit = exit.map(|(event, _)| event);
         let first = exit.into_iter().chain(kill).min()?;
         Some((first, exit == Some(first)))
@@ -166,7 +161,9 @@ fn exits_on_term(view: &View<'_>) -> Verdict {
 }
 
 fn no_survivors(view: &View<'_>) -> Verdict {
-    let counts = view.marks(mark::SURVIVORS).filter_map(|(event, m)| Some((event, m.value.as_u64()?)));
+    let counts = view
+        .marks()
+        .filter_map(|(event, mark)| if let Mark::Survivors(left) = mark { Some((event, *left)) } else { None });
     Verdict::every(counts, "what is left of the process group was not counted", |&(event, left)| {
         if left == 0 { Ok(()) } else { Err(Breach::at(event, "", format!("{left} processes were left behind"))) }
     })

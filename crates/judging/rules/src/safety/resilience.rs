@@ -2,7 +2,7 @@
 
 use wire::message::{Fault, Packet, parse};
 use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::trace::{Closed, Content, mark};
+use wire::trace::{Closed, Content};
 use wire::{Kind, Party, RequestId, Transport, method};
 
 use super::{anywhere, over_stdio};
@@ -71,13 +71,9 @@ fn after(view: &View<'_>, stimulus: usize) -> Option<Result<usize, Breach>> {
     if let Some(answer) = later.iter().find_map(|c| c.response) {
         return Some(Ok(answer.event));
     }
-    let prompted = |event: usize| {
-        let ours = |name| view.marks(name).any(|(e, _)| e < event && view.frame(e).connection == connection);
-        ours(mark::STDIN_CLOSED) || ours(mark::SIGNAL)
-    };
     let ended = view.frames().skip(stimulus).find(|&(event, f)| {
         here(f.connection)
-            && !prompted(event)
+            && !view.was_stopped(event, connection)
             && match &f.content {
                 Content::Exit { .. } => true,
                 // Written down where no connection came about: for the next request, before it could be put.
@@ -88,12 +84,9 @@ fn after(view: &View<'_>, stimulus: usize) -> Option<Result<usize, Breach>> {
     if let Some((event, _)) = ended {
         return Some(Err(Breach::at(event, "", format!("the server ended after what stands in event {stimulus}"))));
     }
-    let silent = view.marks(mark::UNANSWERED).find(|(_, m)| {
-        let id = m.value.get("id").and_then(RequestId::from_value);
-        id.is_some() && later.iter().any(|c| c.request.message.id() == id.as_ref())
-    });
+    let silent = later.iter().filter_map(|call| view.timeout_of(call.request)).min_by_key(|timeout| timeout.event);
     let why = format!("no answer any more after what stands in event {stimulus}");
-    silent.map(|(event, _)| Err(Breach::at(event, "", why)))
+    silent.map(|timeout| Err(Breach::at(timeout.event, "", why)))
 }
 
 pub(super) fn survives(view: &View<'_>, stimuli: impl IntoIterator<Item = usize>, unseen: &str) -> Verdict {
@@ -184,13 +177,11 @@ fn crlf_tolerated(view: &View<'_>) -> Verdict {
                 && s.message.kind().is_response()
                 && s.message.id() == Some(&id)
         });
-        let silent = view
-            .marks(mark::UNANSWERED)
-            .find(|(_, m)| m.value.get("id").and_then(RequestId::from_value).as_ref() == Some(&id));
+        let silent = view.timeout_after(event, &id, frame.connection);
         match (answer, silent) {
             (Some(answer), _) => witnesses.push(answer.event),
-            (None, Some((event, _))) => {
-                return Verdict::Broken(Breach::at(event, "", "a line that ends in CR LF was not answered"));
+            (None, Some(timeout)) => {
+                return Verdict::Broken(Breach::at(timeout.event, "", "a line that ends in CR LF was not answered"));
             }
             (None, None) => {}
         }

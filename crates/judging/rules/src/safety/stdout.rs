@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wire::Party;
-use wire::trace::{Closed, Content, Frame, mark};
+use wire::trace::{Closed, Content, Frame, Mark};
 
 use super::over_stdio;
 use crate::rule::Rule;
@@ -79,10 +79,12 @@ fn no_escapes(view: &View<'_>) -> Verdict {
 }
 
 fn lines_ended(view: &View<'_>) -> Verdict {
+    let limits = view.marks().filter(|(_, mark)| matches!(mark, Mark::Limit(_)));
+    let limited: BTreeSet<u32> = limits.map(|(event, _)| view.frame(event).connection).collect();
     let killed = |connection: u32| {
-        view.marks(mark::SIGNAL).any(|(event, _)| view.frame(event).connection == connection)
+        view.signals().any(|(event, _)| view.frame(event).connection == connection)
             || view.closings().any(|(_, f, how)| f.connection == connection && *how != Closed::End)
-            || view.marks(mark::LIMIT).any(|(event, _)| view.frame(event).connection == connection)
+            || limited.contains(&connection)
     };
     let open =
         lines(view).filter(|(_, f, bytes, ended)| !ended && !bytes.trim_ascii().is_empty() && !killed(f.connection));

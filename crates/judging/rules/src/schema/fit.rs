@@ -1,12 +1,17 @@
 //! Whether a value fits a schema: yes, no, or unsure.
 
+use std::cell::{OnceCell, RefCell};
+
 use serde_json::{Map, Value};
 
 use super::{Dialect, dialect, is_type};
+use crate::budget::Budget;
 use crate::content::{same_json, step};
 
 /// How deep references and schemas are followed.
 const DEPTH: usize = 40;
+/// What looking at one value by one schema costs, in the budget's steps.
+const COST: u64 = 50;
 
 /// Whether a value fits a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,10 +43,11 @@ impl Fit {
     }
 }
 
-/// Whether `value` fits `schema`.
-pub(crate) fn fit(schema: &Value, value: &Value) -> Fit {
+/// Whether `value` fits `schema`. Unsure where the budget does not reach to the end.
+pub(crate) fn fit(schema: &Value, value: &Value, budget: &Budget) -> Fit {
+    let (open, inner_id) = (RefCell::default(), OnceCell::new());
     match dialect(schema) {
-        Some(dialect) => Reader { root: schema, dialect }.read(schema, value, "", 0),
+        Some(dialect) => Reader { root: schema, dialect, budget, open, inner_id }.read(schema, value, "", 0),
         None => Fit::Unsure,
     }
 }
@@ -49,11 +55,16 @@ pub(crate) fn fit(schema: &Value, value: &Value) -> Fit {
 struct Reader<'s> {
     root: &'s Value,
     dialect: Dialect,
+    budget: &'s Budget,
+    /// The references that are being followed: schema and value.
+    open: RefCell<Vec<(*const Value, *const Value)>>,
+    /// Whether `#` does not mean the root everywhere.
+    inner_id: OnceCell<bool>,
 }
 
 impl Reader<'_> {
     fn read(&self, schema: &Value, value: &Value, at: &str, depth: usize) -> Fit {
-        if depth > DEPTH {
+        if depth > DEPTH || !self.budget.spend(COST) {
             return Fit::Unsure;
         }
         match schema {
@@ -76,16 +87,32 @@ impl Reader<'_> {
 
     /// Up to draft-07 what stands beside `$ref` is void, later it binds: so it can confirm, never refuse.
     fn referred(&self, target: &Value, members: &Map<String, Value>, value: &Value, at: &str, depth: usize) -> Fit {
-        let target = target.as_str().and_then(|t| t.strip_prefix('#')).filter(|_| !has_inner_id(self.root, true));
+        let target = target.as_str().and_then(|t| t.strip_prefix('#')).filter(|_| !self.has_inner_id());
         let Some(target) = target.filter(|t| !t.contains('%')).and_then(|pointer| self.root.pointer(pointer)) else {
             return Fit::Unsure;
         };
         let beside = members.iter().filter(|(name, _)| *name != "$ref");
         let beside = Fit::all(beside.map(|(name, rule)| self.keyword(name, rule, members, value, at, depth)));
-        match (self.read(target, value, at, depth + 1), beside) {
+        match (self.followed(target, value, at, depth), beside) {
             (Fit::Yes, Fit::No(..)) if self.dialect == Dialect::Older => Fit::Unsure,
             (fit, beside) => Fit::all([fit, beside]),
         }
+    }
+
+    /// A reference that leads to itself says nothing of a value.
+    fn followed(&self, target: &Value, value: &Value, at: &str, depth: usize) -> Fit {
+        let here = (std::ptr::from_ref(target), std::ptr::from_ref(value));
+        if self.open.borrow().contains(&here) {
+            return Fit::Unsure;
+        }
+        self.open.borrow_mut().push(here);
+        let fit = self.read(target, value, at, depth + 1);
+        self.open.borrow_mut().pop();
+        fit
+    }
+
+    fn has_inner_id(&self) -> bool {
+        *self.inner_id.get_or_init(|| has_inner_id(self.root, true))
     }
 
     fn keyword(
@@ -250,6 +277,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn fit(schema: &Value, value: &Value) -> Fit {
+        super::fit(schema, value, &Budget::with(0))
+    }
+
     #[test]
     fn what_surely_fits_or_not_is_told() {
         let schema = json!({ "type": "object", "required": ["n"], "additionalProperties": false, "properties": {
@@ -283,5 +314,23 @@ mod tests {
             assert_eq!(fit(&schema, &json!("b")), Fit::Unsure, "{schema}");
         }
         assert!(matches!(fit(&json!({ "pattern": "^a", "type": "null" }), &json!("b")), Fit::No(..)));
+    }
+
+    #[test]
+    fn schemas_that_branch_without_end_take_no_more_than_the_budget() {
+        let itself = json!({ "anyOf": vec![json!({ "$ref": "#" }); 4] });
+        let budget = Budget::with(5_000);
+        budget.refill();
+        assert_eq!(super::fit(&itself, &json!(1), &budget), Fit::Unsure);
+        assert!(!budget.is_spent(), "a reference that leads to itself is followed once");
+        // Each schema refers to the next one four times: no circle, and more ways than anybody can walk.
+        let next = |n: usize| json!({ "anyOf": vec![json!({ "$ref": format!("#/$defs/{}", n + 1) }); 4] });
+        let defs: Map<String, Value> = (0..19).map(|n| (n.to_string(), next(n))).collect();
+        let mut wide = json!({ "$ref": "#/$defs/0", "$defs": defs });
+        wide["$defs"]["19"] = json!({ "type": "string" });
+        let budget = Budget::with(1_000_000);
+        budget.refill();
+        assert_eq!(super::fit(&wide, &json!(1), &budget), Fit::Unsure);
+        assert!(budget.is_spent());
     }
 }

@@ -1,17 +1,11 @@
 //! What became of a client after something that it was told: whether it went on, left, or broke down. A client may leave
 //! whenever it likes, and most leave as soon as they are done: that it said nothing more shows nothing.
 
-use wire::trace::{Content, Frame, Mark, mark};
+use wire::trace::{Content, Frame};
 use wire::{Kind, Party, Transport};
 
 use super::View;
 use crate::verdict::Located;
-
-/// The mark by which an observer tells that the client's command ended by itself, with `code` and `signal`.
-const ENDED: &str = "command-ended";
-
-/// The mark by which it tells that the command did not, and that it was killed.
-const GIVEN_UP: &str = "command-given-up";
 
 /// How a client's process ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,20 +28,13 @@ impl View<'_> {
         own.get(own.partition_point(|&e| e <= event)).copied()
     }
 
-    /// Where the observer ended the client because its time was up: what it had not done by then it might yet have done.
-    pub fn put_down(&self) -> Option<usize> {
-        self.marks(GIVEN_UP).map(|(event, _)| event).next()
-    }
-
     /// How and where the client's process ended by itself. By a signal that others send (TERM, INT, …) it was ended.
     fn end(&self) -> Option<(usize, End)> {
-        let number = |mark: &Mark, name: &str| mark.value.get(name)?.as_i64().and_then(|n| i32::try_from(n).ok());
         let exit = self.frames().find_map(|(event, frame)| match &frame.content {
             Content::Exit { code, signal } if frame.from == Party::Client => Some((event, *code, *signal)),
-            Content::Mark(mark) if mark.name == ENDED => Some((event, number(mark, "code"), number(mark, "signal"))),
             _ => None,
         });
-        let (event, code, signal) = exit.filter(|(event, ..)| self.put_down().is_none_or(|by| by > *event))?;
+        let (event, code, signal) = exit.filter(|(event, ..)| self.client_killed().is_none_or(|by| by > *event))?;
         match signal {
             None if code.unwrap_or_default() == 0 => Some((event, End::Well)),
             None => Some((event, End::Failed)),
@@ -99,13 +86,12 @@ impl View<'_> {
             let over = match &frame.content {
                 Content::Closed(_) => here,
                 Content::Exit { .. } => true,
-                Content::Mark(mark) => mark.name == ENDED || (here && mark.name == mark::STDIN_CLOSED),
                 _ => false,
             };
             (over && frame.from == Party::Client).then_some(at)
         };
         let left = self.frames().skip(event + 1).find_map(own)?;
-        self.put_down().is_none_or(|by| by > left).then_some(left)
+        self.client_killed().is_none_or(|by| by > left).then_some(left)
     }
 
     /// Until when the client was listened to after `event`: the end of a quiet window that opened after it, or the

@@ -218,7 +218,8 @@ fn garbles(understood: &Event) -> bool {
 impl<'v> View<'v> {
     /// Every HTTP exchange, in order of their first frames.
     pub fn exchanges(&self) -> &[Exchange<'v>] {
-        &self.exchanges
+        // Who asks for all of them may look at all of them.
+        if self.budget.spend(self.exchanges.len() as u64) { &self.exchanges } else { &[] }
     }
 
     /// The exchange of that number, over HTTP.
@@ -228,7 +229,7 @@ impl<'v> View<'v> {
 
     /// The exchanges with the MCP server at a path to which messages were posted: the MCP endpoint.
     pub fn endpoint_exchanges(&self) -> Vec<&Exchange<'v>> {
-        self.endpoint.iter().map(|&place| &self.exchanges[place]).collect()
+        self.budget.walk(self.endpoint.iter()).map(|&place| &self.exchanges[place]).collect()
     }
 
     /// Puts every exchange of the trace together.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use wire::trace::{Closed, Content, Frame, mark};
+use wire::trace::{Closed, Content, Frame, Mark};
 use wire::{Kind, Party, RequestId};
 
 use super::{CLIENT_CAPABILITIES, Call, Said, View, Window};
@@ -28,8 +28,6 @@ pub(super) struct Index<'v> {
     opened: BTreeMap<u32, usize>,
     /// By connection: what the client's first `initialize` that says so declared.
     declared: BTreeMap<u32, &'v Value>,
-    /// Ids of requests that the client cancelled.
-    cancelled: BTreeSet<RequestId>,
     /// By connection and sender: the place of the first message.
     first: BTreeMap<(u32, Party), usize>,
     /// By connection, sender and id: the places of requests.
@@ -74,16 +72,13 @@ impl<'v> Index<'v> {
         if matches!(frame.content, Content::Closed(_)) {
             self.closed.entry(frame.exchange).or_default().push(event);
         }
-        let fateful = match &frame.content {
-            Content::Mark(m) => m.name == mark::STDIN_CLOSED || m.name == mark::SIGNAL,
-            Content::Closed(_) | Content::Exit { .. } => true,
-            _ => false,
-        };
+        let by_us = matches!(&frame.content, Content::Mark(Mark::StdinClosed | Mark::Signal(_)));
+        let fateful = by_us || matches!(&frame.content, Content::Closed(_) | Content::Exit { .. });
         if fateful && frame.exchange == 0 {
             self.fates.entry(frame.connection).or_default().push(event);
         }
         let raw = matches!(frame.content, Content::Raw(_)) && frame.from == subject.peer();
-        if raw || matches!(&frame.content, Content::Mark(m) if m.name == mark::LIMIT) {
+        if raw || matches!(&frame.content, Content::Mark(Mark::Limit(_))) {
             self.dim.insert(frame.connection);
         }
         if matches!(frame.content, Content::Opened) {
@@ -117,8 +112,6 @@ impl<'v> Index<'v> {
             if let Some(capabilities) = params.and_then(|p| p.get("capabilities")).filter(|_| said.is("initialize")) {
                 self.declared.entry(said.connection).or_insert(capabilities);
             }
-            let named = params.and_then(|p| p.get("requestId")).and_then(RequestId::from_value);
-            self.cancelled.extend(named.filter(|_| said.is("notifications/cancelled")));
         }
         for garbled in &view.garbled {
             self.garbled.entry((garbled.connection, garbled.from)).or_insert(garbled.event);
@@ -128,17 +121,19 @@ impl<'v> Index<'v> {
 
 /// Every window with the first mark after its opening that closes one of its name on its connection.
 fn windows<'v>(view: &View<'v>) -> Vec<Window<'v>> {
-    let mut open: BTreeMap<(u32, String), Vec<usize>> = BTreeMap::new();
+    let mut open: BTreeMap<(u32, &'v String), Vec<usize>> = BTreeMap::new();
     let mut windows = Vec::new();
     for (event, frame) in view.frames() {
-        let Content::Mark(mark) = &frame.content else { continue };
-        let key = (frame.connection, mark.value.to_string());
-        if mark.name == mark::WINDOW_OPENED {
-            open.entry(key).or_default().push(event);
-        } else if mark.name == mark::WINDOW_CLOSED {
-            let name = mark.value.as_str().unwrap_or_default();
-            let ended = open.remove(&key).unwrap_or_default().into_iter();
-            windows.extend(ended.map(|opened| Window { opened, closed: event, connection: frame.connection, name }));
+        match &frame.content {
+            Content::Mark(Mark::WindowOpened(name)) => {
+                open.entry((frame.connection, name)).or_default().push(event);
+            }
+            Content::Mark(Mark::WindowClosed(name)) => {
+                let ended = open.remove(&(frame.connection, name)).unwrap_or_default().into_iter();
+                let connection = frame.connection;
+                windows.extend(ended.map(|opened| Window { opened, closed: event, connection, name }));
+            }
+            _ => {}
         }
     }
     windows.sort_by_key(|w| w.opened);
@@ -265,10 +260,5 @@ impl<'v> View<'v> {
     pub fn client_capabilities(&self, said: Said<'v>) -> Option<&'v Value> {
         let own = said.message.params().and_then(|p| p.get("_meta")?.get(CLIENT_CAPABILITIES));
         own.or_else(|| self.index.declared.get(&said.connection).copied())
-    }
-
-    /// Whether the client asked to cancel the request.
-    pub fn cancelled(&self, request: Said<'v>) -> bool {
-        request.message.id().is_some_and(|id| self.index.cancelled.contains(id))
     }
 }

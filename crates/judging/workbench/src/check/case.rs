@@ -7,7 +7,7 @@ use std::time::Duration;
 use net::Tap;
 use net::client::{Address, Connection, Exchange, Limits, OpenError, Outgoing, SendError};
 use serde_json::{Map, Value, json};
-use wire::trace::{Header, Trace, mark};
+use wire::trace::{Header, Stimulus, Trace};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
 use super::answers::{Answering, Manner};
@@ -246,8 +246,8 @@ impl Case {
     }
 
     /// Writes into the trace that what follows is meant as `what`, where the traffic does not say so itself.
-    pub fn stimulus(&self, what: &str) {
-        self.tap.mark(self.connection.number(), mark::STIMULUS, json!(what));
+    pub fn stimulus(&self, what: Stimulus) {
+        self.tap.mark(self.connection.number(), what);
     }
 
     /// Parameters as this era wants them: in the modern one with the request's metadata, which `params` may override.

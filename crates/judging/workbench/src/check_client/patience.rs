@@ -5,9 +5,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use net::Tap;
-use serde_json::json;
 use wire::message::Packet;
-use wire::trace::{Content, Event, Frame, mark};
+use wire::trace::{Content, Event, Frame, Mark};
 use wire::{Kind, Message, Party, RequestId};
 
 /// How long a client may take for what needs nobody's consent.
@@ -49,13 +48,12 @@ pub async fn watch(tap: &Tap) -> Infallible {
         let now = tap.now();
         let quiet = |window: &Window| Duration::from_micros(now.saturating_sub(window.opened));
         for window in windows.extract_if(.., |window| quiet(window) >= QUIET) {
-            tap.mark(window.connection, mark::WINDOW_CLOSED, json!(TAKEN_BACK));
+            tap.mark(window.connection, Mark::WindowClosed(TAKEN_BACK.to_owned()));
         }
         let waited = |one: &Open| Duration::from_micros(now.saturating_sub(one.asked));
         for one in open.extract_if(.., |one| waited(one) >= PATIENCE) {
-            let after = u64::try_from(waited(&one).as_millis()).unwrap_or(u64::MAX);
-            let id: serde_json::Value = serde_json::from_str(&one.id.to_json()).unwrap_or_default();
-            tap.mark(one.connection, mark::UNANSWERED, json!({ "id": id, "after_ms": after }));
+            let after_ms = u64::try_from(waited(&one).as_millis()).unwrap_or(u64::MAX);
+            tap.mark(one.connection, Mark::Unanswered { id: one.id, after_ms });
         }
     }
 }
@@ -72,7 +70,7 @@ fn listen(frame: &Frame, tap: &Tap, windows: &mut Vec<Window>) {
     let said = if let Some(Packet::Message(message)) = event.packet() { message.method() } else { None };
     if says && said == Some("notifications/cancelled") {
         windows.push(Window { connection: frame.connection, opened: tap.now() });
-        tap.mark(frame.connection, mark::WINDOW_OPENED, json!(TAKEN_BACK));
+        tap.mark(frame.connection, Mark::WindowOpened(TAKEN_BACK.to_owned()));
     }
 }
 
@@ -112,6 +110,7 @@ fn needs_nobody(request: &Message) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
     use wire::trace::Content;
 
     use super::*;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use faults::server::{FaultyServer, quirks};
 use net::Tap;
-use net::client::{Command, Signal};
+use net::client::Command;
 use net::process::{self, Ended};
 use net::server::http::{self, Beside, Guard};
 use net::server::stdio::bridge::Bridge;
@@ -15,7 +15,7 @@ use reference::Server;
 use reference::authorization::{Gate, Tokens};
 use reference::catalogue::Catalogue;
 use serde_json::{Value, json};
-use wire::trace::{Content, Header, Trace, mark};
+use wire::trace::{Content, Header, Mark, Signal, Stimulus, Trace};
 use wire::{Party, Transport};
 
 use super::options::{Options, ServerWord};
@@ -94,7 +94,7 @@ pub async fn play(options: &Options, place: Place, scenario: &'static Scenario) 
     };
     let tap = Tap::new(header);
     tap.limit(options.trace_bytes);
-    tap.mark(0, mark::SCENARIO, json!(scenario.name));
+    tap.mark(0, Mark::Scenario(scenario.name.to_owned()));
     let end = tokio::select! {
         end = played(options, place, scenario, &tap) => end,
         never = patience::watch(&tap) => match never {},
@@ -110,7 +110,7 @@ async fn played(options: &Options, place: Place, scenario: &Scenario, tap: &Tap)
     let elsewhere = Server::new(reference::Options { catalogue: empty, http, ..reference::Options::default() });
     let elsewhere = elsewhere.http(([127, 0, 0, 1], 0).into()).await?;
     let origin = format!("http://{}", elsewhere.local_addr());
-    tap.mark(0, mark::STIMULUS, json!({ "what": "origin", "url": origin }));
+    tap.mark(0, Stimulus::Origin { url: origin.clone() });
     let catalogue = Arc::new((scenario.offers)(&origin));
     match place.transport {
         Transport::Stdio => over_stdio(options, place, scenario, catalogue, tap).await,
@@ -161,6 +161,9 @@ async fn over_http(
         _ => format!("http://{at}{}", http::Options::default().path),
     };
     let mut context = context(scenario);
+    if let Some(id) = context["client_id"].as_str() {
+        tap.mark(0, Stimulus::ClientIdGiven { client_id: id.to_owned() });
+    }
     if let (Some(gate), Value::Object(told)) = (gate, &mut context)
         && let Value::Object(more) = gate.hands_over(&at.to_string())
     {
@@ -221,9 +224,9 @@ async fn over_stdio(
 
 /// Runs the client to its end. What we do to it after that is not written down.
 async fn run(options: &Options, command: Command, tap: &Tap) -> End {
-    tap.mark(0, mark::COMMAND_STARTED, Value::Null);
+    tap.mark(0, Mark::CommandStarted);
     let given_up = || {
-        tap.mark(0, mark::SIGNAL, json!(Signal::Kill.as_str()));
+        tap.mark(0, Mark::Signal(Signal::Kill));
         tap.close();
     };
     match process::run(&command, options.timeout, given_up).await {

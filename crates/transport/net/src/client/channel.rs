@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::Value;
 use wire::message::{self, Malformed, Packet};
-use wire::trace::{Closed, Content, mark};
+use wire::trace::{Closed, Content, Limit, Mark};
 use wire::{Message, Party, Revision, Transport};
 
 use super::Limits;
@@ -68,14 +67,14 @@ impl Channel {
     }
 
     /// A fact about the whole connection.
-    pub(crate) fn mark(&self, name: &str, value: impl Into<Value>) {
-        self.tap.mark(self.number, name, value.into());
+    pub(crate) fn mark(&self, mark: Mark) {
+        self.tap.mark(self.number, mark);
     }
 
     /// We stop taking in; `what` names the limit.
-    pub(crate) fn limit(&self, what: &str) {
+    pub(crate) fn limit(&self, what: Limit) {
         self.stop();
-        self.mark(mark::LIMIT, what);
+        self.mark(Mark::Limit(what));
     }
 
     /// We listen no more: what does not come is not the peer's fault from now on.

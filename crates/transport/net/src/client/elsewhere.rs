@@ -6,12 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use url::{Host, Url};
-use wire::trace::mark;
+use wire::trace::Mark;
 
 use super::http::Http;
 
@@ -23,7 +22,7 @@ pub(crate) async fn try_port(http: &Arc<Http>, address: IpAddr, patience: Durati
     let Some(host) = local(&http.address.url) else { return };
     let place = SocketAddr::new(address, http.address.url.port_or_known_default().unwrap_or(80));
     if let Ok(Some(open)) = timeout(patience, is_open(place, &host)).await {
-        http.channel.mark(mark::PORT_TRIED, json!({ "address": place.to_string(), "open": open }));
+        http.channel.mark(Mark::PortTried { address: place.to_string(), open });
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 use wire::framing::Piece;
 use wire::framing::sse::{Block, Blocks};
-use wire::trace::{Closed, Content, Headers, header};
+use wire::trace::{Closed, Content, Headers, Limit, header};
 use wire::{Era, Kind, Message, Party, RequestId, Revision, Transport};
 
 use super::HttpAddress;
@@ -315,7 +315,7 @@ impl Conversation {
                 Ok(Some(Ok(frame))) => bytes.extend_from_slice(frame.data_ref().map_or(&[][..], |data| &data[..])),
             }
             if bytes.len() > self.channel().limits.message_bytes {
-                self.channel().limit("message");
+                self.channel().limit(Limit::Message);
                 break GIVEN_UP;
             }
         };
@@ -372,15 +372,15 @@ impl Conversation {
     }
 
     /// Takes one block in, or tells which limit it breaks.
-    fn take_block(&self, piece: Piece<'_>, at: u64) -> Result<(), &'static str> {
-        let Piece::Whole(bytes) = piece else { return Err("message") };
+    fn take_block(&self, piece: Piece<'_>, at: u64) -> Result<(), Limit> {
+        let Piece::Whole(bytes) = piece else { return Err(Limit::Message) };
         let number = self.exchange.number();
         self.channel().write_since(at, Party::Server, number, Content::Sse(bytes.to_vec()), self.cause);
         let block = Block::parse(bytes);
         let data = block.data.clone().filter(|data| block.is_message() && !data.is_empty());
         self.exchange.add_event(block, !self.channel().is_forgetful());
         let room = data.is_none_or(|data| self.take_in(data.as_bytes()));
-        if room && !self.channel().tap.is_full() { Ok(()) } else { Err("connection") }
+        if room && !self.channel().tap.is_full() { Ok(()) } else { Err(Limit::Connection) }
     }
 
     /// Whether there is room for more. What is no message takes none.

@@ -26,9 +26,9 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::{Position, Url};
-use wire::trace::{Closed, mark};
+use wire::trace::{Closed, Mark};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
 pub(crate) use self::{
@@ -285,9 +285,8 @@ impl Connection {
             return Some(message);
         }
         if self.was_unanswered(asked.as_ref()) {
-            let id: Value = serde_json::from_str(&id.to_json()).unwrap_or_default();
-            let after = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-            self.0.channel.mark(mark::UNANSWERED, json!({ "id": id, "after_ms": after }));
+            let after_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.0.channel.mark(Mark::Unanswered { id: id.clone(), after_ms });
         }
         None
     }
@@ -374,11 +373,11 @@ impl Connection {
         }
     }
 
-    /// Listens for `span` without sending, between WINDOW_OPENED and WINDOW_CLOSED marks that hold `name`.
+    /// Listens for `span` without sending, between `window-opened` and `window-closed` marks that hold `name`.
     pub async fn quiet(&self, name: &str, span: Duration) {
-        self.0.channel.mark(mark::WINDOW_OPENED, name);
+        self.0.channel.mark(Mark::WindowOpened(name.to_owned()));
         tokio::time::sleep(span).await;
-        self.0.channel.mark(mark::WINDOW_CLOSED, name);
+        self.0.channel.mark(Mark::WindowClosed(name.to_owned()));
     }
 
     /// The child process, where this is one.

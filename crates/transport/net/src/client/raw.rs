@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout_at};
 use wire::Party;
-use wire::trace::{Closed, Content};
+use wire::trace::{Closed, Content, Limit};
 
 use super::error::SendError;
 use super::http::Http;
@@ -36,7 +36,7 @@ pub(crate) async fn exchange(http: &Arc<Http>, bytes: &[u8], patience: Duration)
         end = match timeout_at(deadline, io.read_buf(&mut came)).await {
             Ok(Ok(0)) => (Party::Server, Closed::End),
             Ok(Ok(_)) if came.len() > limit => {
-                channel.limit("message");
+                channel.limit(Limit::Message);
                 (Party::Client, Closed::Aborted)
             }
             Ok(Ok(_)) => {

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use wire::Party;
 use wire::framing::Piece;
 use wire::framing::lines::Lines;
-use wire::trace::{Closed, Content, mark};
+use wire::trace::{Closed, Content, Limit, Mark};
 
 use super::channel::Channel;
 use super::error::{OpenError, SendError};
@@ -166,7 +166,7 @@ impl Stdio {
         self.closing.send_replace(true);
         let mut input = self.stdin.lock().await;
         if input.is_some() {
-            self.channel.mark(mark::STDIN_CLOSED, ());
+            self.channel.mark(Mark::StdinClosed);
         }
         *input = None;
     }
@@ -174,7 +174,7 @@ impl Stdio {
     /// Signals the group, if anyone is left in it. The mark is written down first, as in [`Self::close_stdin`].
     pub(crate) fn signal(&self, signal: Signal) {
         if !self.group.is_over() {
-            self.channel.mark(mark::SIGNAL, signal.as_str());
+            self.channel.mark(Mark::Signal(signal));
             self.group.signal(signal);
         }
     }
@@ -198,7 +198,7 @@ impl Stdio {
     /// Writes down how much memory the child's group holds, in bytes, where the system tells.
     pub(crate) fn sample_memory(&self) -> Option<u64> {
         let bytes = self.group.resident()?;
-        self.channel.mark(mark::MEMORY, bytes);
+        self.channel.mark(Mark::Memory(bytes));
         Some(bytes)
     }
 
@@ -238,7 +238,7 @@ impl Stdio {
         self.group.emptied(FOLLOW).await;
         // Only where somebody is left is it worth a look at every process of the machine.
         let left = if self.group.is_empty() { 0 } else { self.group.members().unwrap_or(1) };
-        self.channel.mark(mark::SURVIVORS, left);
+        self.channel.mark(Mark::Survivors(u64::try_from(left).unwrap_or(u64::MAX)));
         if left > 0 {
             self.signal(Signal::Kill);
             self.group.emptied(FOLLOW).await;
@@ -358,7 +358,7 @@ async fn read_stdout(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, st
 }
 
 /// Takes one line in, or tells which limit it breaks.
-fn take_line(channel: &Channel, piece: Piece<'_>, at: u64, garbage: &mut usize) -> Result<(), &'static str> {
+fn take_line(channel: &Channel, piece: Piece<'_>, at: u64, garbage: &mut usize) -> Result<(), Limit> {
     let (bytes, whole) = match piece {
         Piece::Whole(bytes) => (bytes, true),
         Piece::TooLong(bytes) | Piece::Rest(bytes) => (&bytes[..bytes.len().min(OVERLONG_KEPT)], false),
@@ -366,15 +366,15 @@ fn take_line(channel: &Channel, piece: Piece<'_>, at: u64, garbage: &mut usize) 
     let line = Content::Line { bytes: bytes.to_vec(), terminated: whole };
     channel.write_since(at, Party::Server, 0, line, Written::NONE);
     if !whole {
-        return Err("message");
+        return Err(Limit::Message);
     }
     match channel.take_in(bytes, |_| {}) {
         Ok(true) => Ok(()),
-        Ok(false) => Err("connection"),
+        Ok(false) => Err(Limit::Connection),
         Err(malformed) if malformed.fault.is_ours() => Ok(()),
         Err(_) => {
             *garbage += bytes.len() + GARBAGE_LINE;
-            if *garbage > GARBAGE { Err("garbage") } else { Ok(()) }
+            if *garbage > GARBAGE { Err(Limit::Garbage) } else { Ok(()) }
         }
     }
 }
@@ -400,7 +400,7 @@ async fn read_stderr(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, ta
             channel.write(Party::Server, 0, Content::Stderr(line.to_vec()), Written::NONE);
         }
         if room == 0 {
-            channel.mark(mark::LIMIT, "stderr");
+            channel.mark(Mark::Limit(Limit::Stderr));
         }
     }
     if let Some(Piece::Rest(line)) = lines.finish()

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::handshake::client::Request;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use wire::Party;
-use wire::trace::{Closed, Content};
+use wire::trace::{Closed, Content, Limit};
 
 use super::HttpAddress;
 use super::channel::Channel;
@@ -115,7 +115,7 @@ async fn read(mut stream: SplitStream<Socket>, channel: Arc<Channel>) {
             None | Some(Ok(Message::Close(_)) | Err(Error::ConnectionClosed)) => break Closed::End,
             Some(Ok(_)) => continue,
             Some(Err(Error::Capacity(_))) => {
-                channel.limit("message");
+                channel.limit(Limit::Message);
                 break Closed::Aborted;
             }
             Some(Err(_)) => break Closed::Reset,
@@ -123,7 +123,7 @@ async fn read(mut stream: SplitStream<Socket>, channel: Arc<Channel>) {
         channel.write(Party::Server, 0, Content::WebSocket { bytes: bytes.clone(), text }, Written::NONE);
         // What is no message is in the trace; here only messages count.
         if !channel.take_in(&bytes, |_| {}).unwrap_or(true) {
-            channel.limit("connection");
+            channel.limit(Limit::Connection);
             break Closed::Aborted;
         }
     };

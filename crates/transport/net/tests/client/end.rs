@@ -36,7 +36,7 @@ pub(crate) async fn open_with(address: Address, revision: Revision, limits: &Lim
 /// The marks of a trace, in order.
 pub(crate) fn marks(trace: &Trace) -> Vec<(&str, Value)> {
     let marks = trace.frames.iter().filter_map(|frame| match &frame.content {
-        Content::Mark(mark) => Some((mark.name.as_str(), mark.value.clone())),
+        Content::Mark(mark) => Some((mark.name(), mark.value())),
         _ => None,
     });
     marks.collect()

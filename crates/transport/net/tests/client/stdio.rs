@@ -6,7 +6,7 @@ use super::end::{SHORT, SOON, marks, open, open_with, shell};
 use net::client::Signal;
 use net::{Connection, Limits, OpenError, Tap};
 use serde_json::{Value, json};
-use wire::trace::{Content, Header, Trace, mark};
+use wire::trace::{Content, Header, Trace};
 use wire::{Party, RequestId, Revision, Transport};
 
 /// A server in shell: answers each request with an empty result of the same id.
@@ -61,7 +61,7 @@ async fn memory_is_sampled_over_the_whole_group() {
     connection.child().unwrap().sample_memory();
     let trace = tap.finish();
     let samples: Vec<u64> =
-        marks(&trace).into_iter().filter(|(name, _)| *name == mark::MEMORY).filter_map(|(_, v)| v.as_u64()).collect();
+        marks(&trace).into_iter().filter(|(name, _)| *name == "memory").filter_map(|(_, v)| v.as_u64()).collect();
     assert!(matches!(samples[..], [bytes] if bytes > 4096), "once while it ran, and not after: {samples:?}");
 }
 
@@ -136,7 +136,7 @@ async fn a_flood_of_garbage_is_bounded() {
     assert!(marks(&trace).contains(&("limit", json!("garbage"))), "{:?}", marks(&trace));
     assert!(trace.frames.len() < 400_000);
     // We stopped listening: nobody can say that the request was not answered.
-    assert!(!marks(&trace).iter().any(|(name, _)| *name == mark::UNANSWERED));
+    assert!(!marks(&trace).iter().any(|(name, _)| *name == "unanswered"));
 }
 
 #[tokio::test]

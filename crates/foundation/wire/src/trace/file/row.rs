@@ -220,8 +220,8 @@ fn write_content(content: &Content, row: &mut Row) {
         Content::Closed(how) => row.closed = Some(how.as_str().to_owned()),
         Content::Exit { code, signal } => row.exit = Some(ExitRow { code: *code, signal: *signal }),
         Content::Mark(mark) => {
-            row.mark = Some(mark.name.clone());
-            row.value = (!mark.value.is_null()).then(|| mark.value.clone());
+            row.mark = Some(mark.name().to_owned());
+            row.value = Some(mark.value()).filter(|value| !value.is_null());
         }
     }
 }
@@ -319,7 +319,7 @@ fn read_content(row: Row) -> Result<Content, String> {
     } else if let Some(exit) = row.exit {
         Content::Exit { code: exit.code, signal: exit.signal }
     } else if let Some(name) = row.mark {
-        Content::Mark(Mark { name, value: row.value.unwrap_or(Value::Null) })
+        Content::Mark(Mark::read(&name, row.value.unwrap_or_default()))
     } else {
         return Err("the frame has no content".to_owned());
     };

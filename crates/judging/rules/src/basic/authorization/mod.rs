@@ -10,6 +10,7 @@ pub(crate) mod tokens;
 
 use wire::Transport;
 use wire::http::{Challenge, challenges};
+use wire::trace::StimulusKind;
 
 use crate::rule::{Anchor, at};
 use crate::view::{Exchange, View};
@@ -36,11 +37,6 @@ const fn discovery(section: &'static str) -> Anchor {
 const fn security(section: &'static str) -> Anchor {
     at("basic/authorization/security-considerations", section)
 }
-
-/// The name of a stimulus: from here on the connection carries a bearer token that nobody issued.
-const MADE_UP: &str = "made-up-token";
-/// The name of a stimulus: the connection carries an unsigned token that names another audience.
-const FOREIGN: &str = "foreign-token";
 
 /// The bearer token that a request carries.
 fn bearer<'v>(x: &Exchange<'v>) -> Option<&'v str> {
@@ -90,9 +86,9 @@ fn is_demanded(view: &View<'_>, method: &str) -> bool {
 }
 
 /// Requests with a token that a probe made up, where the same request without any was answered 401.
-fn with_token_of<'a, 'v>(view: &'a View<'v>, stimulus: &str) -> Vec<&'a Exchange<'v>> {
+fn with_token_of<'a, 'v>(view: &'a View<'v>, stimulus: StimulusKind) -> Vec<&'a Exchange<'v>> {
     let begun: Vec<(usize, u32)> =
-        view.stimuli(stimulus).map(|(event, _)| (event, view.frame(event).connection)).collect();
+        view.stimulated(stimulus).map(|event| (event, view.frame(event).connection)).collect();
     let made_up = |x: &Exchange<'_>| {
         let sent = x.request.map_or(0, |(event, ..)| event);
         bearer(x).is_some() && begun.iter().any(|(event, connection)| *event < sent && *connection == x.connection)

@@ -1,10 +1,11 @@
 //! Who is let in: requests without a token, with one that is worth nothing, and with one that is meant for somebody else.
 
 use wire::revision::{R2025_03_26, R2025_06_18, R2026_07_28};
+use wire::trace::StimulusKind;
 
 use super::{
-    FOREIGN, HTTP, MADE_UP, asks, bearer, bearer_challenges, index, is_bare, is_beside_tokens, is_demanded,
-    is_greeting, page, query_token, refused, security, with_token_of,
+    HTTP, asks, bearer, bearer_challenges, index, is_bare, is_beside_tokens, is_demanded, is_greeting, page,
+    query_token, refused, security, with_token_of,
 };
 use crate::rule::{Rule, at, safety, server};
 use crate::verdict::{Breach, Kept, Located, Verdict};
@@ -124,7 +125,9 @@ fn missing_token_401(view: &View<'_>) -> Verdict {
 }
 
 fn invalid_token_401(view: &View<'_>) -> Verdict {
-    let tried = [MADE_UP, FOREIGN].into_iter().flat_map(|stimulus| with_token_of(view, stimulus));
+    let tried = [StimulusKind::MadeUpToken, StimulusKind::ForeignToken]
+        .into_iter()
+        .flat_map(|stimulus| with_token_of(view, stimulus));
     let told = tried.filter_map(|x| {
         let status = x.status().filter(|status| !is_beside_tokens(*status))?;
         Some((x.event(), answered_401(x, status)))
@@ -151,7 +154,7 @@ fn invalid_token_challenged(view: &View<'_>) -> Verdict {
 }
 
 fn foreign_token_refused(view: &View<'_>) -> Verdict {
-    let tried = with_token_of(view, FOREIGN).into_iter();
+    let tried = with_token_of(view, StimulusKind::ForeignToken).into_iter();
     let told = tried.filter_map(|x| match x.status()? {
         _ if x.served() => {
             Some((x.event(), Err(x.status_breach("a token is accepted whose audience is another server"))))

@@ -2,13 +2,13 @@
 
 use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25};
-use wire::trace::{Closed, Content, Frame, mark};
+use wire::trace::{Closed, Content, Frame};
 use wire::{Era, Kind, Party, RequestId, Transport, method};
 
 use super::faults::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::{Breach, Located, Verdict};
-use crate::view::{Call, Exchange, Said, View};
+use crate::view::{Call, Exchange, Said, Timeout, View};
 
 const FIRST: Anchor = at("basic/messages", "responses");
 const SINCE: Anchor = at("basic/index", "responses");
@@ -229,15 +229,11 @@ fn is_quick(call: &Call<'_>) -> bool {
 fn answered(view: &View<'_>) -> Verdict {
     let peer = view.subject().peer();
     let quick: Vec<_> = view.calls_by(peer).filter(is_quick).collect();
-    let waited = view.marks(mark::UNANSWERED).filter_map(|(event, mark)| {
-        let id = RequestId::from_value(mark.value.get("id")?)?;
-        let connection = view.frame(event).connection;
-        let call = quick.iter().find(|c| {
-            c.request.connection == connection && c.request.message.id() == Some(&id) && c.response.is_none()
-        })?;
+    let waited = quick.iter().filter(|call| call.response.is_none()).filter_map(|call| {
+        let Timeout { event, after_ms } = view.timeout_of(call.request)?;
         (!is_excused(view, call, event)).then(|| {
             let method = call.request.message.method().unwrap_or_default().escape_debug().to_string();
-            call.request.breach("", format!("`{method}` was never answered (waited {} ms)", mark.value["after_ms"]))
+            call.request.breach("", format!("`{method}` was never answered (waited {after_ms} ms)"))
         })
     });
     let answers = quick.iter().filter_map(|c| c.response).map(|r| r.event);
@@ -251,10 +247,7 @@ fn answered(view: &View<'_>) -> Verdict {
 /// safety (`safety.survives-garbage`).
 fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
     let request = call.request;
-    let cancelled = view.by(request.from).any(|s| {
-        let id = s.message.params().and_then(|p| RequestId::from_value(p.get("requestId")?));
-        s.is("notifications/cancelled") && s.connection == request.connection && id.as_ref() == request.message.id()
-    });
+    let cancelled = view.cancellation_of(request).is_some();
     let stream = || view.exchange(request.exchange).is_some_and(Exchange::is_stream);
     let ended = view.frames().take(given_up).any(|(event, f)| {
         carries_answer(view, request, f)

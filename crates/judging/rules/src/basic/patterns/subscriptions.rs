@@ -281,11 +281,7 @@ fn is_open(view: &View<'_>, call: &Call<'_>, event: usize) -> bool {
     let answered = call.response.is_some_and(|response| response.event < event);
     let number = call.request.exchange;
     let closed = number != 0 && view.closed_after(call.request.event, number).is_some_and(|closed| closed < event);
-    let mut cancelled = view.by(Party::Client).filter(|said| said.event < event && said.is("notifications/cancelled"));
-    let taken_back = cancelled.any(|said| {
-        let here = said.connection == call.request.connection;
-        here && said.message.params().and_then(|p| p.get("requestId")) == id(&call.request)
-    });
+    let taken_back = view.cancellation_of(call.request).is_some_and(|said| said.event < event);
     !answered && !closed && !taken_back
 }
 

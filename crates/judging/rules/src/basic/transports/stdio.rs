@@ -2,7 +2,7 @@
 
 use wire::message::{Fault, Packet, parse};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
-use wire::trace::{Content, Event, mark};
+use wire::trace::{Content, Event, Mark};
 use wire::{Kind, Party, Transport};
 
 use crate::rule::{Rule, at, server};
@@ -159,7 +159,7 @@ fn torn(view: &View<'_>) -> Vec<(usize, usize)> {
     while start < lines.len() {
         let (first, bytes, _) = lines[start];
         let opens = bytes.trim_ascii_start().starts_with(b"{") && parse(bytes).is_err();
-        let end = if opens { joins(&lines[start..lines.len().min(start + LONGEST)]) } else { None };
+        let end = if opens { joins(view, &lines[start..lines.len().min(start + LONGEST)]) } else { None };
         if let Some(count) = end {
             found.push((first, lines[start + count - 1].0));
             start += count;
@@ -170,18 +170,67 @@ fn torn(view: &View<'_>) -> Vec<(usize, usize)> {
     found
 }
 
-/// How many of `lines` make one message together: with the line feed between them as white space, or within a string.
-fn joins(lines: &[Line<'_>]) -> Option<usize> {
-    let mut plain = lines[0].1.to_vec();
-    let mut escaped = plain.clone();
+/// Where a JSON text stands after some of its bytes: what it needs to end.
+#[derive(Default)]
+struct Scan {
+    depth: usize,
+    in_text: bool,
+    escaped: bool,
+    /// Its last bracket was closed.
+    whole: bool,
+}
+
+impl Scan {
+    /// Reads on. Whether this may still become one JSON value.
+    fn read(&mut self, bytes: &[u8]) -> bool {
+        bytes.iter().all(|&byte| self.step(byte))
+    }
+
+    fn step(&mut self, byte: u8) -> bool {
+        if self.in_text {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' => self.escaped = true,
+                b'"' => self.in_text = false,
+                _ => {}
+            }
+            return true;
+        }
+        match byte {
+            _ if byte.is_ascii_whitespace() => {}
+            _ if self.whole => return false,
+            b'"' => self.in_text = true,
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                self.depth = self.depth.saturating_sub(1);
+                self.whole = self.depth == 0;
+            }
+            _ => {}
+        }
+        true
+    }
+}
+
+/// How many of `lines` make one message together: with the line feed between them as white space, or within a string. Each
+/// line is read once: what is whole without the next line, as a log's objects are, is no part of a message.
+fn joins(view: &View<'_>, lines: &[Line<'_>]) -> Option<usize> {
+    let (mut scan, mut text) = (Scan::default(), lines[0].1.to_vec());
+    if !scan.read(&text) || scan.whole {
+        return None;
+    }
+    let between: &[u8] = if scan.in_text { b"\\n" } else { b"\n" };
     for (index, (_, bytes, _)) in lines.iter().enumerate().skip(1) {
-        plain.push(b'\n');
-        plain.extend_from_slice(bytes);
-        escaped.extend_from_slice(b"\\n");
-        escaped.extend_from_slice(bytes);
-        let closes = bytes.trim_ascii_end().ends_with(b"}");
-        if closes && (parse(&plain).is_ok() || parse(&escaped).is_ok()) {
-            return Some(index + 1);
+        let in_text = between.len() > 1;
+        if scan.in_text != in_text || !view.budget().spend(1 + bytes.len() as u64) {
+            return None;
+        }
+        text.extend_from_slice(between);
+        text.extend_from_slice(bytes);
+        if !scan.read(between) || !scan.read(bytes) {
+            return None;
+        }
+        if scan.whole {
+            return parse(&text).is_ok().then_some(index + 1);
         }
     }
     None
@@ -232,16 +281,11 @@ fn no_requests(view: &View<'_>) -> Verdict {
 /// Ends by itself once stdin is closed; also asked, as a matter of manners, where no sentence demands it.
 pub(crate) fn exits_at_end_of_input(view: &View<'_>) -> Verdict {
     let mut witnesses = Vec::new();
-    for (closed, _) in view.marks(mark::STDIN_CLOSED) {
+    for closed in view.stdin_closings() {
         let here = view.frame(closed);
         let later = || view.frames().skip(closed + 1).filter(|(_, f)| f.connection == here.connection);
-        let ends = |f: &wire::trace::Frame| match &f.content {
-            Content::Exit { .. } => true,
-            Content::Mark(m) => m.name == mark::SIGNAL,
-            _ => false,
-        };
-        let signalled =
-            view.marks(mark::SIGNAL).any(|(e, _)| e < closed && view.frame(e).connection == here.connection);
+        let ends = |f: &wire::trace::Frame| matches!(&f.content, Content::Exit { .. } | Content::Mark(Mark::Signal(_)));
+        let signalled = view.signals().any(|(e, _)| e < closed && view.frame(e).connection == here.connection);
         if signalled {
             continue;
         }

@@ -8,6 +8,7 @@ use wire::{Era, Kind, Party, Transport};
 
 use super::{ELICIT, here, is_form};
 use crate::asking::{Question, asks_for_input, param, questions, retries};
+use crate::budget::Budget;
 use crate::content::canonical;
 use crate::coping::{Trial, copes};
 use crate::rule::{Rule, server};
@@ -62,8 +63,8 @@ impl<'v> Filled<'v> {
         format!("{} {} {}", of("name"), of("arguments"), forms.join(" "))
     }
 
-    fn fits(&self) -> Fit {
-        let each = self.forms.iter().map(|(schema, content)| fit(schema, content));
+    fn fits(&self, budget: &Budget) -> Fit {
+        let each = self.forms.iter().map(|(schema, content)| fit(schema, content, budget));
         each.fold(Fit::Yes, |sum, one| match (sum, one) {
             (Fit::No(at, why), _) | (_, Fit::No(at, why)) => Fit::No(at, why),
             (Fit::Unsure, _) | (_, Fit::Unsure) => Fit::Unsure,
@@ -150,7 +151,7 @@ fn by_retry<'v>(view: &View<'v>) -> Vec<Filling<'v>> {
 fn validated(view: &View<'_>) -> Verdict {
     let (mut good, mut bad): (BTreeMap<String, Filled<'_>>, Vec<Filled<'_>>) = (BTreeMap::new(), Vec::new());
     for one in filled(view) {
-        match one.fits() {
+        match one.fits(view.budget()) {
             Fit::Yes if one.said().is_some() => _ = good.insert(one.matter(), one),
             Fit::No(..) => bad.push(one),
             _ => {}

@@ -108,6 +108,9 @@ fn some_mode_served(view: &View<'_>) -> Verdict {
     if let Some(reply) = replies(view, ELICIT).iter().find(|reply| reply.was_invited() == Some(true) && acts(reply)) {
         return Verdict::Holds(vec![reply.said.event]);
     }
+    if let Some(event) = view.client_killed() {
+        return Verdict::NotSeen(format!("the client was killed (event {event}) before it served any mode"));
+    }
     each(view, |reply| {
         let code = unserved(reply).filter(|_| is_sound(view, reply))?;
         Some(Err(
@@ -151,7 +154,7 @@ fn content_conforms(view: &View<'_>) -> Verdict {
         let result = reply.result.filter(|result| result.get("action").is_some_and(|action| action == "accept"))?;
         let schema = reply.question.param("requestedSchema").filter(|_| is_form(&reply.question))?;
         let nothing = serde_json::json!({});
-        match fit(schema, result.get("content").unwrap_or(&nothing)) {
+        match fit(schema, result.get("content").unwrap_or(&nothing), view.budget()) {
             Fit::Yes => Some(Ok(())),
             Fit::No(place, why) => Some(Err(reply.breach(&format!("/content{place}"), why))),
             Fit::Unsure => None,

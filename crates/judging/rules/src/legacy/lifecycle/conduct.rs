@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use wire::method::{self, End};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
-use wire::trace::{Closed, Content, mark};
+use wire::trace::{Closed, Content};
 use wire::{Party, Revision};
 
 use super::clients::{greetings, offered, own};
@@ -113,17 +113,15 @@ fn negotiated_only(view: &View<'_>) -> Verdict {
 /// Judges how the client ended each process of the server's, as seen from within that: whether its input was closed before
 /// any signal came.
 pub(crate) fn shutdown_in_order(view: &View<'_>) -> Verdict {
-    if let Some(by) = view.put_down() {
-        return Verdict::NotSeen(format!("the client was ended from outside in event {by}"));
+    if let Some(event) = view.client_killed() {
+        return Verdict::NotSeen(format!("the client did not end in time and was killed (event {event})"));
     }
     // A client that breaks down closes its end too.
     let broke_down = view.departure().is_some_and(|(_, well)| !well);
     let mut told: BTreeMap<u32, (usize, Kept)> = BTreeMap::new();
     for (event, frame) in view.frames().filter(|(_, frame)| frame.exchange == 0) {
         let kept = match &frame.content {
-            Content::Mark(mark) if mark.name == mark::STDIN_CLOSED => Ok(()),
             Content::Closed(Closed::End) if frame.from == Party::Client => Ok(()),
-            Content::Mark(mark) if mark.name == mark::SIGNAL => Err(format!("{} came", mark.value)),
             Content::Exit { signal: Some(signal), .. } if frame.from == Party::Server => {
                 Err(format!("signal {signal} came"))
             }

@@ -1,9 +1,9 @@
 //! The page `basic/lifecycle`, sections "Timeouts" and "Error Handling": what a server does where a client does not suit
 //! it, or says nothing more.
 
+use wire::Party;
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
-use wire::trace::mark;
-use wire::{Party, RequestId};
+use wire::trace::StimulusKind;
 
 use super::versions::{never_existed, requested};
 use crate::rule::{Anchor, Rule, at, both, server};
@@ -46,7 +46,7 @@ fn timeouts_cancelled(view: &View<'_>) -> Verdict {
     let given_up: Vec<_> =
         view.calls_by(Party::Server).filter_map(|asked| Some((asked, given_up(view, &asked)?))).collect();
     let judged = given_up.iter().map(|(asked, answer)| {
-        let cancelled = view.by(Party::Server).any(|s| cancels(s, asked.request));
+        let cancelled = view.cancellation_of(asked.request).is_some();
         let why = || {
             asked.request.breach("", format!("the call was answered (event {}) without cancelling this", answer.event))
         };
@@ -67,15 +67,9 @@ fn given_up<'v>(view: &View<'v>, asked: &Call<'v>) -> Option<Said<'v>> {
     let mut open = view.calls_by(Party::Client).filter(open);
     let (call, others) = (open.next()?, open.next());
     // A task, or a call that the client took back, goes by other rules.
-    let plain = call.request.message.params().is_none_or(|p| p.get("task").is_none()) && !view.cancelled(call.request);
+    let plain = call.request.message.params().is_none_or(|p| p.get("task").is_none())
+        && view.cancellation_of(call.request).is_none();
     call.response.filter(|r| others.is_none() && plain && view.settled(r.event).is_some())
-}
-
-fn cancels(said: Said<'_>, request: Said<'_>) -> bool {
-    let named = said.message.params().and_then(|p| RequestId::from_value(p.get("requestId")?));
-    said.is("notifications/cancelled")
-        && said.connection == request.connection
-        && named.as_ref() == request.message.id()
 }
 
 fn mismatch_handled(view: &View<'_>) -> Verdict {
@@ -108,17 +102,9 @@ fn ended(view: &View<'_>, request: Said<'_>) -> bool {
 }
 
 /// Whether we waited for an answer in vain.
-fn is_given_up(view: &View<'_>, request: Said<'_>) -> bool {
-    view.marks(mark::UNANSWERED).any(|(event, mark)| {
-        let id = mark.value.get("id").and_then(RequestId::from_value);
-        event > request.event
-            && view.frame(event).connection == request.connection
-            && id.as_ref() == request.message.id()
-    })
+fn is_given_up<'v>(view: &View<'v>, request: Said<'v>) -> bool {
+    view.timeout_of(request).is_some()
 }
-
-/// Says of the next call that it needs something of the client's.
-const NEEDY: &str = "call-that-asks-the-client";
 
 fn missing_capability_handled(view: &View<'_>) -> Verdict {
     let bare = |c: &Call<'_>| {
@@ -131,7 +117,7 @@ fn missing_capability_handled(view: &View<'_>) -> Verdict {
         let method = c.request.message.method().unwrap_or_default().escape_debug();
         c.request.breach("", format!("the server ended over `{method}` of a client that declares no capability"))
     });
-    let needy = view.stimuli(NEEDY).filter_map(|(event, _)| {
+    let needy = view.stimulated(StimulusKind::AskingCall).filter_map(|event| {
         let connection = view.frame(event).connection;
         calls.iter().find(|c| c.request.connection == connection && c.request.event > event)?.response
     });

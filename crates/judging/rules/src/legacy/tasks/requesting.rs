@@ -64,11 +64,11 @@ pub(super) fn not_relied_on(view: &View<'_>) -> Verdict {
         if let Some(call) = first {
             return (!told).then_some((call.request.event, Ok(())));
         }
-        let waits = view.windows_on(made.said.connection).iter().find(|window| {
-            window.closed > made.event() && view.frame(window.closed).at > made.said.done.saturating_add(PATIENCE)
-        })?;
+        // Only what a client does by itself tells: it stays for longer than that, and leaves well.
+        let late = |event: usize| view.frame(event).at > made.said.done.saturating_add(PATIENCE);
+        let (left, _) = view.departure().filter(|(left, well)| *well && *left > made.event() && late(*left))?;
         let why = "nothing told the client of this task, and it did not ask";
-        (!told).then(|| (waits.closed, Err(Breach::at(made.event(), "/result/task", why))))
+        (!told).then(|| (left, Err(Breach::at(made.event(), "/result/task", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no call became a task of which no notification told")
 }

@@ -9,7 +9,7 @@ use wire::{Party, Transport};
 
 use super::http_sse::{endpoint, streams};
 use super::sessions::issued;
-use crate::giving_up::{Cancellations, Signs, cancelled};
+use crate::giving_up::{Signs, cancelled};
 use crate::rule::{Anchor, Rule, at, client};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Exchange, PROTOCOL_VERSION, View};
@@ -205,7 +205,7 @@ fn polls_after_close(view: &View<'_>) -> Verdict {
         if view.endpoint_exchanges().iter().any(over) {
             return None;
         }
-        let taken_back = Cancellations::of(view).named(request).is_some();
+        let taken_back = view.cancellation_of(request).is_some();
         (!taken_back).then(|| (broken.closed, Err(Breach::at(broken.closed, "", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no stream with event ids ended before its answer")

@@ -196,7 +196,7 @@ fn not_broadcast(view: &View<'_>) -> Verdict {
     let said: Vec<(&Exchange<'_>, Said<'_>)> =
         streams.iter().flat_map(|&x| x.told.iter().map(move |&s| (x, s))).collect();
     for (index, (x, one)) in said.iter().enumerate() {
-        let twin = said[index + 1..].iter().find(|(y, other)| {
+        let twin = view.budget().walk(said[index + 1..].iter()).find(|(y, other)| {
             y.number != x.number && y.connection == x.connection && same(view, (x, *one), (y, *other))
         });
         if let Some((_, other)) = twin {

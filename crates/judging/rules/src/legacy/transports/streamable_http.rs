@@ -86,7 +86,7 @@ fn all_answered(x: &Exchange<'_>) -> bool {
 }
 
 fn any_cancelled(view: &View<'_>, x: &Exchange<'_>) -> bool {
-    x.requests().any(|request| view.cancelled(request))
+    x.requests().any(|request| view.cancellation_of(request).is_some())
 }
 
 /// Whether the session of an exchange was refused later on, or ended by the client before the exchange was over: then its

@@ -181,7 +181,8 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
     let judged = calls.into_iter().filter_map(|call| {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let arguments = params(&call)?.get("arguments")?;
-        let argument = mistyped(schema, arguments).filter(|_| matches!(fit(schema, arguments), Fit::No(..)))?;
+        let argument =
+            mistyped(schema, arguments).filter(|_| matches!(fit(schema, arguments, view.budget()), Fit::No(..)))?;
         let response = call.response?;
         let refused = call.error_code() == Some(-32602);
         let failed = call.result().is_some_and(|result| result.get("isError").is_some_and(|error| error == true));
@@ -204,7 +205,7 @@ fn invalid_input_reported(view: &View<'_>) -> Verdict {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let empty = json!({});
         let arguments = params(&call)?.get("arguments").unwrap_or(&empty);
-        let refused = arguments.is_object() && matches!(fit(schema, arguments), Fit::No(..));
+        let refused = arguments.is_object() && matches!(fit(schema, arguments, view.budget()), Fit::No(..));
         let response = call.response.filter(|_| refused)?;
         if call.error_code() == Some(-32602) {
             let why = "arguments that do not fit the schema are answered with a protocol error";

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_11_25};
+use wire::trace::StimulusKind;
 
 use crate::rule::{Rule, at, server};
 use crate::verdict::{Kept, Verdict};
@@ -19,11 +20,8 @@ pub(crate) const RULES: &[Rule] = &[server("tools.failures-reported")
     .mend("Catch what a tool throws and answer with its text as content and `isError: true`, so that the model sees it.")
     .judge(failures_reported)];
 
-/// Says of the next call that it fails in the tool itself.
-const FAILING: &str = "call-that-fails-in-the-tool";
-
 fn failures_reported(view: &View<'_>) -> Verdict {
-    let failing = view.stimuli(FAILING).filter_map(|(event, _)| {
+    let failing = view.stimulated(StimulusKind::FailingCall).filter_map(|event| {
         let connection = view.frame(event).connection;
         view.calls("tools/call").find(|c| c.request.connection == connection && c.request.event > event)
     });

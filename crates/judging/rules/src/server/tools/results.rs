@@ -112,7 +112,7 @@ fn present(view: &View<'_>) -> Verdict {
 fn conforms(view: &View<'_>) -> Verdict {
     let tools = Catalogue::of(view, &TOOLS);
     let judged = successes(view).filter_map(|(said, name, result)| {
-        let kept: Kept = match fit(promised(&tools, name)?, result.get("structuredContent")?) {
+        let kept: Kept = match fit(promised(&tools, name)?, result.get("structuredContent")?, view.budget()) {
             Fit::Yes => Ok(()),
             Fit::No(pointer, why) => Err(said.breach(format!("/result/structuredContent{pointer}"), why)),
             Fit::Unsure => return None,

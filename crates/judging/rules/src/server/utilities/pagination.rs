@@ -3,6 +3,7 @@
 use serde_json::Value;
 use wire::Era;
 use wire::revision::R2024_11_05;
+use wire::trace::StimulusKind;
 
 use crate::rule::{Anchor, Rule, at, safety, server};
 use crate::server::listing::{ALL, List, OFFERS, Page, pages};
@@ -95,7 +96,7 @@ fn passed<'v>(pages: &[Page<'v>], page: &Page<'v>) -> Vec<&'v str> {
 }
 
 fn refused(view: &View<'_>) -> Verdict {
-    let on_purpose = view.stimuli("invalid-cursor").next().is_some();
+    let on_purpose = view.stimulated(StimulusKind::InvalidCursor).next().is_some();
     let judged = made_up(view).into_iter().filter_map(|(list, call, _)| {
         let response = call.response?;
         let kept: Kept = match call.error_code() {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use wire::trace::Stimulus;
 use wire::{Era, Revision, Transport};
 
 use crate::check::case::{Case, Halt, client_capabilities, client_info};
@@ -99,7 +100,7 @@ fn plain_client(case: &Case) -> Script<'_> {
             }
         }
         for (name, arguments) in super::tools::asking(case) {
-            case.stimulus("call-that-asks-the-client");
+            case.stimulus(Stimulus::AskingCall);
             case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
         }
         super::tools::call_safe(case, 3).await?;

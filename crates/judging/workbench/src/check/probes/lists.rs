@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use wire::Era;
+use wire::trace::Stimulus;
 
 use super::prompts::{Likely, likely};
 use crate::check::case::{Case, Halt};
@@ -63,7 +64,7 @@ fn cursors(case: &Case) -> Script<'_> {
                 continue;
             }
             // What we sent is no cursor of theirs; only we can know that.
-            case.stimulus("invalid-cursor");
+            case.stimulus(Stimulus::InvalidCursor);
             for cursor in [json!("proof-no-such-cursor"), json!(7)] {
                 case.request(method, json!({ "cursor": cursor })).await?;
             }

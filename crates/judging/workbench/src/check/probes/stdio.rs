@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use net::client::Signal;
-use rules::safety::delivery::IN_PIECES;
 use serde_json::json;
+use wire::trace::Stimulus;
 use wire::{RequestId, Transport};
 
 use super::base::harmless;
@@ -53,7 +53,7 @@ fn bytewise(case: &Case) -> Script<'_> {
         let (head, rest) = text.as_bytes().split_at(start);
         let (bytes, tail) = rest.split_at(id.len());
         let pieces: Vec<&[u8]> = std::iter::once(head).chain(bytes.chunks(1)).chain([tail]).collect();
-        case.stimulus(IN_PIECES);
+        case.stimulus(Stimulus::RequestInPieces);
         write(case, &RequestId::from(id.as_str()), &pieces, BYTES_APART).await
     })
 }

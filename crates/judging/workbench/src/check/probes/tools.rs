@@ -3,6 +3,7 @@
 use schema::sample::{Style, object};
 use serde_json::{Map, Value, json};
 use wire::Revision;
+use wire::trace::Stimulus;
 
 use super::lists::settled;
 use crate::check::answers;
@@ -92,7 +93,7 @@ fn fail(case: &Case) -> Script<'_> {
         let hint = case.setting().hints.failing.as_ref().ok_or(Halt::Lacks("a call that is known to fail"))?;
         let listed = case.survey().tools.iter().any(|tool| tool.get("name").is_some_and(|name| *name == *hint.tool));
         if listed {
-            case.stimulus("call-that-fails-in-the-tool");
+            case.stimulus(Stimulus::FailingCall);
             case.request("tools/call", json!({ "name": hint.tool, "arguments": hint.arguments })).await?;
         }
         Ok(())

@@ -5,7 +5,6 @@ mod connections;
 mod exchange;
 mod lines;
 
-use serde_json::Value;
 use wire::Party;
 use wire::trace::{Closed, Content, Frame};
 
@@ -34,11 +33,6 @@ impl Pen {
     /// The same for a party that is not the server.
     fn of(self, far: Party) -> Self {
         Self { far, ..self }
-    }
-
-    /// Writes a fact about the connection down.
-    pub fn mark(&self, name: &str, value: impl Into<Value>) {
-        self.tap.mark(self.connection, name, value.into());
     }
 
     /// Writes down what `from` did now, outside any exchange.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use wire::Party;
+use wire::trace::Closed;
 
 use super::steps::{Request, Step, Steps, leads_to};
 use crate::basic::authorization::Address;
@@ -78,6 +79,9 @@ fn fetched<'a, 'v>(steps: &Steps<'a, 'v>) -> Vec<(&'a Exchange<'v>, String, Opti
         x.request.is_some_and(|(event, ..)| steps.view.frame(event).from == Party::AuthorizationServer)
     };
     let fetches = steps.view.exchanges().iter().filter(|x| x.is("GET") && x.status() == Some(200)).filter(by_server);
+    // What was cut short was not seen.
+    let ended = |x: &&Exchange<'_>| x.closed.is_some_and(|(_, _, how)| *how == Closed::End);
+    let fetches = fetches.filter(|x| x.received.is_some() || ended(x));
     let named = |x: &'a Exchange<'v>| {
         let id = ids.iter().find(|id| leads_to(id, x))?;
         Some((x, (*id).to_owned(), object(x)))

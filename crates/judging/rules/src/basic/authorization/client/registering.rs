@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use wire::trace::Stimulus;
 
 use super::documents::{TAKES, identified, is_url, takes_documents};
 use super::steps::{Document, Registration, Request, Step, Steps};
 use crate::basic::authorization::Address;
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::View;
-
-/// A mark of whoever plays the case: the client was told this `client_id` beforehand.
-const GIVEN: &str = "client-id-given";
 
 fn not_seen(why: &str) -> Verdict {
     Verdict::NotSeen(why.to_owned())
@@ -87,8 +85,13 @@ pub(super) fn registration_order(view: &View<'_>) -> Verdict {
 
 pub(super) fn preregistered(view: &View<'_>) -> Verdict {
     let steps = Steps::of(view);
-    let given = view.stimuli(GIVEN).find_map(|(event, mark)| Some((event, mark.value.get("client_id")?.as_str()?)));
-    if let Some((event, given)) = given {
+    let given = view.stimuli().find_map(|(event, what)| match what {
+        Stimulus::ClientIdGiven { client_id } => Some((event, client_id.as_str())),
+        _ => None,
+    });
+    // A client that nobody taught to read what it is told has been given nothing.
+    let heard = |given: &str| identified(&steps).into_iter().any(|(.., id)| id == given);
+    if let Some((event, given)) = given.filter(|(_, given)| heard(given)) {
         let later = identified(&steps).into_iter().filter(|(step, ..)| step.at() > event);
         let judged = later.map(|(step, _, id)| {
             let why = format!("the client was given the id `{given}` and uses `{id}`");

@@ -103,7 +103,7 @@ pub(crate) const RULES: &[Rule] = &[
             registration_page("pre-registration"),
             "A client SHOULD take an id that was registered for it beforehand.",
         )
-        .how("Reads which id a client uses where the server offers neither registration nor metadata documents, or where a mark says that the client was given an id.")
+        .how("Reads which id a client uses where the server offers neither registration nor metadata documents, or where the client was given an id and uses it at least once.")
         .mend("Let users configure a client id, and a secret where it has one, for an authorization server.")
         .judge(preregistered),
     client("oauth.client-id-obtained")

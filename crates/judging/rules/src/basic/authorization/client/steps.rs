@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use wire::Party;
-use wire::trace::{Content, Frame, mark};
+use wire::trace::{Content, Frame, Mark};
 
 use super::form::Form;
 use super::issuer::Issuer;
@@ -234,7 +234,8 @@ impl<'a, 'v> Steps<'a, 'v> {
         let asks = |(_, frame): &(usize, &Frame)| matches!(frame.content, Content::Request { .. });
         let last = self.view.frames().rfind(asks).map_or(0, |(at, _)| at);
         self.view.frames().skip(event.saturating_add(1)).find_map(|(at, frame)| match &frame.content {
-            Content::Mark(mark) => matches!(mark.name.as_str(), ENDED | GIVEN_UP | mark::WINDOW_CLOSED).then_some(at),
+            Content::Mark(Mark::WindowClosed(_)) => Some(at),
+            Content::Mark(Mark::Signal(_)) => (frame.connection == 0).then_some(at),
             Content::Closed(_) => (frame.exchange == 0 && at > last).then_some(at),
             Content::Exit { .. } => (frame.from == Party::Client).then_some(at),
             _ => None,
@@ -252,11 +253,6 @@ impl<'a, 'v> Steps<'a, 'v> {
         self.view.crash().filter(|at| *at > event)
     }
 }
-
-/// The name of a mark: the client's command ended by itself.
-const ENDED: &str = "command-ended";
-/// The name of a mark: it did not in all the time it had.
-const GIVEN_UP: &str = "command-given-up";
 
 /// The JSON object that a success brought.
 fn answered(x: &Exchange<'_>) -> Option<Value> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use wire::revision::R2025_11_25;
 
+use crate::budget::Budget;
 use crate::rule::{Rule, at, server};
 use crate::schema::{Fit, fit};
 use crate::verdict::{Breach, Kept, Verdict};
@@ -29,7 +30,7 @@ fn conform(view: &View<'_>) -> Verdict {
             Fit::No(place, why) => Some((*event, Err(Breach::at(*event, format!("{pointer}{at}{place}"), why)))),
             Fit::Unsure => None,
         };
-        results(params).into_iter().filter_map(of).collect::<Vec<(usize, Kept)>>()
+        results(params, view.budget()).into_iter().filter_map(of).collect::<Vec<(usize, Kept)>>()
     });
     Verdict::of(
         judged.collect::<Vec<_>>(),
@@ -73,7 +74,7 @@ fn blocks(params: &Value) -> Vec<(String, &Value)> {
 }
 
 /// Every structured result, with how it fits its tool's schema.
-fn results(params: &Value) -> Vec<(String, Fit)> {
+fn results(params: &Value, budget: &Budget) -> Vec<(String, Fit)> {
     let text = |value: &'_ Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let tools = params.get("tools").and_then(Value::as_array).into_iter().flatten();
     let schemas: BTreeMap<_, _> =
@@ -86,7 +87,7 @@ fn results(params: &Value) -> Vec<(String, Fit)> {
     let structured = of_kind("tool_result").filter(|(_, block)| block.get("isError") != Some(&Value::Bool(true)));
     let fitted = structured.filter_map(|(at, block)| {
         let schema = schemas.get(uses.get(&text(block, "toolUseId")?)?)?;
-        Some((format!("{at}/structuredContent"), fit(schema, block.get("structuredContent")?)))
+        Some((format!("{at}/structuredContent"), fit(schema, block.get("structuredContent")?, budget)))
     });
     fitted.collect()
 }

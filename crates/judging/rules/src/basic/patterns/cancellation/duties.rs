@@ -6,7 +6,7 @@ use wire::{Party, Transport};
 use super::own::own_requests;
 use super::{CANCELLED, named, new, not_answered, old, stopped};
 use crate::coping::goes_on;
-use crate::giving_up::{Cancellations, Signs, cancelled};
+use crate::giving_up::{Signs, cancelled};
 use crate::rule::{Rule, client};
 use crate::verdict::{Kept, Verdict};
 use crate::view::View;
@@ -105,10 +105,9 @@ fn initialize_kept(view: &View<'_>) -> Verdict {
 }
 
 fn late_answers(view: &View<'_>) -> Verdict {
-    let cancellations = Cancellations::of(view);
-    let late = view.calls_by(Party::Client).filter(|call| view.cancelled(call.request) && view.current(call.request));
-    let events = late.filter_map(|call| {
-        let said = cancellations.named(call.request)?;
+    let calls = view.calls_by(Party::Client).filter(|call| view.current(call.request));
+    let events = calls.filter_map(|call| {
+        let said = view.cancellation_of(call.request)?;
         call.response.map(|response| response.event).filter(|event| *event > said.event)
     });
     let events: Vec<_> = events.collect();

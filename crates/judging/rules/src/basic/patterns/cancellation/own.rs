@@ -127,7 +127,7 @@ fn was_read(view: &View<'_>, ours: Said<'_>, event: usize) -> bool {
 
 fn tasks_apart(view: &View<'_>) -> Verdict {
     let as_task = |said: &Said<'_>| {
-        let request = taken_back(view, said);
+        let request = taken_back(view, said).filter(|request| request.connection == said.connection);
         request.is_some_and(|request| request.message.params().is_some_and(|p| p.get("task").is_some()))
     };
     let why = "the request runs as a task, which only `tasks/cancel` cancels";

@@ -75,7 +75,7 @@ struct Spans<'v>(BTreeMap<(Option<&'v str>, Option<String>), u64>);
 impl<'v> Spans<'v> {
     fn of(view: &View<'v>) -> Self {
         let mut spans = BTreeMap::new();
-        for call in view.all_calls().filter(|c| c.result().is_some() && !view.cancelled(c.request)) {
+        for call in view.all_calls().filter(|c| c.result().is_some() && view.cancellation_of(c.request).is_none()) {
             let Some(response) = call.response else { continue };
             let longest = spans.entry((call.request.message.method(), substance(call.request))).or_default();
             *longest = response.done.saturating_sub(call.request.done).max(*longest);

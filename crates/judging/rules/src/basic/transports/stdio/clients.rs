@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
-use wire::trace::{Content, mark};
+use wire::trace::Content;
 use wire::{Kind, Party, Transport};
 
 use super::{no_embedded_newlines, only_messages};
@@ -136,23 +136,18 @@ fn no_responses(view: &View<'_>) -> Verdict {
     Verdict::never(breaches, witnesses, "the server made no request that could be responded to")
 }
 
-/// Whether this is a client's way to end its server.
-fn ends_it(content: &Content) -> bool {
-    match content {
-        Content::Closed(_) => true,
-        Content::Mark(mark) => mark.name == mark::STDIN_CLOSED || mark.name == mark::SIGNAL,
-        _ => false,
-    }
-}
-
 fn restarted(view: &View<'_>) -> Verdict {
     let ends = view.frames().filter_map(|(event, frame)| match frame.content {
-        Content::Exit { .. } if frame.from == Party::Server => Some((event, frame.connection)),
+        // A signal that ends a server comes from its client, or from outside.
+        Content::Exit { signal: None, .. } if frame.from == Party::Server => Some((event, frame.connection)),
         _ => None,
     });
     let judged = ends.filter_map(|(event, connection)| {
         let told = |(at, frame): (usize, &wire::trace::Frame)| {
-            at < event && frame.connection == connection && frame.from == Party::Client && ends_it(&frame.content)
+            at < event
+                && frame.connection == connection
+                && frame.from == Party::Client
+                && matches!(frame.content, Content::Closed(_))
         };
         let here = |call: &Call<'_>| call.request.connection == connection && call.request.event < event;
         let waiting = view.calls_by(Party::Client).any(|call| here(&call) && call.response.is_none());

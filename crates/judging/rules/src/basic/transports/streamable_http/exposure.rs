@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wire::trace::mark;
+use wire::trace::Mark;
 
 use super::{foreign_origin, only_errors};
 use crate::verdict::{Breach, Verdict};
@@ -10,9 +10,9 @@ use crate::view::{Exchange, View};
 
 /// At which addresses of this machine the server's port was tried is told by marks: the wire does not show it.
 pub(super) fn bound_to_loopback(view: &View<'_>) -> Verdict {
-    let tried = view.marks(mark::PORT_TRIED).filter_map(|(event, mark)| {
-        let address = mark.value.get("address")?.as_str()?;
-        Some((event, (address, mark.value.get("open")?.as_bool()?)))
+    let tried = view.marks().filter_map(|(event, mark)| match mark {
+        Mark::PortTried { address, open } => Some((event, (address, *open))),
+        _ => None,
     });
     Verdict::every(tried, "the server was not reached at a loopback address, or tried at no other", |t| {
         let &(event, (address, open)) = t;

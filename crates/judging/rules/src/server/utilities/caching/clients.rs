@@ -48,7 +48,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("caching.not-polled")
         .says(R2026_07_28, FRESHNESS, "A client SHOULD NOT ask again each time a `ttlMs` has passed, needed or not.")
         .timed()
-        .how("Takes a server whose results have a short `ttlMs`, and looks whether the client asks again each time it has passed, thrice in a row and saying nothing else. A quiet window of twice that time shows that it does not.")
+        .how("Takes a server whose results have a short `ttlMs`, and looks whether the client asks again each time it has passed, thrice in a row and saying nothing else. A client that stays silent for twice that time, and for a second at least, does not.")
         .mend("Look at the age of a result when you need it; set no timer.")
         .judge(not_polled),
     client("caching.polls-jittered")
@@ -179,6 +179,9 @@ fn runs<'v>(view: &View<'v>) -> Vec<Vec<Call<'v>>> {
     runs
 }
 
+/// How long (microseconds) a client must at least have been silent to be known for one that does not poll.
+const IDLE: u64 = 1_000_000;
+
 fn not_polled(view: &View<'_>) -> Verdict {
     let mut judged: Vec<(usize, Kept)> = Vec::new();
     for run in runs(view) {
@@ -198,13 +201,13 @@ fn not_polled(view: &View<'_>) -> Verdict {
         let Some((last, fresh)) = run.last().and_then(|last| Some((last.response?, fresh_for(last)?))) else {
             continue;
         };
-        let idle = view.windows_on(last.connection).iter().find(|window| {
-            let long = view.frame(window.closed).at > last.done.saturating_add(fresh.saturating_mul(2));
-            window.closed > last.event && long && view.said_after(last.event).is_none_or(|next| next > window.closed)
-        });
-        judged.extend(idle.map(|window| (window.closed, Ok(()))));
+        // By its next word, or by its leaving, the client has been there for that long.
+        let next = view.said_after(last.event).or_else(|| view.left_after(last.event, last.connection));
+        let span = fresh.saturating_mul(2).max(IDLE);
+        let long = |event: &usize| view.frame(*event).at > last.done.saturating_add(span);
+        judged.extend(next.filter(long).map(|event| (event, Ok(()))));
     }
-    Verdict::of(judged, "no client was listened to for twice the time that a result stays fresh")
+    Verdict::of(judged, "no client stayed for twice the time that a result stays fresh")
 }
 
 fn jittered(view: &View<'_>) -> Verdict {

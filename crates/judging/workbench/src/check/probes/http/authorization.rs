@@ -3,7 +3,7 @@
 
 use net::client::{Address, Outgoing};
 use serde_json::{Value, json};
-use wire::trace::Headers;
+use wire::trace::{Headers, Stimulus};
 use wire::{Era, Revision};
 
 use super::{HTTP, put};
@@ -59,15 +59,15 @@ impl Question<'_> {
     async fn ask(
         &self,
         case: &Case,
-        stimulus: Option<&str>,
+        stimulus: Option<Stimulus>,
         change: impl Fn(Outgoing) -> Outgoing,
     ) -> Result<Option<(u16, Headers)>, Halt> {
         case.beside(async |other| {
             if self.0.is_some() {
                 other.handshake().await?;
             }
-            if let Some(stimulus) = stimulus {
-                other.stimulus(stimulus);
+            if let Some(stimulus) = &stimulus {
+                other.stimulus(stimulus.clone());
             }
             let (method, params) = self.text(other);
             let text = other.request_text(&json!(other.next_id()), method, params);
@@ -104,7 +104,7 @@ fn tokens(case: &Case) -> Script<'_> {
             return Ok(());
         };
         documents(case, &headers).await?;
-        for (stimulus, token) in [("made-up-token", MADE_UP), ("foreign-token", FOREIGN)] {
+        for (stimulus, token) in [(Stimulus::MadeUpToken, MADE_UP), (Stimulus::ForeignToken, FOREIGN)] {
             let with = |o: Outgoing| o.header("Authorization", format!("Bearer {token}"));
             question.ask(case, Some(stimulus), with).await?;
         }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use net::client::Outgoing;
-use rules::safety::delivery::IN_PIECES;
 use serde_json::json;
+use wire::trace::Stimulus;
 use wire::{Era, RequestId};
 
 use super::{ANY_HTTP, HTTP, harmless, put};
@@ -168,7 +168,7 @@ fn slowly(case: &Case) -> Script<'_> {
         let text = case.request_text(&json!(id), harmless(case), json!({}));
         let start = text.find(&id).unwrap_or_default();
         let outgoing = Outgoing::message(text).in_pieces((start..start + id.len()).collect(), HELD_BACK);
-        case.stimulus(IN_PIECES);
+        case.stimulus(Stimulus::RequestInPieces);
         case.ask(RequestId::from(id.as_str()), outgoing, case.patience()).await?;
         Ok(())
     })

@@ -1,0 +1,105 @@
+//! How much work one judge may do on one trace, counted in steps: no clock, so the same trace always gets the same verdict.
+//!
+//! The view counts every message, frame and event that a judge is given, and readers of schemas and bytes count their own
+//! work. Once the steps are used up the view gives nothing more, the judge soon ends, and [`crate::judge`] drops its word.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use wire::trace::Trace;
+
+/// The steps that every trace is worth.
+const BASE: u64 = 100_000_000;
+/// The steps that each frame adds: a judge may look at a long recording a thousand times.
+const PER_FRAME: u64 = 1_000;
+/// The steps that each byte adds.
+const PER_BYTE: u64 = 10;
+
+/// The steps that a judge has left.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    whole: u64,
+    left: Rc<Cell<u64>>,
+    used: Rc<Cell<u64>>,
+}
+
+impl Budget {
+    /// What a trace is worth. Not limited before the first [`Budget::refill`].
+    pub(crate) fn of(trace: &Trace) -> Self {
+        let (frames, bytes) = (trace.frames.len() as u64, trace.weight() as u64);
+        let whole = BASE + frames.saturating_mul(PER_FRAME) + bytes.saturating_mul(PER_BYTE);
+        Self::with(whole)
+    }
+
+    /// A budget of so many steps, not limited yet.
+    pub(crate) fn with(whole: u64) -> Self {
+        Self { whole, left: Rc::new(Cell::new(u64::MAX)), used: Rc::default() }
+    }
+
+    /// Gives the next judge all steps.
+    pub(crate) fn refill(&self) {
+        self.left.set(self.whole);
+    }
+
+    /// Limits nothing from now on: not everybody who reads a view judges by it.
+    pub(crate) fn lift(&self) {
+        self.used.set(self.whole.saturating_sub(self.left.get()));
+        self.left.set(u64::MAX);
+    }
+
+    /// Takes steps. Whether there were that many; if not, none are left.
+    pub(crate) fn spend(&self, steps: u64) -> bool {
+        let left = self.left.get().checked_sub(steps);
+        self.left.set(left.unwrap_or(0));
+        left.is_some_and(|left| left > 0)
+    }
+
+    /// Whether the judge that works now has used up its steps.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.left.get() == 0
+    }
+
+    /// How many steps the judge that worked last has used.
+    pub fn used(&self) -> u64 {
+        self.used.get()
+    }
+
+    /// How many steps a judge has.
+    pub const fn whole(&self) -> u64 {
+        self.whole
+    }
+
+    /// The same items, a step each, as long as there are steps left.
+    pub(crate) fn walk<I>(&self, items: I) -> Walk<I> {
+        Walk { items, budget: self.clone() }
+    }
+}
+
+/// Items that are counted as they are taken.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk<I> {
+    items: I,
+    budget: Budget,
+}
+
+impl<I: Iterator> Iterator for Walk<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        if self.budget.spend(1) { self.items.next() } else { None }
+    }
+
+    fn nth(&mut self, skipped: usize) -> Option<I::Item> {
+        if self.budget.spend(1) { self.items.nth(skipped) } else { None }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, self.items.size_hint().1)
+    }
+}
+
+impl<I: DoubleEndedIterator> DoubleEndedIterator for Walk<I> {
+    fn next_back(&mut self) -> Option<I::Item> {
+        if self.budget.spend(1) { self.items.next_back() } else { None }
+    }
+}
