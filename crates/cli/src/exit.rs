@@ -120,14 +120,20 @@ mod tests {
     /// Set where the test below runs as a child of itself: on which thread to panic.
     const THREAD: &str = "PROOF_TEST_PANIC_ON";
 
+    fn panicking() {
+        panic!("on purpose");
+    }
+
     #[test]
     fn a_panic_on_any_thread_is_our_own_bug() {
         if let Ok(thread) = std::env::var(THREAD) {
             end_on_panic();
             if thread == "another" {
-                let _ = std::thread::spawn(|| panic!("on purpose")).join();
+                let _ = std::thread::spawn(panicking).join();
+            } else {
+                panicking();
             }
-            panic!("on purpose");
+            return;
         }
         for thread in ["this", "another"] {
             let mut child = Command::new(std::env::current_exe().unwrap());
