@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use self::map::{Document, Row};
 use super::{Verdict, root};
+use crate::served::Served;
 
 const USAGE: &str = "usage: cargo xtask coverage [--report REPORT.json]… [--without-specification]";
 
@@ -126,7 +127,7 @@ impl Exercised {
     }
 }
 
-/// The report of a check of the reference server, and that of one which demands a token.
+/// The reports of checks of the reference server: as it is, demanding a token, and issuing tokens without metadata.
 fn checked_servers() -> anyhow::Result<Vec<Vec<u8>>> {
     let proof = crate::peers::build_proof()?;
     let mut plain = Command::new(&proof);
@@ -134,7 +135,20 @@ fn checked_servers() -> anyhow::Result<Vec<Vec<u8>>> {
     let mut locked = Command::new(&proof);
     locked.args(["check", "--transport", "http", "--bearer-env", "PROOF_COVERAGE_TOKEN", "--format", "json"]);
     locked.env("PROOF_COVERAGE_TOKEN", "a-token-for-coverage");
-    [plain, locked].into_iter().map(|mut check| Ok(check.output()?.stdout)).collect()
+    let mut reports = vec![plain.output()?.stdout, locked.output()?.stdout];
+    reports.push(checked_without_metadata(&proof)?);
+    Ok(reports)
+}
+
+/// The report on a server of 2025-03-26 that issues tokens itself and publishes no metadata: no other server here needs the
+/// default endpoints.
+fn checked_without_metadata(proof: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut serve = Command::new(proof);
+    serve.args(["serve", "--http", "127.0.0.1:0", "--auth", "dev", "--fault", "no-way-to-a-token"]);
+    let server = Served::start(serve)?;
+    let mut check = Command::new(proof);
+    check.args(["check", server.url(), "--revision", "2025-03-26", "--format", "json"]);
+    Ok(check.output()?.stdout)
 }
 
 /// The reports of checks of the reference client, over every transport.
