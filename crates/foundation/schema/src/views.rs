@@ -15,6 +15,9 @@ const STEPS: usize = 2000;
 /// How many keywords, or names and values within one, are as much work as one schema.
 const PARTS: usize = 16;
 
+/// Keywords that are no part of a view's own.
+const APART: [&str; 6] = ["allOf", "anyOf", "oneOf", "$ref", "$defs", "definitions"];
+
 /// One way to meet a schema: its keywords. What several schemas say is merged; the rest is borrowed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View<'s>(Vec<(&'s str, Cow<'s, Value>)>);
@@ -81,7 +84,6 @@ fn seen<'s>(schema: &'s Value, root: &'s Value, room: usize, steps: &mut usize) 
     };
     let Some(left) = steps.checked_sub(1 + members.len() / PARTS) else { return Vec::new() };
     *steps = left;
-    const APART: [&str; 6] = ["allOf", "anyOf", "oneOf", "$ref", "$defs", "definitions"];
     let own = members.iter().filter(|(name, _)| !APART.contains(&name.as_str()));
     let mut views = vec![View(own.map(|(name, value)| (name.as_str(), Cow::Borrowed(value))).collect())];
     if let Some(reference) = members.get("$ref") {
