@@ -8,7 +8,7 @@ use wire::Level;
 
 use super::detail::event;
 use super::escape::plain;
-use super::phrases::{STALE, entry, score};
+use super::phrases::{entry, score};
 use crate::{Disposition, Evidence, Finding, ReasonKind, ReportView, RuleText, Run};
 
 /// The schema that documents name.
@@ -175,7 +175,7 @@ fn invocation(view: &ReportView<'_>) -> Value {
         .map(|(run, why)| notice(&format!("Cut short over {} at {}: {why}", run.transport, run.revision)))
         .collect();
     ran.extend(conclusion.reason(ReasonKind::NothingJudged).map(notice));
-    let stale = view.stale().iter().map(|known| notice(&format!("{} is {STALE}", entry(known))));
+    let stale = view.stale().iter().map(|known| notice(&format!("{} is {}", entry(known), view.stale_advice(known))));
     json!({
         "executionSuccessful": ran.is_empty(),
         "exitCode": conclusion.exit_code,
