@@ -48,7 +48,7 @@ pub fn render(view: &ReportView<'_>) -> String {
 /// The rules that were judged: one without a result passed.
 fn judged_rules<'r>(view: &ReportView<'r>) -> Vec<&'r RuleText> {
     let judged = |rule: &&RuleText| view.report.results.iter().any(|f| f.rule == rule.id && f.outcome.is_judged());
-    view.rules().iter().filter(judged).collect()
+    view.rules().all().filter(judged).collect()
 }
 
 fn descriptor(rule: &RuleText) -> Value {
