@@ -174,7 +174,6 @@ const SITUATIONS: &[Situation] = &[
         reasons: &[CUT, BROKEN_SAFETY, BROKEN_SHOULD, STALE],
         summary: "Failed: 1 run ended early, so some rules were not tested; 1 safety rule broken; 1 SHOULD rule broken \
                   (this check fails on SHOULD); 1 baseline entry is stale (1 warning, 1 known)",
-        ..PLAIN
     },
 ];
 
