@@ -45,7 +45,7 @@ pub(crate) fn conclude(args: &OutputArgs, baselines: Baselines, checked: &Checke
     }
     print(args, &view, page)?;
     for entry in view.stale() {
-        tell(format_args!("stale: {} is no longer broken: remove it from the baseline", known::named(entry)));
+        tell(format_args!("stale: {} is {}", known::named(entry), view.stale_advice(entry)));
     }
     Ok(if view.conclusion().passed { Exit::Clean } else { Exit::Finding })
 }

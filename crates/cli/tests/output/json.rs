@@ -43,7 +43,7 @@ fn text<'v>(value: &'v Value, of: &[&str]) -> &'v str {
 fn has_these_members_and_no_others() {
     for recording in RECORDINGS {
         let report = report(recording, &["--safety"]);
-        members(&report, &["schema", "proof", "subject", "runs", "summary", "results"], &[]);
+        members(&report, &["schema", "proof", "subject", "runs", "summary", "results", "verdict"], &[]);
         assert_eq!(report["schema"], "proof.report/1");
         text(&report["proof"], &[env!("CARGO_PKG_VERSION")]);
         members(&report["subject"], &["kind", "target", "name", "version"], &[]);

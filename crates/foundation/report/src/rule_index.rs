@@ -58,7 +58,7 @@ impl RuleIndex {
     }
 
     /// All rules, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &RuleText> {
+    pub fn all(&self) -> impl Iterator<Item = &RuleText> {
         self.rules.iter()
     }
 }

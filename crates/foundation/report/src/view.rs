@@ -87,6 +87,14 @@ impl<'r> ReportView<'r> {
         &self.stale
     }
 
+    /// What makes an entry stale, and what to do about it, after "is".
+    pub fn stale_advice(&self, entry: &Known) -> &'static str {
+        match self.rules.find(&entry.rule) {
+            Some(_) => "no longer broken: remove it from the baseline",
+            None => "unknown to this version of proof: remove it from the baseline",
+        }
+    }
+
     /// The rules that exist.
     pub const fn rules(&self) -> &'r RuleIndex {
         self.rules

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use wire::Level;
 
 use super::groups::{Group, grouped, places};
-use super::phrases::{self, STALE, name, score};
+use super::phrases::{name, score};
 use super::text::{Paint, WIDTH, count, marked, wrap};
 use crate::{Disposition, Evidence, Finding, Outcome, Report, ReportView, Tally};
 
@@ -134,7 +134,7 @@ fn table(out: &mut String, report: &Report, paint: Paint) {
             run.elapsed_ms as f64 / 1000.0
         );
     }
-    let note = "  not ex. = not exercised: the rule applies, but no traffic tested it";
+    let note = "  not ex. = not exercised: the rule applies, but was not tested";
     let _ = writeln!(out, "{}\n", paint.dim(&format!("{note} (--verbose)")));
 }
 
@@ -170,7 +170,9 @@ fn stale(out: &mut String, view: &ReportView<'_>) {
         return;
     }
     for entry in view.stale().iter().take(NAMED) {
-        wrap(out, 0, &wire::escape::line(&format!("STALE  {} is {STALE}", phrases::entry(entry))));
+        let _ = writeln!(out, "STALE  {}", wire::escape::line(&entry.rule));
+        wrap(out, 6, &wire::escape::line(&format!("{} {}", entry.transport, entry.revision)));
+        wrap(out, 6, view.stale_advice(entry));
     }
     more(out, view.stale().len());
     out.push('\n');

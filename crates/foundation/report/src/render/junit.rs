@@ -7,7 +7,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite, X
 
 use super::detail::detail;
 use super::escape::plain;
-use super::phrases::{self, STALE, score};
+use super::phrases::{self, score};
 use crate::{Disposition, Finding, ReasonKind, ReportView, Run};
 
 /// The report as one XML document.
@@ -81,7 +81,7 @@ fn of_check(view: &ReportView<'_>) -> TestSuite {
         suite.add_test_case(case("check", "(judged)", Duration::ZERO, status));
     }
     for entry in view.stale() {
-        let status = broken(NonSuccessKind::Failure, "stale", STALE, STALE);
+        let status = broken(NonSuccessKind::Failure, "stale", view.stale_advice(entry), view.stale_advice(entry));
         suite.add_test_case(case("baseline", &phrases::entry(entry), Duration::ZERO, status));
     }
     suite.set_time(Duration::ZERO);

@@ -8,7 +8,7 @@ use wire::Level;
 use super::detail::event;
 use super::escape::{code, fenced, plain};
 use super::groups::{Group, grouped, places};
-use super::phrases::{STALE, name, score};
+use super::phrases::{name, score};
 use super::text::{count, marked};
 use crate::{Disposition, Finding, Outcome, ReportView, Tally};
 
@@ -41,7 +41,7 @@ pub fn render(view: &ReportView<'_>) -> String {
     page.folded(&count(known.len(), "known finding"), known.iter().map(|finding| known_line(view, finding)));
     let stale = view.stale().iter().map(|entry| {
         let place = format!("{} {}", entry.transport, entry.revision);
-        format!("- {} ({}) is {STALE}\n", code(&entry.rule), code(&place))
+        format!("- {} ({}) is {}\n", code(&entry.rule), code(&place), view.stale_advice(entry))
     });
     page.list("Stale baseline entries", stale);
     let silent = grouped(view.report.results.iter().filter(|finding| finding.outcome == Outcome::NotExercised));

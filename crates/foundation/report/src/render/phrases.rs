@@ -3,9 +3,6 @@
 use crate::baseline::Known;
 use crate::{Subject, Summary};
 
-/// What to do about a stale baseline entry.
-pub(crate) const STALE: &str = "no longer broken: remove it from the baseline";
-
 /// What a report calls its subject: by its own name, where it has one.
 pub(crate) fn name(subject: &Subject) -> String {
     subject.name.clone().unwrap_or_else(|| format!("{} (unnamed)", subject.kind))

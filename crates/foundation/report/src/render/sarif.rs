@@ -8,7 +8,7 @@ use wire::Level;
 
 use super::detail::event;
 use super::escape::plain;
-use super::phrases::{STALE, entry, score};
+use super::phrases::{entry, score};
 use crate::{Disposition, Evidence, Finding, ReasonKind, ReportView, RuleText, Run};
 
 /// The schema that documents name.
@@ -48,7 +48,7 @@ pub fn render(view: &ReportView<'_>) -> String {
 /// The rules that were judged: one without a result passed.
 fn judged_rules<'r>(view: &ReportView<'r>) -> Vec<&'r RuleText> {
     let judged = |rule: &&RuleText| view.report.results.iter().any(|f| f.rule == rule.id && f.outcome.is_judged());
-    view.rules().iter().filter(judged).collect()
+    view.rules().all().filter(judged).collect()
 }
 
 fn descriptor(rule: &RuleText) -> Value {
@@ -175,7 +175,7 @@ fn invocation(view: &ReportView<'_>) -> Value {
         .map(|(run, why)| notice(&format!("Cut short over {} at {}: {why}", run.transport, run.revision)))
         .collect();
     ran.extend(conclusion.reason(ReasonKind::NothingJudged).map(notice));
-    let stale = view.stale().iter().map(|known| notice(&format!("{} is {STALE}", entry(known))));
+    let stale = view.stale().iter().map(|known| notice(&format!("{} is {}", entry(known), view.stale_advice(known))));
     json!({
         "executionSuccessful": ran.is_empty(),
         "exitCode": conclusion.exit_code,

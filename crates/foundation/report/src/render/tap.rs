@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::detail::event;
 use super::escape::{plain, tap, yaml};
-use super::phrases::{self, STALE, name, score};
+use super::phrases::{self, name, score};
 use crate::{Disposition, Finding, ReasonKind, ReportView};
 
 /// Test points under construction.
@@ -31,7 +31,7 @@ pub fn render(view: &ReportView<'_>) -> String {
     }
     for entry in view.stale() {
         let place = format!("{} {} {} in the baseline", entry.transport, entry.revision, entry.rule);
-        points.failed(&place, STALE);
+        points.failed(&place, view.stale_advice(entry));
     }
     let subject = &view.report.subject;
     let name = format!("{} {}", name(subject), subject.version.as_deref().unwrap_or_default());

@@ -1,6 +1,7 @@
 //! Situations × formats: every format and the exit code say the same, and every format says why.
 
 use wire::Level::{self, May, Must, Safety, Should};
+use wire::revision::{R2025_06_18, R2025_11_25};
 
 use crate::Outcome::{self, Fail, NotApplicable, NotExercised, Pass, Warn};
 use crate::baseline::{Baseline, FORMAT, Known};
@@ -173,7 +174,6 @@ const SITUATIONS: &[Situation] = &[
         reasons: &[CUT, BROKEN_SAFETY, BROKEN_SHOULD, STALE],
         summary: "Failed: 1 run ended early, so some rules were not tested; 1 safety rule broken; 1 SHOULD rule broken \
                   (this check fails on SHOULD); 1 baseline entry is stale (1 warning, 1 known)",
-        ..PLAIN
     },
 ];
 
@@ -269,7 +269,7 @@ fn badge(view: &ReportView<'_>) -> Said {
     Said { format: "badge", failed: text.contains("failed: "), text }
 }
 
-/// The words in which a badge, which has little room, and JUnit, whose cases are the reasons, say why.
+/// The words in which a format says why: fewer on a badge, which has little room.
 fn in_short(format: &str, reason: &'static str) -> &'static str {
     match (format, reason) {
         ("badge", BROKEN_MUST) => "MUST broken",
@@ -309,7 +309,6 @@ fn every_format_and_the_exit_code_say_the_same() {
 fn a_rule_counts_once_by_the_worst_of_it() {
     let rules = index();
     let at = |level, outcome, revision| Finding { revision, ..finding("shape.results", level, outcome, "m") };
-    use wire::revision::{R2025_06_18, R2025_11_25};
     let report = report(vec![at(Should, Warn, R2025_06_18), at(Must, Fail, R2025_11_25)], None);
     let summary = |baseline: Option<&Baseline>, fail_on| {
         ReportView::new(&report, &rules, baseline, fail_on).conclusion().summary.clone()

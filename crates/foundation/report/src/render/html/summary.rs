@@ -6,7 +6,7 @@ use wire::Level;
 
 use super::grid::Grid;
 use super::text::{Places, Text, Words, number};
-use crate::render::phrases::{self, STALE};
+use crate::render::phrases;
 use crate::{Finding, Report, ReportView, Run, Tally};
 
 /// The name and version that the subject gives itself.
@@ -85,8 +85,9 @@ fn stale(out: &mut String, view: &ReportView<'_>) {
     for known in view.stale() {
         let _ = writeln!(
             out,
-            "<p class=\"notice\"><b>Stale baseline entry</b>: {} is {STALE}.</p>",
-            Text(&phrases::entry(known))
+            "<p class=\"notice\"><b>Stale baseline entry</b>: {} is {}.</p>",
+            Text(&phrases::entry(known)),
+            view.stale_advice(known)
         );
     }
 }
