@@ -5,7 +5,7 @@
 use fuzz::bounded;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use workbench::generate::{Depth, arguments};
+use suite::generate::{Depth, arguments};
 
 /// More than the largest regular expression that a schema may bring takes.
 const MOST: usize = 128 << 20;

@@ -57,7 +57,7 @@ fn concealed() -> Option<Arc<Redactor>> {
 
 /// From now on nothing that is told has these secrets in it.
 pub(crate) fn conceal(secrets: Secrets) {
-    let redactor = Arc::new(workbench::check::redactor(&secrets));
+    let redactor = Arc::new(net::redactor(&secrets));
     *CONCEALED.write().unwrap_or_else(PoisonError::into_inner) = Some(redactor);
 }
 

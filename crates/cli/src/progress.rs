@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use workbench::check::{Progress, Watch};
+use judge::check::{Progress, Watch};
 
 /// A line on stderr that comes and goes; silent where stderr is no terminal.
 pub(crate) struct Ticker(Option<ProgressBar>);

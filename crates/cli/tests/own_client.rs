@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use judge::check::options::matches;
+use judge::check_client;
 use serde_json::Value;
 use wire::trace::{Trace, file};
-use workbench::check::options::matches;
-use workbench::check_client;
 
 /// Rules that no scenario exercises on our own client.
 struct Gap {

@@ -1,5 +1,5 @@
 //! `cargo xtask mutants`: each fault of the reference server wherever it shows, and the table of what caught it. The work
-//! is the test `faults` of `workbench`, which CI runs with one place for each fault.
+//! is the test `faults` of `judge`, which CI runs with one place for each fault.
 
 use std::process::Command;
 
@@ -15,6 +15,6 @@ pub fn run(names: &[String]) -> Verdict {
         return Ok(true);
     }
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["test", "--quiet", "--release", "--package", "workbench", "--test", "faults", "--", "--everywhere"]);
+    cargo.args(["test", "--quiet", "--release", "--package", "judge", "--test", "faults", "--", "--everywhere"]);
     Ok(cargo.args(names).current_dir(root()).status()?.success())
 }

@@ -144,7 +144,7 @@ fn shapes(_: &Options) -> anyhow::Result<Outcome> {
 fn damage(options: &Options) -> anyhow::Result<Outcome> {
     let rounds = options.share(FUZZ_ROUNDS, 100).to_string();
     let variables = [("FUZZ_ROUNDS", rounds), ("FUZZ_SEED", options.seed.to_string())];
-    let said = cargo_test("workbench", &["--test", "fuzz"], &variables)?;
+    let said = cargo_test("judge", &["--test", "fuzz"], &variables)?;
     // Something of the test runner's own may stand before them.
     let told = |line| ["damaged ", "long traces: "].iter().find_map(|word| str::find(line, word).map(|at| &line[at..]));
     let lines: Vec<&str> = said.stdout.lines().filter_map(told).collect();

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use judge::check::hints::Hints;
+use judge::check::{CallPolicy, Keep, Options};
 use net::client::{Address, Limits};
 use wire::Revision;
-use workbench::check::hints::Hints;
-use workbench::check::{Calls, Keep, Options};
 
 use super::line::{quoted, shown};
 use super::output::OutputArgs;
@@ -165,11 +165,11 @@ impl CheckArgs {
         revisions(&self.revision)
     }
 
-    fn calls(&self) -> Calls {
+    fn calls(&self) -> CallPolicy {
         match self.call {
-            CallArg::None => Calls::None,
-            CallArg::All => Calls::All,
-            CallArg::Safe => Calls::Safe(self.allow_tool.iter().cloned().collect::<BTreeSet<_>>()),
+            CallArg::None => CallPolicy::None,
+            CallArg::All => CallPolicy::All,
+            CallArg::Safe => CallPolicy::Safe(self.allow_tool.iter().cloned().collect::<BTreeSet<_>>()),
         }
     }
 

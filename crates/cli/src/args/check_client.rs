@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use judge::check::Keep;
+use judge::check::options::matches;
+use judge::check_client::all;
+use judge::check_client::options::{Options, SERVER, URL};
 use wire::Transport;
 use wire::redact::Secrets;
-use workbench::check::Keep;
-use workbench::check::options::matches;
-use workbench::check_client::all;
-use workbench::check_client::options::{Options, SERVER, URL};
 
 use super::address::socket;
 use super::line::shown;

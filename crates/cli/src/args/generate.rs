@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use suite::generate::{CallPolicy, Depth, Known};
 use wire::Revision;
-use workbench::generate::{Calls, Depth, Known};
 
 use super::check::{CallArg, read};
 use super::reach::ServerArgs;
@@ -88,11 +88,11 @@ pub(crate) enum GenerateFormat {
 
 impl GenerateArgs {
     /// Which tools may be called.
-    pub(crate) fn calls(&self) -> Calls {
+    pub(crate) fn calls(&self) -> CallPolicy {
         match self.call {
-            CallArg::None => Calls::None,
-            CallArg::All => Calls::All,
-            CallArg::Safe => Calls::Safe(self.allow_tool.iter().cloned().collect()),
+            CallArg::None => CallPolicy::None,
+            CallArg::All => CallPolicy::All,
+            CallArg::Safe => CallPolicy::Safe(self.allow_tool.iter().cloned().collect()),
         }
     }
 

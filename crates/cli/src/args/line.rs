@@ -4,7 +4,7 @@ use wire::redact::Secrets;
 
 /// Words on one line. Secrets are replaced first: once quoted, no redactor would know them again.
 pub(crate) fn shown(words: &[String], secrets: &Secrets) -> String {
-    let redactor = workbench::check::redactor(secrets);
+    let redactor = net::redactor(secrets);
     words.iter().map(|word| quoted(&redactor.redact_known(word))).collect::<Vec<_>>().join(" ")
 }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::{Arg, ArgGroup, Args, ValueEnum};
 use net::client::Address;
+use replay::{self, LiveServer, Miss};
 use serde_json_path::JsonPath;
 use wire::redact::Secrets;
-use workbench::replay::{self, LiveServer, Miss};
 
 use super::address::socket;
 use super::reach::{Reach, Target};

@@ -1,9 +1,9 @@
 //! Which rules a verb judges by, and at which revisions, as typed.
 
 use clap::{Args, ValueEnum};
+use judge::check::Selection;
 use rules::Level;
 use wire::Revision;
-use workbench::check::Selection;
 
 use crate::exit::{Exit, usage};
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use suite::snapshot::Change;
 use wire::escape;
-use workbench::snapshot::Change;
 
 use report::render::escape::code;
 use report::render::text::{Paint, wrap};

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use suite::generate::{Case, Generated, Verdict};
 use unicode_width::UnicodeWidthStr as _;
-use workbench::generate::{Case, Generated, Verdict};
 
 use report::render::text::{WIDTH, wrap};
 

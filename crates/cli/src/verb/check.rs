@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use judge::check::{CheckError, Checked, Keep, check, recorded};
 use net::client::{Address, Command, HttpAddress, OpenError};
 use net::server::http::{self, Beside, Server};
 use reference::authorization::{Development, Gate, Tokens};
 use wire::Transport;
-use workbench::check::{CheckError, Checked, Keep, check, recorded};
 
 use crate::args::check::CheckArgs;
 use crate::args::line::quoted;

@@ -5,9 +5,9 @@ mod observed;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use judge::check::{Checked, Keep};
+use judge::check_client::{ClientError, all, check_client};
 use net::server::stdio::bridge;
-use workbench::check::{Checked, Keep};
-use workbench::check_client::{ClientError, all, check_client};
 
 use crate::args::check_client::{BridgeArgs, CheckClientArgs};
 use crate::exit::{self, Exit, tell};

@@ -2,11 +2,11 @@
 
 use std::io::IsTerminal as _;
 
+use judge::check::Checked;
+use judge::rule_index;
 use report::ReportView;
 use report::render::text::Paint;
 use report::render::{html, human, json, junit, markdown, sarif, tap};
-use workbench::check::Checked;
-use workbench::rule_index;
 
 use crate::args::output::{Format, OutputArgs};
 use crate::exit::{Exit, tell};

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use judge::check::options::matches;
 use rules::rule::Judging;
 use rules::{Role, Rule};
 use wire::Revision;
-use workbench::check::options::matches;
 
 use crate::args::{ExplainArgs, unknown_rule};
 use crate::exit::Exit;
@@ -109,6 +109,6 @@ fn example(rule: &Rule) -> String {
     let mut out = String::new();
     let Some(trace) = rules::example::broken(rule) else { return out };
     out.push_str("\nA broken example\n");
-    out.push_str(&workbench::dialogue(rule, &trace));
+    out.push_str(&judge::dialogue(rule, &trace));
     out
 }

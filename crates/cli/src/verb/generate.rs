@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use net::client::Address;
-use workbench::generate::{Generated, Options, generate};
-use workbench::test::{self, Hindrance, Place, Verdict};
+use suite::generate::{Generated, Options, generate};
+use suite::test::{self, Hindrance, Place, Verdict};
 
 use crate::args::generate::{GenerateArgs, GenerateFormat};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
@@ -47,7 +47,7 @@ fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
     let made = made(args, address, path)?;
     let (server, left_out) = server::public(args, path);
     let text = made.text(&head(args, &made, &left_out), &server);
-    let text = workbench::check::redactor(&args.server.secrets()).redact_known(&text).into_owned();
+    let text = net::redactor(&args.server.secrets()).redact_known(&text).into_owned();
     let tally = made.tally();
     if tally.played == 0 {
         tell("error: there is no case to write: nothing that the server offers could be tried");
@@ -67,7 +67,7 @@ fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
                 GenerateFormat::Human => format::human(&made, Some(path)),
                 GenerateFormat::Json => format::json(&made, path),
             };
-            output::print(&workbench::check::redactor(&args.server.secrets()).redact_known(&told))?;
+            output::print(&net::redactor(&args.server.secrets()).redact_known(&told))?;
         }
     }
     for name in left_out {

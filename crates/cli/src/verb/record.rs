@@ -28,7 +28,7 @@ pub(crate) fn run(args: &RecordArgs) -> Exit {
 }
 
 fn recorded(args: &RecordArgs) -> Result<Exit, Exit> {
-    let redactor = workbench::check::redactor(&args.secrets());
+    let redactor = net::redactor(&args.secrets());
     let transport = if args.http.is_some() { Transport::StreamableHttp } else { Transport::Stdio };
     let header = Header { subject: Party::Server, transport, revision: None, case: "recorded".to_owned() };
     let recording = Recording::create(&args.output, &header, redactor)?;

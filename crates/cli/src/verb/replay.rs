@@ -6,7 +6,7 @@ use std::sync::Arc;
 use net::client::Address;
 use net::server::http::{self, Beside};
 use net::server::stdio;
-use workbench::replay::{BadRecording, LiveServer, Options, Replay};
+use replay::{BadRecording, LiveServer, Options, Replay};
 
 use crate::args::replay::{MeaningArgs, ReplayArgs};
 use crate::exit::{self, Exit, tell, usage};

@@ -1,7 +1,7 @@
 //! `proof rules`: the book as a list.
 
+use judge::check::options::matches;
 use rules::{Role, Rule};
-use workbench::check::options::matches;
 
 use crate::args::reports::{RoleArg, RulesArgs};
 use crate::args::unknown_rule;

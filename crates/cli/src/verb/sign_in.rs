@@ -1,11 +1,11 @@
 //! Tokens that are got before anything is said, from whoever the server names, and sent with everything: for `check`, and
 //! for transports that open with one request.
 
+use judge::check::Options;
 use net::client::Address;
 use oauth::{Scopes, Secret};
 use url::Url;
 use wire::{Revision, Transport};
-use workbench::check::Options;
 
 use crate::args::check::CheckArgs;
 use crate::args::reach::Reach;

@@ -6,8 +6,8 @@ use std::path::Path;
 use client::{Client, ClientError};
 use net::client::Address;
 use serde_json::Value;
+use suite::snapshot::{SCHEMA, drift, surface};
 use wire::Revision;
-use workbench::snapshot::{SCHEMA, drift, surface};
 
 use crate::args::snapshot::{Drift, DriftFormat, SnapshotArgs};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
@@ -34,7 +34,7 @@ fn taken(args: &SnapshotArgs) -> Result<Exit, Exit> {
     }
     let kept: Option<Revision> = before.as_ref().and_then(|one| one["revision"].as_str()?.parse().ok());
     let now = asked(args, address, args.revision.or(kept))?;
-    let redactor = workbench::check::redactor(&args.server.secrets());
+    let redactor = net::redactor(&args.server.secrets());
     let written = |text: String| {
         let text = redactor.redact_known(&text);
         match &args.output {

@@ -9,8 +9,8 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ::suite::test::{self, Hindrance, Options, Played, Suite, Tally};
 use wire::redact::Secrets;
-use workbench::test::{self, Hindrance, Options, Played, Suite, Tally};
 
 use crate::args::test::{TestAction, TestArgs, TestFormat};
 use crate::exit::{self, Exit, tell, usage};
@@ -133,7 +133,7 @@ fn conclude(args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Durat
         TestFormat::Markdown => suite::markdown(played),
         TestFormat::Html => suite::html(played, elapsed),
     };
-    let text = workbench::check::redactor(&secrets(suites)).redact_known(&text).into_owned();
+    let text = net::redactor(&secrets(suites)).redact_known(&text).into_owned();
     match &args.output {
         Some(path) => output::write(path, &text)?,
         None => output::print(&text)?,

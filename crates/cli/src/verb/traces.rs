@@ -6,9 +6,9 @@ use std::io::{BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use judge::check::{Keep, Kept};
 use wire::trace::Trace;
 use wire::trace::file::{read_repaired, write_frame, write_header};
-use workbench::check::{Keep, Kept};
 
 use crate::exit::{Exit, tell, usage};
 use crate::verb::output;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use judge::check::{Keep, Selection, Watch};
+use judge::check_client::{Options, check_client};
 use wire::trace::{Content, Mark, Signal};
 use wire::{Party, Revision, Transport};
-use workbench::check::{Keep, Selection, Watch};
-use workbench::check_client::{Options, check_client};
 
 use crate::harness::{GREETING, PROOF, outcomes, report};
 use crate::marks::{IN_TROUBLE, missing, traces};

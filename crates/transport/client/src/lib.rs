@@ -7,6 +7,7 @@
 mod abilities;
 mod ask;
 mod cache;
+mod call_policy;
 mod calls;
 mod carrier;
 mod client_tasks;
@@ -35,6 +36,7 @@ use wire::trace::Header;
 use wire::{Era, Revision, Transport};
 
 pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent, Unattended};
+pub use call_policy::CallPolicy;
 pub use carrier::{Carrier, Coming, Connector, Direct, Opening};
 pub use error::{Advice, ClientError};
 pub use example::example;

@@ -8,6 +8,7 @@ compile_error!("proof runs on Linux and macOS only: it ends peers by process gro
 pub mod client;
 pub mod orphans;
 pub mod process;
+mod redaction;
 pub mod server;
 pub mod service;
 pub mod started;
@@ -17,4 +18,5 @@ mod tls;
 pub use client::{
     Address, Connection, Detected, Exchange, HttpAddress, Limits, OpenError, Outgoing, SendError, detect,
 };
+pub use redaction::redactor;
 pub use tap::Tap;

@@ -54,6 +54,6 @@ fn the_arguments_belong_to_servers_and_can_be_read() {
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         assert!(SERVERS.iter().any(|server| server.name == name), "{name}");
         let text = std::fs::read_to_string(&path).expect("a file");
-        workbench::generate::Known::parse(&text).expect("arguments");
+        suite::generate::Known::parse(&text).expect("arguments");
     }
 }

@@ -50,7 +50,7 @@ fn fault_rows() -> String {
 
 fn scenarios() -> String {
     let mut out = String::from("| scenario | what the client is asked to do | where |\n|---|---|---|\n");
-    for scenario in workbench::check_client::all() {
+    for scenario in judge::check_client::all() {
         let _ = writeln!(out, "| `{}` | {} | {} |", scenario.name, scenario.asks, scenario.place());
     }
     out

@@ -24,11 +24,27 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("reference", Some(&["wire", "schema", "document", "net", "oauth"])),
     ("faults", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference"])),
     ("rules", Some(&["wire"])),
+    ("judge", Some(&["wire", "schema", "report", "net", "oauth", "client", "reference", "faults", "rules"])),
+    ("suite", Some(&["wire", "schema", "document", "net", "client"])),
+    ("replay", Some(&["wire", "schema", "net", "client"])),
+    // The binary puts together what there is.
     (
-        "workbench",
-        Some(&["wire", "schema", "document", "net", "oauth", "client", "reference", "faults", "rules", "report"]),
+        "cli",
+        Some(&[
+            "wire",
+            "schema",
+            "report",
+            "net",
+            "oauth",
+            "client",
+            "reference",
+            "faults",
+            "rules",
+            "judge",
+            "suite",
+            "replay",
+        ]),
     ),
-    ("cli", Some(&["wire", "schema", "net", "oauth", "client", "reference", "faults", "rules", "report", "workbench"])),
     ("xtask", None),
 ];
 
@@ -57,13 +73,13 @@ const OWNED: &[(&[&str], &[&str])] = &[
     (&["rustix"], &["net", "reference"]),
     (
         &["tokio", "tokio-util", "futures-util", "tracing"],
-        &["net", "oauth", "client", "reference", "faults", "workbench", "cli"],
+        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "cli"],
     ),
     (
         &["fastrand", "getrandom", "rand", "uuid"],
-        &["net", "oauth", "client", "reference", "faults", "workbench", "cli"],
+        &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "cli"],
     ),
-    (&["chrono", "jiff", "time"], &["net", "workbench", "cli"]),
+    (&["chrono", "jiff", "time"], &["net", "judge", "cli"]),
     (&["anstream", "clap", "indicatif", "tracing-subscriber"], &["cli"]),
     (&["anyhow"], &["cli", "xtask"]),
 ];

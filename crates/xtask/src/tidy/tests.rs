@@ -93,7 +93,7 @@ fn machine_paths() {
     for text in [at("root"), format!("see \"{}\"", at("work")), format!("file://{}", at("work"))] {
         catches("any.txt", &format!("\n{text}\n"), 2, "one machine");
     }
-    for text in ["a/work/b", "./root/b", "https://example.org/work/a", "/workbench/a", "{home}/root/"] {
+    for text in ["a/work/b", "./root/b", "https://example.org/work/a", "/judge/a", "{home}/root/"] {
         passes("any.txt", text);
     }
 }
@@ -107,13 +107,13 @@ fn every_banned_word_is_caught_where_it_is_banned() {
         ("rules", "use std::{\n    fmt,\n    time::{self, SystemTime},\n};", "SystemTime"),
         ("wire", "fn f() { Instant::now(); }", "Instant::now"),
         ("rules", "use std::process;", "std::process"),
-        ("workbench", "use std::{process::{Command, Stdio}};", "process::Command"),
-        ("workbench", "fn f() { process::Command::new(\"x\"); }", "process::Command"),
+        ("judge", "use std::{process::{Command, Stdio}};", "process::Command"),
+        ("judge", "fn f() { process::Command::new(\"x\"); }", "process::Command"),
         ("reference", "use tokio::{io, net};", "tokio::net"),
         ("cli", "fn f(_: TcpStream) {}", "TcpStream"),
         ("net", "fn f() { println!(\"x\"); }", "println!"),
         ("rules", "fn f() { eprint!(\"x\"); }", "eprint!"),
-        ("workbench", "fn f() { std::process::exit(1) }", "process::exit"),
+        ("judge", "fn f() { std::process::exit(1) }", "process::exit"),
         ("reference", "fn f() { std::io::stdout(); }", "io::stdout"),
         ("rules", "fn f() { net::connect(); }", "net::"),
         ("net", "use rules::Rule;", "rules::"),
@@ -190,9 +190,9 @@ fn arrows_that_point_the_wrong_way() {
         ("rules", "[dependencies]\nnet = { path = \"../net\" }", "net"),
         ("rules", "[dev-dependencies]\nnet.workspace = true", "net"),
         ("net", "[dependencies]\nrules.workspace = true", "rules"),
-        ("reference", "[dependencies]\nworkbench.workspace = true", "workbench"),
+        ("reference", "[dependencies]\njudge.workspace = true", "judge"),
         ("reference", "[target.'cfg(unix)'.dependencies]\nrules.workspace = true", "rules"),
-        ("workbench", "[build-dependencies]\ncli.workspace = true", "cli"),
+        ("judge", "[build-dependencies]\ncli.workspace = true", "cli"),
         ("reference", "[dependencies]\nfaults.workspace = true", "faults"),
         ("net", "[dependencies]\nfaults.workspace = true", "faults"),
         ("oauth", "[dependencies]\nfaults.workspace = true", "faults"),
@@ -208,9 +208,9 @@ fn arrows_that_point_the_wrong_way() {
         ("oauth", "[dependencies]\nreference.workspace = true", "reference"),
         ("wire", "[dependencies]\ntokio = \"1\"", "tokio"),
         ("rules", "[dependencies]\ngetrandom.workspace = true", "getrandom"),
-        ("workbench", "[dependencies]\nhyper.workspace = true", "hyper"),
+        ("judge", "[dependencies]\nhyper.workspace = true", "hyper"),
         ("net", "[dependencies]\nclap.workspace = true", "clap"),
-        ("workbench", "[dependencies]\nanyhow.workspace = true", "anyhow"),
+        ("judge", "[dependencies]\nanyhow.workspace = true", "anyhow"),
     ] {
         let found = manifest(krate, body);
         let what = format!("{krate} must not depend on {name}");
@@ -227,7 +227,7 @@ fn arrows_that_point_the_right_way() {
         ("net", "[dependencies]\nwire.workspace = true # not rules\ntokio.workspace = true\ngetrandom = \"1\""),
         ("net", "[dev-dependencies]\nreference.workspace = true"),
         ("cli", "[dependencies]\nwire.workspace = true\nanyhow.workspace = true\ntokio.workspace = true"),
-        ("xtask", "[dependencies]\nworkbench.workspace = true\nanyhow.workspace = true"),
+        ("xtask", "[dependencies]\njudge.workspace = true\nanyhow.workspace = true"),
         ("wire", "[package]\nname = \"tokio\"\n[features]\ntokio = []"),
     ] {
         assert_eq!(manifest(krate, body), [], "{krate} {body}");

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use suite::test::{Part, Played};
 use wire::escape;
-use workbench::test::{Part, Played};
 
 use report::render::text::wrap;
 

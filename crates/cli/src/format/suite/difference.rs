@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
+use suite::test::Failure;
 use wire::escape;
-use workbench::test::Failure;
 
 /// How many lines of a difference are shown.
 const LINES: usize = 60;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use workbench::test::{Place, Played, Tally, Tried, Verdict};
+use suite::test::{Place, Played, Tally, Tried, Verdict};
 
 use super::difference::{self, Line};
 use super::{coverage, place, sums};

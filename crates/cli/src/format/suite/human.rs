@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use suite::test::{Failure, Place, Played, Tally, Tried, Verdict};
 use wire::escape;
-use workbench::test::{Failure, Place, Played, Tally, Tried, Verdict};
 
 use super::coverage;
 use super::difference::{self, Line};

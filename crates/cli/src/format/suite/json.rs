@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use workbench::test::{Failure, Place, Played, Tally, Tried, Verdict};
+use suite::test::{Failure, Place, Played, Tally, Tried, Verdict};
 
 use super::coverage;
 

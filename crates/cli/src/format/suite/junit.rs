@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use report::render::junit::{broken, case, document, skipped};
-use workbench::test::{Place, Played, Tried, Verdict};
+use suite::test::{Place, Played, Tried, Verdict};
 
 use super::line;
 

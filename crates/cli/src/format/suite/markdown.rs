@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use workbench::test::{Played, Tally, Verdict};
+use suite::test::{Played, Tally, Verdict};
 
 use super::coverage;
 use super::difference::{self, Line};

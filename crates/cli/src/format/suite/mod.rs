@@ -18,7 +18,7 @@ pub(crate) use markdown::render as markdown;
 pub(crate) use sarif::render as sarif;
 pub(crate) use tap::render as tap;
 
-use workbench::test::{Failure, Place, Tally};
+use suite::test::{Failure, Place, Tally};
 
 /// How many cases ended how, in words; how many passed stands first, and then how many failed, where any did.
 fn sums(tally: Tally) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! SARIF 2.1.0, as code scanning reads it: a result for everything that is not as expected, at its line of the test file.
 
 use serde_json::{Value, json};
-use workbench::test::{Failure, Place, Played, Tried, Verdict};
+use suite::test::{Failure, Place, Played, Tried, Verdict};
 
 use super::{line, place};
 use report::render::escape::plain;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use workbench::test::{Played, Verdict};
+use suite::test::{Played, Verdict};
 
 use super::line;
 use report::render::escape::{tap, yaml};

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use judge::check::{Checked, Keep};
+use judge::check_client::observed::{By, Listening, judge, tap};
+use judge::check_client::{FIRST, Scenario, all, told};
 use net::client::Command;
 use net::server::http;
 use net::server::stdio::wrap::wrap;
 use wire::Transport;
-use workbench::check::{Checked, Keep};
-use workbench::check_client::observed::{By, Listening, judge, tap};
-use workbench::check_client::{FIRST, Scenario, all, told};
 
 use crate::args::check_client::CheckClientArgs;
 use crate::args::reach::variables;

@@ -3,8 +3,8 @@
 
 use client::{Answer, Given, Question, Refused, fill, read, wants};
 use serde_json::{Value, json};
+use suite::test::model_message;
 use wire::escape::snippet;
-use workbench::test::model_message;
 
 /// How much of one text is shown.
 const SHOWN: usize = 2000;

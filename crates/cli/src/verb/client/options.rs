@@ -7,8 +7,8 @@ use std::sync::Arc;
 use client::{Client, Given, Options, Respondent};
 use net::client::Address;
 use serde_json::{Value, json};
+use suite::test::{Consent, Scripted};
 use wire::Revision;
-use workbench::test::{Consent, Scripted};
 
 use super::pairs;
 use super::terminal::Terminal;

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use client::{Abilities, Answering, Question, Refused, Respondent};
-use workbench::test::Scripted;
+use suite::test::Scripted;
 
 use super::dialogue::{self, Person};
 use crate::exit::{prompt, tell};

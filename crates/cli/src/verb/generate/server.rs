@@ -51,7 +51,7 @@ pub(super) fn public(args: &GenerateArgs, path: &Path) -> (Map<String, Value>, V
             } else {
                 secrets.variable(name, value);
             }
-            let keeps = workbench::check::redactor(&secrets).redact_known(value) == value;
+            let keeps = net::redactor(&secrets).redact_known(value) == value;
             if !keeps {
                 left_out.push(name.clone());
             }

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use workbench::import::{self, Imported, Source};
-use workbench::test;
+use suite::import::{self, Imported, Source};
+use suite::test;
 
 use super::{DEEPEST, ENDINGS, found};
 use crate::args::import::ImportArgs;

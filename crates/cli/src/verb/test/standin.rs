@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use net::client::{Address, Command, HttpAddress};
 use net::server::http::{self, Beside};
+use replay::{self, Replay};
 use serde_json_path::JsonPath;
+use suite::test::{Coming, Standin};
 use url::Url;
 use wire::Revision;
-use workbench::replay::{self, Replay};
-use workbench::test::{Coming, Standin};
 
 use crate::args::select::revisions;
 use crate::args::test::{Over, TestArgs};

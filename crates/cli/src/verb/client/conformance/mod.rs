@@ -11,8 +11,8 @@ use std::time::Duration;
 use client::{Abilities, Answering, Client, ClientError, Connector, Options, Question, Refused, Respondent};
 use net::client::{Address, Authorizer};
 use serde_json::{Map, Value, json};
+use suite::test::{Consent, Scripted};
 use wire::{Era, Revision};
-use workbench::test::{Consent, Scripted};
 
 use super::{advice, credentials, options};
 use crate::args::client::ClientArgs;

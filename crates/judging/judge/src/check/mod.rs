@@ -1,0 +1,217 @@
+//! `check`: makes traces by playing probes against a server and lets the rules judge them.
+//!
+//! Probes make traffic and judge nothing; rules read traces and do nothing. Between them this module plans, runs side by
+//! side, tries a timing-dependent finding once more, and folds verdicts into a report.
+
+mod answers;
+mod case;
+pub mod hints;
+mod locked;
+pub mod options;
+mod probe;
+mod probes;
+mod recorded;
+mod resume;
+mod run;
+mod silence;
+mod spawn_limit;
+mod survey;
+mod turns;
+
+use std::sync::Arc;
+
+use net::Tap;
+use net::client::{Address, Detected, OpenError, detect};
+use tokio::sync::Semaphore;
+use wire::Revision;
+use wire::redact::Redactor;
+
+use crate::judging::{Again, HeavyLimit, Shelf, Sources, TraceJudge};
+pub use crate::judging::{Checked, Keep, Kept, Place, Progress, Selection, Watch};
+use case::Setting;
+use net::redactor;
+pub use options::{CallPolicy, Options};
+pub use recorded::recorded;
+use report::{Report, Subject, Summary};
+use run::Ran;
+use spawn_limit::SpawnLimit;
+use turns::Turns;
+
+impl From<&Setting> for Place {
+    fn from(setting: &Setting) -> Self {
+        Self { transport: setting.transport, revision: setting.revision }
+    }
+}
+
+/// Why there is no report.
+#[derive(Debug)]
+pub enum CheckError {
+    /// The peer could not be reached, started or understood.
+    Unreachable(OpenError),
+    /// It serves none of the revisions asked for: those asked for, those served.
+    NoSuchRevision(Vec<Revision>, Vec<Revision>),
+}
+
+impl std::fmt::Display for CheckError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let list = |revisions: &[Revision]| revisions.iter().map(|r| r.as_str()).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::Unreachable(error) => error.fmt(f),
+            Self::NoSuchRevision(asked, served) => write!(
+                f,
+                "the server does not speak {}\n  it speaks {}\n  try: leave --revision away, or name one of those",
+                list(asked),
+                list(served)
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CheckError {}
+
+/// Judges a server.
+pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError> {
+    let redactor = redactor(&options.secrets);
+    let by = Arc::new(options.selection.clone());
+    // So many per target: each is a server of its own, and only the built-in one comes as several.
+    let jobs = options.jobs.max(1).saturating_mul(options.targets.len().max(1)).min(Semaphore::MAX_PERMITS);
+    let permits = Arc::new(Semaphore::new(jobs));
+    let jobs = u32::try_from(jobs).unwrap_or(u32::MAX);
+    let spawns = SpawnLimit::default();
+    let heavy = HeavyLimit::default();
+    let mut runs = tokio::task::JoinSet::new();
+    let mut order = Vec::new();
+    let mut introduced = None;
+    let mut ran = Vec::new();
+    // Looked at side by side: the runs of the first would keep the others waiting.
+    let looking = options.targets.iter().map(|address| {
+        let (address, limits) = (address.clone(), options.limits.clone());
+        tokio::spawn(async move { detect(&address, &limits, Tap::new).await })
+    });
+    for (address, looked) in options.targets.iter().zip(looking.collect::<Vec<_>>()) {
+        let found = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) {
+            Ok(found) => found,
+            Err(error) => {
+                let shut_out = shut_out(&options, address, error, &redactor, &watch).await?;
+                order.extend(shut_out.iter().map(|run: &Ran| Place::from(run.setting.as_ref())));
+                ran.extend(shut_out);
+                continue;
+            }
+        };
+        let revisions = wanted(&options.revisions, &found)?;
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        introduced = introduced.or_else(|| found.introductions.last().map(|i| (text(i.name()), text(i.version()))));
+        watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
+        let turns = Turns::over(found.transport);
+        for revision in revisions {
+            let setting = setting(&options, &found.address, revision, (turns.clone(), spawns.clone()));
+            order.push(Place::from(&setting));
+            let (permits, watch) = (permits.clone(), watch.clone());
+            let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
+            let judge = TraceJudge::new(by.clone(), shelf, heavy.clone());
+            runs.spawn(async move {
+                let ran = run::run(setting, permits, jobs, watch.clone(), judge).await;
+                watch.tell(Progress::Done(ran.setting.as_ref().into()));
+                ran
+            });
+        }
+    }
+    ran.extend(runs.join_all().await);
+    ran.sort_by_key(|r| order.iter().position(|place| *place == Place::from(r.setting.as_ref())));
+    Ok(conclude(ran, introduced.unwrap_or_default(), &options, &redactor))
+}
+
+fn wanted(asked: &[Revision], found: &Detected) -> Result<Vec<Revision>, CheckError> {
+    let served = &found.revisions;
+    let wanted: Vec<_> = served.iter().copied().filter(|r| asked.is_empty() || asked.contains(r)).collect();
+    if wanted.is_empty() {
+        return Err(CheckError::NoSuchRevision(asked.to_vec(), served.clone()));
+    }
+    Ok(wanted)
+}
+
+/// Judges what a server says to somebody whom it does not let in, where it says so as the specification has it.
+async fn shut_out(
+    options: &Options,
+    address: &Address,
+    error: OpenError,
+    redactor: &Redactor,
+    watch: &Watch,
+) -> Result<Vec<Ran>, CheckError> {
+    let OpenError::Unauthorized { revisions: refused, .. } = &error else { return Err(CheckError::Unreachable(error)) };
+    let named: Vec<_> = refused.iter().copied().filter(|r| options.revisions.contains(r)).collect();
+    let judged_at = if named.is_empty() { refused.last().copied().into_iter().collect() } else { named.clone() };
+    watch.tell(Progress::Found { transport: address.transport(), revisions: judged_at.clone() });
+    let turns = Turns::over(address.transport());
+    let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
+    let mut ran = Vec::new();
+    for revision in judged_at {
+        let by = if named.is_empty() { locked::By::Any(refused.clone()) } else { locked::By::Revision };
+        let setting = setting(options, address, revision, (turns.clone(), SpawnLimit::default()));
+        ran.extend(locked::run(setting, by, &options.selection, &shelf).await);
+    }
+    if ran.is_empty() { Err(CheckError::Unreachable(error)) } else { Ok(ran) }
+}
+
+fn setting(options: &Options, address: &Address, revision: Revision, (turns, spawns): (Turns, SpawnLimit)) -> Setting {
+    let may_strain = options.intrusive || is_near(address);
+    Setting {
+        address: address.clone(),
+        transport: address.transport(),
+        revision,
+        calls: options.calls.clone(),
+        hints: options.hints.clone(),
+        may_strain,
+        seed: options.seed,
+        turns,
+        spawns,
+        limits: options.limits.clone(),
+        silence: Arc::default(),
+    }
+}
+
+/// Whether a target is our own child or on loopback.
+fn is_near(address: &Address) -> bool {
+    let url = match address {
+        Address::Stdio(_) => return true,
+        Address::Http(http) | Address::Sse(http) | Address::WebSocket(http) => &http.url,
+    };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn conclude(
+    ran: Vec<Ran>,
+    introduced: (Option<String>, Option<String>),
+    options: &Options,
+    redactor: &Redactor,
+) -> Checked {
+    let target = redactor.redact_text(&options.target).into_owned();
+    let words = redactor.redact_text(&options.again);
+    let again = Again { verb: "check", words: &words };
+    let of_run = |run: &Ran| {
+        let place = Place::from(run.setting.as_ref());
+        Sources::new(&run.cases, place, again, redactor).findings()
+    };
+    let results: Vec<_> = ran.iter().flat_map(of_run).collect();
+    let (name, version) = ran.iter().find_map(|r| r.survey.as_ref().map(|s| s.identity())).unwrap_or(introduced);
+    let redacted = |text: Option<String>| text.map(|text| redactor.redact_text(&text).into_owned());
+    let (name, version) = (redacted(name), redacted(version));
+    let runs = ran.iter().map(|r| report::Run {
+        transport: r.setting.transport,
+        revision: r.setting.revision,
+        probes: r.probes,
+        elapsed_ms: r.elapsed.as_millis() as u64,
+        cut_short: redacted(r.cut_short.clone()),
+        scenarios: Vec::new(),
+    });
+    let report = Report {
+        schema: report::FORMAT,
+        proof: env!("CARGO_PKG_VERSION"),
+        subject: Subject { kind: "server", target: target.clone(), name, version },
+        runs: runs.collect(),
+        summary: Summary::of(&results),
+        results,
+    };
+    Checked { report }
+}

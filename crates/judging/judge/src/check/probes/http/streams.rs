@@ -1,0 +1,144 @@
+//! Streams: the one that GET opens, those that answers come on, and what a cut one is owed.
+
+use std::time::Duration;
+
+use net::client::{Exchange, Outgoing};
+use serde_json::{Map, Value, json};
+use wire::framing::sse::Block;
+use wire::{Era, RequestId};
+
+use super::{HTTP, harmless};
+use crate::check::case::{Case, Halt};
+use crate::check::probe::{Probe, Script};
+use crate::check::probes::tools;
+
+/// How long the server's own stream is listened to after all is answered.
+const LISTENED: Duration = Duration::from_millis(300);
+
+/// How long a replay, and the end of a stream after its response, may take.
+const PROMPT: Duration = Duration::from_millis(300);
+
+pub(in super::super) const GET: Probe = Probe::fresh("http-get-stream", get).on(HTTP).era(Era::Legacy);
+
+/// Opens an event stream by GET and waits until the server has begun to answer. One that sends no head before it has
+/// something to say, or that is slow, is given the time of one more answer.
+pub(in super::super) async fn open(case: &Case, last_event_id: Option<&str>) -> Result<Exchange, Halt> {
+    let stream = case.connection().http()?.open_stream(last_event_id).await?;
+    if stream.head(case.short()).await.is_none() {
+        case.request(harmless(case), json!({})).await?;
+        stream.head(case.short()).await;
+    }
+    Ok(stream)
+}
+
+/// Opens the server's own stream, has two calls report progress beside it at a time, and opens another.
+fn get(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let stream = open(case, None).await?;
+        case.request("ping", json!({})).await?;
+        let mut under_way = Vec::new();
+        for (token, call) in ["listening-1", "listening-2"].into_iter().zip(two_calls(case)) {
+            under_way.push(start(case, &call, token).await?.0);
+        }
+        for id in under_way {
+            case.connection().response(&id, case.tool_patience()).await;
+        }
+        case.quiet("on the GET stream", LISTENED).await;
+        come_back(case, &stream).await?;
+        open(case, None).await?.abort();
+        stream.abort();
+        let wrong = Outgoing::bare("GET").header("Accept", "application/json");
+        let wrong = case.connection().send_with(wrong).await?;
+        wrong.head(case.short()).await;
+        wrong.abort();
+        Ok(())
+    })
+}
+
+/// Resumes a stream that the server itself has closed meanwhile, as its client would.
+async fn come_back(case: &Case, stream: &Exchange) -> Result<(), Halt> {
+    let last = stream.events().into_iter().rev().find_map(|block| block.id.filter(|id| !id.is_empty()));
+    if let (Some(_), Some(last)) = (stream.closed(), last) {
+        let rest = open(case, Some(&last)).await?;
+        rest.finished(PROMPT).await;
+        rest.abort();
+    }
+    Ok(())
+}
+
+pub(in super::super) const RESUME: Probe = Probe::fresh("http-resume", resume).on(HTTP).era(Era::Legacy);
+
+/// Cuts the stream of an answer after its first message, has another stream answered meanwhile, and asks for what followed
+/// the first event: as another session, then as its own.
+fn resume(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let [beside, slow] = two_calls(case).try_into().map_err(|_| Halt::Lacks("a tool that may be called"))?;
+        let (id, exchange) = start(case, &slow, "resumed").await?;
+        let says = |block: &Block| block.data.as_deref().is_some_and(|data| !data.is_empty());
+        exchange.event(says, case.tool_patience()).await;
+        let first = exchange.events().into_iter().find_map(|block| block.id.filter(|id| !id.is_empty()));
+        let last = first.ok_or(Halt::Lacks("event ids"))?;
+        exchange.abort();
+        exchange.finished(case.short()).await;
+        let (other, _) = start(case, &beside, "beside").await?;
+        case.connection().response(&other, case.tool_patience()).await;
+        trespass(case, &last).await?;
+        let rest = open(case, Some(&last)).await?;
+        case.connection().response(&id, case.tool_patience()).await;
+        rest.finished(PROMPT).await;
+        rest.abort();
+        Ok(())
+    })
+}
+
+/// Another session asks for the events after `last`, which it was never given.
+async fn trespass(case: &Case, last: &str) -> Result<(), Halt> {
+    case.beside(async |other| {
+        other.handshake().await?;
+        open(other, Some(last)).await?.finished(PROMPT).await;
+        Ok(())
+    })
+    .await
+}
+
+/// Two calls, the slower one last: hinted, or of tools that may be called. None, or two.
+fn two_calls(case: &Case) -> Vec<Called> {
+    let hints = &case.setting().hints;
+    let hinted = [&hints.progress, &hints.slow].into_iter().flatten();
+    let mut calls: Vec<Called> = hinted.map(|hint| (hint.tool.clone(), hint.arguments.clone())).collect();
+    if calls.len() < 2 {
+        let mut safe = tools::callable(case);
+        safe.truncate(2 - calls.len());
+        calls.splice(0..0, safe);
+    }
+    if let [only] = calls.as_slice() {
+        calls.push(only.clone());
+    }
+    calls
+}
+
+/// A tool and the arguments to call it with.
+type Called = (String, Map<String, Value>);
+
+/// CallPolicy a tool with a token for its progress and does not wait for the answer.
+async fn start(case: &Case, (name, arguments): &Called, token: &str) -> Result<(RequestId, Exchange), Halt> {
+    let id = case.next_id();
+    let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": token } });
+    let exchange = case.say(&case.request_text(&json!(id), "tools/call", params)).await?;
+    Ok((RequestId::from(id), exchange))
+}
+
+pub(in super::super) const CUT: Probe = Probe::fresh("http-cut", cut).on(HTTP);
+
+/// Leaves in the middle of an answer; the server must go on.
+fn cut(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for _ in 0..3 {
+            let id = case.next_id();
+            let exchange = case.say(&case.request_text(&json!(id), harmless(case), json!({}))).await?;
+            exchange.abort();
+        }
+        case.request(harmless(case), json!({})).await?;
+        Ok(())
+    })
+}

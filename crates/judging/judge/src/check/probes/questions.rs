@@ -1,0 +1,274 @@
+//! What a server asks of its client, answered in every manner there is: well, wrongly, not at all, too late, by somebody
+//! else; by clients that can do much and by clients that can do little.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use wire::{Era, Kind, Message, RequestId, Revision, Transport};
+
+use super::base::{harmless, survived};
+use super::http::streams::open;
+use super::{rounds, tools};
+use crate::check::answers::{self, Manner};
+use crate::check::case::{Case, Halt, Setting, client_info, modest_capabilities};
+use crate::check::probe::{Probe, Script};
+use crate::check::survey::Survey;
+
+/// How many calls are tried out to find those that ask, and how many that do are played.
+const CANDIDATES: usize = 12;
+const ASKING: usize = 8;
+
+/// How many calls are tried out that nothing but their schema speaks for.
+const UNLIKELY: usize = 6;
+
+/// The error of a server whose user has to visit a page first (2025-11-25).
+const VISIT_FIRST: i64 = -32042;
+
+type Call = (String, Map<String, Value>);
+
+/// What a server may ask a client for.
+const METHODS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
+
+fn is_question(message: &Message) -> bool {
+    message.kind() == Kind::Request && message.method().is_some_and(|method| METHODS.contains(&method))
+}
+
+fn seems_to_ask(name: &str) -> bool {
+    ["ask", "elicit", "sampl", "root", "confirm", "visit"].iter().any(|word| name.to_lowercase().contains(word))
+}
+
+/// CallPolicy that may ask something: the hinted ones, then those that are named so, then the others.
+fn candidates(case: &Case) -> Vec<Call> {
+    let (named, others): (Vec<_>, Vec<_>) = tools::callable(case).into_iter().partition(|(name, _)| seems_to_ask(name));
+    let mut all: Vec<Call> = Vec::new();
+    for call in tools::asking(case).chain(named).chain(others.into_iter().take(UNLIKELY)) {
+        if !all.iter().any(|(name, _)| *name == call.0) {
+            all.push(call);
+        }
+    }
+    all.truncate(CANDIDATES);
+    all
+}
+
+fn params((name, arguments): &Call) -> Value {
+    json!({ "name": name, "arguments": arguments })
+}
+
+/// Whether a call asks something, found out by making it.
+async fn asks(case: &Case, call: &Call) -> Result<bool, Halt> {
+    if case.era() == Era::Modern {
+        return Ok(rounds::ask(case, &params(call)).await?.is_some());
+    }
+    let asked = || case.connection().received().iter().filter(|message| is_question(message)).count();
+    let before = asked();
+    let reply = case.request("tools/call", params(call)).await?;
+    let sends_away = reply.0.is_some_and(|message| message.error_code() == Some(VISIT_FIRST));
+    Ok(sends_away || asked() > before)
+}
+
+pub(super) const ROOTS_CHANGED: Probe = Probe::shared("roots-changed", roots_changed).era(Era::Legacy);
+
+/// Says that the roots have changed; whoever asks for them then finds none, is refused, and finds them again.
+fn roots_changed(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for manner in [Manner::Wrong, Manner::Unable, Manner::Usual] {
+            case.answer(manner);
+            case.notify("notifications/roots/list_changed", json!({})).await?;
+            case.connection().wait_for(is_question, Duration::from_millis(100)).await;
+            case.request(harmless(case), json!({})).await?;
+        }
+        Ok(())
+    })
+}
+
+/// Whether there is any call to try.
+fn worth(setting: &Setting, survey: &Survey) -> bool {
+    let hints = &setting.hints;
+    let hinted = [&hints.sampling, &hints.elicitation, &hints.roots].into_iter().any(Option::is_some);
+    hinted || survey.tools.iter().any(|tool| setting.calls.allow(tool))
+}
+
+pub(super) const ANSWERS: Probe = Probe::fresh("answers", answers_in_turn).needs("tools").when(worth);
+
+/// Each call that asks is answered as it wants, twice, and then in ways that a server must put up with.
+fn answers_in_turn(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        case.answer(Manner::Willing);
+        let mut asking = Vec::new();
+        for call in candidates(case) {
+            if asking.len() < ASKING && asks(case, &call).await? {
+                asking.push(call);
+            }
+        }
+        let mut given = None;
+        for call in &asking {
+            for manner in [Manner::Willing, Manner::Willing, Manner::Wrong, Manner::Unable] {
+                case.answer(manner);
+                tools::call(case, &call.0, &call.1, json!({})).await?;
+            }
+            case.answer(Manner::Willing);
+            if case.era() == Era::Modern {
+                given = states(case, call, given).await?;
+            }
+        }
+        case.request(harmless(case), json!({})).await?;
+        if asking.is_empty() {
+            return Err(Halt::Lacks("a tool that asks something"));
+        }
+        // Long enough for whoever takes back what was answered.
+        case.quiet("after the answers", Duration::from_millis(600)).await;
+        case.request(harmless(case), json!({})).await?;
+        Ok(())
+    })
+}
+
+/// Comes back with a changed state, with that of another call, with none, and not at all. Gives the state of this call.
+async fn states(case: &Case, call: &Call, other: Option<Value>) -> Result<Option<Value>, Halt> {
+    let mut own = None;
+    for which in [Some("changed"), Some("other"), None] {
+        let Some(asked) = rounds::ask(case, &params(call)).await? else { return Ok(None) };
+        own = asked.get("requestState").cloned();
+        let Some(state) = own.as_ref().and_then(Value::as_str) else { return Ok(None) };
+        let state = match which {
+            Some("changed") => Some(json!(changed(state))),
+            Some(_) => other.clone(),
+            None => None,
+        };
+        if which.is_some() && state.is_none() {
+            continue;
+        }
+        let mut retry = params(call);
+        retry["inputResponses"] = Value::Object(answers::inputs(&asked, Manner::Willing));
+        if let Some(state) = state {
+            retry["requestState"] = state;
+        }
+        case.request("tools/call", retry).await?;
+    }
+    rounds::ask(case, &params(call)).await?;
+    Ok(own)
+}
+
+/// A state with one letter or digit in its middle changed for another: where it is Base64, it stays that.
+fn changed(state: &str) -> String {
+    let places: Vec<usize> =
+        state.char_indices().filter(|(_, c)| c.is_ascii_alphanumeric()).map(|(at, _)| at).collect();
+    let Some(&at) = places.get(places.len() / 2) else { return format!("{state}0") };
+    let better = match state.as_bytes()[at] {
+        b'0'..=b'8' | b'a'..=b'y' | b'A'..=b'Y' => char::from(state.as_bytes()[at] + 1),
+        b'9' => '0',
+        b'z' => 'a',
+        _ => 'A',
+    };
+    format!("{}{better}{}", &state[..at], &state[at + 1..])
+}
+
+pub(super) const WITHHELD: Probe =
+    Probe::fresh("answer-withheld", withheld).era(Era::Legacy).needs("tools").when(worth);
+
+/// A call that asks is taken back while the answer is owed, which then comes all the same; before, another client of the
+/// same server tries to answer in our place.
+fn withheld(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let call = first_asking(case).await?.ok_or(Halt::Lacks("a tool that asks something"))?;
+        // What a server takes back belongs to no request any more, and comes on its own stream.
+        let ear = if case.transport() == Transport::StreamableHttp { Some(open(case, None).await?) } else { None };
+        case.answer(Manner::Silent);
+        let id = case.next_id();
+        case.say(&case.request_text(&json!(id), "tools/call", params(&call))).await?;
+        let Some(question) = case.connection().wait_for(is_question, case.tool_patience()).await else {
+            return Err(Halt::Lacks("a tool that asks something each time"));
+        };
+        let answer = answers::answer(&question, Manner::Willing);
+        let apart = case.transport() != Transport::Stdio && case.revision().at_least(Revision::R2025_11_25);
+        if apart && question.method() == Some("elicitation/create") {
+            let by_another = case.beside(async |other| answer_for(other, &answer).await).await;
+            survived(by_another)?;
+            case.quiet("after somebody else's answer", Duration::from_millis(400)).await;
+        }
+        case.notify("notifications/cancelled", json!({ "requestId": id, "reason": "probe" })).await?;
+        case.quiet("after taking a call back", Duration::from_millis(700)).await;
+        let over = |message: &Message| message.kind().is_response() && message.id() == Some(&RequestId::from(id));
+        let _ = case.connection().wait_for(over, Duration::ZERO).await;
+        case.say(&answer).await?;
+        case.answer(Manner::Usual);
+        case.request(harmless(case), json!({})).await?;
+        if let Some(ear) = ear {
+            ear.abort();
+        }
+        Ok(())
+    })
+}
+
+/// The first call that asks something: best one that puts it to the user.
+async fn first_asking(case: &Case) -> Result<Option<Call>, Halt> {
+    let hint = case.setting().hints.elicitation.as_ref().filter(|_| case.revision().at_least(Revision::R2025_06_18));
+    let hinted = hint.map(|hint| (hint.tool.clone(), hint.arguments.clone()));
+    for call in hinted.into_iter().chain(candidates(case)) {
+        if asks(case, &call).await? {
+            return Ok(Some(call));
+        }
+    }
+    Ok(None)
+}
+
+/// Greets, and says what another client was asked for.
+async fn answer_for(other: &Case, answer: &str) -> Result<(), Halt> {
+    other.handshake().await?;
+    other.say(answer).await?;
+    other.request(harmless(other), json!({})).await?;
+    Ok(())
+}
+
+pub(super) const MODEST: Probe =
+    Probe::bare("client-of-few-modes", modest).since(Revision::R2025_11_25).era(Era::Legacy).needs("tools").when(worth);
+
+/// A client that declares elicitation and sampling without any of their parts, then one that can only visit addresses.
+fn modest(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        calls_of_a_client(case, modest_capabilities()).await?;
+        let visitor = json!({ "elicitation": { "url": {} } });
+        case.beside(async |other| calls_of_a_client(other, visitor).await).await
+    })
+}
+
+async fn calls_of_a_client(case: &Case, capabilities: Value) -> Result<(), Halt> {
+    let version = case.revision().as_str();
+    let greeting = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": client_info() });
+    case.request("initialize", greeting).await?;
+    case.notify("notifications/initialized", json!({})).await?;
+    for call in candidates(case) {
+        case.request("tools/call", params(&call)).await?;
+    }
+    Ok(())
+}
+
+pub(super) const MODEST_BY_REQUEST: Probe =
+    Probe::shared("calls-of-few-modes", modest_by_request).era(Era::Modern).needs("tools");
+
+/// The same, where each request declares anew.
+fn modest_by_request(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for capabilities in [modest_capabilities(), json!({ "elicitation": { "url": {} } })] {
+            for call in candidates(case) {
+                let mut params = params(&call);
+                params["_meta"] = json!({ "io.modelcontextprotocol/clientCapabilities": capabilities });
+                case.request("tools/call", params).await?;
+            }
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed;
+
+    #[test]
+    fn a_changed_state_is_another_of_the_same_make() {
+        for state in ["c3RhdGU0", "42", "z", "{\"step\":9}", "ü-ü", ""] {
+            let other = changed(state);
+            assert_ne!(other, state);
+            assert!(other.chars().count() <= state.chars().count().max(1) + 1, "{other}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Tools: those that may be called are, with made arguments; those that do not exist are too.
+
+use schema::sample::{Style, object};
+use serde_json::{Map, Value, json};
+use wire::Revision;
+use wire::trace::Stimulus;
+
+use super::lists::settled;
+use crate::check::answers;
+use crate::check::case::{Case, Halt, Reply};
+use crate::check::probe::{Probe, Script};
+
+/// How many tools are called.
+const TOOLS: usize = 12;
+
+/// The tools that may be called and the arguments to call them with. Those that only run as tasks may not, as far as the
+/// revision tells which these are.
+pub(super) fn callable(case: &Case) -> Vec<(String, Map<String, Value>)> {
+    let plain = |tool: &Value| case.revision() != Revision::R2025_11_25 || task_support(tool) != Some("required");
+    calls_of(case, plain)
+}
+
+/// What a tool says of tasks (2025-11-25).
+pub(super) fn task_support(tool: &Value) -> Option<&str> {
+    tool.pointer("/execution/taskSupport")?.as_str()
+}
+
+/// Of the tools that may be called those that are wanted, and the arguments to call them with.
+pub(super) fn calls_of(case: &Case, wanted: impl Fn(&Value) -> bool) -> Vec<(String, Map<String, Value>)> {
+    let setting = case.setting();
+    let one = |tool: &Value| {
+        let name = tool.get("name")?.as_str()?;
+        let given = setting.hints.arguments.get(name).cloned();
+        let arguments = given.or_else(|| object(tool.get("inputSchema")?, Style::Smallest, &setting.rng(name)))?;
+        Some((name.to_owned(), arguments))
+    };
+    case.survey().tools.iter().filter(|tool| setting.calls.allow(tool) && wanted(tool)).filter_map(one).collect()
+}
+
+/// How many rounds of input a call is given.
+const ROUNDS: usize = 4;
+
+/// CallPolicy a tool; where it asks for input (modern era), that is given.
+pub(super) async fn call(case: &Case, name: &str, arguments: &Map<String, Value>, meta: Value) -> Result<Reply, Halt> {
+    let params = json!({ "name": name, "arguments": arguments, "_meta": meta });
+    let mut reply = case.request("tools/call", params.clone()).await?;
+    for _ in 0..ROUNDS {
+        let Some(result) = reply.result().filter(|r| r.get("resultType") == Some(&json!("input_required"))) else {
+            break;
+        };
+        let mut again = params.clone();
+        again["inputResponses"] = Value::Object(answers::inputs(result, case.manner()));
+        if let Some(state) = result.get("requestState") {
+            again["requestState"] = state.clone();
+        }
+        reply = case.request("tools/call", again).await?;
+    }
+    Ok(reply)
+}
+
+/// CallPolicy up to `most` tools that may be called.
+pub(super) async fn call_safe(case: &Case, most: usize) -> Result<(), Halt> {
+    for (name, arguments) in callable(case).into_iter().take(most) {
+        case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
+    }
+    Ok(())
+}
+
+/// The calls that the hints name for what a server may ask of its client.
+pub(super) fn asking(case: &Case) -> impl Iterator<Item = (String, Map<String, Value>)> {
+    let hints = &case.setting().hints;
+    let hinted = [&hints.sampling, &hints.elicitation, &hints.roots].into_iter().flatten();
+    hinted.map(|hint| (hint.tool.clone(), hint.arguments.clone()))
+}
+
+pub(super) const ASKING: Probe = Probe::shared("tools-that-ask", ask).needs("tools");
+
+/// CallPolicy that make the server ask for sampling, elicitation, roots.
+fn ask(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for (name, arguments) in asking(case) {
+            call(case, &name, &arguments, json!({})).await?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) const FAILING: Probe = Probe::shared("tools-that-fail", fail).needs("tools");
+
+/// The call that the hints name for a failure of the tool itself, where there is that tool.
+fn fail(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let hint = case.setting().hints.failing.as_ref().ok_or(Halt::Lacks("a call that is known to fail"))?;
+        let listed = case.survey().tools.iter().any(|tool| tool.get("name").is_some_and(|name| *name == *hint.tool));
+        if listed {
+            case.stimulus(Stimulus::FailingCall);
+            case.request("tools/call", json!({ "name": hint.tool, "arguments": hint.arguments })).await?;
+        }
+        Ok(())
+    })
+}
+
+/// A token for progress, of each legal type in turn.
+fn token(number: usize) -> Value {
+    if number.is_multiple_of(2) { json!(format!("token-{number}")) } else { json!(7000 + number) }
+}
+
+pub(super) const CALLS: Probe = Probe::shared("tools-calls", calls).needs("tools");
+
+/// CallPolicy each tool once, every other time with a token for progress.
+fn calls(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        for (number, (name, arguments)) in callable(case).into_iter().take(TOOLS).enumerate() {
+            let meta = if number % 3 == 2 { json!({}) } else { json!({ "progressToken": token(number) }) };
+            call(case, &name, &arguments, meta).await?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) const UNKNOWN: Probe = Probe::shared("tools-unknown", unknown).needs("tools");
+
+/// Tools that do not exist, no tool at all, and the name of one in other letter case.
+fn unknown(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let _turn = settled(case, "tools/list", "tools").await?;
+        case.request("tools/call", json!({ "name": "proof-no-such-tool", "arguments": {} })).await?;
+        case.request("tools/call", json!({ "arguments": {} })).await?;
+        // Only of tools that may be called: a server may take the one name for the other.
+        if let Some((name, arguments)) = callable(case).into_iter().find_map(|(n, a)| Some((recased(case, &n)?, a))) {
+            case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
+        }
+        if let Some((name, _)) = callable(case).into_iter().next() {
+            case.request("tools/call", json!({ "name": name, "arguments": ["proof"] })).await?;
+        }
+        Ok(())
+    })
+}
+
+/// The name in the other letter case, where it has one and no tool is called that.
+fn recased(case: &Case, name: &str) -> Option<String> {
+    let upper = name.to_ascii_uppercase();
+    let other = if upper == name { name.to_ascii_lowercase() } else { upper };
+    let listed = |name: &str| case.survey().tools.iter().any(|t| t.get("name").and_then(Value::as_str) == Some(name));
+    (other != name && !listed(&other)).then_some(other)
+}
+
+pub(super) const REFUSED: Probe = Probe::shared("tools-wrong-arguments", refused).needs("tools");
+
+/// Arguments that the tool's own schema refuses.
+fn refused(case: &Case) -> Script<'_> {
+    Box::pin(async move {
+        let setting = case.setting();
+        for tool in case.survey().tools.iter().filter(|tool| setting.calls.allow(tool)).take(TOOLS) {
+            let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
+            let wrong = |input| schema::vary::refused(input, &setting.rng(name));
+            let Some(wrong) = tool.get("inputSchema").and_then(wrong) else { continue };
+            case.request("tools/call", json!({ "name": name, "arguments": wrong })).await?;
+        }
+        Ok(())
+    })
+}

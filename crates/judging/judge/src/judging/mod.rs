@@ -1,0 +1,52 @@
+//! What every verb that judges has in common: which rules, what they made of each case, findings, and who keeps traces.
+//! Nothing here makes traffic.
+
+mod dialogue;
+mod findings;
+mod identity;
+mod judged;
+mod keep;
+mod progress;
+mod rule_index;
+mod selection;
+mod spoken;
+mod trace_judge;
+
+use wire::redact::Redactor;
+use wire::{Revision, Transport};
+
+pub use self::dialogue::dialogue;
+pub use self::findings::{Again, Sources};
+pub use self::identity::identity;
+pub use self::judged::Judged;
+pub use self::keep::{Keep, Kept};
+pub use self::progress::{Progress, Watch};
+pub use self::rule_index::rule_index;
+pub use self::selection::{Selection, matches};
+pub use self::spoken::{part, spoken};
+pub use self::trace_judge::{CaseParts, HeavyLimit, TraceJudge};
+use report::Report;
+
+/// A transport and a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The transport.
+    pub transport: Transport,
+    /// The revision.
+    pub revision: Revision,
+}
+
+/// What a check comes to.
+pub struct Checked {
+    /// The report.
+    pub report: Report,
+}
+
+/// Where traces go, and what they must not take there.
+#[derive(Clone)]
+pub struct Shelf {
+    /// Who keeps them.
+    pub keep: Keep,
+    /// What replaces secrets.
+    pub redactor: Redactor,
+}

@@ -1,0 +1,57 @@
+//! What a live server is sent for credentials does not stand in the recording, wherever it comes back.
+
+use std::sync::Arc;
+
+use client::Options;
+use net::client::{Address, Authorizer, Authorizing, HttpAddress, Refusal};
+use net::server::http::{self, Bearer};
+use serde_json::json;
+use tempfile::NamedTempFile;
+use url::Url;
+use wire::message::{Packet, parse};
+use wire::redact::Secrets;
+use wire::trace::Headers;
+
+use super::{Live, LiveServer};
+use crate::index::Index;
+
+/// It looks like nothing in particular.
+const TOKEN: &str = "opensesame";
+
+/// Has a token that nobody else was told of.
+#[derive(Debug)]
+struct Keeper;
+
+impl Authorizer for Keeper {
+    fn headers(&self, _: &str, _: &Url) -> Headers {
+        vec![("Authorization".to_owned(), format!("Bearer {TOKEN}"))]
+    }
+
+    fn refused<'a>(&'a self, _: &'a Refusal) -> Authorizing<'a> {
+        Box::pin(async { Err("there is no other".to_owned()) })
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_is_got_on_the_way_is_not_recorded() {
+    let http = http::Options { bearer: Bearer::new(TOKEN), ..http::Options::default() };
+    let options = reference::Options { http, ..reference::Options::default() };
+    let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.expect("it listens");
+    let url = Url::parse(&format!("http://{}/mcp", server.local_addr())).expect("an address");
+    let options = Options { authorizer: Some(Arc::new(Keeper)), ..Options::new(Address::Http(HttpAddress::new(url))) };
+    let file = NamedTempFile::new().expect("a file");
+    let header = json!({ "trace": "proof.trace/1", "subject": "server", "transport": "stdio" });
+    std::fs::write(file.path(), format!("{header}\n")).expect("it can be written");
+    let (index, _, torn) = Index::of(&file.reopen().expect("it is there"), &[]).expect("a recording");
+    let asked = LiveServer { options, secrets: Secrets::default() };
+    let live = Live::new(asked, file.path(), &index, torn, &[]).expect("it can be added to");
+
+    let params = json!({ "name": "echo", "arguments": { "message": format!("say {TOKEN}") } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let Ok(Packet::Message(call)) = parse(call.to_string().as_bytes()) else { panic!("{call}") };
+    let result = live.ask(&call).await.expect("an answer");
+    live.close().await;
+    assert_eq!(result["content"][0]["text"], format!("say {TOKEN}"));
+    let added = std::fs::read_to_string(file.path()).expect("it is there");
+    assert!(added.contains("tools/call") && !added.contains(TOKEN), "{added}");
+}
