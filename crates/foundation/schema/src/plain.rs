@@ -118,7 +118,7 @@ impl Reader<'_> {
         let Value::Array(ways) = rule else { return Some(true) };
         let fits: Vec<Option<bool>> = ways.iter().map(|one| self.read(one, value, room)).collect();
         match name {
-            "allOf" => fits.into_iter().fold(Some(true), both),
+            "allOf" => every(fits.into_iter()),
             "anyOf" => some(fits.into_iter()),
             _ if fits.contains(&None) => None,
             _ => Some(fits.iter().filter(|one| **one == Some(true)).count() == 1),
@@ -136,7 +136,7 @@ impl Reader<'_> {
         match (name, rule) {
             ("properties", Value::Object(schemas)) => {
                 let there = schemas.iter().filter_map(|(name, schema)| Some((schema, object.get(name)?)));
-                there.fold(Some(true), |sum, (schema, value)| both(sum, self.read(schema, value, room)))
+                every(there.map(|(schema, value)| self.read(schema, value, room)))
             }
             ("required", Value::Array(names)) => {
                 Some(names.iter().filter_map(Value::as_str).all(|name| object.contains_key(name)))
@@ -144,7 +144,7 @@ impl Reader<'_> {
             ("additionalProperties", schema) => {
                 let declared = members.get("properties").and_then(Value::as_object);
                 let others = object.iter().filter(|(name, _)| !declared.is_some_and(|all| all.contains_key(*name)));
-                others.fold(Some(true), |sum, (_, value)| both(sum, self.read(schema, value, room)))
+                every(others.map(|(_, value)| self.read(schema, value, room)))
             }
             _ => Some(counted(name, rule, ["minProperties", "maxProperties"], object.len())),
         }
@@ -153,7 +153,7 @@ impl Reader<'_> {
     fn array(&mut self, name: &str, rule: &Value, items: &[Value], room: usize) -> Option<bool> {
         match (name, rule) {
             ("items", Value::Array(_)) => None,
-            ("items", schema) => items.iter().fold(Some(true), |sum, item| both(sum, self.read(schema, item, room))),
+            ("items", schema) => every(items.iter().map(|item| self.read(schema, item, room))),
             ("uniqueItems", Value::Bool(true)) if items.len() > COMPARED => None,
             ("uniqueItems", Value::Bool(true)) => {
                 let pairs = items.iter().enumerate().flat_map(|(at, a)| items[..at].iter().map(move |b| same(a, b)));
@@ -171,6 +171,18 @@ const fn both(a: Option<bool>, b: Option<bool>) -> Option<bool> {
         (Some(true), Some(true)) => Some(true),
         _ => None,
     }
+}
+
+/// Whether all hold; one that does not decides.
+fn every(all: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut sum = Some(true);
+    for one in all {
+        sum = both(sum, one);
+        if sum == Some(false) {
+            break;
+        }
+    }
+    sum
 }
 
 /// Whether any holds; one that does decides.

@@ -267,9 +267,9 @@ impl<'m> Maker<'m> {
             return Some(item);
         }
         let views = views(schema, self.root, &mut self.steps);
-        let members = views.iter().filter_map(|view| view.get("enum")?.as_array()).flatten().take(STEPS);
-        if let Some(member) = members.cloned().find(|one| !items.contains(one)) {
-            return Some(member);
+        let mut members = views.iter().filter_map(|view| view.get("enum")?.as_array()).flatten().take(STEPS);
+        if let Some(member) = members.find(|one| !items.contains(one)) {
+            return Some(member.clone());
         }
         let mut more = (1..=ITEMS as u32).map(|number| match &item {
             Value::String(text) => json!(format!("{text}{number}")),

@@ -128,5 +128,5 @@ fn regular_expressions_are_bounded() {
     assert_eq!(Validator::new(&json!({ "pattern": long })).err(), Some(Unusable::TooLarge));
     let many: Vec<Value> = (0..300).map(|at| json!({ "pattern": format!("(\\p{{L}}{{60}}{at}){{9}}") })).collect();
     drop(Validator::new(&json!({ "anyOf": many })));
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_mins(1), "{:?}", begun.elapsed());
 }
