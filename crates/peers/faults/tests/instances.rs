@@ -1,5 +1,7 @@
 //! What a fault remembers is of one server: two in one process do not influence each other.
 
+#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+
 use faults::server::{FaultyServer, find, quirks};
 use net::Tap;
 use net::server::tapped::Pen;
