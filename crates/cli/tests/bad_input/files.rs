@@ -83,7 +83,7 @@ fn recordings_that_are_none() {
 
 #[test]
 fn a_recording_cut_off() {
-    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../rules/fixtures");
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../judging/rules/fixtures");
     let whole = std::fs::read_dir(fixtures).expect("the fixtures").flatten();
     let whole = whole.map(|entry| entry.path().join("holds.jsonl")).find(|path| path.exists()).expect("a fixture");
     let whole = std::fs::read_to_string(whole).expect("it can be read");

@@ -17,7 +17,7 @@ use crate::view::{CLIENT_CAPABILITIES, Call, Said, View, declared};
 pub(crate) const RULES: &[Rule] = &[
     client("versioning.client-retries")
         .says(R2026_07_28, NEGOTIATION, "A client whose version is refused SHOULD ask again under one that the error lists, or give up with an error.")
-        .how("Takes a server that refuses the version of a request with -32022 and lists others, and looks at the next request: whether it names a listed version, or the refused one again.")
+        .how("Takes a server that refuses the version of a request with -32022 and lists others, and looks at the next request: whether it names a listed version. Where the list holds the refused version itself, another version is not judged.")
         .mend("On -32022, choose a version that you implement from `data.supported`, or give up.")
         .judge(retries),
     client("versioning.client-extension-ids")
@@ -43,9 +43,11 @@ fn retries(view: &View<'_>) -> Verdict {
         let (refused, answer) = (named(call)?, call.response?);
         let list = call.error()?.pointer("/data/supported")?.as_array()?;
         let listed = |version: &str| list.iter().any(|one| one == version);
-        if listed(refused) || list.is_empty() {
+        if list.is_empty() {
             return None;
         }
+        // A refusal that lists the refused version contradicts itself: only a retry under a listed version says anything.
+        let contradictory = listed(refused);
         // What was under way when the refusal came proves nothing.
         let retry = |said: &Said<'_>| said.is("initialize") || said.message.method() == call.request.message.method();
         let settled = |said: &Said<'_>| retry(said) || said.done > answer.done.saturating_add(CROSSING);
@@ -57,6 +59,7 @@ fn retries(view: &View<'_>) -> Verdict {
         };
         let kept = match version {
             Some(version) if listed(version) => Ok(()),
+            _ if contradictory => return None,
             Some(version) if version == refused => Err(next
                 .request
                 .breach("", format!("version `{}` again, which was refused before", version.escape_debug()))),
