@@ -45,7 +45,12 @@ fn an_area() {
 #[test]
 fn every_rule_can_be_explained() {
     let list = said(&["explain", "*"]);
-    let ids: Vec<&str> = list.lines().filter(|line| !line.starts_with(" ")).filter_map(|line| line.strip_suffix("MUST")).map(str::trim).collect();
+    let ids: Vec<&str> = list
+        .lines()
+        .filter(|line| !line.starts_with(" "))
+        .filter_map(|line| line.strip_suffix("MUST"))
+        .map(str::trim)
+        .collect();
     assert!(ids.len() > 100, "{}", ids.len());
     // Each is a process: a sample will do.
     for id in ids.iter().step_by(10) {

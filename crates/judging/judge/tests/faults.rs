@@ -33,6 +33,8 @@ const SERVE: &str = "--serve-the-reference-server";
 /// How many faults are played at a time: HTTP servers cost little, children much.
 const SERVERS: usize = 48;
 const CHILDREN: usize = 8;
+/// What is kept of a trace where little is, in bytes: the greeting and some answers.
+const LITTLE: usize = 48 << 10;
 
 /// Rules that the faultless server cannot keep visibly, since it never does what they are about.
 const UNSEEN_WITHOUT: [(&str, &str); 12] = [
@@ -139,9 +141,9 @@ impl Wish {
     }
 }
 
-async fn findings(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Vec<Finding> {
+fn options(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Options {
     let hints = include_str!("../../../cli/src/args/reference-hints.json");
-    let options = Options {
+    Options {
         targets: vec![target],
         target: String::new(),
         again: String::new(),
@@ -156,7 +158,10 @@ async fn findings(target: Address, revision: Revision, safety: bool, seen: &Seen
         limits: Limits { request: Duration::from_secs(8), ..Limits::default() },
         keep: seen.keep(),
         secrets: Secrets::default(),
-    };
+    }
+}
+
+async fn findings(options: Options) -> Vec<Finding> {
     match check(options, Watch::nobody()).await {
         Ok(checked) => checked.report.results,
         Err(error) => {
@@ -173,12 +178,12 @@ async fn judged(faults: Vec<&'static Fault>, demands: bool, place: Place, safety
         let itself = std::env::current_exe().expect("this program finds itself");
         let names = faults.iter().map(|fault| fault.name);
         let command = Command::new(itself.to_string_lossy(), std::iter::once(SERVE).chain(names));
-        return findings(Address::Stdio(command), revision, safety, seen).await;
+        return findings(options(Address::Stdio(command), revision, safety, seen)).await;
     }
     let beside = http::Beside { sse: transport == Transport::HttpSse, websocket: transport == Transport::WebSocket };
     let bearer = if demands { Bearer::new(TOKEN) } else { None };
-    let options = http::Options { beside, bearer, ..http::Options::default() };
-    let server = Server::new(reference::Options { http: options, ..reference::Options::default() });
+    let http = http::Options { beside, bearer, ..http::Options::default() };
+    let server = Server::new(reference::Options { http, ..reference::Options::default() });
     let server = FaultyServer::new(server, faults).with_token(demands.then(|| TOKEN.to_owned()));
     let server = server.http(([127, 0, 0, 1], 0).into()).await.expect("a port is free");
     let at = |scheme: &str, path: &str| {
@@ -194,7 +199,16 @@ async fn judged(faults: Vec<&'static Fault>, demands: bool, place: Place, safety
         Transport::WebSocket => Address::WebSocket(at("ws", http::WEBSOCKET_PATH)),
         Transport::StreamableHttp | Transport::Stdio => Address::Http(at("http", "/mcp")),
     };
-    findings(target, revision, safety, seen).await
+    findings(options(target, revision, safety, seen)).await
+}
+
+/// Judges the reference server with so little room for a trace that not all of it is kept.
+async fn with_little_room(seen: &Seen) {
+    let server = Server::new(reference::Options::default()).http(([127, 0, 0, 1], 0).into()).await;
+    let server = server.expect("a port is free");
+    let url = format!("http://{}/mcp", server.local_addr()).parse().expect("an address makes a URL");
+    let options = options(Address::Http(HttpAddress::new(url)), Revision::R2025_11_25, false, seen);
+    findings(Options { limits: Limits { trace_bytes: LITTLE, ..options.limits.clone() }, ..options }).await;
 }
 
 fn is_broken(finding: &Finding) -> bool {
@@ -231,6 +245,7 @@ async fn main() -> ExitCode {
     }
     complaints.extend(faultless(&mutants, &seen).await);
     if wish.names.is_empty() && !wish.everywhere {
+        with_little_room(&seen).await;
         let unwritten = seen.missing(true).into_iter();
         complaints.extend(unwritten.map(|name| format!("the mark `{name}` is declared, and no check writes it")));
     }

@@ -182,7 +182,12 @@ impl Client {
     }
 
     /// The same, over what `connector` opens.
-    pub async fn connect_with(mut options: Options, connector: Arc<dyn Connector>) -> Result<Self, ClientError> {
+    /// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
+    pub fn connect_with(options: Options, connector: Arc<dyn Connector>) -> Coming<'static, Result<Self, ClientError>> {
+        Box::pin(Self::connected(options, connector))
+    }
+
+    async fn connected(mut options: Options, connector: Arc<dyn Connector>) -> Result<Self, ClientError> {
         let (ids, cache) = (Ids::default(), Arc::new(Cache::default()));
         let (told, observer) = (cache.clone(), options.observer.clone());
         options.observer = Arc::new(move |note| {

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 use wire::{Era, Message};
 
+use super::Coming;
 use super::params::raw_member;
 use super::{Client, ClientError, Params};
 
@@ -25,7 +26,12 @@ pub struct Listed {
 
 impl Client {
     /// Every page of a list, whose items stand under `key`.
-    pub async fn list(&self, method: &str, key: &str) -> Result<Listed, ClientError> {
+    /// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
+    pub fn list<'a>(&'a self, method: &'a str, key: &'a str) -> Coming<'a, Result<Listed, ClientError>> {
+        Box::pin(self.all_pages(method, key))
+    }
+
+    async fn all_pages(&self, method: &str, key: &str) -> Result<Listed, ClientError> {
         match self.pages(method, key).await {
             // A cursor that has become invalid: what it belonged to is gone, and so are the pages before it.
             Err((ClientError::Rpc { code: INVALID_PARAMS, .. }, 1..)) => {

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 use wire::{Era, Message};
 
+use super::Coming;
 use super::abilities::Refused;
 use super::params::raw_member;
 use super::respond::respond;
@@ -19,7 +20,12 @@ const ROUNDABLE: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 
 impl Client {
     /// Puts a request, through all its rounds, and gives the complete result.
-    pub async fn request(&self, method: &str, params: &Params) -> Result<Message, ClientError> {
+    /// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
+    pub fn request<'a>(&'a self, method: &'a str, params: &'a Params) -> Coming<'a, Result<Message, ClientError>> {
+        Box::pin(self.all_rounds(method, params))
+    }
+
+    async fn all_rounds(&self, method: &str, params: &Params) -> Result<Message, ClientError> {
         let mut round = params.clone();
         for _ in 0..ROUNDS {
             let answer = self.once(method, &round).await?;

@@ -18,6 +18,7 @@ mod spawn_limit;
 mod survey;
 mod turns;
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use net::Tap;
@@ -69,8 +70,15 @@ impl std::fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
-/// Judges a server.
-pub async fn check(options: Options, watch: Watch) -> Result<Checked, CheckError> {
+/// What a check comes to, later.
+pub type Checking = Pin<Box<dyn Future<Output = Result<Checked, CheckError>> + Send>>;
+
+/// Judges a server. Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
+pub fn check(options: Options, watch: Watch) -> Checking {
+    Box::pin(run_all(options, watch))
+}
+
+async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> {
     let redactor = redactor(&options.secrets);
     let by = Arc::new(options.selection.clone());
     // So many per target: each is a server of its own, and only the built-in one comes as several.

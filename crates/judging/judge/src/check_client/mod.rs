@@ -14,6 +14,7 @@ mod stage;
 mod tokens;
 mod told;
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,8 +71,15 @@ impl std::fmt::Display for ClientError {
 
 impl std::error::Error for ClientError {}
 
-/// Judges a client.
-pub async fn check_client(options: Options, watch: Watch) -> Result<Checked, ClientError> {
+/// What a check of a client comes to, later.
+pub type Checking = Pin<Box<dyn Future<Output = Result<Checked, ClientError>> + Send>>;
+
+/// Judges a client. Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
+pub fn check_client(options: Options, watch: Watch) -> Checking {
+    Box::pin(run_all(options, watch))
+}
+
+async fn run_all(options: Options, watch: Watch) -> Result<Checked, ClientError> {
     let redactor = redactor(&options.secrets);
     let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
     let jobs = options.jobs.clamp(1, Semaphore::MAX_PERMITS);

@@ -11,6 +11,7 @@ mod survey;
 mod yaml;
 
 use std::collections::BTreeSet;
+use std::pin::Pin;
 use std::time::Duration;
 
 use client::{ClientError, Options as ClientOptions};
@@ -93,7 +94,12 @@ pub struct Generated {
 }
 
 /// Makes cases for a server, plays each twice and says what can be expected.
-pub async fn generate(options: &Options) -> Result<Generated, ClientError> {
+/// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
+pub fn generate(options: &Options) -> Pin<Box<dyn Future<Output = Result<Generated, ClientError>> + Send + '_>> {
+    Box::pin(generated(options))
+}
+
+async fn generated(options: &Options) -> Result<Generated, ClientError> {
     let surveyed = survey::survey(options).await?;
     let plan = plan::plan(&surveyed, options);
     let [first, second] = play::twice(options, surveyed.revision, &plan.cases).await?;

@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::collections::BTreeSet;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,8 +27,12 @@ use super::scripted::Scripted;
 use super::snapshots::Snapshots;
 use crate::asking::{Ask, Came, ask};
 
-/// Plays a file.
-pub async fn run(suite: &Suite, options: &Options) -> Played {
+/// Plays a file. Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
+pub fn run<'a>(suite: &'a Suite, options: &'a Options) -> Pin<Box<dyn Future<Output = Played> + 'a>> {
+    Box::pin(played(suite, options))
+}
+
+async fn played(suite: &Suite, options: &Options) -> Played {
     let mut played = Played { path: suite.path.clone(), places: Vec::new(), coverage: None };
     let snapshots = match Snapshots::beside(&suite.path, options.update) {
         Ok(snapshots) => snapshots,

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use net::server::http::{self, Options};
-use net::server::stdio::Limits;
+use net::server::stdio::{Limits, standard_streams};
 use net::server::tapped::{Pen, RecordedReader, RecordedWriter};
 use net::service::Service;
 use reference::Server;
@@ -57,7 +57,7 @@ impl FaultyServer {
         }
         let active = self.activate();
         let transport = FaultyTransport::new(&active, &[Transport::Stdio]);
-        let streams = (tokio::io::stdin(), tokio::io::stdout());
+        let streams = standard_streams();
         lines::serve(self.around(active), streams, &transport, stop).await?;
         if transport.fails_at_end() { Err(io::Error::other("this fault is wanted")) } else { Ok(()) }
     }

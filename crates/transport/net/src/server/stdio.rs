@@ -38,6 +38,11 @@ impl Default for Limits {
     }
 }
 
+/// The standard streams of this process, as a reader and a writer of the runtime. [`serve_process`] is faster.
+pub fn standard_streams() -> (tokio::io::Stdin, tokio::io::Stdout) {
+    (tokio::io::stdin(), tokio::io::stdout())
+}
+
 /// Serves over `reader` and `writer` until `reader` ends.
 pub async fn serve(
     service: Arc<dyn Service>,

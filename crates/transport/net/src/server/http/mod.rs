@@ -131,9 +131,15 @@ fn share(service: Arc<dyn Service>, options: Options) -> (watch::Sender<bool>, A
 pub async fn listen(service: Arc<dyn Service>, address: SocketAddr, options: Options) -> io::Result<Server> {
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
+    Ok(start(listener, address, service, options))
+}
+
+/// Serves in the background. No `async fn`: the code of the server is compiled once, in this crate, and not in each crate
+/// that awaits [`listen`].
+fn start(listener: TcpListener, address: SocketAddr, service: Arc<dyn Service>, options: Options) -> Server {
     let (ending, shared) = share(service, options);
     let task = tokio::spawn(accept_all(listener, shared));
-    Ok(Server { address, ending, task })
+    Server { address, ending, task }
 }
 
 async fn accept_all(listener: TcpListener, shared: Arc<Shared>) {

@@ -57,6 +57,12 @@ struct Proxy {
     closing: Closing,
 }
 
+/// Passes on in the background; no `async fn`, so that its code is compiled in this crate.
+fn start(listener: TcpListener, address: SocketAddr, proxy: Arc<Proxy>, ending: watch::Sender<bool>) -> Server {
+    let task = tokio::spawn(accept_all(listener, proxy));
+    Server { address, ending, task }
+}
+
 /// Listens on `address` and passes everything on to the origin of `to`, until the returned handle is shut down or dropped.
 pub async fn proxy(address: SocketAddr, to: &HttpAddress, taps: Arc<Taps>) -> Result<Server, ProxyError> {
     let bad = |_| ProxyError::To(OpenError::BadAddress { at: to.url.to_string(), why: "its host is none".to_owned() });
@@ -70,8 +76,7 @@ pub async fn proxy(address: SocketAddr, to: &HttpAddress, taps: Arc<Taps>) -> Re
     let (ending, closing) = Closing::new();
     let (pool, upstream, (open, _)) = (Arc::new(pool), to.url.origin(), watch::channel(()));
     let proxy = Arc::new(Proxy { pool, host, origin, upstream, open, taps, limits, closing });
-    let task = tokio::spawn(accept_all(listener, proxy));
-    Ok(Server { address, ending, task })
+    Ok(start(listener, address, proxy, ending))
 }
 
 /// Why nothing is passed on.
