@@ -18,7 +18,7 @@ pub struct Hints {
     pub slow: Option<ToolCall>,
     /// A call that fails in the tool itself, not over its arguments.
     pub failing: Option<ToolCall>,
-    /// CallPolicy that run as tasks.
+    /// Calls that run as tasks.
     pub tasks: Vec<ToolCall>,
     /// A call that makes the server ask for sampling.
     pub sampling: Option<ToolCall>,

@@ -90,6 +90,12 @@ pub fn names_twice(_: &Frame, text: &str) -> bool {
     })
 }
 
+/// Whether a session id is none that the reference server gives: those are hexadecimal. A trace holds its placeholder, which
+/// keeps the characters' classes.
+pub fn foreign_session(_: &Frame, text: &str) -> bool {
+    text.lines().any(|line| line.strip_prefix("mcp-session-id: ").is_some_and(|id| id.contains('-')))
+}
+
 /// Whether a process ended by a signal.
 pub fn ended_by_signal(frame: &Frame, _: &str) -> bool {
     matches!(frame.content, Content::Exit { signal: Some(_), .. })

@@ -6,7 +6,7 @@ use wire::Era::{Legacy, Modern};
 use wire::Transport;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
-use super::evidence::{client, ended_by_signal, is_empty_array, names_twice, server};
+use super::evidence::{client, ended_by_signal, foreign_session, is_empty_array, names_twice, server};
 use super::scenario::{Scenario, scenario};
 use super::tokens::AUTHORIZED;
 
@@ -231,7 +231,7 @@ const HOSTILE: &[&Scenario] = &[
     .wrong(&[quirks::ASKS_WITHOUT_END])
     .era(Modern).shows(&[server(&["input_required", r#""again""#]).times(3)]),
     &hostile("hostile.endless-list", "List the tools to the last page. There is none: notice.")
-        .wrong(&[faulty::PAGES_IN_CIRCLES]).shows(&[server(&["nextCursor"]).times(3)]),
+        .wrong(&[faulty::PAGES_IN_CIRCLES]).shows(&[server(&["nextCursor"]).times(2)]),
     &hostile("hostile.icons", "List the tools. Fetch and run nothing that their icons name.")
         .wrong(&[quirks::ICONS_OF_ALL_KINDS])
         .since(R2025_11_25).shows(&[server(&["javascript:alert(1)"])]),
@@ -239,7 +239,9 @@ const HOSTILE: &[&Scenario] = &[
         .offers(Catalogue::drill_with_places)
         .since(R2025_11_25).shows(&[server(&["visit_elsewhere"])]),
     &hostile("hostile.names-twice", "List the tools and call `echo`. Two tools have one name.")
-        .wrong(&[faulty::TOOL_NAME_TWICE]).shows(&[server(&[]).and(names_twice)]),
+        .wrong(&[faulty::TOOL_NAME_TWICE])
+        .since(R2025_11_25)
+        .shows(&[server(&[]).and(names_twice)]),
     &hostile("hostile.broken-schema", "List the tools and call `echo`. A tool has no input schema worth the name.")
         .wrong(&[faulty::INPUT_SCHEMA_NULL]).shows(&[server(&[r#""inputSchema":null"#])]),
     &hostile("hostile.structured-otherwise", "Call `sum`. What it returns does not fit its own output schema.")
@@ -261,7 +263,7 @@ const HOSTILE: &[&Scenario] = &[
     &hostile("hostile.session-id-changes", "List the tools and call `echo`. Every response names another session.")
         .wrong(&[faulty::SESSION_ID_CHANGES])
         .on(HTTP)
-        .era(Legacy).shows(&[server(&["another-0123456789abcdef"])]),
+        .era(Legacy).shows(&[server(&[]).and(foreign_session)]),
     &hostile("hostile.stream-cut", "Call `slow`. Its stream ends without an answer, and cannot be resumed.")
         .wrong(&[faulty::STREAM_WITHOUT_RESPONSE])
         .on(HTTP)

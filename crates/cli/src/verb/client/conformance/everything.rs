@@ -29,6 +29,7 @@ pub(super) async fn use_everything(client: &Client, calls: &[Call]) -> Result<()
         for uri in listed.items.iter().filter_map(|item| item.get("uri")?.as_str()).take(OF_EACH) {
             unless_refused(client.read(uri).await)?;
         }
+        unless_refused(client.templates().await)?;
     }
     if greeting.may_have("prompts") {
         let listed = unless_refused(client.prompts().await)?.unwrap_or_default();

@@ -63,7 +63,7 @@ async fn tool(client: &Client, name: &str) -> Result<Option<Tool>, ClientError> 
     Ok(tools.into_iter().find(|tool| tool.name() == name))
 }
 
-/// CallPolicy something long, and gives it up.
+/// Calls something long, and gives it up.
 async fn cancel(client: &Client, steps: u32) -> Result<(), ClientError> {
     let Some(slow) = tool(client, "slow").await? else { return Ok(()) };
     let call = client.call(&slow, Map::from_iter([("steps".to_owned(), json!(steps))]));
@@ -107,7 +107,7 @@ pub(super) async fn change_roots(client: &Client, change: impl FnOnce()) -> Resu
     client.call(&list, Map::new()).await.map(drop)
 }
 
-/// CallPolicy something that is not answered, gives it up in the time that a request has, and calls it again.
+/// Calls something that is not answered, gives it up in the time that a request has, and calls it again.
 async fn insist(client: &Client) -> Result<(), ClientError> {
     let Some(echo) = tool(client, "echo").await? else { return Ok(()) };
     let arguments = example(echo.input());

@@ -37,7 +37,7 @@ fn seems_to_ask(name: &str) -> bool {
     ["ask", "elicit", "sampl", "root", "confirm", "visit"].iter().any(|word| name.to_lowercase().contains(word))
 }
 
-/// CallPolicy that may ask something: the hinted ones, then those that are named so, then the others.
+/// Calls that may ask something: the hinted ones, then those that are named so, then the others.
 fn candidates(case: &Case) -> Vec<Call> {
     let (named, others): (Vec<_>, Vec<_>) = tools::callable(case).into_iter().partition(|(name, _)| seems_to_ask(name));
     let mut all: Vec<Call> = Vec::new();

@@ -40,7 +40,7 @@ pub(super) fn calls_of(case: &Case, wanted: impl Fn(&Value) -> bool) -> Vec<(Str
 /// How many rounds of input a call is given.
 const ROUNDS: usize = 4;
 
-/// CallPolicy a tool; where it asks for input (modern era), that is given.
+/// Calls a tool; where it asks for input (modern era), that is given.
 pub(super) async fn call(case: &Case, name: &str, arguments: &Map<String, Value>, meta: Value) -> Result<Reply, Halt> {
     let params = json!({ "name": name, "arguments": arguments, "_meta": meta });
     let mut reply = case.request("tools/call", params.clone()).await?;
@@ -58,7 +58,7 @@ pub(super) async fn call(case: &Case, name: &str, arguments: &Map<String, Value>
     Ok(reply)
 }
 
-/// CallPolicy up to `most` tools that may be called.
+/// Calls up to `most` tools that may be called.
 pub(super) async fn call_safe(case: &Case, most: usize) -> Result<(), Halt> {
     for (name, arguments) in callable(case).into_iter().take(most) {
         case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
@@ -75,7 +75,7 @@ pub(super) fn asking(case: &Case) -> impl Iterator<Item = (String, Map<String, V
 
 pub(super) const ASKING: Probe = Probe::shared("tools-that-ask", ask).needs("tools");
 
-/// CallPolicy that make the server ask for sampling, elicitation, roots.
+/// Calls that make the server ask for sampling, elicitation, roots.
 fn ask(case: &Case) -> Script<'_> {
     Box::pin(async move {
         for (name, arguments) in asking(case) {
@@ -107,7 +107,7 @@ fn token(number: usize) -> Value {
 
 pub(super) const CALLS: Probe = Probe::shared("tools-calls", calls).needs("tools");
 
-/// CallPolicy each tool once, every other time with a token for progress.
+/// Calls each tool once, every other time with a token for progress.
 fn calls(case: &Case) -> Script<'_> {
     Box::pin(async move {
         for (number, (name, arguments)) in callable(case).into_iter().take(TOOLS).enumerate() {

@@ -24,7 +24,7 @@ fn has_own(setting: &Setting) -> bool {
     address.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
 }
 
-/// CallPolicy that log, with a credential.
+/// Calls that log, with a credential.
 fn logged(case: &Case) -> Script<'_> {
     Box::pin(async move {
         let hinted = case.setting().hints.logging.as_ref().map(|hint| (hint.tool.clone(), hint.arguments.clone()));

@@ -120,7 +120,7 @@ fn two_calls(case: &Case) -> Vec<Called> {
 /// A tool and the arguments to call it with.
 type Called = (String, Map<String, Value>);
 
-/// CallPolicy a tool with a token for its progress and does not wait for the answer.
+/// Calls a tool with a token for its progress and does not wait for the answer.
 async fn start(case: &Case, (name, arguments): &Called, token: &str) -> Result<(RequestId, Exchange), Halt> {
     let id = case.next_id();
     let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": token } });

@@ -1,4 +1,4 @@
-//! CallPolicy that run as tasks: of 2025-11-25 (basic/utilities/tasks) in [`core`], of the extension after it in [`extension`].
+//! Calls that run as tasks: of 2025-11-25 (basic/utilities/tasks) in [`core`], of the extension after it in [`extension`].
 
 pub(super) mod core;
 pub(super) mod extension;
