@@ -47,7 +47,7 @@ fn every_rule_can_be_explained() {
     let list = said(&["explain", "*"]);
     let ids: Vec<&str> = list
         .lines()
-        .filter(|line| !line.starts_with(" "))
+        .filter(|line| !line.starts_with(' '))
         .filter_map(|line| line.strip_suffix("MUST"))
         .map(str::trim)
         .collect();
