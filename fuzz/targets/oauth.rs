@@ -5,7 +5,7 @@
 use fuzz::bounded;
 use libfuzzer_sys::fuzz_target;
 use oauth::jose::{JwkSet, Jws};
-use oauth::{Demand, IssuerMetadata, ResourceMetadata};
+use oauth::{AuthChallenge, IssuerMetadata, ResourceMetadata};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -22,9 +22,9 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn refusal(text: &str) {
     let headers = vec![("www-authenticate".to_owned(), text.to_owned()), ("dpop-nonce".to_owned(), text.to_owned())];
-    assert!(Demand::read(200, &headers).is_none() && Demand::read(500, &headers).is_none());
-    assert!(Demand::read(401, &headers).is_some_and(|demand| !demand.more_scope), "a 401 is a demand");
-    let more = Demand::read(403, &headers);
+    assert!(AuthChallenge::read(200, &headers).is_none() && AuthChallenge::read(500, &headers).is_none());
+    assert!(AuthChallenge::read(401, &headers).is_some_and(|demand| !demand.more_scope), "a 401 is a demand");
+    let more = AuthChallenge::read(403, &headers);
     assert!(more.is_none_or(|demand| demand.more_scope && demand.scopes.is_none_or(|scopes| !scopes.is_empty())));
 }
 
