@@ -1,4 +1,4 @@
-//! Text about what is no report of findings: the rules themselves, test files, generated tests, snapshots.
+//! Text that is not a report of findings: the rules themselves, test files, generated tests, snapshots.
 
 pub(crate) mod book;
 pub(crate) mod drift;

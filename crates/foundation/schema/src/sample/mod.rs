@@ -261,7 +261,7 @@ impl<'m> Maker<'m> {
         Some(Value::Array(items))
     }
 
-    /// A value like `item` that is none of `items`.
+    /// A value like `item` that `items` does not hold.
     fn another(&mut self, item: Value, items: &[Value], schema: &Value) -> Option<Value> {
         if !items.contains(&item) {
             return Some(item);

@@ -1,4 +1,4 @@
-//! Everything that a server offers, used once: lists, tools, resources, prompts. For whoever wants to see a client at work.
+//! Everything that a server offers, used once: lists, tools, resources, prompts. It shows a client at work.
 
 use client::{Client, ClientError, Tool, argument_errors, example};
 use serde_json::{Map, Value};
@@ -60,7 +60,7 @@ fn texts(prompt: &Value) -> Map<String, Value> {
     required.filter_map(|argument| Some((argument.get("name")?.as_str()?.to_owned(), Value::from("text")))).collect()
 }
 
-/// An error that the server answered with, or an answer that is none, is no reason to stop.
+/// Continues after an error response or an invalid response.
 fn unless_refused<T>(outcome: Result<T, ClientError>) -> Result<Option<T>, ClientError> {
     match outcome {
         Ok(value) => Ok(Some(value)),

@@ -89,7 +89,7 @@ pub(super) fn preregistered(view: &View<'_>) -> Verdict {
         Stimulus::ClientIdGiven { client_id } => Some((event, client_id.as_str())),
         _ => None,
     });
-    // A client that nobody taught to read what it is told has been given nothing.
+    // A client that nobody taught to read the context has been given nothing.
     let heard = |given: &str| identified(&steps).into_iter().any(|(.., id)| id == given);
     if let Some((event, given)) = given.filter(|(_, given)| heard(given)) {
         let later = identified(&steps).into_iter().filter(|(step, ..)| step.at() > event);
