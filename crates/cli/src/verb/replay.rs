@@ -51,21 +51,24 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Replay, Exit> {
         BadRecording::Unreadable(error) => {
             usage(&format!("{shown} cannot be read: {error}"), "check the path and its permissions")
         }
-        BadRecording::NoRoom(error) => {
+        BadRecording::IndexFull(error) => {
             let folder = output::shown(&std::env::temp_dir());
             let what = format!("there is no room in {folder} to say what stands where in {shown}: {error}");
             usage(&what, "another folder for temporary files: TMPDIR")
         }
-        BadRecording::NoTrace { .. } => {
+        BadRecording::InvalidLine { .. } => {
             let why = wire::escape::line(&bad.to_string()).into_owned();
             usage(&format!("{shown} is no recording: {why}"), "docs/trace.md describes the format")
         }
-        BadRecording::Nothing => {
+        BadRecording::NoAnswers => {
             usage(&format!("{shown} answers nothing: {bad}"), "`proof record` between a client and its server")
         }
     })?;
-    if let Some(torn) = replay.contents().torn {
-        tell(format_args!("note: {shown}: line {} is torn ({} bytes) and left out", torn.line, torn.bytes));
+    if let Some(truncated) = replay.contents().truncated {
+        tell(format_args!(
+            "note: {shown}: line {} is truncated ({} bytes) and left out",
+            truncated.line, truncated.bytes
+        ));
     }
     Ok(replay)
 }

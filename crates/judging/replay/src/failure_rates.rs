@@ -1,46 +1,47 @@
-//! What goes wrong on purpose. It depends on the seed, the request and how often that was asked, and on nothing else: the
-//! same run goes wrong in the same places, however its requests cross.
+//! Simulated failures (`--error-rate`, `--drop-rate`). They depend only on the seed, the request and its number of repetitions:
+//! a run is repeatable, in whatever order its requests arrive.
 
 use sha2::{Digest, Sha256};
 
 use super::Options;
-use super::key::Key;
+use super::request_key::Key;
 
 /// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum Outcome {
     /// It is answered.
-    Answered,
-    /// It fails.
-    Fails,
+    Answer,
+    /// It gets an error.
+    Fail,
     /// It is never answered.
-    Dropped,
+    Drop,
 }
 
-/// What happens to the request of this key when it is asked for the `turn`th time.
-pub(super) fn fate(options: &Options, key: &Key, turn: u64) -> Fate {
+/// What happens to the request with this key when it was sent `repetition` times before.
+pub(super) fn outcome(options: &Options, key: &Key, repetition: u64) -> Outcome {
     if options.errors <= 0.0 && options.drops <= 0.0 {
-        return Fate::Answered;
+        return Outcome::Answer;
     }
-    let drawn = draw(options.seed, key, turn);
+    let drawn = draw(options.seed, key, repetition);
     if drawn < options.drops {
-        Fate::Dropped
+        Outcome::Drop
     } else if drawn < options.drops + options.errors {
-        Fate::Fails
+        Outcome::Fail
     } else {
-        Fate::Answered
+        Outcome::Answer
     }
 }
 
-/// A number from 0 to below 100.
-fn draw(seed: u64, key: &Key, turn: u64) -> f64 {
-    let number = number(seed, key, turn);
+/// A pseudo-random number from 0 to below 100.
+fn draw(seed: u64, key: &Key, repetition: u64) -> f64 {
+    let number = number(seed, key, repetition);
     (number >> 11) as f64 / (1_u64 << 53) as f64 * 100.0
 }
 
-/// A number that depends on all of these.
-pub(super) fn number(seed: u64, key: &Key, turn: u64) -> u64 {
-    let digest = Sha256::new().chain_update(seed.to_be_bytes()).chain_update(key).chain_update(turn.to_be_bytes());
+/// A pseudo-random number from these values.
+pub(super) fn number(seed: u64, key: &Key, repetition: u64) -> u64 {
+    let digest =
+        Sha256::new().chain_update(seed.to_be_bytes()).chain_update(key).chain_update(repetition.to_be_bytes());
     let digest: [u8; 32] = digest.finalize().into();
     digest.first_chunk().map_or(0, |first| u64::from_be_bytes(*first))
 }
@@ -50,21 +51,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn about_as_many_go_wrong_as_are_to_and_always_the_same() {
+    fn outcomes_follow_the_rates_and_are_repeatable() {
         let options = Options { errors: 20.0, drops: 10.0, seed: 7, ..Options::default() };
-        let fates: Vec<_> = (0..2000).map(|turn| fate(&options, &[3; 32], turn)).collect();
-        let count = |of| fates.iter().filter(|fate| **fate == of).count();
-        assert!((300..500).contains(&count(Fate::Fails)), "{}", count(Fate::Fails));
-        assert!((140..260).contains(&count(Fate::Dropped)), "{}", count(Fate::Dropped));
-        assert!((0..2000).all(|turn| fate(&options, &[3; 32], turn) == fates[turn as usize]));
+        let outcomes: Vec<_> = (0..2000).map(|repetition| outcome(&options, &[3; 32], repetition)).collect();
+        let count = |of| outcomes.iter().filter(|outcome| **outcome == of).count();
+        assert!((300..500).contains(&count(Outcome::Fail)), "{}", count(Outcome::Fail));
+        assert!((140..260).contains(&count(Outcome::Drop)), "{}", count(Outcome::Drop));
+        assert!((0..2000).all(|repetition| outcome(&options, &[3; 32], repetition) == outcomes[repetition as usize]));
         let other = Options { seed: 8, ..options };
-        assert!((0..2000).any(|turn| fate(&other, &[3; 32], turn) != fates[turn as usize]));
+        assert!((0..2000).any(|repetition| outcome(&other, &[3; 32], repetition) != outcomes[repetition as usize]));
     }
 
     #[test]
-    fn all_and_none_are_all_and_none() {
+    fn rates_of_zero_and_one_hundred_are_exact() {
         let all = Options { errors: 100.0, ..Options::default() };
-        assert!((0..500).all(|turn| fate(&all, &[1; 32], turn) == Fate::Fails));
-        assert!((0..500).all(|turn| fate(&Options::default(), &[1; 32], turn) == Fate::Answered));
+        assert!((0..500).all(|repetition| outcome(&all, &[1; 32], repetition) == Outcome::Fail));
+        assert!((0..500).all(|repetition| outcome(&Options::default(), &[1; 32], repetition) == Outcome::Answer));
     }
 }

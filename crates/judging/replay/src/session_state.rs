@@ -1,48 +1,48 @@
-//! Where a conversation stands: which of several answers comes next, and what it wants to hear.
+//! The state of a session: how often each request was sent, and its log level.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::key::Key;
+use super::request_key::Key;
 
-/// Severities, least first.
+/// Log levels, least severe first.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// How far a conversation has come.
+/// The state of one session, or of all clients without a session.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<Inner>);
+pub(super) struct SessionState(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    asked: HashMap<Key, u64>,
-    level: usize,
+    counts: HashMap<Key, u64>,
+    log_level: usize,
 }
 
-impl Turns {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+impl SessionState {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many times this was asked before.
-    pub(super) fn next(&self, key: Key) -> u64 {
-        let mut inner = self.inner();
-        let asked = inner.asked.entry(key).or_default();
-        *asked += 1;
-        *asked - 1
+    /// Counts a request; returns how often it was sent before.
+    pub(super) fn count(&self, key: Key) -> u64 {
+        let mut inner = self.lock();
+        let count = inner.counts.entry(key).or_default();
+        *count += 1;
+        *count - 1
     }
 
-    /// From now on weaker log messages than these are not wanted.
-    pub(super) fn want(&self, level: usize) {
-        self.inner().level = level;
+    /// Sets the lowest severity of log messages that the client receives.
+    pub(super) fn set_log_level(&self, level: usize) {
+        self.lock().log_level = level;
     }
 
-    /// The weakest log message that is wanted.
-    pub(super) fn wanted(&self) -> usize {
-        self.inner().level
+    /// The lowest severity of log messages that the client receives.
+    pub(super) fn log_level(&self) -> usize {
+        self.lock().log_level
     }
 }
 
-/// How severe a level is.
+/// The severity of a log level, from 0.
 pub(super) fn severity(level: &str) -> Option<usize> {
     LEVELS.iter().position(|name| *name == level)
 }

@@ -1,45 +1,44 @@
-//! Where an index is kept: bytes that grow at their end, lists of places in them, and tables that lead from a digest to a
-//! list. A small one is in memory; one that grows goes to a file without a name, so that memory does not grow with it.
-//! It knows nothing of recordings.
+//! An append-only store for an index: bytes, lists of offsets, and tables from a digest to a list. A small store stays in
+//! memory; a growing one spills to an unnamed temporary file. Must not know about recordings.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-use super::key::Key;
+use super::request_key::Key;
 
-/// How many bytes are kept in memory.
+/// How many bytes stay in memory.
 const MEMORY: usize = 1 << 20;
-/// How many chains a table has, of 8 bytes each: of a million digests, four share one.
+/// How many chains a table has, of 8 bytes each: with a million digests, four share one.
 const CHAINS: usize = 1 << 18;
 
-/// Bytes that grow at their end: the newest in memory, the others in a file.
+/// Append-only bytes: the newest in memory, the others in a file.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
-    /// Where there are more than [`MEMORY`].
+pub(super) struct SpillStore {
+    /// Present once there were more than [`MEMORY`] bytes.
     file: Option<File>,
-    /// How many are in the file.
+    /// How many bytes are in the file.
     written: u64,
-    /// Those that come after them.
+    /// The bytes after those in the file.
     newest: Vec<u8>,
 }
 
-impl Ledger {
-    /// Adds bytes; gives where they begin, which is never 0.
+impl SpillStore {
+    /// Appends bytes; returns their offset, which is never 0.
     pub(super) fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
-        let at = self.room(bytes.len() as u64)?;
+        let at = self.reserve(bytes.len() as u64)?;
         self.write(bytes, at)?;
         Ok(at)
     }
 
-    /// Adds zeros; gives where they begin. All of them are in memory, or all in the file.
-    fn room(&mut self, bytes: u64) -> io::Result<u64> {
+    /// Appends zeros; returns their offset. All of them are in memory, or all in the file.
+    fn reserve(&mut self, bytes: u64) -> io::Result<u64> {
         if self.written == 0 && self.newest.is_empty() {
-            // Place 0 means nowhere.
+            // Offset 0 stands for an absent item.
             self.newest.push(0);
         }
-        let long = self.newest.len() as u64 + bytes > MEMORY as u64;
-        if long {
+        let spill = self.newest.len() as u64 + bytes > MEMORY as u64;
+        if spill {
             let file = match self.file.take() {
                 Some(file) => file,
                 None => tempfile::tempfile()?,
@@ -56,8 +55,8 @@ impl Ledger {
             }
         }
         let at = self.written + self.newest.len() as u64;
-        let room = usize::try_from(bytes).map_err(io::Error::other)?;
-        self.newest.resize(self.newest.len() + room, 0);
+        let added = usize::try_from(bytes).map_err(io::Error::other)?;
+        self.newest.resize(self.newest.len() + added, 0);
         Ok(at)
     }
 
@@ -65,8 +64,8 @@ impl Ledger {
         let mut bytes = [0; N];
         match (at.checked_sub(self.written), &self.file) {
             (None, Some(file)) => file.read_exact_at(&mut bytes, at)?,
-            (Some(at), _) => bytes.copy_from_slice(self.newest.get(within(at, N)?).ok_or(NOT_THERE)?),
-            (None, None) => return Err(NOT_THERE.into()),
+            (Some(at), _) => bytes.copy_from_slice(self.newest.get(within(at, N)?).ok_or(OUT_OF_BOUNDS)?),
+            (None, None) => return Err(OUT_OF_BOUNDS.into()),
         }
         Ok(bytes)
     }
@@ -75,36 +74,37 @@ impl Ledger {
         self.read(at).map(u64::from_le_bytes)
     }
 
-    /// Writes over bytes that are there.
+    /// Overwrites existing bytes.
     fn write(&mut self, bytes: &[u8], at: u64) -> io::Result<()> {
         match (at.checked_sub(self.written), &self.file) {
             (None, Some(file)) => file.write_all_at(bytes, at),
             (Some(at), _) => {
-                self.newest.get_mut(within(at, bytes.len())?).ok_or(NOT_THERE)?.copy_from_slice(bytes);
+                self.newest.get_mut(within(at, bytes.len())?).ok_or(OUT_OF_BOUNDS)?.copy_from_slice(bytes);
                 Ok(())
             }
-            (None, None) => Err(NOT_THERE.into()),
+            (None, None) => Err(OUT_OF_BOUNDS.into()),
         }
     }
 }
 
-const NOT_THERE: io::ErrorKind = io::ErrorKind::UnexpectedEof;
+/// The error for an offset beyond the end.
+const OUT_OF_BOUNDS: io::ErrorKind = io::ErrorKind::UnexpectedEof;
 
 fn within(at: u64, length: usize) -> io::Result<std::ops::Range<usize>> {
     let at = usize::try_from(at).map_err(io::Error::other)?;
     Ok(at..at + length)
 }
 
-/// A list of numbers in a ledger. They stand in blocks, each twice as large as the one before, the newest of which is known;
-/// a block begins with where the one before it is.
+/// A list of numbers in a store, in blocks: each is twice as large as the previous one and starts with that one's offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct List {
     length: u64,
+    /// The offset of the newest block.
     newest: u64,
 }
 
-/// How many bytes a [`List`] takes.
-const LIST: usize = 16;
+/// Size of a [`List`] in the store, in bytes.
+const LIST_BYTES: usize = 16;
 
 impl List {
     pub(super) const fn len(self) -> u64 {
@@ -115,97 +115,97 @@ impl List {
         self.length == 0
     }
 
-    /// Adds a number at the end.
-    pub(super) fn push(&mut self, ledger: &mut Ledger, number: u64) -> io::Result<()> {
-        let (block, slot) = place(self.length);
+    /// Appends a number.
+    pub(super) fn push(&mut self, store: &mut SpillStore, number: u64) -> io::Result<()> {
+        let (block, slot) = block_and_slot(self.length);
         if slot == 0 {
-            let at = ledger.room(8 + (8 << block))?;
-            ledger.write(&self.newest.to_le_bytes(), at)?;
+            let at = store.reserve(8 + (8 << block))?;
+            store.write(&self.newest.to_le_bytes(), at)?;
             self.newest = at;
         }
-        ledger.write(&number.to_le_bytes(), self.newest + 8 + 8 * slot)?;
+        store.write(&number.to_le_bytes(), self.newest + 8 + 8 * slot)?;
         self.length += 1;
         Ok(())
     }
 
     /// The number at `index`.
-    pub(super) fn at(self, ledger: &Ledger, index: u64) -> io::Result<Option<u64>> {
+    pub(super) fn at(self, store: &SpillStore, index: u64) -> io::Result<Option<u64>> {
         let Some(last) = self.length.checked_sub(1).filter(|last| index <= *last) else { return Ok(None) };
-        let (block, slot) = place(index);
+        let (block, slot) = block_and_slot(index);
         let mut from = self.newest;
-        for _ in block..place(last).0 {
-            from = ledger.read_number(from)?;
+        for _ in block..block_and_slot(last).0 {
+            from = store.read_number(from)?;
         }
-        ledger.read_number(from + 8 + 8 * slot).map(Some)
+        store.read_number(from + 8 + 8 * slot).map(Some)
     }
 
-    /// All of them, the first one first.
-    pub(super) fn iter(self, ledger: &Ledger) -> impl Iterator<Item = io::Result<u64>> + '_ {
-        (0..self.length).filter_map(move |index| self.at(ledger, index).transpose())
+    /// All numbers, in order.
+    pub(super) fn iter(self, store: &SpillStore) -> impl Iterator<Item = io::Result<u64>> + '_ {
+        (0..self.length).filter_map(move |index| self.at(store, index).transpose())
     }
 
-    pub(super) fn to_bytes(self) -> [u8; LIST] {
-        let mut bytes = [0; LIST];
+    pub(super) fn to_bytes(self) -> [u8; LIST_BYTES] {
+        let mut bytes = [0; LIST_BYTES];
         bytes[..8].copy_from_slice(&self.length.to_le_bytes());
         bytes[8..].copy_from_slice(&self.newest.to_le_bytes());
         bytes
     }
 
-    pub(super) fn from_bytes(bytes: [u8; LIST]) -> Self {
+    pub(super) fn from_bytes(bytes: [u8; LIST_BYTES]) -> Self {
         let half = |from: usize| u64::from_le_bytes(std::array::from_fn(|byte| bytes[from + byte]));
         Self { length: half(0), newest: half(8) }
     }
 }
 
-/// Which block an item is in, and where in it.
-const fn place(index: u64) -> (u32, u64) {
+/// The block of an item, and its index in that block.
+const fn block_and_slot(index: u64) -> (u32, u64) {
     let block = (index + 1).ilog2();
     (block, index + 1 - (1 << block))
 }
 
-/// From a digest to a list. Digests with the same beginning are chained: each knows the one that came before it.
+/// A hash table from a digest to a list. Digests with the same start form a chain, newest first.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Where each chain begins. Empty until there is a digest.
+    /// The offset of each chain's first node. Empty until a digest is added.
     chains: Vec<u64>,
 }
 
-/// What stands for a digest in a ledger: where the next of its chain is, itself, and its list.
-const NODE: usize = 8 + size_of::<Key>() + LIST;
-const LIST_IN_NODE: u64 = (NODE - LIST) as u64;
+/// Size of a node in the store, in bytes: the offset of the next node, the digest, the list.
+const NODE_BYTES: usize = 8 + size_of::<Key>() + LIST_BYTES;
+const LIST_OFFSET: u64 = (NODE_BYTES - LIST_BYTES) as u64;
 
 impl Table {
     /// The list of `key`.
-    pub(super) fn list(&self, ledger: &Ledger, key: &Key) -> io::Result<List> {
-        Ok(self.node(ledger, key)?.map(|(_, list)| list).unwrap_or_default())
+    pub(super) fn list(&self, store: &SpillStore, key: &Key) -> io::Result<List> {
+        Ok(self.node(store, key)?.map(|(_, list)| list).unwrap_or_default())
     }
 
-    /// Adds a number to the list of `key`; gives whether it is the first one there.
-    pub(super) fn push(&mut self, ledger: &mut Ledger, key: &Key, number: u64) -> io::Result<bool> {
-        if let Some((at, mut list)) = self.node(ledger, key)? {
-            list.push(ledger, number)?;
-            ledger.write(&list.to_bytes(), at + LIST_IN_NODE)?;
+    /// Appends a number to the list of `key`; returns whether it is the first one.
+    pub(super) fn push(&mut self, store: &mut SpillStore, key: &Key, number: u64) -> io::Result<bool> {
+        if let Some((at, mut list)) = self.node(store, key)? {
+            list.push(store, number)?;
+            store.write(&list.to_bytes(), at + LIST_OFFSET)?;
             return Ok(false);
         }
         let mut list = List::default();
-        list.push(ledger, number)?;
+        list.push(store, number)?;
         if self.chains.is_empty() {
             self.chains = vec![0; CHAINS];
         }
         let chain = &mut self.chains[chain(key)];
-        let mut node = [0; NODE];
+        let mut node = [0; NODE_BYTES];
         node[..8].copy_from_slice(&chain.to_le_bytes());
-        node[8..NODE - LIST].copy_from_slice(key);
-        node[NODE - LIST..].copy_from_slice(&list.to_bytes());
-        *chain = ledger.append(&node)?;
+        node[8..NODE_BYTES - LIST_BYTES].copy_from_slice(key);
+        node[NODE_BYTES - LIST_BYTES..].copy_from_slice(&list.to_bytes());
+        *chain = store.append(&node)?;
         Ok(true)
     }
 
-    /// Where `key` stands, and its list.
-    fn node(&self, ledger: &Ledger, key: &Key) -> io::Result<Option<(u64, List)>> {
+    /// The offset of the node of `key`, and its list.
+    fn node(&self, store: &SpillStore, key: &Key) -> io::Result<Option<(u64, List)>> {
         let mut at = self.chains.get(chain(key)).copied().unwrap_or_default();
         while at != 0 {
-            let node: [u8; NODE] = ledger.read(at)?;
+            let node: [u8; NODE_BYTES] = store.read(at)?;
             let (next, rest) = node.split_first_chunk().ok_or(io::ErrorKind::InvalidData)?;
             let (known, list) = rest.split_at(size_of::<Key>());
             if known == key {
@@ -228,37 +228,37 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::key::digest;
+    use crate::request_key::digest;
 
     #[test]
-    fn lists_are_what_was_put_into_them_in_memory_and_in_a_file() {
-        let (mut ledger, mut table) = (Ledger::default(), Table::default());
+    fn lists_survive_the_spill_to_a_file() {
+        let (mut store, mut table) = (SpillStore::default(), Table::default());
         let mut expected: HashMap<Key, Vec<u64>> = HashMap::new();
         for number in 1..150_000_u64 {
-            // One of them gets most: its blocks become large.
+            // One list gets most numbers, so that its blocks become large.
             let key = digest(&if number % 3 == 0 { number.into() } else { 0.into() });
             let known = expected.entry(key).or_default();
-            assert_eq!(table.push(&mut ledger, &key, number).unwrap(), known.is_empty());
+            assert_eq!(table.push(&mut store, &key, number).unwrap(), known.is_empty());
             known.push(number);
         }
-        assert!(ledger.written > MEMORY as u64, "part of it is in a file");
+        assert!(store.written > MEMORY as u64, "part of it is in a file");
         for (key, numbers) in &expected {
-            let list = table.list(&ledger, key).unwrap();
-            assert_eq!(list.iter(&ledger).collect::<io::Result<Vec<u64>>>().unwrap(), *numbers);
-            assert_eq!(list.at(&ledger, list.len()).unwrap(), None);
+            let list = table.list(&store, key).unwrap();
+            assert_eq!(list.iter(&store).collect::<io::Result<Vec<u64>>>().unwrap(), *numbers);
+            assert_eq!(list.at(&store, list.len()).unwrap(), None);
         }
-        assert!(table.list(&ledger, &digest(&"none".into())).unwrap().is_empty());
+        assert!(table.list(&store, &digest(&"none".into())).unwrap().is_empty());
     }
 
     #[test]
-    fn digests_of_one_chain_are_told_apart() {
-        let (mut ledger, mut table) = (Ledger::default(), Table::default());
+    fn digests_of_one_chain_have_separate_lists() {
+        let (mut store, mut table) = (SpillStore::default(), Table::default());
         let keys: Vec<Key> = (0..9).map(|last| std::array::from_fn(|at| if at == 31 { last } else { 7 })).collect();
         for (number, key) in (1..).zip(&keys) {
-            assert!(table.push(&mut ledger, key, number).unwrap());
+            assert!(table.push(&mut store, key, number).unwrap());
         }
         for (number, key) in (1..).zip(&keys) {
-            assert_eq!(table.list(&ledger, key).unwrap().at(&ledger, 0).unwrap(), Some(number));
+            assert_eq!(table.list(&store, key).unwrap().at(&store, 0).unwrap(), Some(number));
         }
     }
 }

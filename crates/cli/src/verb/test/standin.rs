@@ -37,7 +37,7 @@ pub(super) fn instead(args: &TestArgs) -> Result<Instead, Exit> {
             })
         }
         over => Arc::new(move || {
-            let replay = replay.anew();
+            let replay = replay.fresh_copy();
             Box::pin(served(replay, over))
         }),
     };
