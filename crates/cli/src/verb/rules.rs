@@ -1,4 +1,4 @@
-//! `proof rules`: the book as a list.
+//! `proof rules`: lists the rules.
 
 use judge::check::options::matches;
 use rules::{Role, Rule};
@@ -6,24 +6,28 @@ use rules::{Role, Rule};
 use crate::args::reports::{RoleArg, RulesArgs};
 use crate::args::unknown_rule;
 use crate::exit::{Exit, usage};
-use crate::format::book;
+use crate::format::rule_list;
 use crate::verb::output;
 
-/// Lists the rules that the options leave.
+/// Lists the selected rules.
 pub(crate) fn run(args: &RulesArgs) -> Exit {
     listed(args).map_or_else(|exit| exit, |()| Exit::Clean)
 }
 
 fn listed(args: &RulesArgs) -> Result<(), Exit> {
-    let stranger = |pattern: &&String| !rules::book().any(|rule| matches(pattern, rule.id));
-    if let Some(pattern) = args.only.iter().find(stranger) {
+    let unknown = |pattern: &&String| !rules::book().any(|rule| matches(pattern, rule.id));
+    if let Some(pattern) = args.only.iter().find(unknown) {
         return Err(unknown_rule(pattern));
     }
     let found: Vec<_> = rules::book().filter(|rule| takes(args, rule)).collect();
     if found.is_empty() {
-        return Err(usage("no rule is left: none is all of that", "leave one of the options out"));
+        return Err(usage("no rule matches all options", "remove one of the options"));
     }
-    output::print(&if args.json { book::json(&found, args.revision) } else { book::human(&found, args.revision) })
+    output::print(&if args.json {
+        rule_list::json(&found, args.revision)
+    } else {
+        rule_list::human(&found, args.revision)
+    })
 }
 
 fn takes(args: &RulesArgs, rule: &Rule) -> bool {

@@ -1,4 +1,4 @@
-//! One page to look at: a file that needs nothing else, without a script. What failed stands open, the rest is folded away.
+//! The report as one self-contained HTML page without scripts. Failures are open, other cases are collapsed.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -14,7 +14,7 @@ const STYLE: &str = include_str!("page.css");
 
 pub(crate) fn render(played: &[Played], elapsed: Duration) -> String {
     let tally = Tally::of(played);
-    let (class, verdict) = if tally.failed > 0 { ("f", "Not as expected") } else { ("p", "As expected") };
+    let (class, verdict) = if tally.failed > 0 { ("f", "Failed") } else { ("p", "Passed") };
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
@@ -91,9 +91,9 @@ fn failed(out: &mut String, file: &str, case: &Tried) {
         for line in difference::of(failure) {
             let _ = match line {
                 Line::Same(line) => writeln!(out, "  {}", Text(&line)),
-                Line::Wanted(line) => writeln!(out, "<del>- {}</del>", Text(&line)),
+                Line::Expected(line) => writeln!(out, "<del>- {}</del>", Text(&line)),
                 Line::Found(line) => writeln!(out, "<ins>+ {}</ins>", Text(&line)),
-                Line::Said(word, line) => writeln!(out, "{word:<9} {}", Text(&line)),
+                Line::Labelled(word, line) => writeln!(out, "{word:<9} {}", Text(&line)),
                 Line::More => writeln!(out, "…"),
             };
         }

@@ -63,9 +63,9 @@ fn failures(file: &Played) -> Vec<String> {
                 for line in difference::of(failure) {
                     let _ = match line {
                         Line::Same(line) => writeln!(text, "    {line}"),
-                        Line::Wanted(line) => writeln!(text, "  - {line}"),
+                        Line::Expected(line) => writeln!(text, "  - {line}"),
                         Line::Found(line) => writeln!(text, "  + {line}"),
-                        Line::Said(word, line) => writeln!(text, "  {word:<9} {line}"),
+                        Line::Labelled(word, line) => writeln!(text, "  {word:<9} {line}"),
                         Line::More => writeln!(text, "    …"),
                     };
                 }

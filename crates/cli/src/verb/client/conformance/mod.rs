@@ -59,7 +59,7 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
         Ok(named) => named.or(options.revision),
         Err(error) => return usage(&format!("{VERSION}: {error}"), "one of those"),
     };
-    let faults = match args.faults.meaning() {
+    let faults = match args.faults.selected() {
         Ok(faults) => faults,
         Err(exit) => return exit,
     };
