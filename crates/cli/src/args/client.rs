@@ -41,6 +41,9 @@ pub(crate) struct ClientArgs {
 
     /// Server URL: http(s):// or ws(s)://
     #[arg(long = "url", global = true, value_name = "URL", hide = true)]
+    url_option: Option<String>,
+    /// The server's URL, once it is taken out of the words of the verb
+    #[arg(skip)]
     url: Option<String>,
     /// Revision to use [default: the newest that both support]
     #[arg(long, global = true, value_name = "R", help_heading = "Connection")]
@@ -54,7 +57,7 @@ pub(crate) struct ClientArgs {
         value_name = "URL",
         num_args = 0..=1,
         default_missing_value = "",
-        conflicts_with = "url",
+        conflicts_with = "url_option",
         help_heading = "Modes"
     )]
     pub(crate) conformance: Option<String>,
@@ -297,10 +300,10 @@ fn is_url(word: &str) -> bool {
 }
 
 impl ClientArgs {
-    /// Moves the server's URL from the end of the verb's words to its place, unless `--url` or a command names the server.
-    /// A resource to watch is a URL too, so only parsing all of the words can tell which is which.
+    /// Takes the server's URL from the end of the verb's words, unless `--url` or a command names the server. A parser rule
+    /// cannot do this: resources to watch are URLs, too.
     pub(crate) fn settle_target(&mut self) -> Result<(), Exit> {
-        let named = self.url.is_some() || self.has_command();
+        let named = self.url_option.is_some() || self.has_command();
         if named {
             return match self.verb.as_ref().is_some_and(ClientVerb::has_url) {
                 true => Err(usage("several servers are named", "use one URL, or one command after `--`")),
@@ -326,6 +329,7 @@ impl ClientArgs {
     /// The target as typed.
     pub(crate) fn named(&self) -> Target<'_> {
         let suite = self.conformance.as_deref().filter(|url| !url.is_empty());
-        Target { url: suite.or(self.url.as_deref()), command: self.command() }
+        let url = self.url_option.as_deref().or(self.url.as_deref());
+        Target { url: suite.or(url), command: self.command() }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct SelectArgs {
     /// Lowest level to judge [default: may]
     #[arg(long, value_enum, help_heading = "Selection")]
     pub(crate) level: Option<LevelArg>,
-    /// Also judge the safety rules (reported separately, never fail)
+    /// Also judge the safety rules (reported separately, never scored)
     #[arg(long, help_heading = "Selection")]
     pub(crate) safety: bool,
 }

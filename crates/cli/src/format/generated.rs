@@ -30,7 +30,7 @@ pub(crate) fn human(made: &Generated, path: Option<&Path>) -> String {
         let _ = writeln!(out, "  {inconclusive:>5}   of them inconclusive: the server also refuses the valid request");
     }
     let _ = writeln!(out, "  {:>5} invalid requests that the server accepts (xfail)", tally.accepted);
-    let _ = writeln!(out, "  {:>5} written but skipped, {} not written", tally.skipped, tally.left);
+    let _ = writeln!(out, "  {:>5} written but skipped, {} not written", tally.skipped, tally.omitted);
     named(&mut out, "Invalid but accepted", made, &|case| case.verdict == Verdict::Accepted);
     let skipped = |case: &Case| match &case.verdict {
         Verdict::Skipped(why) => Some(why.clone()),
@@ -38,7 +38,7 @@ pub(crate) fn human(made: &Generated, path: Option<&Path>) -> String {
     };
     counted(&mut out, "Skipped", made, &skipped);
     let left = |case: &Case| match &case.verdict {
-        Verdict::Left(why) => Some(why.clone()),
+        Verdict::Omitted(why) => Some(why.clone()),
         _ => None,
     };
     counted(&mut out, "Not written", made, &left);
@@ -115,7 +115,7 @@ pub(crate) fn json(made: &Generated, path: &Path) -> String {
             "conclusive": tally.conclusive,
             "accepted": tally.accepted,
             "skipped": tally.skipped,
-            "left": tally.left,
+            "left": tally.omitted,
         },
         "cases": cases,
         "notes": made.notes,
@@ -128,7 +128,7 @@ fn one(case: &Case) -> Value {
         Verdict::Expect { .. } => ("expected", None),
         Verdict::Accepted => ("accepted", None),
         Verdict::Skipped(why) => ("skipped", Some(why)),
-        Verdict::Left(why) => ("left", Some(why)),
+        Verdict::Omitted(why) => ("left", Some(why)),
     };
     json!({
         "name": case.planned.name,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use net::client::Address;
 use suite::generate::{Generated, Options, generate};
-use suite::test::{self, Hindrance, Place, Verdict};
+use suite::test::{self, MatrixRun, NotRun, Verdict};
 
 use crate::args::generate::{GenerateArgs, GenerateFormat};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
@@ -151,22 +151,22 @@ async fn proved(args: &GenerateArgs, mut made: Generated, path: &Path) -> Result
             Exit::Bug
         })?;
         let played = test::run(&suite, &test::Options::default()).await;
-        if let Some(why) = played.places.iter().find_map(|place| place.hindered.as_ref()) {
-            let (Hindrance::Unreached(why) | Hindrance::Setup(why) | Hindrance::Snapshots(why)) = why;
+        if let Some(why) = played.runs.iter().find_map(|place| place.not_run.as_ref()) {
+            let (NotRun::Unreached(why) | NotRun::Setup(why) | NotRun::Snapshots(why)) = why;
             tell_redacted(&format!("error: lost the connection to the server: {why}"));
             return Err(Exit::NoAnswer);
         }
-        let failed: BTreeSet<String> = played.places.iter().flat_map(failed).collect();
+        let failed: BTreeSet<String> = played.runs.iter().flat_map(failed).collect();
         if failed.is_empty() {
             return Ok(made);
         }
-        made.leave(&failed);
+        made.omit(&failed);
     }
     tell("error: the server answers differently each time: no stable test file is possible");
     Err(Exit::Finding)
 }
 
-fn failed(place: &Place) -> impl Iterator<Item = String> {
+fn failed(place: &MatrixRun) -> impl Iterator<Item = String> {
     let failed = place.cases.iter().filter(|case| matches!(case.verdict, Verdict::Failed(_)));
     failed.map(|case| case.name.clone())
 }

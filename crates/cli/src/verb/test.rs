@@ -9,7 +9,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ::suite::test::{self, Hindrance, Options, Played, Suite, Tally};
+use ::suite::test::{self, FileResult, NotRun, Options, Suite, Tally};
 use wire::redact::Secrets;
 
 use crate::args::test::{TestAction, TestArgs, TestFormat};
@@ -75,7 +75,7 @@ async fn rounds(args: &TestArgs, replacement: &Replacement) -> Result<Exit, Exit
             return round(args, &read?, replacement).await;
         }
         let read = read.unwrap_or_default();
-        roots.extend(read.iter().flat_map(Suite::local).collect::<std::collections::BTreeSet<PathBuf>>());
+        roots.extend(read.iter().flat_map(Suite::local_paths).collect::<std::collections::BTreeSet<PathBuf>>());
         let watched = Snapshot::new(roots);
         if !read.is_empty() {
             // The outcome was printed.
@@ -94,7 +94,7 @@ async fn round(args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> 
     conclude(args, suites, &played, begun.elapsed())
 }
 
-async fn all(args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Vec<Played> {
+async fn all(args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Vec<FileResult> {
     let options = Options {
         standin: replacement.standin.clone(),
         revisions: replacement.revisions.clone(),
@@ -120,7 +120,7 @@ async fn all(args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Ve
     all
 }
 
-fn conclude(args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Duration) -> Result<Exit, Exit> {
+fn conclude(args: &TestArgs, suites: &[Suite], played: &[FileResult], elapsed: Duration) -> Result<Exit, Exit> {
     let stdout = args.output.is_none();
     let colour = stdout && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let style = Style { paint: Paint { colour }, verbose: args.verbose };
@@ -140,8 +140,8 @@ fn conclude(args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Durat
     }
     let tally = Tally::of(played);
     if tally.failed > 0 {
-        let unreached = |place: &test::Place| matches!(place.hindered, Some(Hindrance::Unreached(_)));
-        let out_of_reach = played.iter().flat_map(|one| &one.places).any(unreached);
+        let unreached = |place: &test::MatrixRun| matches!(place.not_run, Some(NotRun::Unreached(_)));
+        let out_of_reach = played.iter().flat_map(|one| &one.runs).any(unreached);
         return Ok(if out_of_reach { Exit::NoAnswer } else { Exit::Finding });
     }
     if tally.passed + tally.expected_failures == 0 {
@@ -154,7 +154,7 @@ fn conclude(args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Durat
 fn secrets(suites: &[Suite]) -> Secrets {
     let mut all = Secrets::default();
     for suite in suites {
-        suite.conceal(&mut all);
+        suite.add_secrets(&mut all);
     }
     all
 }

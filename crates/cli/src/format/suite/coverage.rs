@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use suite::test::{Part, Played};
+use suite::test::{FileResult, Part};
 use wire::escape;
 
 use report::render::text::wrap;
@@ -33,7 +33,7 @@ impl Server<'_> {
 }
 
 /// Servers by name and version.
-fn servers(played: &[Played]) -> BTreeMap<&str, Server<'_>> {
+fn servers(played: &[FileResult]) -> BTreeMap<&str, Server<'_>> {
     let mut servers: BTreeMap<&str, Server<'_>> = BTreeMap::new();
     for coverage in played.iter().filter_map(|file| file.coverage.as_ref()) {
         let server = servers.entry(&coverage.server).or_default();
@@ -50,7 +50,7 @@ fn servers(played: &[Played]) -> BTreeMap<&str, Server<'_>> {
 }
 
 /// As text; empty without `--coverage`.
-pub(super) fn lines(played: &[Played]) -> String {
+pub(super) fn lines(played: &[FileResult]) -> String {
     let mut out = String::new();
     for (name, server) in servers(played) {
         let _ = writeln!(out, "coverage of {}", escape::line(name));
@@ -76,7 +76,7 @@ pub(super) fn lines(played: &[Played]) -> String {
 }
 
 /// As a member of the JSON report.
-pub(super) fn value(played: &[Played]) -> Value {
+pub(super) fn value(played: &[FileResult]) -> Value {
     let server = |(name, server): (&str, Server<'_>)| {
         let kinds = KINDS.into_iter().map(|kind| {
             let (touched, all) = server.count(kind);

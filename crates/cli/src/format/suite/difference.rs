@@ -27,7 +27,7 @@ pub(super) enum Line {
 
 /// The difference of two texts of several lines, or both values in words.
 pub(super) fn of(failure: &Failure) -> Vec<Line> {
-    if let (Some(wanted), Some(found)) = (&failure.exactly, &failure.value) {
+    if let (Some(wanted), Some(found)) = (&failure.expected_value, &failure.value) {
         let (wanted, found) = (lines(wanted), lines(found));
         if wanted.lines().count() > 1 || found.lines().count() > 1 {
             return difference(&wanted, &found);
@@ -37,7 +37,7 @@ pub(super) fn of(failure: &Failure) -> Vec<Line> {
         let words = std::iter::once(word).chain(std::iter::repeat(""));
         text.lines().zip(words).map(|(line, word)| Line::Labelled(word, escape::line(line).into_owned())).collect()
     };
-    [labelled("expected", &failure.wanted), labelled("found", &failure.found)].concat()
+    [labelled("expected", &failure.expected), labelled("found", &failure.found)].concat()
 }
 
 /// A value in lines: a text as it is, anything else as JSON.

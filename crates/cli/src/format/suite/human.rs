@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use suite::test::{Failure, Place, Played, Tally, Tried, Verdict};
+use suite::test::{CaseResult, Failure, FileResult, MatrixRun, Tally, Verdict};
 use wire::escape;
 
 use super::coverage;
@@ -18,11 +18,11 @@ pub(crate) struct Style {
     pub(crate) verbose: bool,
 }
 
-pub(crate) fn render(played: &[Played], elapsed: Duration, style: Style) -> String {
+pub(crate) fn render(played: &[FileResult], elapsed: Duration, style: Style) -> String {
     let mut out = String::new();
     for file in played {
         let name = escape::line(&file.path.to_string_lossy()).into_owned();
-        for place in &file.places {
+        for place in &file.runs {
             of_place(&mut out, &name, place, style);
         }
     }
@@ -40,9 +40,9 @@ pub(crate) fn render(played: &[Played], elapsed: Duration, style: Style) -> Stri
     out
 }
 
-fn of_place(out: &mut String, file: &str, place: &Place, style: Style) {
+fn of_place(out: &mut String, file: &str, place: &MatrixRun, style: Style) {
     let mut inside = String::new();
-    if let Some(why) = &place.hindered {
+    if let Some(why) = &place.not_run {
         let _ = writeln!(inside, "  {}", style.paint.red("not tried"));
         for line in why.to_string().lines() {
             let _ = writeln!(inside, "    {}", escape::line(line));
@@ -59,7 +59,7 @@ fn of_place(out: &mut String, file: &str, place: &Place, style: Style) {
     }
 }
 
-fn of_case(out: &mut String, file: &str, case: &Tried, style: Style) {
+fn of_case(out: &mut String, file: &str, case: &CaseResult, style: Style) {
     let paint = style.paint;
     let name = escape::line(&case.name);
     let took = paint.dim(&format!("{:.0} ms", case.elapsed.as_secs_f64() * 1000.0));

@@ -54,7 +54,7 @@ fn respondent(args: &ClientArgs) -> Result<Arc<dyn Respondent>, Exit> {
 
 /// The answers on the command line.
 fn scripted(args: &ClientArgs) -> Result<Scripted, Exit> {
-    let mut scripted = Scripted { says: args.say.clone(), ..Scripted::default() };
+    let mut scripted = Scripted { model_text: args.say.clone(), ..Scripted::default() };
     for answer in &args.answer {
         scripted.consent = Some(match answer.as_str() {
             "accept" => Consent::Accept,

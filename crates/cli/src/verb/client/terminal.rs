@@ -41,7 +41,7 @@ impl Respondent for Terminal {
     fn answer(&self, question: Question) -> Answering {
         let is_scripted = match question {
             Question::Roots => true,
-            Question::Sampling(_) => self.scripted.says.is_some(),
+            Question::Sampling(_) => self.scripted.model_text.is_some(),
             Question::Form { .. } | Question::Url { .. } => self.scripted.consent.is_some(),
         };
         if is_scripted {

@@ -34,7 +34,7 @@ fn written(args: &ImportArgs) -> Result<(), Exit> {
         }
         Exit::Usage
     })?;
-    let files = places(args, &made)?;
+    let files = runs(args, &made)?;
     for (path, _) in &files {
         if let Some(path) = path {
             output::writable(path)?;
@@ -94,7 +94,7 @@ fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Exit> {
 }
 
 /// The output path of each file.
-fn places<'i>(args: &ImportArgs, made: &'i [Imported]) -> Result<Vec<(Option<PathBuf>, &'i Imported)>, Exit> {
+fn runs<'i>(args: &ImportArgs, made: &'i [Imported]) -> Result<Vec<(Option<PathBuf>, &'i Imported)>, Exit> {
     let folder = args.output.as_deref().filter(|path| path.is_dir());
     match (made, folder) {
         (made, Some(folder)) => {
@@ -159,9 +159,9 @@ fn summary(one: &Imported, path: Option<&Path>) -> String {
     let (cases, files) = (counted(tally.cases, "case", "cases"), files_of(one.sources().len()));
     let conditions = counted(tally.conditions, "condition", "conditions");
     let mut out = format!("{name}: {cases} from {files}, {conditions}\n");
-    if !tally.left.is_empty() {
+    if !tally.not_imported.is_empty() {
         out.push_str("not imported (marked in the file):\n");
-        for (kind, times) in &tally.left {
+        for (kind, times) in &tally.not_imported {
             let _ = writeln!(out, "  {times:>5}  {}", wire::escape::snippet(kind, 60));
         }
     }

@@ -7,7 +7,7 @@ use net::client::{Address, Command, HttpAddress};
 use net::server::http::{self, Beside};
 use replay::{self, Replay};
 use serde_json_path::JsonPath;
-use suite::test::{Coming, Standin};
+use suite::test::{Standin, StandinFuture};
 use url::Url;
 use wire::Revision;
 
@@ -19,7 +19,7 @@ use crate::verb::replay::open;
 /// What replaces the servers and revisions of the test files.
 #[derive(Default)]
 pub(super) struct Replacement {
-    pub(super) standin: Option<Arc<dyn Fn() -> Coming + Send + Sync>>,
+    pub(super) standin: Option<Arc<dyn Fn() -> StandinFuture + Send + Sync>>,
     pub(super) revisions: Vec<Revision>,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn replacement(args: &TestArgs) -> Result<Replacement, Exit> {
     let Some(file) = &args.replay else { return Ok(Replacement::default()) };
     let options = replay::Options { volatile: args.volatile.clone(), ..replay::Options::default() };
     let replay = open(file, options)?;
-    let standin: Arc<dyn Fn() -> Coming + Send + Sync> = match args.over {
+    let standin: Arc<dyn Fn() -> StandinFuture + Send + Sync> = match args.over {
         Over::Stdio => {
             let command = command(file, &args.volatile)?;
             Arc::new(move || {

@@ -151,7 +151,7 @@ fn willing(scenario: &str) -> Scripted {
     }
     Scripted {
         consent: Some(Consent::Accept),
-        says: Some("Something that a model might say.".to_owned()),
+        model_text: Some("Something that a model might say.".to_owned()),
         uses_tools: true,
         runs_tasks: scenario != "hostile.sampling-as-task",
         roots: Some(vec![json!({ "uri": "file:///", "name": "all" })]),
