@@ -6,7 +6,6 @@
 compile_error!("proof runs on Linux and macOS only: it ends peers by process groups and signals");
 
 pub mod client;
-pub mod orphans;
 pub mod process;
 mod redaction;
 pub mod server;
@@ -15,6 +14,7 @@ pub mod started;
 pub mod tap;
 mod tls;
 
+pub use process::orphans;
 pub use client::{
     Address, Connection, Detected, Exchange, HttpAddress, Limits, OpenError, Outgoing, SendError, detect,
 };

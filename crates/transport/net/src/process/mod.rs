@@ -1,6 +1,8 @@
 //! Child processes: each leads a process group of its own, which is signalled as a whole and outlives neither its owner nor
 //! us. Knows nothing of what is said on the pipes.
 
+pub mod orphans;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
@@ -82,7 +84,7 @@ pub fn kill_all() {
             let _ = kill_process_group(pid, rustix::process::Signal::KILL);
         }
     }
-    crate::orphans::end();
+    orphans::end();
 }
 
 /// A process group that we started. Dropped, it is killed.
