@@ -15,6 +15,7 @@ use super::output::OutputArgs;
 use super::reach::ServerArgs;
 use super::select::{SelectArgs, revisions};
 use crate::exit::{Exit, usage};
+use crate::run::Run;
 
 /// How many cases run side by side: they mostly wait, so more than there are cores. A child counts for three.
 const JOBS: usize = 72;
@@ -91,20 +92,20 @@ pub(crate) enum CallArg {
 
 impl CheckArgs {
     /// How the user named the target: `-- COMMAND…` or the URL.
-    pub(crate) fn target(&self) -> String {
+    pub(crate) fn target(&self, run: &Run) -> String {
         let named = self.server.named();
         match named.url {
             Some(url) => url.to_owned(),
             None if named.command.is_empty() => String::new(),
             None => {
-                format!("-- {}", shown(named.command, &self.server.secrets()))
+                format!("-- {}", shown(named.command, &run.redactor_of(&self.server.secrets())))
             }
         }
     }
 
     /// What a command line needs besides a rule, a revision and a transport to do the same to the same target. Values that
     /// may be secret are left for the user to fill in.
-    fn again(&self) -> String {
+    fn again(&self, run: &Run) -> String {
         let named = |given: &[String], mark: char| -> Vec<String> {
             let name = |text: &String| text.split_once(mark).map_or("", |(name, _)| name).to_owned();
             given.iter().map(|text| format!("{}{mark}…", name(text))).collect()
@@ -131,17 +132,17 @@ impl CheckArgs {
             values.iter().map(move |value| format!("{name} {}", quoted(value)))
         });
         let strained = self.intrusive.then(|| "--intrusive".to_owned());
-        let target = Some(self.target()).filter(|target| !target.is_empty());
+        let target = Some(self.target(run)).filter(|target| !target.is_empty());
         given.chain(strained).chain(target).collect::<Vec<_>>().join(" ")
     }
 
     /// What the options mean, or the exit code after saying what is wrong with them.
-    pub(crate) fn meaning(&self, targets: Vec<Address>, keep: Keep) -> Result<Options, Exit> {
+    pub(crate) fn meaning(&self, run: &Run, targets: Vec<Address>, keep: Keep) -> Result<Options, Exit> {
         let selection = self.select.meaning()?;
         Ok(Options {
             targets,
-            target: self.target(),
-            again: self.again(),
+            target: self.target(run),
+            again: self.again(run),
             revisions: self.revisions()?,
             selection,
             calls: self.calls(),
@@ -150,7 +151,9 @@ impl CheckArgs {
             jobs: self.jobs.map_or(JOBS, usize::from),
             seed: self.seed,
             limits: self.limits(),
+            children: run.children.clone(),
             secrets: self.server.secrets(),
+            redactor: run.redactor(),
             keep,
         })
     }

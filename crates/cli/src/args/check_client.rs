@@ -19,6 +19,7 @@ use super::output::OutputArgs;
 use super::reach::{seconds, variables};
 use super::select::{SelectArgs, revisions};
 use crate::exit::{Exit, usage};
+use crate::run::Run;
 
 /// How long one scenario may take unless told otherwise.
 const SCENARIO: Duration = Duration::from_secs(30);
@@ -104,8 +105,8 @@ pub(crate) struct BridgeArgs {
 
 impl CheckClientArgs {
     /// How the user named the client.
-    pub(crate) fn target(&self) -> String {
-        format!("-- {}", shown(&self.command, &self.secrets()))
+    pub(crate) fn target(&self, run: &Run) -> String {
+        format!("-- {}", shown(&self.command, &run.redactor_of(&self.secrets())))
     }
 
     /// What the command line hands in that must not come out again.
@@ -120,10 +121,10 @@ impl CheckClientArgs {
 
     /// What the options mean, or the exit code after saying what is wrong with them. `bridge` is the command of the server
     /// that a client starts.
-    pub(crate) fn meaning(&self, bridge: Vec<String>, keep: Keep) -> Result<Options, Exit> {
+    pub(crate) fn meaning(&self, run: &Run, bridge: Vec<String>, keep: Keep) -> Result<Options, Exit> {
         Ok(Options {
             words: self.command.clone(),
-            target: self.target(),
+            target: self.target(run),
             env: variables(&self.env)?,
             cwd: self.cwd.clone(),
             bridge,
@@ -134,7 +135,9 @@ impl CheckClientArgs {
             timeout: self.timeout.unwrap_or(SCENARIO),
             jobs: self.jobs.map_or(JOBS, usize::from),
             trace_bytes: TRACE,
+            children: run.children.clone(),
             secrets: self.secrets(),
+            redactor: run.redactor(),
             keep,
         })
     }

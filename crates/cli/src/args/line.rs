@@ -1,10 +1,9 @@
 //! A command line as it is shown: quoted for a shell, and without what is secret in it.
 
-use wire::redact::Secrets;
+use wire::redact::Redactor;
 
 /// Words on one line. Secrets are replaced first: once quoted, no redactor would know them again.
-pub(crate) fn shown(words: &[String], secrets: &Secrets) -> String {
-    let redactor = net::redactor(secrets);
+pub(crate) fn shown(words: &[String], redactor: &Redactor) -> String {
     words.iter().map(|word| quoted(&redactor.redact_known(word))).collect::<Vec<_>>().join(" ")
 }
 
@@ -45,7 +44,7 @@ mod tests {
             let words = ["./server", "--token", secret, &format!("--key={secret}")].map(str::to_owned);
             let mut secrets = Secrets::default();
             secrets.arguments(words.iter().map(String::as_str));
-            let shown = shown(&words, &secrets);
+            let shown = shown(&words, &net::new_redactor().knowing(&secrets));
             assert!(shown.starts_with("./server --token ") && !shown.contains("s3cret"), "{shown}");
         }
     }

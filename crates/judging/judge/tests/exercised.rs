@@ -13,6 +13,7 @@ use judge::check::options::matches;
 use judge::check::{CallPolicy, Options, Selection, Watch, check};
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Bearer, Beside};
+use net::{Children, new_redactor};
 use reference::Folder;
 use report::{Finding, Outcome};
 use seen::Seen;
@@ -140,7 +141,9 @@ fn options(target: Address, revisions: Vec<Revision>, seen: &Seen) -> Options {
         jobs: 8,
         seed: 7,
         limits: Limits::default(),
+        children: Children::new(),
         secrets: Secrets::default(),
+        redactor: new_redactor(),
         keep: seen.keep(),
     }
 }

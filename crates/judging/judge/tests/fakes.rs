@@ -10,6 +10,7 @@ use std::time::Duration;
 use judge::check::hints::Hints;
 use judge::check::{CallPolicy, Keep, Options, Selection, Watch, check};
 use net::client::{Address, HttpAddress, Limits};
+use net::{Children, new_redactor};
 use report::Outcome;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -143,7 +144,9 @@ async fn outcomes(habits: Habits, rules: &[&str]) -> BTreeMap<&'static str, Outc
             ..Limits::default()
         },
         keep: Keep::default(),
+        children: Children::new(),
         secrets: Secrets::default(),
+        redactor: new_redactor(),
     };
     let checked = check(options, Watch::nobody()).await.unwrap_or_else(|error| panic!("there is no report: {error}"));
     checked.report.results.into_iter().map(|finding| (finding.rule, finding.outcome)).collect()

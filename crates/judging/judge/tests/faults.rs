@@ -18,6 +18,7 @@ use judge::check::hints::Hints;
 use judge::check::{CallPolicy, Options, Selection, Watch, check};
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Bearer};
+use net::{Children, new_redactor};
 use reference::Server;
 use report::{Finding, Outcome};
 use rules::Rule;
@@ -157,7 +158,9 @@ fn options(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Op
         seed: 0,
         limits: Limits { request: Duration::from_secs(8), ..Limits::default() },
         keep: seen.keep(),
+        children: Children::new(),
         secrets: Secrets::default(),
+        redactor: new_redactor(),
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use judge::check::hints::Hints;
 use judge::check::{CallPolicy, Keep, Options, Progress, Selection, Watch, check};
 use net::client::{Address, HttpAddress, Limits};
+use net::{Children, new_redactor};
 use serde_json::Value;
 use wire::redact::Secrets;
 use wire::trace::{Content, Trace};
@@ -45,7 +46,9 @@ fn options(url: &str, seed: u64, keep: Keep) -> Options {
         seed,
         limits: Limits::default(),
         keep,
+        children: Children::new(),
         secrets: Secrets::default(),
+        redactor: new_redactor(),
     }
 }
 

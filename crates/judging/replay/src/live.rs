@@ -25,7 +25,6 @@ use wire::trace::{Frame, Headers};
 
 use super::index::{Index, Last, Reader};
 use super::scan::{Place, Torn};
-use net::redactor;
 
 /// A server to be asked what was not recorded: where it is, and who has credentials for it.
 #[derive(Clone)]
@@ -34,6 +33,8 @@ pub struct LiveServer {
     pub options: Options,
     /// What must not stand in the recording, beside what is secret by its name and what the authorizer hands out.
     pub secrets: Secrets,
+    /// Replaces them.
+    pub redactor: Redactor,
 }
 
 impl fmt::Debug for LiveServer {
@@ -79,8 +80,8 @@ impl Live {
             file.write_all(b"\n")?;
         }
         let offset = file.metadata()?.len();
-        let LiveServer { mut options, secrets } = server;
-        let redactor = redactor(&secrets);
+        let LiveServer { mut options, secrets, redactor } = server;
+        let redactor = redactor.knowing(&secrets);
         let added = Reader::new(volatile.to_vec());
         let credentials = String::new();
         let book = Book { file, offset, last: index.last, added, redactor, secrets, credentials, full: false };

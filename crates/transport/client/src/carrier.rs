@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::Tap;
-use net::client::{Address, Authorizer, Connection, Exchange, Limits, OpenError, Outgoing, SendError};
+use net::client::{Address, ConnectOptions, Connection, Exchange, OpenError, Outgoing, SendError};
 use wire::{Message, Revision};
 
 /// How long to wait before a broken stream is resumed where the server does not say.
@@ -24,10 +24,8 @@ pub struct Opening<'a> {
     pub revision: Revision,
     /// Where the traffic is recorded.
     pub tap: &'a Tap,
-    /// How long and how much.
-    pub limits: &'a Limits,
-    /// Who has credentials.
-    pub authorizer: Option<Arc<dyn Authorizer>>,
+    /// Limits, credentials, and the owner of a process that is started.
+    pub options: &'a ConnectOptions,
 }
 
 /// Opens carriers: one for each session of a client, and for each attempt to begin one.
@@ -74,8 +72,8 @@ pub struct Direct;
 impl Connector for Direct {
     fn open<'a>(&'a self, opening: Opening<'a>) -> Coming<'a, Result<Arc<dyn Carrier>, OpenError>> {
         Box::pin(async move {
-            let Opening { address, revision, tap, limits, authorizer } = opening;
-            let connection = Connection::open_as(address, revision, tap, limits, authorizer).await?;
+            let Opening { address, revision, tap, options } = opening;
+            let connection = Connection::open(address, revision, tap, options).await?;
             Ok(Arc::new(Plain(connection)) as Arc<dyn Carrier>)
         })
     }

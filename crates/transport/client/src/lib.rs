@@ -29,8 +29,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use net::Tap;
 use net::client::{Address, Authorizer, Limits};
+use net::{Children, Tap};
 use serde_json::{Map, Value, json};
 use wire::trace::Header;
 use wire::{Era, Revision, Transport};
@@ -62,6 +62,8 @@ pub struct Options {
     pub identity: Identity,
     /// How long and how much. [`Limits::request`] is how long a request may go without a sign of life.
     pub limits: Limits,
+    /// Owns the process of a server that is started.
+    pub children: Children,
     /// How long a server on a channel of its own may be silent before it is greeted as a legacy one, too.
     pub probe: Duration,
     /// Who answers what the server asks.
@@ -81,13 +83,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// A client that wants nothing special of the server at `address`.
-    pub fn new(address: Address) -> Self {
+    /// The defaults for a server at `address`, started through `children` where it is a command.
+    pub fn new(address: Address, children: &Children) -> Self {
         Self {
             address,
             revision: None,
             identity: Identity::default(),
             limits: Limits { start: Duration::from_mins(1), shutdown: Duration::from_secs(1), ..Limits::default() },
+            children: children.clone(),
             probe: Duration::from_secs(3),
             respondent: Arc::new(Unattended),
             authorizer: None,

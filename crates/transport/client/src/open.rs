@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use net::Tap;
-use net::client::{Address, OpenError, Refusal, follow};
+use net::client::{Address, ConnectOptions, OpenError, Refusal, follow};
 use serde_json::Value;
 use tokio::task::AbortHandle;
 use wire::trace::Header;
@@ -155,9 +155,12 @@ impl Way<'_> {
     async fn connect(&self, revision: Revision) -> Result<(Link, AbortHandle), OpenError> {
         let header = Header::server(self.address.transport(), revision, "client");
         let tap = self.options.tap.as_ref().map_or_else(|| Tap::new(header.clone()), |tap| tap(header.clone()));
-        let authorizer = self.options.authorizer.clone();
-        let limits = &self.options.limits;
-        let opening = Opening { address: self.address, revision, tap: &tap, limits, authorizer };
+        let options = ConnectOptions {
+            limits: self.options.limits.clone(),
+            children: self.options.children.clone(),
+            authorizer: self.options.authorizer.clone(),
+        };
+        let opening = Opening { address: self.address, revision, tap: &tap, options: &options };
         let carrier = self.connector.open(opening).await?;
         let link = Link::new(carrier, self.address.clone(), self.options);
         let pump = pump::start(link.clone());

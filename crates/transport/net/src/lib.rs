@@ -14,9 +14,10 @@ pub mod started;
 pub mod tap;
 mod tls;
 
-pub use process::orphans;
 pub use client::{
-    Address, Connection, Detected, Exchange, HttpAddress, Limits, OpenError, Outgoing, SendError, detect,
+    Address, ConnectOptions, Connection, Detected, Exchange, HttpAddress, Limits, OpenError, Outgoing, SendError,
+    detect,
 };
-pub use redaction::redactor;
+pub use process::Children;
+pub use redaction::new_redactor;
 pub use tap::Tap;

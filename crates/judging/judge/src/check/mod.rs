@@ -22,7 +22,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use net::Tap;
-use net::client::{Address, Detected, OpenError, detect};
+use net::client::{Address, ConnectOptions, Detected, OpenError, detect};
 use tokio::sync::Semaphore;
 use wire::Revision;
 use wire::redact::Redactor;
@@ -30,7 +30,6 @@ use wire::redact::Redactor;
 use crate::judging::{Again, HeavyLimit, Shelf, Sources, TraceJudge};
 pub use crate::judging::{Checked, Keep, Kept, Place, Progress, Selection, Watch};
 use case::Setting;
-use net::redactor;
 pub use options::{CallPolicy, Options};
 pub use recorded::recorded;
 use report::{Report, Subject, Summary};
@@ -79,7 +78,7 @@ pub fn check(options: Options, watch: Watch) -> Checking {
 }
 
 async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> {
-    let redactor = redactor(&options.secrets);
+    let redactor = options.redactor.clone().knowing(&options.secrets);
     let by = Arc::new(options.selection.clone());
     // So many per target: each is a server of its own, and only the built-in one comes as several.
     let jobs = options.jobs.max(1).saturating_mul(options.targets.len().max(1)).min(Semaphore::MAX_PERMITS);
@@ -93,8 +92,9 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let mut ran = Vec::new();
     // Looked at side by side: the runs of the first would keep the others waiting.
     let looking = options.targets.iter().map(|address| {
-        let (address, limits) = (address.clone(), options.limits.clone());
-        tokio::spawn(async move { detect(&address, &limits, Tap::new).await })
+        let address = address.clone();
+        let connect = ConnectOptions::new(options.limits.clone(), &options.children);
+        tokio::spawn(async move { detect(&address, &connect, Tap::new).await })
     });
     for (address, looked) in options.targets.iter().zip(looking.collect::<Vec<_>>()) {
         let found = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) {
@@ -174,6 +174,7 @@ fn setting(options: &Options, address: &Address, revision: Revision, (turns, spa
         turns,
         spawns,
         limits: options.limits.clone(),
+        children: options.children.clone(),
         silence: Arc::default(),
     }
 }

@@ -1,8 +1,9 @@
 //! What a check is asked to do: the meaning of the command line's options, free of how they were typed.
 
+use net::Children;
 use net::client::{Address, Limits};
 use wire::Revision;
-use wire::redact::Secrets;
+use wire::redact::{Redactor, Secrets};
 
 use super::hints::Hints;
 pub use crate::judging::matches;
@@ -35,8 +36,12 @@ pub struct Options {
     pub seed: u64,
     /// Time and size limits.
     pub limits: Limits,
+    /// Owns the servers that are started.
+    pub children: Children,
     /// What the user handed in that must not come out.
     pub secrets: Secrets,
+    /// Replaces them, and what looks like a secret.
+    pub redactor: Redactor,
     /// Who keeps the traces, if anybody does.
     pub keep: Keep,
 }

@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rules::judge::revision_of;
 use wire::framing::sse::Block;
-use wire::redact::{Redactor, Secrets};
+use wire::redact::Redactor;
 use wire::trace::{Content, Trace};
 use wire::{Revision, Transport};
 
 use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Sources, identity, part, spoken};
-use net::redactor;
 use report::{Report, Subject, Summary};
 
 /// What a recording is called as a case.
@@ -24,6 +23,7 @@ pub fn recorded(
     by: &Selection,
     revisions: &[Revision],
     keep: &Keep,
+    redactor: &Redactor,
 ) -> Result<Checked, String> {
     let parts = parts(trace, revisions);
     if parts.is_empty() {
@@ -33,7 +33,6 @@ pub fn recorded(
         };
         return Err(why.to_owned());
     }
-    let redactor = redactor(&Secrets::default());
     let target = redactor.redact_text(target).into_owned();
     let again = Again { verb: "check", words: &target };
     let mut results = Vec::new();
@@ -42,12 +41,12 @@ pub fn recorded(
         let revision = *revision;
         let place = Place { transport: trace.header.transport, revision };
         let cases = vec![Judged::new(CASE, Vec::new(), trace, revision, by)];
-        keep.hand(None, place, CASE, trace, &redactor);
-        results.extend(Sources::new(&cases, place, again, &redactor).findings());
+        keep.hand(None, place, CASE, trace, redactor);
+        results.extend(Sources::new(&cases, place, again, redactor).findings());
         let (transport, scenarios) = (place.transport, Vec::new());
         runs.push(report::Run { transport, revision, probes: 0, elapsed_ms: 0, cut_short: None, scenarios });
     }
-    let (name, version) = introduced(trace, &redactor);
+    let (name, version) = introduced(trace, redactor);
     let subject = Subject { kind: trace.header.subject.as_str(), target, name, version };
     let summary = Summary::of(&results);
     let report = Report { schema: report::FORMAT, proof: env!("CARGO_PKG_VERSION"), subject, runs, summary, results };

@@ -30,7 +30,6 @@ pub use self::scenarios::{FIRST, SCENARIOS, all};
 pub use self::stage::End;
 pub use self::told::told;
 use crate::judging::{Again, Checked, HeavyLimit, Place, Progress, Shelf, Sources, TraceJudge, Watch};
-use net::redactor;
 use report::{Report, ScenarioRun, Subject, Summary};
 
 /// Why there is no report.
@@ -80,7 +79,7 @@ pub fn check_client(options: Options, watch: Watch) -> Checking {
 }
 
 async fn run_all(options: Options, watch: Watch) -> Result<Checked, ClientError> {
-    let redactor = redactor(&options.secrets);
+    let redactor = options.redactor.clone().knowing(&options.secrets);
     let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
     let jobs = options.jobs.clamp(1, Semaphore::MAX_PERMITS);
     let judge = TraceJudge::new(Arc::new(options.selection.clone()), shelf, HeavyLimit::default());

@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 
 use faults::server::FaultyServer;
 use net::Tap;
-use net::redactor;
 use net::server::http::{self, Beside};
 use net::server::tapped::Taps;
 use reference::Server;
-use wire::redact::Secrets;
+use wire::redact::Redactor;
 use wire::trace::{Frame, Header, Trace};
 use wire::{Party, Revision, Transport};
 
@@ -30,8 +29,8 @@ pub struct By<'b> {
     pub revisions: &'b [Revision],
     /// How the user named the client.
     pub target: &'b str,
-    /// What must not come out.
-    pub secrets: &'b Secrets,
+    /// Replaces what must not come out.
+    pub redactor: Redactor,
     /// Who keeps the traces, if anybody does.
     pub keep: Keep,
 }
@@ -97,7 +96,7 @@ impl Listening {
 
 /// Judges what a client did, over one transport or several.
 pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
-    let redactor = redactor(by.secrets);
+    let redactor = &by.redactor;
     let target = redactor.redact_text(by.target).into_owned();
     let again = Again { verb: "check-client", words: &target };
     let shelf = Shelf { keep: by.keep.clone(), redactor: redactor.clone() };
@@ -114,7 +113,7 @@ pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
             let place = Place { transport: trace.header.transport, revision };
             let mut judged = Judged::new(CASE, vec![CASE], &part, revision, by.selection);
             judged.keep(&shelf, place, &part);
-            results.extend(Sources::new(&[judged], place, again, &redactor).findings());
+            results.extend(Sources::new(&[judged], place, again, redactor).findings());
             runs.push(report::Run {
                 transport: place.transport,
                 revision,

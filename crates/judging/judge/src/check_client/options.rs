@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use net::Children;
 use net::client::Command;
-use wire::redact::Secrets;
+use wire::redact::{Redactor, Secrets};
 use wire::{Revision, Transport};
 
 use crate::judging::{Keep, Selection};
@@ -41,8 +42,12 @@ pub struct Options {
     pub jobs: usize,
     /// How much of one scenario is kept.
     pub trace_bytes: usize,
+    /// Owns the clients that are started.
+    pub children: Children,
     /// What the user handed in that must not come out.
     pub secrets: Secrets,
+    /// Replaces them, and what looks like a secret.
+    pub redactor: Redactor,
     /// Who keeps the traces, if anybody does.
     pub keep: Keep,
 }

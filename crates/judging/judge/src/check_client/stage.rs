@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use faults::server::{FaultyServer, quirks};
 use net::Tap;
 use net::client::Command;
-use net::process::{self, Ended};
+use net::process::Output;
 use net::server::http::{self, Beside, Guard};
 use net::server::stdio::bridge::Bridge;
 use net::server::tapped::Taps;
@@ -40,9 +40,9 @@ pub struct Played {
 #[derive(Clone, Debug)]
 pub enum End {
     /// By itself, like this.
-    Exited(Ended),
+    Exited(Output),
     /// It did not, in all the time that it had.
-    Hung(Ended, Duration),
+    Hung(Output, Duration),
     /// It was never there.
     NotStarted(String),
 }
@@ -50,7 +50,7 @@ pub enum End {
 impl End {
     /// Whether it ended by itself and was content.
     pub fn is_good(&self) -> bool {
-        matches!(self, Self::Exited(Ended { status: Some(status), .. }) if status.success())
+        matches!(self, Self::Exited(Output { status: Some(status), .. }) if status.success())
     }
 
     /// Whether it did not come to its end by itself.
@@ -68,7 +68,7 @@ impl End {
 impl std::fmt::Display for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Exited(Ended { status: Some(status), .. }) => {
+            Self::Exited(Output { status: Some(status), .. }) => {
                 use std::os::unix::process::ExitStatusExt as _;
                 match (status.code(), status.signal()) {
                     (Some(code), _) => write!(f, "exit code {code}"),
@@ -229,7 +229,7 @@ async fn run(options: &Options, command: Command, tap: &Tap) -> End {
         tap.mark(0, Mark::Signal(Signal::Kill));
         tap.close();
     };
-    match process::run(&command, options.timeout, given_up).await {
+    match options.children.run(&command, options.timeout, given_up).await {
         Err(error) => End::NotStarted(why(&command, &error)),
         Ok(ended) => match ended.status {
             None => End::Hung(ended, options.timeout),

@@ -111,7 +111,7 @@ fn feed(dice: &mut Dice, input: &[u8]) -> bool {
     judged(&trace, Revision::ALL[dice.below(Revision::ALL.len())]);
     written(&redactor, &trace);
     if let Ok(checked) =
-        recorded(&trace, "--trace x", &Selection { safety: true, ..Selection::default() }, &[], &Keep::default())
+        recorded(&trace, "--trace x", &Selection { safety: true, ..Selection::default() }, &[], &Keep::default(), &net::new_redactor())
     {
         let document = serde_json::to_string(&checked.report).expect("a report is JSON");
         saved::Report::parse(&document).expect("a report can be read back");

@@ -20,6 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use net::Children;
 use net::client::Address;
 use wire::Revision;
 
@@ -67,6 +68,8 @@ pub struct Options {
     pub standin: Option<Arc<dyn Fn() -> Coming + Send + Sync>>,
     /// The revisions to try at instead of those that files name, where any are named.
     pub revisions: Vec<Revision>,
+    /// Owns the servers that are started.
+    pub children: Children,
     /// Who is told of every case that ended.
     pub watch: Arc<dyn Fn(&Tried) + Send + Sync>,
 }
@@ -84,6 +87,7 @@ impl Default for Options {
             coverage: false,
             standin: None,
             revisions: Vec::new(),
+            children: Children::new(),
             watch: Arc::new(|_| ()),
         }
     }

@@ -235,7 +235,7 @@ impl Stage<'_> {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let prompter = Arc::new(Prompter { able: self.suite.able().abilities(), now: Mutex::new(None) });
         let Way { address, started, held } = self.way().await.map_err(Hindrance::Unreached)?;
-        let mut options = ClientOptions::new(address);
+        let mut options = ClientOptions::new(address, &self.options.children);
         options.revision = self.revision;
         options.progress = self.suite.wants_progress();
         options.respondent = prompter.clone();
@@ -298,7 +298,9 @@ impl Stage<'_> {
             headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
         }
         let started = match command {
-            Some(command) => Some(Box::pin(Started::start(command, url, self.options.timeout)).await?),
+            Some(command) => {
+                Some(Box::pin(Started::start(command, url, self.options.timeout, &self.options.children)).await?)
+            }
             None => None,
         };
         let url = match &started {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use net::server::http::{self, Beside};
 use net::server::tapped::Taps;
-use net::{Address, Connection, HttpAddress, Limits, Tap};
+use net::{Address, Children, ConnectOptions, Connection, HttpAddress, Limits, Tap};
 use reference::{Options, Server};
 use serde_json::json;
 use wire::trace::{Closed, Content, Frame, Header, Trace};
@@ -65,7 +65,10 @@ async fn both(transport: Transport, revision: Revision) -> [Trace; 2] {
         _ => Address::Http(url("http", "/mcp")),
     };
     let near = Tap::new(header(Party::Server, transport, revision));
-    let connection = Connection::open(&address, revision, &near, &Limits::default()).await.unwrap();
+    let connection =
+        Connection::open(&address, revision, &near, &ConnectOptions::new(Limits::default(), &Children::new()))
+            .await
+            .unwrap();
     converse(&connection, revision).await;
     connection.close().await;
     drop(connection);
@@ -148,7 +151,10 @@ async fn a_client_that_lets_go_is_seen_to() {
     let url = url::Url::parse(&format!("http://{}/mcp", server.local_addr())).unwrap();
     let near = Tap::new(header(Party::Server, Transport::StreamableHttp, Revision::NEWEST));
     let address = Address::Http(HttpAddress::new(url));
-    let connection = Connection::open(&address, Revision::NEWEST, &near, &Limits::default()).await.unwrap();
+    let connection =
+        Connection::open(&address, Revision::NEWEST, &near, &ConnectOptions::new(Limits::default(), &Children::new()))
+            .await
+            .unwrap();
     let params = json!({ "name": "slow", "arguments": { "delay_ms": 100, "steps": 50 } });
     let exchange = connection.send(&request(Revision::NEWEST, 1, "tools/call", params)).await.unwrap();
     exchange.event(|_| true, SOON).await.unwrap();

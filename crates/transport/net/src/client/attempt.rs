@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use wire::trace::{Closed, Content, Event, Trace, header};
 use wire::{Era, Kind, Party, RequestId, Revision};
 
-use super::{Address, ChildView, Connection, Exchange, Limits, OpenError, SendError};
+use super::{Address, ChildView, ConnectOptions, Connection, Exchange, OpenError, SendError};
 use crate::tap::Tap;
 
 /// Tells the attempts side by side how fast the first of them were answered.
@@ -103,9 +103,15 @@ impl Attempt {
 }
 
 /// Opens a connection, says the revision's first words and listens.
-pub(crate) async fn attempt(address: &Address, revision: Revision, tap: Tap, limits: &Limits, pace: &Pace) -> Attempt {
+pub(crate) async fn attempt(
+    address: &Address,
+    revision: Revision,
+    tap: Tap,
+    options: &ConnectOptions,
+    pace: &Pace,
+) -> Attempt {
     let begun = Instant::now();
-    let mut attempt = match Connection::open(address, revision, &tap, limits).await {
+    let mut attempt = match Connection::open(address, revision, &tap, options).await {
         Err(error) => Attempt::of(revision, Outcome::Nothing(error)),
         Ok(connection) => {
             let attempt = converse(address, &connection, pace, begun).await;

@@ -13,7 +13,7 @@ use wire::trace::{Header, Trace};
 use wire::{Era, Revision, Transport};
 
 use super::attempt::{Attempt, Outcome, Pace, attempt};
-use super::{Address, HttpAddress, Limits, OpenError};
+use super::{Address, ConnectOptions, HttpAddress, Limits, OpenError};
 use crate::tap::Tap;
 
 /// How many processes may run at a time.
@@ -89,10 +89,11 @@ impl Introduction {
 /// a tap of its own, made by `new_tap`.
 pub async fn detect(
     address: &Address,
-    limits: &Limits,
+    options: &ConnectOptions,
     new_tap: impl Fn(Header) -> Tap,
 ) -> Result<Detected, OpenError> {
     // Every answer here is the first one.
+    let limits = &options.limits;
     let first = if address.transport() == Transport::Stdio { limits.start } else { Duration::ZERO };
     let limits = Limits {
         request: limits.request.max(first),
@@ -100,7 +101,8 @@ pub async fn detect(
         trace_bytes: limits.trace_bytes.min(BYTES),
         ..limits.clone()
     };
-    let mut found = Findings { new_tap: &new_tap, limits, evidence: Vec::new(), unknown: Vec::new() };
+    let options = ConnectOptions { limits, ..options.clone() };
+    let mut found = Findings { new_tap: &new_tap, options, evidence: Vec::new(), unknown: Vec::new() };
     let mut address = address.clone();
     let mut attempts = found.round(&address).await;
     for hop in 0.. {
@@ -147,7 +149,7 @@ pub fn follow(address: &Address, to: &str, hop: usize) -> Result<Address, OpenEr
 
 struct Findings<'f, F> {
     new_tap: &'f F,
-    limits: Limits,
+    options: ConnectOptions,
     evidence: Vec<Trace>,
     unknown: Vec<String>,
 }
@@ -174,14 +176,15 @@ impl<F: Fn(Header) -> Tap> Findings<'_, F> {
         let begun = Instant::now();
         let tries = offers.iter().map(|&revision| {
             let tap = (self.new_tap)(Header::server(address.transport(), revision, "detect"));
-            let (limits, pace, processes) = (&self.limits, &pace, &processes);
+            let (options, pace, processes) = (&self.options, &pace, &processes);
+            let limits = &options.limits;
             async move {
                 // Never closed, so it cannot fail; and without a permit nothing worse happens than one process more.
                 let _permit = processes.acquire().await;
                 if pace.borrow().is_none() && begun.elapsed() >= limits.request {
                     return Attempt::in_vain(address, revision, limits.request);
                 }
-                attempt(address, revision, tap, limits, pace).await
+                attempt(address, revision, tap, options, pace).await
             }
         });
         let mut attempts = join_all(tries).await;
@@ -239,7 +242,7 @@ impl<F: Fn(Header) -> Tap> Findings<'_, F> {
                 OpenError::Unauthorized { at, snippet, revisions: refused }
             }
             Some(error) => error,
-            None => OpenError::Timeout { at, waited_for: "answer", after: self.limits.request },
+            None => OpenError::Timeout { at, waited_for: "answer", after: self.options.limits.request },
         }
     }
 }

@@ -18,7 +18,7 @@ use wire::trace::{Closed, Content, Limit, Mark};
 
 use super::channel::Channel;
 use super::error::{OpenError, SendError};
-use crate::process::{self, Command, Group, Signal};
+use crate::process::{Children, Command, Group, Signal};
 use crate::tap::Written;
 
 /// Bytes on stdout that are no messages before we stop reading: more is a flood, not a slip.
@@ -102,8 +102,8 @@ impl Started {
 }
 
 impl Stdio {
-    pub(crate) fn open(command: &Command, channel: Arc<Channel>) -> Result<Self, OpenError> {
-        let (mut child, group) = process::spawn(command).map_err(|error| not_started(command, &error))?;
+    pub(crate) fn open(command: &Command, children: &Children, channel: Arc<Channel>) -> Result<Self, OpenError> {
+        let (mut child, group) = children.spawn(command).map_err(|error| not_started(command, &error))?;
         channel.write(Party::Client, 0, Content::Opened, Written::NONE);
         let stdin = child.stdin.take();
         let stderr_tail = Arc::new(Mutex::new(Vec::new()));
@@ -173,7 +173,7 @@ impl Stdio {
 
     /// Signals the group, if anyone is left in it. The mark is written down first, as in [`Self::close_stdin`].
     pub(crate) fn signal(&self, signal: Signal) {
-        if !self.group.is_over() {
+        if !self.group.is_known_empty() {
             self.channel.mark(Mark::Signal(signal));
             self.group.signal(signal);
         }
@@ -197,7 +197,7 @@ impl Stdio {
 
     /// Writes down how much memory the child's group holds, in bytes, where the system tells.
     pub(crate) fn sample_memory(&self) -> Option<u64> {
-        let bytes = self.group.resident()?;
+        let bytes = self.group.resident_bytes()?;
         self.channel.mark(Mark::Memory(bytes));
         Some(bytes)
     }
@@ -235,13 +235,13 @@ impl Stdio {
     /// After the leader's end: who is left in its group is counted and killed, and the pipes are let go of.
     async fn settle(&self) {
         self.exited(DRAIN * 2).await;
-        self.group.emptied(FOLLOW).await;
+        self.group.wait_until_empty(FOLLOW).await;
         // Only where somebody is left is it worth a look at every process of the machine.
         let left = if self.group.is_empty() { 0 } else { self.group.members().unwrap_or(1) };
         self.channel.mark(Mark::Survivors(u64::try_from(left).unwrap_or(u64::MAX)));
         if left > 0 {
             self.signal(Signal::Kill);
-            self.group.emptied(FOLLOW).await;
+            self.group.wait_until_empty(FOLLOW).await;
         }
         self.let_go().await;
     }
@@ -255,7 +255,7 @@ impl Stdio {
         }
         self.closing.send_replace(true);
         self.exited(Duration::from_secs(1)).await;
-        self.group.emptied(FOLLOW).await;
+        self.group.wait_until_empty(FOLLOW).await;
         self.let_go().await;
     }
 

@@ -3,7 +3,6 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyper::header::HeaderValue;
 use hyper::{HeaderMap, StatusCode};
@@ -191,7 +190,6 @@ pub(super) async fn batch(
     headers: HeaderMap,
     parts: Vec<Result<Message, Malformed>>,
 ) -> Response {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
     let not_here = RpcError::invalid_request("Invalid request: batches exist only in sessions at 2025-03-26");
     if !headers.contains_key(SESSION_ID) {
         return refuse(StatusCode::BAD_REQUEST, None, &not_here);
@@ -213,8 +211,7 @@ pub(super) async fn batch(
     if batch.is_empty() {
         return status(StatusCode::ACCEPTED);
     }
-    // The parts have ids of their own; the batch as a whole has none that a client could name.
-    let id = RequestId::String(format!("\u{0}batch {}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    let id = session.next_batch_id();
     answer(shared, session, stream, id, batch.reply()).await
 }
 

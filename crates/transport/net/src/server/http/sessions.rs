@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hyper::header::HeaderValue;
+use wire::RequestId;
 
 use super::Limits;
 use super::events::EventStream;
@@ -121,9 +122,15 @@ pub(super) struct HttpSession {
     /// Whose token it was that began it, where there is a guard.
     pub(super) subject: Option<HeaderValue>,
     touched: AtomicU64,
+    batches: AtomicU64,
 }
 
 impl HttpSession {
+    /// An id for a batch as a whole, which no client can name: the parts have ids of their own.
+    pub(super) fn next_batch_id(&self) -> RequestId {
+        RequestId::String(format!("\u{0}batch {}", self.batches.fetch_add(1, Ordering::Relaxed)))
+    }
+
     /// Stops everything that runs in the session.
     fn end(&self) {
         self.flights.cancel_all();
@@ -168,6 +175,7 @@ impl Sessions {
             flights: Flights::default(),
             subject: None,
             touched: AtomicU64::new(self.now()),
+            batches: AtomicU64::new(0),
         })
     }
 

@@ -13,7 +13,7 @@ use wire::framing::lines::Lines;
 use wire::trace::{Closed, Content};
 
 use super::Limits;
-use crate::process::{self, Command, Signal};
+use crate::process::{Children, Command, Signal};
 use crate::server::tapped::{Pen, RecordedReader, RecordedWriter};
 use crate::tap::Tap;
 
@@ -26,8 +26,13 @@ const STDERR_LINE: usize = 16 << 10;
 
 /// Runs `command` between this process's standard streams until it ends; gives its exit code, which is 128 and the signal's
 /// number where a signal ended it. A signal is passed on.
-pub async fn wrap(command: &Command, tap: &Tap, signal: impl Future<Output = u8>) -> io::Result<u8> {
-    let (mut child, group) = process::spawn(command)?;
+pub async fn wrap(
+    command: &Command,
+    children: &Children,
+    tap: &Tap,
+    signal: impl Future<Output = u8>,
+) -> io::Result<u8> {
+    let (mut child, group) = children.spawn(command)?;
     let pen = Pen::next(tap);
     pen.tell(Party::Client, Content::Opened);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
