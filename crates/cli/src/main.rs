@@ -2,6 +2,7 @@
 //!
 //! Only this crate prints and exits. Answers and reports go to stdout, everything else to stderr.
 
+mod advice;
 mod args;
 mod exit;
 mod format;

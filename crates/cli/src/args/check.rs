@@ -5,15 +5,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use judge::Reproduce;
 use judge::check::hints::Hints;
 use judge::check::{CallPolicy, Keep, Options};
 use net::client::{Address, Limits};
 use wire::Revision;
 
-use super::line::{quoted, shown};
+use super::line::{quoted, reproduce, shown};
 use super::output::OutputArgs;
 use super::reach::ServerArgs;
 use super::select::{SelectArgs, revisions};
+use crate::advice::judging;
 use crate::exit::{Exit, usage};
 use crate::run::Run;
 
@@ -136,13 +138,20 @@ impl CheckArgs {
         given.chain(strained).chain(target).collect::<Vec<_>>().join(" ")
     }
 
+    /// Makes the command lines that reproduce findings.
+    fn reproduce(&self, run: &Run) -> Reproduce {
+        let words = self.again(run);
+        reproduce("check", run.redactor_of(&self.server.secrets()).redact_text(&words).into_owned())
+    }
+
     /// What the options mean, or the exit code after saying what is wrong with them.
     pub(crate) fn meaning(&self, run: &Run, targets: Vec<Address>, keep: Keep) -> Result<Options, Exit> {
         let selection = self.select.meaning()?;
         Ok(Options {
             targets,
             target: self.target(run),
-            again: self.again(run),
+            reproduce: self.reproduce(run),
+            words: judging,
             revisions: self.revisions()?,
             selection,
             calls: self.calls(),

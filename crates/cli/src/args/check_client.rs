@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use judge::Reproduce;
 use judge::check::Keep;
 use judge::check::options::matches;
 use judge::check_client::all;
@@ -13,7 +14,7 @@ use wire::Transport;
 use wire::redact::Secrets;
 
 use super::address::socket;
-use super::line::shown;
+use super::line::{reproduce, shown};
 use super::meant;
 use super::output::OutputArgs;
 use super::reach::{seconds, variables};
@@ -109,6 +110,11 @@ impl CheckClientArgs {
         format!("-- {}", shown(&self.command, &run.redactor_of(&self.secrets())))
     }
 
+    /// Makes the command lines that reproduce findings of a client that is named like this.
+    pub(crate) fn reproduce(&self, run: &Run, target: &str) -> Reproduce {
+        reproduce("check-client", run.redactor_of(&self.secrets()).redact_text(target).into_owned())
+    }
+
     /// What the command line hands in that must not come out again.
     pub(crate) fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
@@ -125,6 +131,7 @@ impl CheckClientArgs {
         Ok(Options {
             words: self.command.clone(),
             target: self.target(run),
+            reproduce: self.reproduce(run, &self.target(run)),
             env: variables(&self.env)?,
             cwd: self.cwd.clone(),
             bridge,

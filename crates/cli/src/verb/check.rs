@@ -8,8 +8,9 @@ use net::server::http::{self, Beside, Server};
 use reference::authorization::{Development, Gate, Tokens};
 use wire::Transport;
 
+use crate::advice::judging;
 use crate::args::check::CheckArgs;
-use crate::args::line::quoted;
+use crate::args::line::{quoted, reproduce};
 use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
 use crate::run::Run;
@@ -36,14 +37,14 @@ fn judged(run: &Run, args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
     if let Some(path) = &args.trace {
         let trace = trace(path)?;
         let target = format!("--trace {}", quoted(&path.to_string_lossy()));
-        return recorded(&trace, &target, &args.select.meaning()?, &args.revisions()?, &keep, &run.redactor()).map_err(
-            |why| {
-                usage(
-                    &format!("{} is no trace that can be judged: {why}", path.display()),
-                    "docs/trace.md describes the format",
-                )
-            },
-        );
+        let (redactor, selection) = (run.redactor(), args.select.meaning()?);
+        let reproduce = reproduce("check", redactor.redact_text(&target).into_owned());
+        let checked = recorded(&trace, &target, &selection, &args.revisions()?, &keep, (&redactor, &reproduce));
+        return checked.map_err(|error| {
+            let remedy =
+                error.advice().as_ref().map_or_else(|| "docs/trace.md describes the format".to_owned(), judging);
+            usage(&format!("{} cannot be judged: {}", path.display(), error.what()), &remedy)
+        });
     }
     let address = args.server.address()?;
     // Before the runtime has threads and the first child starts.
@@ -79,7 +80,7 @@ async fn live(run: &Run, args: &CheckArgs, address: Option<Address>, keep: Keep)
     };
     ticker.stop();
     checked.map_err(|error| {
-        exit::tell_redacted(&format!("error: {error}"));
+        exit::tell_redacted(&format!("error: {}", error.describe(judging)));
         match error {
             CheckError::NoSuchRevision(..) | CheckError::Unreachable(OpenError::BadAddress { .. }) => Exit::Usage,
             CheckError::Unreachable(_) => Exit::NoAnswer,

@@ -9,6 +9,7 @@ use judge::check::{Checked, Keep};
 use judge::check_client::{ClientError, all, check_client};
 use net::server::stdio::bridge;
 
+use crate::advice::judging;
 use crate::args::check_client::{BridgeArgs, CheckClientArgs};
 use crate::exit::{self, Exit, tell};
 use crate::progress::Ticker;
@@ -85,7 +86,7 @@ async fn scripted(run: &Run, args: &CheckClientArgs, keep: Keep) -> Result<Check
 }
 
 fn refused(error: &ClientError) -> Exit {
-    exit::tell_redacted(&format!("error: {error}"));
+    exit::tell_redacted(&format!("error: {}", error.describe(judging)));
     match error {
         ClientError::NoSuchRevision(_) => Exit::Usage,
         ClientError::NotStarted(_) | ClientError::Silent(..) => Exit::NoAnswer,

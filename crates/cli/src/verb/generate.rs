@@ -9,6 +9,7 @@ use net::client::Address;
 use suite::generate::{Generated, Options, generate};
 use suite::test::{self, Hindrance, Place, Verdict};
 
+use crate::advice;
 use crate::args::generate::{GenerateArgs, GenerateFormat};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::generated as format;
@@ -104,6 +105,7 @@ fn made(run: &Run, args: &GenerateArgs, address: Address, path: &Path) -> Result
         known: args.known()?,
         depth: args.depth().0,
         seed: args.seed,
+        words: advice::generating,
         slowest: args.slowest,
     };
     // Before the first child starts.
@@ -116,7 +118,7 @@ fn made(run: &Run, args: &GenerateArgs, address: Address, path: &Path) -> Result
         let interrupted = interrupted();
         let making = async {
             let made = generate(&options).await.map_err(|error| {
-                tell_redacted(&format!("error: {}", error.describe(super::client::advice)));
+                tell_redacted(&format!("error: {}", error.describe(advice::asking)));
                 Exit::NoAnswer
             })?;
             Box::pin(proved(run, args, made, path)).await
@@ -135,7 +137,7 @@ fn made(run: &Run, args: &GenerateArgs, address: Address, path: &Path) -> Result
 /// Plays the file as `proof test` will, until all of it holds.
 async fn proved(run: &Run, args: &GenerateArgs, mut made: Generated, path: &Path) -> Result<Generated, Exit> {
     let server = server::whole(args, path);
-    let options = test::Options { children: run.children.clone(), ..test::Options::default() };
+    let options = test::Options { words: advice::testing, children: run.children.clone(), ..test::Options::default() };
     for _ in 0..ROUNDS {
         if made.tally().played == 0 {
             return Ok(made);

@@ -8,6 +8,7 @@ use net::server::http::{self, Beside};
 use net::server::stdio;
 use replay::{BadRecording, LiveServer, Options, Replay};
 
+use crate::advice::asking;
 use crate::args::replay::{MeaningArgs, ReplayArgs};
 use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
@@ -43,7 +44,7 @@ async fn live(run: &Run, args: &MeaningArgs) -> Result<Option<LiveServer>, Exit>
     {
         secrets.add(token.reveal());
     }
-    Ok(Some(LiveServer { options, secrets, redactor: run.redactor() }))
+    Ok(Some(LiveServer { options, secrets, redactor: run.redactor(), words: asking }))
 }
 
 /// Reads a recording; says what is wrong with it.

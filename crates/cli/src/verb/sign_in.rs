@@ -39,7 +39,7 @@ pub(crate) async fn at(
     let Some(authorizer) = authorizer else { return Ok(None) };
     let signed = authorizer.sign_in(target.transport() == Transport::HttpSse).await;
     let headers = signed.map_err(|error| {
-        exit::tell_redacted(&format!("error: {}", error.describe(crate::args::oauth::advice)));
+        exit::tell_redacted(&format!("error: {}", error.describe(crate::advice::authorizing)));
         Exit::NoAnswer
     })?;
     let Some(headers) = headers else {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use suite::snapshot::{SCHEMA, drift, surface};
 use wire::Revision;
 
+use crate::advice::asking;
 use crate::args::snapshot::{Drift, DriftFormat, SnapshotArgs};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::drift as format;
@@ -106,7 +107,7 @@ fn asked(run: &Run, args: &SnapshotArgs, address: Address, revision: Option<Revi
 }
 
 fn failed(error: &ClientError) -> Exit {
-    tell_redacted(&format!("error: {}", error.describe(super::client::advice)));
+    tell_redacted(&format!("error: {}", error.describe(asking)));
     match error {
         ClientError::Rpc { .. } => Exit::Finding,
         _ => Exit::NoAnswer,

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use ::suite::test::{self, Hindrance, Options, Played, Suite, Tally};
 use wire::redact::Secrets;
 
+use crate::advice;
 use crate::args::test::{TestAction, TestArgs, TestFormat};
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::suite::{self, Style};
@@ -107,6 +108,7 @@ async fn all(run: &Run, args: &TestArgs, suites: &[Suite], instead: &Instead) ->
         jobs: args.jobs,
         update: args.update,
         coverage: args.coverage,
+        words: advice::testing,
         children: run.children.clone(),
         ..Options::default()
     };

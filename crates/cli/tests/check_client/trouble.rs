@@ -45,6 +45,7 @@ async fn with_little_room(keep: Keep) {
     let options = Options {
         words,
         target: String::new(),
+        reproduce: judge::Reproduce::new(|facts| facts.rule.to_owned()),
         env: Vec::new(),
         cwd: None,
         bridge: Vec::new(),

@@ -16,6 +16,7 @@ use std::time::Duration;
 use faults::server::{self, Fault, FaultyServer};
 use judge::check::hints::Hints;
 use judge::check::{CallPolicy, Options, Selection, Watch, check};
+use judge::{Advice, Reproduce};
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Bearer};
 use net::{Children, new_redactor};
@@ -147,7 +148,8 @@ fn options(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Op
     Options {
         targets: vec![target],
         target: String::new(),
-        again: String::new(),
+        reproduce: Reproduce::new(|facts| facts.rule.to_owned()),
+        words: Advice::to_string,
         revisions: vec![revision],
         selection: Selection { safety, ..Selection::default() },
         // At the oldest revision no tool can say that it only reads.

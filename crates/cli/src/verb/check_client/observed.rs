@@ -43,7 +43,14 @@ pub(super) async fn listen(
     }
     show(&mut listening);
     let redactor = run.redactor_of(&args.secrets());
-    let by = By { selection: &selection, revisions: &revisions, target: "", redactor, keep };
+    let by = By {
+        selection: &selection,
+        revisions: &revisions,
+        target: "",
+        redactor,
+        reproduce: args.reproduce(run, ""),
+        keep,
+    };
     Ok(listening.conclude(&by).await)
 }
 
@@ -64,7 +71,14 @@ pub(super) async fn between(run: &Run, args: &CheckClientArgs, keep: Keep) -> Re
     })?;
     let target = format!("--stdio-wrap {}", args.target(run));
     let redactor = run.redactor_of(&args.secrets());
-    let by = By { selection: &selection, revisions: &revisions, target: &target, redactor, keep };
+    let by = By {
+        selection: &selection,
+        revisions: &revisions,
+        target: &target,
+        redactor,
+        reproduce: args.reproduce(run, &target),
+        keep,
+    };
     Ok(judge(&[tap.finish()], begun.elapsed(), &by))
 }
 

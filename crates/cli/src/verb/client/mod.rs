@@ -14,9 +14,10 @@ mod watch;
 
 use std::sync::Arc;
 
-use client::{Advice, Client, ClientError, Connector, Options};
+use client::{Client, ClientError, Connector, Options};
 use net::client::Address;
 
+use crate::advice::asking;
 use crate::args::client::ClientArgs;
 use crate::exit::{self, Exit, tell, usage};
 use crate::run::Run;
@@ -157,27 +158,11 @@ async fn asked(args: &ClientArgs, client: &Client, heard: Heard) -> Exit {
 
 /// Says why there is no answer.
 fn failed(error: &ClientError) -> Exit {
-    exit::tell_redacted(&format!("error: {}", error.describe(advice)));
+    exit::tell_redacted(&format!("error: {}", error.describe(asking)));
     match error {
         ClientError::Rpc { .. } | ClientError::Cancelled => Exit::Finding,
         ClientError::Open(error) if matches!(**error, net::OpenError::BadAddress { .. }) => Exit::Usage,
         ClientError::Unasked { .. } => Exit::Usage,
         _ => Exit::NoAnswer,
     }
-}
-
-/// What an advice means at this command line.
-pub(crate) fn advice(advice: &Advice) -> String {
-    match advice {
-        Advice::SeeDeclared => "`proof client discover` shows what the server declares",
-        Advice::AskUndeclared => "`proof client discover` shows what it declares; `proof client raw` asks all the same",
-        Advice::CheckArguments => "check the name and the arguments: `proof client tools`, `resources`, `prompts`",
-        Advice::DeclareAbilities => "the tool wants to ask something: --answer, --say or --root let it",
-        Advice::AnswerQuestions => "answer it; --say gives what a model says",
-        Advice::WaitLonger => "a longer --timeout, or look into the server's log",
-        Advice::CheckServer => "`proof check` tells what else the server gets wrong",
-        Advice::BringCredentials => "give a token with --bearer-env, or get one with --oauth",
-        other => return other.to_string(),
-    }
-    .to_owned()
 }

@@ -6,8 +6,9 @@ use wire::Revision;
 use wire::redact::{Redactor, Secrets};
 
 use super::hints::Hints;
+use crate::Words;
 pub use crate::judging::matches;
-use crate::judging::{Keep, Selection};
+use crate::judging::{Keep, Reproduce, Selection};
 pub use client::CallPolicy;
 
 /// What a check is asked to do.
@@ -17,9 +18,10 @@ pub struct Options {
     pub targets: Vec<Address>,
     /// How the subject is named in reports: the command line's own words.
     pub target: String,
-    /// What a command line that looks for one finding again needs besides the rule and the place: what leads to the subject
-    /// and what may be done to it, in the words of this one.
-    pub again: String,
+    /// Makes the command lines that reproduce findings.
+    pub reproduce: Reproduce,
+    /// Advice in the words of the program.
+    pub words: Words,
     /// The revisions to judge at; every one that the peer serves where empty.
     pub revisions: Vec<Revision>,
     /// Which rules to judge by.

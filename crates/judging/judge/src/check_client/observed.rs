@@ -15,7 +15,7 @@ use wire::trace::{Frame, Header, Trace};
 use wire::{Party, Revision, Transport};
 
 use super::scenario::Scenario;
-use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Shelf, Sources, identity, part, spoken};
+use crate::judging::{Checked, Judged, Keep, Place, Reproduce, Selection, Shelf, Sources, identity, part, spoken};
 use report::{Report, Subject, Summary};
 
 /// What an observation is called as a case.
@@ -31,6 +31,8 @@ pub struct By<'b> {
     pub target: &'b str,
     /// Replaces what must not come out.
     pub redactor: Redactor,
+    /// Makes the command lines that reproduce findings.
+    pub reproduce: Reproduce,
     /// Who keeps the traces, if anybody does.
     pub keep: Keep,
 }
@@ -98,7 +100,6 @@ impl Listening {
 pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
     let redactor = &by.redactor;
     let target = redactor.redact_text(by.target).into_owned();
-    let again = Again { verb: "check-client", words: &target };
     let shelf = Shelf { keep: by.keep.clone(), redactor: redactor.clone() };
     let (mut results, mut runs, mut who) = (Vec::new(), Vec::new(), (None, None));
     for trace in traces {
@@ -113,7 +114,7 @@ pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
             let place = Place { transport: trace.header.transport, revision };
             let mut judged = Judged::new(CASE, vec![CASE], &part, revision, by.selection);
             judged.keep(&shelf, place, &part);
-            results.extend(Sources::new(&[judged], place, again, redactor).findings());
+            results.extend(Sources::new(&[judged], place, &by.reproduce, redactor).findings());
             runs.push(report::Run {
                 transport: place.transport,
                 revision,

@@ -8,7 +8,7 @@ use net::client::Command;
 use wire::redact::{Redactor, Secrets};
 use wire::{Revision, Transport};
 
-use crate::judging::{Keep, Selection};
+use crate::judging::{Keep, Reproduce, Selection};
 
 /// Where the server's URL goes in a client's command.
 pub const URL: &str = "{url}";
@@ -20,8 +20,10 @@ pub const SERVER: &str = "{server}";
 pub struct Options {
     /// The client's command, with [`URL`] or [`SERVER`] in it.
     pub words: Vec<String>,
-    /// How the subject is named in reports and reproductions.
+    /// How the subject is named in reports.
     pub target: String,
+    /// Makes the command lines that reproduce findings.
+    pub reproduce: Reproduce,
     /// Variables added to the client's environment.
     pub env: Vec<(String, String)>,
     /// Where it runs.

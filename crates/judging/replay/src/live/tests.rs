@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use client::Options;
+use client::{Advice, Options};
 use net::client::{Address, Authorizer, Authorizing, HttpAddress, Refusal};
 use net::server::http::{self, Bearer};
 use net::{Children, new_redactor};
@@ -47,7 +47,7 @@ async fn a_token_that_is_got_on_the_way_is_not_recorded() {
     let header = json!({ "trace": "proof.trace/1", "subject": "server", "transport": "stdio" });
     std::fs::write(file.path(), format!("{header}\n")).expect("it can be written");
     let (index, _, torn) = Index::of(&file.reopen().expect("it is there"), &[]).expect("a recording");
-    let asked = LiveServer { options, secrets: Secrets::default(), redactor: new_redactor() };
+    let asked = LiveServer { options, secrets: Secrets::default(), redactor: new_redactor(), words: Advice::to_string };
     let live = Live::new(asked, file.path(), &index, torn, &[]).expect("it can be added to");
 
     let params = json!({ "name": "echo", "arguments": { "message": format!("say {TOKEN}") } });

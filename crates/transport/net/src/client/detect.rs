@@ -236,7 +236,7 @@ impl<F: Fn(Header) -> Tap> Findings<'_, F> {
             Outcome::Nothing(error) => Some(error),
             _ => None,
         });
-        let told = errors.max_by_key(OpenError::tells);
+        let told = errors.max_by_key(OpenError::specificity);
         match told {
             Some(OpenError::Unauthorized { at, snippet, .. }) => {
                 OpenError::Unauthorized { at, snippet, revisions: refused }

@@ -1,6 +1,7 @@
 //! The client end of a connection to an MCP server, over any transport.
 
 mod address;
+mod advice;
 mod attempt;
 mod authorizer;
 mod body;
@@ -28,6 +29,7 @@ pub(crate) use self::{
     pool::{Link, Pool},
 };
 pub use address::{Address, HttpAddress};
+pub use advice::Advice;
 pub use attempt::{location, why};
 pub use authorizer::{Authorizer, Authorizing, Refusal};
 pub use connection::Connection;

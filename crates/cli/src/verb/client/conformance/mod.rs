@@ -14,7 +14,8 @@ use serde_json::{Map, Value, json};
 use suite::test::{Consent, Scripted};
 use wire::{Era, Revision};
 
-use super::{advice, credentials, options};
+use super::{credentials, options};
+use crate::advice::asking;
 use crate::args::client::ClientArgs;
 use crate::exit::{Exit, tell_redacted, usage};
 use crate::run::Run;
@@ -134,7 +135,7 @@ fn traced() -> Map<String, Value> {
 }
 
 fn failed(error: &ClientError) -> Exit {
-    tell_redacted(&format!("error: {}", error.describe(advice)));
+    tell_redacted(&format!("error: {}", error.describe(asking)));
     Exit::NoAnswer
 }
 
