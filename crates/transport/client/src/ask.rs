@@ -1,16 +1,16 @@
 //! One request, put as often as it takes: with other credentials, in another session, at another version, with other
 //! headers; each time under a new id, and each only so often.
 
+use net::client::negotiation::{newest, supported_versions};
 use net::client::{Address, OpenError, Refusal};
+use net::service::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use serde_json::Value;
-use wire::{Era, Kind, Message, RequestId, Transport};
+use wire::{Era, Kind, Message, RequestId, Transport, meta};
 
 use super::link::{ClientEvent, Outcome, Rejection};
-use super::open::{Session, UNSUPPORTED_VERSION, modern_meta, newest, versions};
+use super::open::{Session, modern_meta};
 use super::{Client, ClientError, Params};
 
-/// The headers of a call do not say what its body says (2026-07-28).
-const HEADER_MISMATCH: i64 = -32020;
 /// How often a request may be put in all.
 const ATTEMPTS: usize = 6;
 /// How often credentials are got for one request.
@@ -60,7 +60,7 @@ impl Client {
             return params;
         }
         if let Some(level) = &options.log_level {
-            params = params.with_meta("io.modelcontextprotocol/logLevel", level.as_str());
+            params = params.with_meta(meta::LOG_LEVEL, level.as_str());
         }
         modern_meta(params, session.greeting.revision, options)
     }
@@ -77,7 +77,7 @@ impl Client {
         let modern = session.greeting.revision.era() == Era::Modern;
         match answer.error_code() {
             Some(UNSUPPORTED_VERSION) if modern && !std::mem::replace(&mut tried.version, true) => {
-                let offered = versions(answer.error().and_then(|error| error.get("data")?.get("supported")));
+                let offered = supported_versions(answer);
                 if newest(&offered, Era::Modern).is_some() {
                     return Ok(());
                 }

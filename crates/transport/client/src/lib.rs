@@ -17,6 +17,7 @@ mod form;
 mod link;
 mod listen;
 mod open;
+mod opener;
 mod pages;
 mod params;
 mod pump;
@@ -29,6 +30,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use net::client::negotiation::server_info;
 use net::client::{Address, Authorizer, Limits};
 use net::{Children, Tap};
 use serde_json::{Map, Value, json};
@@ -156,11 +158,7 @@ impl Greeting {
 
     /// Name and version, as it says itself.
     pub fn server_info(&self) -> Option<&Value> {
-        let result = &self.result.as_ref()?.0;
-        match self.revision.era() {
-            Era::Legacy => result.get("serverInfo"),
-            Era::Modern => result.get("_meta")?.get("io.modelcontextprotocol/serverInfo"),
-        }
+        server_info(self.revision, &self.result.as_ref()?.0)
     }
 }
 

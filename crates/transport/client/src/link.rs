@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use net::client::{Address, Connection, Exchange, OpenError, Outgoing, SendError, location, why};
+use net::client::{Address, Connection, Exchange, OpenError, Outgoing, SendError, failure_of, redirect_target};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -259,11 +259,17 @@ impl Link {
 
     async fn unanswered(&self, exchange: &Exchange, begun: Instant) -> Outcome {
         let status = exchange.status().filter(|status| !(200..300).contains(status));
-        let told = why(&self.0.address, self.connection(), exchange, begun.into()).await;
+        let told = failure_of(&self.0.address, self.connection(), exchange, begun.into()).await;
         let Some(status) = status else { return Outcome::Gone(told) };
         exchange.finished(BODY).await;
         let (headers, error) = (exchange.headers(), exchange.nameless_error());
-        Outcome::Refused(Box::new(Rejection { status, headers, error, location: location(exchange).await, told }))
+        Outcome::Refused(Box::new(Rejection {
+            status,
+            headers,
+            error,
+            location: redirect_target(exchange).await,
+            told,
+        }))
     }
 
     /// The address as a person knows it.

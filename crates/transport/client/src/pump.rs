@@ -5,18 +5,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
+use wire::meta::{RELATED_TASK, SUBSCRIPTION_ID};
 use wire::{Kind, Message, RequestId, Revision};
 
 use super::abilities::{Answer, Refused};
 use super::link::{ClientEvent, Link};
 use super::respond::respond;
-use wire::meta::RELATED_TASK;
 
 /// How many questions of the server are open at a time; more are refused.
 const OPEN_QUESTIONS: usize = 32;
-
-/// What names the subscription that a notification is for.
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Listens until the connection is over or the handle aborted.
 pub(super) fn start(link: Link) -> AbortHandle {
@@ -72,7 +69,7 @@ impl Link {
             _ => {}
         }
         if let Some(id) =
-            params.pointer("/_meta").and_then(|meta| meta.get(SUBSCRIPTION)).and_then(RequestId::from_value)
+            params.pointer("/_meta").and_then(|meta| meta.get(SUBSCRIPTION_ID)).and_then(RequestId::from_value)
         {
             let state = self.state();
             let Some(subscription) = state.subscriptions.get(&id) else { return };

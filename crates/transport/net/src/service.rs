@@ -84,7 +84,7 @@ impl Call {
     /// What the client declared it can do: in `_meta` (modern) or in its `initialize` (legacy).
     pub fn client_capabilities(&self) -> Option<&Value> {
         match self.context.era() {
-            Era::Modern => self.message.meta()?.get("io.modelcontextprotocol/clientCapabilities"),
+            Era::Modern => self.message.meta()?.get(wire::meta::CLIENT_CAPABILITIES),
             Era::Legacy => Some(&self.context.session.as_ref()?.opening()?.capabilities),
         }
     }

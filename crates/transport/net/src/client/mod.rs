@@ -14,6 +14,7 @@ mod error;
 mod exchange;
 pub(crate) mod http;
 mod inbox;
+pub mod negotiation;
 mod old_sse;
 mod options;
 mod outgoing;
@@ -30,7 +31,7 @@ pub(crate) use self::{
 };
 pub use address::{Address, HttpAddress};
 pub use advice::Advice;
-pub use attempt::{location, why};
+pub use attempt::{failure_of, redirect_target};
 pub use authorizer::{Authorizer, Authorizing, Refusal};
 pub use connection::Connection;
 pub use detect::{Detected, Introduction, detect, follow};

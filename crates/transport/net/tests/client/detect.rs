@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use net::client::Command;
+use net::client::{Advice, Command};
 use net::{Address, Detected, HttpAddress, Limits, OpenError, Tap, detect};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -235,7 +235,7 @@ async fn urls_that_are_no_servers() {
     assert!(error.to_string().contains("HTML page"), "{error}");
     let locked = fake(|_, _| answer("401 Unauthorized", "", "who?")).await;
     let error = failure(locked).await;
-    assert!(error.to_string().contains("401") && error.to_string().contains("--bearer-env"), "{error}");
+    assert!(error.to_string().contains("401") && error.advice() == Advice::GiveCredentials, "{error}");
     let missing = fake(|_, _| answer("404 Not Found", "", "nothing here")).await;
     assert!(matches!(failure(missing).await, OpenError::Http { status: 404, .. }));
     let declines = fake(|_, message| {
