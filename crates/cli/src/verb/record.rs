@@ -9,7 +9,7 @@ use net::Tap;
 use net::client::{Command, HttpAddress};
 use net::server::http::{self, ProxyError};
 use net::server::stdio::wrap::wrap;
-use net::server::tapped::Taps;
+use net::server::recorder::Taps;
 use url::Url;
 use wire::trace::Header;
 use wire::{Party, Transport};

@@ -4,7 +4,7 @@
 
 use faults::server::{FaultyServer, find, quirks};
 use net::Tap;
-use net::server::tapped::Pen;
+use net::server::recorder::Pen;
 use reference::{Options, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};

@@ -27,7 +27,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use net::server::tapped::{Pen, RecordedReader, RecordedWriter};
+use net::server::recorder::{Pen, RecordedReader, RecordedWriter};
 use net::server::{http, stdio};
 use net::service::{Call, Reply, Service};
 use tokio::io::{AsyncRead, AsyncWrite};

@@ -5,7 +5,7 @@ use url::Url;
 use wire::{Party, Revision};
 
 use super::backend::WebRequest;
-use super::demand::AuthChallenge;
+use super::challenge::AuthChallenge;
 use super::error::{Advice, OAuthError, said};
 use super::metadata::{Issuer, Resource};
 use super::web::Web;

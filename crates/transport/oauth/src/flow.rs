@@ -10,7 +10,7 @@ use wire::Revision;
 use super::agent::RedirectListener;
 use super::authorize::{About, Request};
 use super::cache::{Cache, Kept};
-use super::demand::AuthChallenge;
+use super::challenge::AuthChallenge;
 use super::discovery::{Found, discover};
 use super::dpop::Prover;
 use super::error::{Advice, OAuthError};

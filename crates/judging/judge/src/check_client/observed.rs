@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use faults::server::FaultyServer;
 use net::Tap;
 use net::server::http::{self, Beside};
-use net::server::tapped::Taps;
+use net::server::recorder::Taps;
 use reference::Server;
 use wire::redact::Redactor;
 use wire::trace::{Frame, Header, Trace};

@@ -9,7 +9,7 @@ use net::client::Command;
 use net::process::Output;
 use net::server::http::{self, Beside, Guard};
 use net::server::stdio::bridge::Bridge;
-use net::server::tapped::Taps;
+use net::server::recorder::Taps;
 use net::tap::Written;
 use reference::Server;
 use reference::authorization::{Gate, Tokens};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use net::server::http::{self, Options};
 use net::server::stdio::{Limits, standard_streams};
-use net::server::tapped::{Pen, RecordedReader, RecordedWriter};
+use net::server::recorder::{Pen, RecordedReader, RecordedWriter};
 use net::service::Service;
 use reference::Server;
 use tokio::io::{AsyncRead, AsyncWrite};

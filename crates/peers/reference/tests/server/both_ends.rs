@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::server::http::{self, Beside};
-use net::server::tapped::Taps;
+use net::server::recorder::Taps;
 use net::{Address, Children, ConnectOptions, Connection, HttpAddress, Limits, Tap};
 use reference::{Options, Server};
 use serde_json::json;

@@ -12,7 +12,7 @@ use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::Flights;
 use super::batch::Batch;
-use super::gate::Gate;
+use super::era_check::Gate;
 use super::link::{Closing, Gone, Link, Outlet, Session};
 use crate::service::{Answer, Call, Context, Pending, Reply, RpcError, Service, code};
 

@@ -3,11 +3,11 @@
 
 mod batch;
 mod conversation;
-mod gate;
+mod era_check;
 pub mod http;
 pub mod link;
 pub mod stdio;
-pub mod tapped;
+pub mod recorder;
 mod websocket;
 
 use std::collections::HashMap;

@@ -19,7 +19,7 @@ use wire::{Party, Transport};
 use super::conversation::{Bounds, Conversation, Outgoing};
 use super::http::{Layer, Limits};
 use super::link::Closing;
-use super::tapped::Pen;
+use super::recorder::Pen;
 use crate::service::Service;
 
 /// How long the peer may take to answer our close.

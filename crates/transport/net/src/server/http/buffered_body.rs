@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, timeout_at};
 
-use crate::server::tapped::Sent;
+use crate::server::recorder::Sent;
 
 /// The body of a request.
 pub struct BufferedBody {

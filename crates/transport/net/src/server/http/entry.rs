@@ -18,8 +18,8 @@ use super::response::{Response, not_allowed, refuse, status};
 use super::{
     MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, guard, legacy, modern, old_sse, upgrade,
 };
-use crate::server::gate::Gate;
-use crate::server::tapped::{Scribe, Seat, Taps};
+use crate::server::era_check::Gate;
+use crate::server::recorder::{Scribe, Seat, Taps};
 use crate::service::{RpcError, code};
 
 /// What a path leads to.

@@ -21,7 +21,7 @@ use super::response::{Response, events, refuse, status};
 use super::sessions::{key, unguessable};
 use super::{Limits, MESSAGES_PATH, Peer, Shared, guard};
 use crate::server::conversation::{Bounds, Conversation, Outgoing};
-use crate::server::tapped::Named;
+use crate::server::recorder::Named;
 use crate::service::RpcError;
 
 /// How many rendered events wait between us and hyper; what waits before them is the conversation's to bound.

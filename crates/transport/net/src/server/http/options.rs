@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::bearer::Bearer;
 use super::guard::Guard;
 use super::layer::Layer;
-use crate::server::tapped::Taps;
+use crate::server::recorder::Taps;
 
 /// Where the old HTTP+SSE transport opens its stream.
 pub const SSE_PATH: &str = "/sse";

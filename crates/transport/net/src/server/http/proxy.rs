@@ -35,7 +35,7 @@ use super::{Limits, Server, protocol};
 use crate::client::{Cuts, Dialer, Link, Pieces, Pool};
 use crate::client::{HttpAddress, OpenError};
 use crate::server::link::Closing;
-use crate::server::tapped::{Scribe, Seat, Taps, session};
+use crate::server::recorder::{Scribe, Seat, Taps, session};
 
 /// The largest body of a request that goes on.
 const BODY: usize = 64 << 20;

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::layer::Request;
 use super::response::{Response, refuse, status};
 use super::{Peer, Shared};
-use crate::server::tapped::Pen;
+use crate::server::recorder::Pen;
 use crate::server::websocket::{self, Frames};
 use crate::service::RpcError;
 

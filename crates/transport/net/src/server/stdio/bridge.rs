@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use wire::Party;
 use wire::trace::{Closed, Content};
 
-use crate::server::tapped::Pen;
+use crate::server::recorder::Pen;
 use crate::tap::Tap;
 
 /// What stands before each piece that crosses.

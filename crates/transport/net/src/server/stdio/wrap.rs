@@ -14,7 +14,7 @@ use wire::trace::{Closed, Content};
 
 use super::Limits;
 use crate::process::{Children, Command, Signal};
-use crate::server::tapped::{Pen, RecordedReader, RecordedWriter};
+use crate::server::recorder::{Pen, RecordedReader, RecordedWriter};
 use crate::tap::Tap;
 
 /// How long what the child wrote last may take to pass.

@@ -19,7 +19,7 @@ use wire::http::{EVENT_STREAM, has_media_type};
 
 use crate::server::http::Body;
 use crate::server::link::Closing;
-use crate::server::tapped::{Named, Scribe, Seat, Taps, WrittenBody};
+use crate::server::recorder::{Named, Scribe, Seat, Taps, WrittenBody};
 
 /// How much may come before the first event.
 const BEFORE: usize = 64 << 10;

@@ -13,7 +13,7 @@ use wire::Party;
 use wire::trace::{Closed, Content};
 
 use crate::server::link::Closing;
-use crate::server::tapped::Pen;
+use crate::server::recorder::Pen;
 
 /// The longest message that is written down.
 const MESSAGE: usize = 64 << 20;
