@@ -8,8 +8,8 @@ use std::sync::Arc;
 use net::Tap;
 use net::client::{Command, HttpAddress};
 use net::server::http::{self, ProxyError};
+use net::server::recorder::HttpRecorder;
 use net::server::stdio::wrap::wrap;
-use net::server::recorder::Taps;
 use url::Url;
 use wire::trace::Header;
 use wire::{Party, Transport};
@@ -71,8 +71,8 @@ async fn wrapped(run: &Run, command: &[String], tap: &Tap) -> Result<Exit, Exit>
 /// Stands where a client looks for the server.
 async fn passed_on(address: SocketAddr, to: &Url, tap: &Tap) -> Result<Exit, Exit> {
     let interrupted = interrupted();
-    let taps = Arc::new(Taps::apart(tap, tap, tap));
-    let proxy = http::proxy(address, &HttpAddress::new(to.clone()), taps.clone()).await;
+    let recorder = Arc::new(HttpRecorder::apart(tap, tap, tap));
+    let proxy = http::proxy(address, &HttpAddress::new(to.clone()), recorder.clone()).await;
     let proxy = proxy.map_err(|error| match error {
         ProxyError::At(error) => {
             usage(&format!("{address} cannot be listened on: {error}"), "another port, or 0 for a free one")
@@ -83,6 +83,6 @@ async fn passed_on(address: SocketAddr, to: &Url, tap: &Tap) -> Result<Exit, Exi
     tell(format_args!("recording http://{here}{} (Ctrl-C ends it)", to.path()));
     interrupted.await;
     proxy.shutdown().await;
-    taps.finish();
+    recorder.finish();
     Ok(Exit::Clean)
 }

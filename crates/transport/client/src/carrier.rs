@@ -14,7 +14,7 @@ use wire::{Message, Revision};
 const RESUME_DELAY: Duration = Duration::from_millis(100);
 
 /// Something on its way.
-pub type Coming<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What a carrier is opened for.
 pub struct Opening<'a> {
@@ -31,7 +31,7 @@ pub struct Opening<'a> {
 /// Opens carriers: one for each session of a client, and for each attempt to begin one.
 pub trait Connector: Send + Sync {
     /// Opens one.
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Coming<'a, Result<Arc<dyn Carrier>, OpenError>>;
+    fn open<'a>(&'a self, opening: Opening<'a>) -> BoxFuture<'a, Result<Arc<dyn Carrier>, OpenError>>;
 }
 
 /// Carries one session. All methods but the first have the behaviour of a plain connection by default.
@@ -40,12 +40,12 @@ pub trait Carrier: Send + Sync {
     fn connection(&self) -> &Connection;
 
     /// Sends one message. Over HTTP the exchange that carries it comes back at once.
-    fn send(&self, outgoing: Outgoing) -> Coming<'_, Result<Exchange, SendError>> {
+    fn send(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Exchange, SendError>> {
         Box::pin(self.connection().send_with(outgoing))
     }
 
     /// Opens an event stream by GET; `last_event_id` resumes one.
-    fn open_stream<'a>(&'a self, last_event_id: Option<&'a str>) -> Coming<'a, Result<Exchange, SendError>> {
+    fn open_stream<'a>(&'a self, last_event_id: Option<&'a str>) -> BoxFuture<'a, Result<Exchange, SendError>> {
         Box::pin(async move { self.connection().http()?.open_stream(last_event_id).await })
     }
 
@@ -60,7 +60,7 @@ pub trait Carrier: Send + Sync {
     }
 
     /// Ends the connection as its transport demands.
-    fn close(&self) -> Coming<'_, ()> {
+    fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.connection().close())
     }
 }
@@ -70,7 +70,7 @@ pub trait Carrier: Send + Sync {
 pub struct Direct;
 
 impl Connector for Direct {
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Coming<'a, Result<Arc<dyn Carrier>, OpenError>> {
+    fn open<'a>(&'a self, opening: Opening<'a>) -> BoxFuture<'a, Result<Arc<dyn Carrier>, OpenError>> {
         Box::pin(async move {
             let Opening { address, revision, tap, options } = opening;
             let connection = Connection::open(address, revision, tap, options).await?;

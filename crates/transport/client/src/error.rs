@@ -43,7 +43,7 @@ pub enum ClientError {
         why: String,
     },
     /// This client does not make the request.
-    Unasked {
+    NotSent {
         /// Why not.
         why: String,
         /// What to do instead.
@@ -65,8 +65,8 @@ impl ClientError {
     }
 
     /// A request that is not made.
-    pub fn unasked(why: impl Into<String>, advice: impl Into<Advice>) -> Self {
-        Self::Unasked { why: why.into(), advice: advice.into() }
+    pub fn not_sent(why: impl Into<String>, advice: impl Into<Advice>) -> Self {
+        Self::NotSent { why: why.into(), advice: advice.into() }
     }
 
     /// Whether the server was reached and answered, if only to say no.
@@ -85,7 +85,7 @@ impl ClientError {
             Self::Rpc { .. } => Some(Advice::SeeLog),
             Self::Timeout { .. } => Some(Advice::WaitLonger),
             Self::Invalid { .. } => Some(Advice::CheckServer),
-            Self::Unasked { advice, .. } => Some(advice.clone()),
+            Self::NotSent { advice, .. } => Some(advice.clone()),
             Self::Unauthorized { .. } => Some(Advice::BringCredentials),
         }
     }
@@ -111,7 +111,7 @@ impl ClientError {
                 (format!("no answer for {:.1} s; the request is cancelled", after.as_secs_f64()), shown(method))
             }
             Self::Invalid { method, why } => (format!("the server's answer is invalid: {}", shown(why)), shown(method)),
-            Self::Unasked { why, .. } => (shown(why), String::new()),
+            Self::NotSent { why, .. } => (shown(why), String::new()),
             Self::Unauthorized { why } => {
                 (format!("the server demands other credentials: {}", shown(why)), String::new())
             }
@@ -197,7 +197,7 @@ impl ClientError {
         match error {
             SendError::Open(error) => error.into(),
             SendError::Timeout { after } => OpenError::Timeout { at, waited_for: "room for a message", after }.into(),
-            SendError::Unsendable { why } => Self::unasked(
+            SendError::Unsendable { why } => Self::not_sent(
                 format!("HTTP cannot carry that: {why}"),
                 "leave out characters that a header may not contain",
             ),

@@ -39,7 +39,7 @@ use wire::{Era, Revision, Transport};
 
 pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent, Unattended};
 pub use call_policy::CallPolicy;
-pub use carrier::{Carrier, Coming, Connector, Direct, Opening};
+pub use carrier::{BoxFuture, Carrier, Connector, Direct, Opening};
 pub use error::{Advice, ClientError};
 pub use example::example;
 pub use form::{FormError, Given, fill, read, wants};
@@ -184,7 +184,10 @@ impl Client {
 
     /// The same, over what `connector` opens.
     /// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
-    pub fn connect_with(options: Options, connector: Arc<dyn Connector>) -> Coming<'static, Result<Self, ClientError>> {
+    pub fn connect_with(
+        options: Options,
+        connector: Arc<dyn Connector>,
+    ) -> BoxFuture<'static, Result<Self, ClientError>> {
         Box::pin(Self::connected(options, connector))
     }
 

@@ -175,8 +175,8 @@ impl Opener<'_> {
                     Some(Negotiation::ModernError) => Ok(None),
                     Some(Negotiation::VersionRefused(offered)) if offered.is_empty() => Ok(None),
                     Some(Negotiation::VersionRefused(offered)) => agreed(at, offered, revision),
-                    _ if matches!(refused.status, 401 | 403) => Err(NotOpened::Failed(refused.told.into())),
-                    _ => Err(NotOpened::OtherEra(refused.told.into())),
+                    _ if matches!(refused.status, 401 | 403) => Err(NotOpened::Failed(refused.open_error.into())),
+                    _ => Err(NotOpened::OtherEra(refused.open_error.into())),
                 }
             }
             Outcome::TimedOut(after) => {
@@ -237,8 +237,10 @@ impl Opener<'_> {
                 Outcome::Refused(refused) => {
                     return Err(match refused.location {
                         Some(to) => NotOpened::Redirected(to),
-                        None if suggests_old_transport(refused.status) => NotOpened::OtherEra(refused.told.into()),
-                        None => NotOpened::Failed(refused.told.into()),
+                        None if suggests_old_transport(refused.status) => {
+                            NotOpened::OtherEra(refused.open_error.into())
+                        }
+                        None => NotOpened::Failed(refused.open_error.into()),
                     });
                 }
                 Outcome::TimedOut(after) => {

@@ -59,7 +59,7 @@ impl Link {
         let method = message.method().unwrap_or_default();
         let params = message.params().cloned().unwrap_or_default();
         match method {
-            "notifications/progress" => self.heard(&params["progressToken"]),
+            "notifications/progress" => self.last_activity(&params["progressToken"]),
             "notifications/cancelled" => {
                 let id = RequestId::from_value(&params["requestId"]);
                 if let Some(work) = id.and_then(|id| self.state().answering.remove(&id)) {
@@ -135,7 +135,7 @@ impl Link {
             };
             link.state().answering.remove(&key);
             // Where the answer cannot go out, nobody is left who asked.
-            let _ = link.say(text.to_string()).await;
+            let _ = link.send_message(text.to_string()).await;
         });
         if !busy && !work.is_finished() {
             self.state().answering.insert(id, work.abort_handle());

@@ -14,7 +14,7 @@ use serde_json::Value;
 use wire::json::{self, Unwritable, write_string};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
-pub use crate::server::link::{Closing, Gone, Link, NoAnswer, Opening, Outlet, Session};
+pub use crate::server::link::{Closing, Gone, Link, MessageSink, NoAnswer, Opening, Session};
 
 /// Anything that answers requests.
 pub trait Service: Send + Sync + 'static {

@@ -25,12 +25,12 @@ impl Authorizer {
         let inner = self.0.as_ref();
         let url = &inner.resource;
         let (status, headers) = self.hello(url, streams).await?;
-        let demand = AuthChallenge::read(status, &headers);
+        let challenge = AuthChallenge::read(status, &headers);
         let mut state = inner.state.lock().await;
-        if demand.is_none() && !state.may_be_had(&inner.web, &inner.options, url).await {
+        if challenge.is_none() && !state.may_be_had(&inner.web, &inner.options, url).await {
             return Ok(None);
         }
-        let authorized = state.authorize(&inner.web, &inner.options, url, &demand.unwrap_or_default()).await;
+        let authorized = state.authorize(&inner.web, &inner.options, url, &challenge.unwrap_or_default()).await;
         inner.show(&state);
         authorized?;
         if state.is_bound() {

@@ -162,7 +162,7 @@ fn failed(error: &ClientError) -> Exit {
     match error {
         ClientError::Rpc { .. } | ClientError::Cancelled => Exit::Finding,
         ClientError::Open(error) if matches!(**error, net::OpenError::BadAddress { .. }) => Exit::Usage,
-        ClientError::Unasked { .. } => Exit::Usage,
+        ClientError::NotSent { .. } => Exit::Usage,
         _ => Exit::NoAnswer,
     }
 }

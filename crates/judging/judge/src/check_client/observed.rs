@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use faults::server::FaultyServer;
 use net::Tap;
 use net::server::http::{self, Beside};
-use net::server::recorder::Taps;
+use net::server::recorder::HttpRecorder;
 use reference::Server;
 use wire::redact::Redactor;
 use wire::trace::{Frame, Header, Trace};
@@ -45,7 +45,7 @@ pub fn tap(transport: Transport) -> Tap {
 /// A server that waits for a client that somebody drives by hand.
 pub struct Listening {
     server: http::Server,
-    taps: Arc<Taps>,
+    recorder: Arc<HttpRecorder>,
     traces: [Tap; 3],
     shown: [usize; 3],
     begun: Instant,
@@ -55,16 +55,16 @@ impl Listening {
     /// Serves everything at `address`: as one scenario has it, or the standard server.
     pub async fn start(address: SocketAddr, scenario: &Scenario) -> io::Result<Self> {
         let traces = [Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket].map(tap);
-        let taps = Arc::new(Taps::apart(&traces[0], &traces[1], &traces[2]));
+        let recorder = Arc::new(HttpRecorder::apart(&traces[0], &traces[1], &traces[2]));
         let beside = Beside { sse: true, websocket: true };
-        let http = http::Options { beside, taps: Some(taps.clone()), ..http::Options::default() };
+        let http = http::Options { beside, recorder: Some(recorder.clone()), ..http::Options::default() };
         let server = Server::new(reference::Options {
             catalogue: Arc::new((scenario.offers)(&format!("http://{address}"))),
             http,
             ..reference::Options::default()
         });
         let server = FaultyServer::new(server, scenario.faults.to_vec()).http(address).await?;
-        Ok(Self { server, taps, traces, shown: [0; 3], begun: Instant::now() })
+        Ok(Self { server, recorder, traces, shown: [0; 3], begun: Instant::now() })
     }
 
     /// Where it listens.
@@ -86,10 +86,10 @@ impl Listening {
 
     /// Ends the server and judges everything that the client did.
     pub async fn conclude(self, by: &By<'_>) -> Checked {
-        let deserted = self.taps.is_deserted();
+        let deserted = self.recorder.is_deserted();
         self.server.shutdown().await;
         if deserted {
-            self.taps.finish();
+            self.recorder.finish();
         }
         let traces: Vec<Trace> = self.traces.into_iter().map(Tap::finish).collect();
         judge(&traces, self.begun.elapsed(), by)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::server::http::{self, Beside};
-use net::server::recorder::Taps;
+use net::server::recorder::HttpRecorder;
 use net::{Address, Children, ConnectOptions, Connection, HttpAddress, Limits, Tap};
 use reference::{Options, Server};
 use serde_json::json;
@@ -52,9 +52,9 @@ async fn converse(connection: &Connection, revision: Revision) {
 /// Both traces of one conversation: the client's, then the server's.
 async fn both(transport: Transport, revision: Revision) -> [Trace; 2] {
     let far = Tap::new(header(Party::Client, transport, revision));
-    let taps = Arc::new(Taps::one(&far));
+    let recorder = Arc::new(HttpRecorder::one(&far));
     let beside = Beside { sse: true, websocket: true };
-    let http = http::Options { beside, taps: Some(taps.clone()), ..http::Options::default() };
+    let http = http::Options { beside, recorder: Some(recorder.clone()), ..http::Options::default() };
     let server = Server::new(Options { http, ..Options::default() });
     let server = server.http(([127, 0, 0, 1], 0).into()).await.unwrap();
     let at = server.local_addr();
@@ -73,13 +73,13 @@ async fn both(transport: Transport, revision: Revision) -> [Trace; 2] {
     connection.close().await;
     drop(connection);
     let deserted = async {
-        while !taps.is_deserted() {
+        while !recorder.is_deserted() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     tokio::time::timeout(SOON, deserted).await.unwrap();
     server.shutdown().await;
-    taps.finish();
+    recorder.finish();
     [near.finish(), far.finish()]
 }
 
@@ -144,8 +144,8 @@ async fn both_ends_tell_the_same() {
 #[tokio::test]
 async fn a_client_that_lets_go_is_seen_to() {
     let far = Tap::new(header(Party::Client, Transport::StreamableHttp, Revision::NEWEST));
-    let taps = Arc::new(Taps::one(&far));
-    let http = http::Options { taps: Some(taps.clone()), ..http::Options::default() };
+    let recorder = Arc::new(HttpRecorder::one(&far));
+    let http = http::Options { recorder: Some(recorder.clone()), ..http::Options::default() };
     let server = Server::new(Options { http, ..Options::default() });
     let server = server.http(([127, 0, 0, 1], 0).into()).await.unwrap();
     let url = url::Url::parse(&format!("http://{}/mcp", server.local_addr())).unwrap();

@@ -140,7 +140,7 @@ async fn converse(address: &Address, connection: &Connection, pace: &Pace, begun
             return Attempt::of(revision, Outcome::NoAnswer(OpenError::Echo { at: address.to_string() }));
         }
     };
-    let outcome = match answer.or_else(|| exchange.nameless_error()) {
+    let outcome = match answer.or_else(|| exchange.error_without_id()) {
         None => Outcome::NoAnswer(failure_of(address, connection, &exchange, begun).await),
         Some(answer) => {
             pace.send_if_modified(|firsts| firsts.note(revision.era(), begun.elapsed()));

@@ -80,7 +80,7 @@ impl Channel {
     /// From now on keeps nothing that was taken, and writes nothing down.
     pub(crate) fn forget(&self) {
         self.forgetful.store(true, Ordering::Release);
-        self.tap.put_down();
+        self.tap.stop_recording();
         self.inbox.forget_taken();
     }
 

@@ -95,21 +95,21 @@ impl Connection {
     /// what wants no answer is waited for until its head is there, lest it be overtaken by what is sent next.
     pub async fn send(&self, text: &str) -> Result<Exchange, SendError> {
         let exchange = self.send_with(Outgoing::message(text)).await?;
-        if matches!(self.0.carrier, Carrier::Http(_)) && !exchange.asks() {
+        if matches!(self.0.carrier, Carrier::Http(_)) && !exchange.expects_response() {
             exchange.head(self.limits().request).await;
         }
         Ok(exchange)
     }
 
     /// The same with deviations. Waits for nothing but a connection to send on. What only HTTP has is
-    /// [`SendError::NotHere`] elsewhere.
+    /// [`SendError::Unsupported`] elsewhere.
     pub async fn send_with(&self, outgoing: Outgoing) -> Result<Exchange, SendError> {
         if let Carrier::Http(http) = &self.0.carrier {
             return http.start(&outgoing).await;
         }
         let body = match outgoing.body.as_deref() {
             Some(body) if !outgoing.is_http_only() => body,
-            _ => return Err(self.not_here("HTTP headers, methods and paths")),
+            _ => return Err(self.unsupported("HTTP headers, methods and paths")),
         };
         match &self.0.carrier {
             Carrier::Stdio(stdio) => stdio.send(body).await?,
@@ -125,17 +125,17 @@ impl Connection {
     pub async fn response(&self, id: &RequestId, patience: Duration) -> Option<Message> {
         let begun = Instant::now();
         let wanted = |message: &Message| message.kind().is_response() && message.id() == Some(id);
-        let asked = if let Carrier::Http(http) = &self.0.carrier { http.asked(id) } else { None };
+        let asked = if let Carrier::Http(http) = &self.0.carrier { http.exchange_of(id) } else { None };
         let waited = match &asked {
             None => self.0.channel.inbox.wait(wanted, patience).await,
             Some(exchange) => tokio::select! {
                 waited = self.0.channel.inbox.wait(wanted, patience) => waited,
-                () = self.hopeless(exchange, patience) => {
-                    self.0.channel.inbox.take(&wanted).0.map_or(Waited::Ended, Waited::Came)
+                () = self.cannot_be_answered(exchange, patience) => {
+                    self.0.channel.inbox.take(&wanted).0.map_or(Waited::Ended, Waited::Received)
                 }
             },
         };
-        if let Waited::Came(message) = waited {
+        if let Waited::Received(message) = waited {
             if let Carrier::Http(http) = &self.0.carrier {
                 http.forget(id);
             }
@@ -150,7 +150,7 @@ impl Connection {
 
     /// Resolves once `exchange` is over and no other stream may bring its answer: a legacy event stream that broke may be
     /// resumed, and HTTP+SSE answers elsewhere.
-    async fn hopeless(&self, exchange: &Exchange, patience: Duration) {
+    async fn cannot_be_answered(&self, exchange: &Exchange, patience: Duration) {
         let over = exchange.finished(patience).await;
         let success = exchange.status().is_some_and(|status| (200..300).contains(&status));
         let elsewhere = match self.transport() {
@@ -171,7 +171,7 @@ impl Connection {
     /// The next message from the peer that satisfies `wanted`, also among those received and not yet taken.
     pub async fn wait_for(&self, wanted: impl Fn(&Message) -> bool, patience: Duration) -> Option<Message> {
         match self.0.channel.inbox.wait(wanted, patience).await {
-            Waited::Came(message) => Some(message),
+            Waited::Received(message) => Some(message),
             Waited::TimedOut | Waited::Ended => None,
         }
     }
@@ -219,12 +219,12 @@ impl Connection {
     }
 
     /// The exchange over HTTP that carries the request `id`, which is not answered yet.
-    pub fn asked(&self, id: &RequestId) -> Option<Exchange> {
-        if let Carrier::Http(http) = &self.0.carrier { http.asked(id) } else { None }
+    pub fn exchange_of(&self, id: &RequestId) -> Option<Exchange> {
+        if let Carrier::Http(http) = &self.0.carrier { http.exchange_of(id) } else { None }
     }
 
     /// Lets go of request `id`, whose answer is not waited for any more.
-    pub fn give_up(&self, id: &RequestId) {
+    pub fn forget_request(&self, id: &RequestId) {
         if let Carrier::Http(http) = &self.0.carrier {
             http.forget(id);
         }
@@ -242,13 +242,17 @@ impl Connection {
         if let Carrier::Stdio(stdio) = &self.0.carrier {
             Ok(ChildView(stdio))
         } else {
-            Err(self.not_here("a child process"))
+            Err(self.unsupported("a child process"))
         }
     }
 
     /// The HTTP client, where this is one.
     pub fn http(&self) -> Result<HttpView<'_>, SendError> {
-        if let Carrier::Http(http) = &self.0.carrier { Ok(HttpView(http)) } else { Err(self.not_here("HTTP requests")) }
+        if let Carrier::Http(http) = &self.0.carrier {
+            Ok(HttpView(http))
+        } else {
+            Err(self.unsupported("HTTP requests"))
+        }
     }
 
     /// The session id that the server gave over HTTP, if it gave one.
@@ -280,7 +284,7 @@ impl Connection {
         }
     }
 
-    fn not_here(&self, what: &'static str) -> SendError {
-        SendError::NotHere { what, transport: self.transport() }
+    fn unsupported(&self, what: &'static str) -> SendError {
+        SendError::Unsupported { what, transport: self.transport() }
     }
 }

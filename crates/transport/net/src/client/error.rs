@@ -169,7 +169,7 @@ impl std::error::Error for OpenError {}
 #[non_exhaustive]
 pub enum SendError {
     /// This transport cannot do that.
-    NotHere {
+    Unsupported {
         /// What was asked for.
         what: &'static str,
         /// The transport.
@@ -194,7 +194,7 @@ pub enum SendError {
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotHere { what, transport } => write!(f, "{what}: not over {transport}"),
+            Self::Unsupported { what, transport } => write!(f, "{what}: not over {transport}"),
             Self::Closed => f.write_str("the connection is closed"),
             Self::Timeout { after } => write!(f, "the peer took nothing for {:.1} s", after.as_secs_f64()),
             Self::Unsendable { why } => write!(f, "not sendable: {}", snippet(why, SNIPPET)),

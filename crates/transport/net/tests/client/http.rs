@@ -322,8 +322,11 @@ async fn raw_bytes_get_a_connection_of_their_own() {
     assert_eq!(came, b"HTTP/1.1 400 Bad Request\r\n\r\n");
     assert_eq!(tap.finish().frames.iter().filter(|f| matches!(f.content, Content::Raw(_))).count(), 2);
     let (stdio, _tap) = open(shell("cat"), &limits()).await;
-    assert!(matches!(stdio.http(), Err(SendError::NotHere { .. })));
-    assert!(matches!(stdio.send_with(Outgoing::message("{}").without("accept")).await, Err(SendError::NotHere { .. })));
+    assert!(matches!(stdio.http(), Err(SendError::Unsupported { .. })));
+    assert!(matches!(
+        stdio.send_with(Outgoing::message("{}").without("accept")).await,
+        Err(SendError::Unsupported { .. })
+    ));
 }
 
 async fn fails(address: Address, limits: &Limits) -> OpenError {
