@@ -284,7 +284,7 @@ impl Opener<'_> {
     }
 
     fn session(&self, link: Link, pump: AbortHandle, greeting: Greeting) -> Session {
-        link.connection().forget();
+        link.connection().stop_recording();
         let may_be_asked = self.options.respondent.abilities() != Abilities::default();
         let has_stream = link.transport() == Transport::StreamableHttp && greeting.revision.era() == Era::Legacy;
         let stream = (may_be_asked && has_stream).then(|| super::listen::open_stream(link.clone()));

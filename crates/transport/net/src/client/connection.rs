@@ -18,10 +18,10 @@ use super::websocket::WebSocket;
 use super::{Address, ConnectOptions, Exchange, Limits, OpenError, Outgoing, SendError, old_sse};
 use crate::tap::Tap;
 
-/// How long an answer may take after what looks like an echo.
+/// How long to wait for another message after what looks like an echo.
 const ECHO: Duration = Duration::from_secs(1);
 const ECHO_POLL: Duration = Duration::from_millis(50);
-/// Among how many messages an echo is looked for.
+/// How many messages may contain an echo.
 const ECHO_WITHIN: usize = 64;
 
 /// One child process, one HTTP client with at most one legacy session, one HTTP+SSE session, or one socket. Clones are the
@@ -49,7 +49,7 @@ impl Drop for Inner {
 }
 
 impl Connection {
-    /// Starts the program, or connects. Nothing is said yet, but on HTTP+SSE the stream is opened and its endpoint known.
+    /// Starts the program, or connects. Nothing is sent yet, except the request that opens the stream of HTTP+SSE.
     pub async fn open(
         address: &Address,
         revision: Revision,
@@ -71,7 +71,7 @@ impl Connection {
         self.0.channel.number
     }
 
-    /// What carries it.
+    /// Its transport.
     pub fn transport(&self) -> Transport {
         self.0.channel.transport
     }
@@ -81,7 +81,7 @@ impl Connection {
         self.0.channel.revision
     }
 
-    /// Where its frames are written down.
+    /// Where its frames are recorded.
     pub fn tap(&self) -> &Tap {
         &self.0.channel.tap
     }
@@ -91,8 +91,8 @@ impl Connection {
         &self.0.channel.limits
     }
 
-    /// Sends one message as this transport carries it: a line, a text frame, a POST with the headers of the era. Over HTTP
-    /// what wants no answer is waited for until its head is there, lest it be overtaken by what is sent next.
+    /// Sends one message as this transport carries it: a line, a text frame, a POST with the headers of the era. Over HTTP a
+    /// notification or response is sent completely before this returns, so that the next message cannot overtake it.
     pub async fn send(&self, text: &str) -> Result<Exchange, SendError> {
         let exchange = self.send_with(Outgoing::message(text)).await?;
         if matches!(self.0.carrier, Carrier::Http(_)) && !exchange.expects_response() {
@@ -101,8 +101,8 @@ impl Connection {
         Ok(exchange)
     }
 
-    /// The same with deviations. Waits for nothing but a connection to send on. What only HTTP has is
-    /// [`SendError::Unsupported`] elsewhere.
+    /// The same with deviations. Waits only for a connection to send on. Deviations that only HTTP has are
+    /// [`SendError::Unsupported`] on other transports.
     pub async fn send_with(&self, outgoing: Outgoing) -> Result<Exchange, SendError> {
         if let Carrier::Http(http) = &self.0.carrier {
             return http.start(&outgoing).await;
@@ -119,9 +119,9 @@ impl Connection {
         Ok(Exchange::none())
     }
 
-    /// The response to `id`, from whatever stream it comes. `None` after `patience`, or as soon as none can come any more:
-    /// the peer is gone, or the HTTP exchange that carried the request is over without it. UNANSWERED is recorded unless
-    /// HTTP itself refused the request or we stopped listening.
+    /// The response to `id`, from any stream. `None` after `patience`, or as soon as it cannot come any more: the peer is
+    /// gone, or the HTTP exchange that carried the request ended without it. The mark UNANSWERED is recorded then, unless
+    /// HTTP refused the request or reading was stopped.
     pub async fn response(&self, id: &RequestId, patience: Duration) -> Option<Message> {
         let begun = Instant::now();
         let wanted = |message: &Message| message.kind().is_response() && message.id() == Some(id);
@@ -148,8 +148,8 @@ impl Connection {
         None
     }
 
-    /// Resolves once `exchange` is over and no other stream may bring its answer: a legacy event stream that broke may be
-    /// resumed, and HTTP+SSE answers elsewhere.
+    /// Resolves when `exchange` is over and no other stream may bring its response: a legacy event stream that broke may be
+    /// resumed, and HTTP+SSE answers on another stream.
     async fn cannot_be_answered(&self, exchange: &Exchange, patience: Duration) {
         let over = exchange.finished(patience).await;
         let success = exchange.status().is_some_and(|status| (200..300).contains(&status));
@@ -168,7 +168,7 @@ impl Connection {
         !refused && exchange.closed() != Some(Closed::Aborted) && !self.0.channel.has_stopped()
     }
 
-    /// The next message from the peer that satisfies `wanted`, also among those received and not yet taken.
+    /// The next message that satisfies `wanted`, also among those received and not yet taken.
     pub async fn wait_for(&self, wanted: impl Fn(&Message) -> bool, patience: Duration) -> Option<Message> {
         match self.0.channel.inbox.wait(wanted, patience).await {
             Waited::Received(message) => Some(message),
@@ -176,68 +176,67 @@ impl Connection {
         }
     }
 
-    /// The first message there is that satisfies `wanted`, without waiting for one.
+    /// The first received message that satisfies `wanted`, without waiting.
     pub fn take(&self, wanted: impl Fn(&Message) -> bool) -> Option<Message> {
         self.0.channel.inbox.take(&wanted).0
     }
 
-    /// Everything received so far, taken or not; after [`Self::forget`] only what is not taken.
+    /// All messages received so far, taken or not; after [`Self::stop_recording`] only those not taken.
     pub fn received(&self) -> Vec<Message> {
         self.0.channel.inbox.all()
     }
 
-    /// Resolves once `text` came back just as it went out, and has stood there for a while: behind a terminal that echoes
-    /// there may be a server that answers, too.
+    /// Resolves when `text` came back unchanged and nothing else came for a while: behind a terminal that echoes there may
+    /// be a server that answers.
     pub async fn echoed(&self, text: &str) {
         let Ok(words) = serde_json::from_str::<Value>(text) else { return std::future::pending().await };
-        // An echo comes first; who says so much besides is none.
+        // An echo comes first: among many messages it is not one.
         while self.received_count() > ECHO_WITHIN || !self.received().iter().any(|message| *message.value() == words) {
             tokio::time::sleep(ECHO_POLL).await;
         }
         tokio::time::sleep(ECHO).await;
     }
 
-    /// From now on nothing is written down, and nothing kept that was taken: for a connection that may last for as long as
-    /// it likes.
-    pub fn forget(&self) {
-        self.0.channel.forget();
+    /// From now on records nothing and keeps no message that was taken: for connections of unbounded length.
+    pub fn stop_recording(&self) {
+        self.0.channel.stop_recording();
     }
 
-    /// How many messages that is.
+    /// The number of [`Self::received`] messages.
     pub fn received_count(&self) -> usize {
         self.0.channel.inbox.count()
     }
 
-    /// Whether it can bring no more messages: the peer ended it, or we stopped listening.
+    /// Whether no more messages can come: the peer ended it, or reading was stopped.
     pub fn is_over(&self) -> bool {
         self.0.channel.inbox.is_over()
     }
 
-    /// Whether we stopped listening: more came than the limits let in, or our end is closed.
+    /// Whether reading was stopped: the peer exceeded a limit, or this end is closed.
     pub fn is_flooded(&self) -> bool {
         self.0.channel.has_stopped()
     }
 
-    /// The exchange over HTTP that carries the request `id`, which is not answered yet.
+    /// The HTTP exchange that carries the request `id`, which is not answered yet.
     pub fn exchange_of(&self, id: &RequestId) -> Option<Exchange> {
         if let Carrier::Http(http) = &self.0.carrier { http.exchange_of(id) } else { None }
     }
 
-    /// Lets go of request `id`, whose answer is not waited for any more.
+    /// Forgets the request `id`, whose response is not expected any more.
     pub fn forget_request(&self, id: &RequestId) {
         if let Carrier::Http(http) = &self.0.carrier {
             http.forget(id);
         }
     }
 
-    /// Listens for `span` without sending, between `window-opened` and `window-closed` marks that hold `name`.
+    /// Sends nothing for `span`, between the marks `window-opened` and `window-closed` with `name`.
     pub async fn quiet(&self, name: &str, span: Duration) {
         self.0.channel.mark(Mark::WindowOpened(name.to_owned()));
         tokio::time::sleep(span).await;
         self.0.channel.mark(Mark::WindowClosed(name.to_owned()));
     }
 
-    /// The child process, where this is one.
+    /// The child process behind a connection over stdio.
     pub fn child(&self) -> Result<ChildView<'_>, SendError> {
         if let Carrier::Stdio(stdio) = &self.0.carrier {
             Ok(ChildView(stdio))
@@ -246,7 +245,7 @@ impl Connection {
         }
     }
 
-    /// The HTTP client, where this is one.
+    /// The HTTP client behind a connection over Streamable HTTP or HTTP+SSE.
     pub fn http(&self) -> Result<HttpView<'_>, SendError> {
         if let Carrier::Http(http) = &self.0.carrier {
             Ok(HttpView(http))
@@ -260,13 +259,13 @@ impl Connection {
         self.http().ok()?.session_id()
     }
 
-    /// How the child ended, now or within `patience`; `None` if it runs, or there is none.
+    /// How the child process ended, now or within `patience`; `None` if it still runs, or there is none.
     pub async fn exited(&self, patience: Duration) -> Option<ExitStatus> {
         self.child().ok()?.exited(patience).await
     }
 
-    /// Ends it as the specification says: a child by the end of its stdin, then TERM, then KILL; a legacy HTTP session by
-    /// DELETE. Once only.
+    /// Ends it as the specification says: a child process by closing its stdin, then TERM, then KILL; a legacy HTTP session
+    /// by DELETE. Once only.
     pub async fn close(&self) {
         match &self.0.carrier {
             Carrier::Stdio(stdio) => stdio.close().await,

@@ -27,7 +27,7 @@ pub struct Dialer {
 }
 
 impl Dialer {
-    /// Makes ready to dial the origin of `address`; `limit` bounds the connection and the TLS handshake each.
+    /// Prepares to dial the origin of `address`; `limit` bounds the connection and the TLS handshake together.
     pub fn new(address: &HttpAddress, limit: Duration) -> Result<Self, OpenError> {
         let at = address.url.to_string();
         let bad = |why: String| OpenError::BadAddress { at: at.clone(), why };
@@ -72,7 +72,7 @@ impl Dialer {
             ErrorKind::TimedOut => self.timed_out("connection"),
             _ => OpenError::Reset { at: at(), why: error.to_string() },
         })?;
-        // Small messages must not wait for each other; where that cannot be set, it is only slower.
+        // Small messages must not wait for each other; without this it is only slower.
         let _ = stream.set_nodelay(true);
         match &self.tls {
             None => Ok(Box::new(stream)),

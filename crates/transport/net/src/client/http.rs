@@ -1,5 +1,5 @@
-//! The client end of both HTTP transports: POSTs, event streams, sessions, and how a response is read. Which exchange a
-//! caller wants is its own business; this file only carries it.
+//! The client end of both HTTP transports: POSTs, event streams, sessions, and how a response is read. Must not know which
+//! exchanges a caller should make.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ use super::pool::{Link, Pool};
 use super::request::{Context, Prepared, ToolSchemas};
 use crate::tap::Written;
 
-/// How long aborted exchanges may take to be over.
+/// How long aborted exchanges may take to end.
 const UNWIND: Duration = Duration::from_millis(200);
 
 /// One HTTP client: at most one legacy session.
@@ -41,7 +41,7 @@ struct State {
     session: Option<String>,
     /// The version in the answer to `initialize`.
     negotiated: Option<String>,
-    /// Where the old HTTP+SSE transport wants its POSTs.
+    /// Where POSTs of HTTP+SSE go.
     endpoint: Option<String>,
     /// The stream whose end is the connection's end.
     main: Option<u32>,
@@ -61,7 +61,7 @@ const TIMED_OUT: End = (Party::Client, Closed::TimedOut);
 const ABORTED: End = (Party::Client, Closed::Aborted);
 
 impl Http {
-    /// Connects once, so that a peer that is not there is known at once.
+    /// Connects once, so that an unreachable peer is an error at once.
     pub(crate) async fn open(address: &HttpAddress, channel: Arc<Channel>) -> Result<Arc<Self>, OpenError> {
         let pool = Pool::new(super::dial::Dialer::new(address, channel.limits.connect)?);
         match pool.fresh().await {
@@ -75,7 +75,7 @@ impl Http {
         Ok(Arc::new(Self { channel, address: address.clone(), pool, state: Mutex::default() }))
     }
 
-    /// Sends one request and lets its response come in by itself.
+    /// Sends one request; a task reads the response.
     pub(crate) async fn start(self: &Arc<Self>, outgoing: &Outgoing) -> Result<Exchange, SendError> {
         if self.state().closed {
             return Err(SendError::Closed);
@@ -159,7 +159,7 @@ impl Http {
         }
     }
 
-    /// Ends the session, if there is one, as a good client does, then everything else.
+    /// Ends the session by DELETE, if there is one, then everything else.
     pub(crate) async fn close(self: &Arc<Self>) {
         self.channel.stop();
         let has_session =
@@ -170,7 +170,7 @@ impl Http {
         self.kill().await;
     }
 
-    /// Cuts every exchange off and closes every socket.
+    /// Aborts every exchange and closes every socket.
     pub(crate) async fn kill(&self) {
         if std::mem::replace(&mut self.state().closed, true) {
             return;
@@ -190,7 +190,7 @@ impl Http {
         live
     }
 
-    /// Learns what later requests need from an incoming message.
+    /// Keeps what later requests need from a received message.
     fn learn(&self, message: &Message, initialize: Option<&RequestId>) {
         if message.kind() != Kind::Result {
             return;
@@ -220,12 +220,12 @@ fn single_message(body: &[u8]) -> Option<Message> {
     }
 }
 
-/// Whether a negotiated version wants the `MCP-Protocol-Version` header: since 2025-06-18. One that we do not know does.
+/// Whether a negotiated version requires the `MCP-Protocol-Version` header: since 2025-06-18. An unknown one does.
 fn has_version_header(version: &str) -> bool {
     version.parse::<Revision>().map_or(true, |revision| revision.at_least(Revision::R2025_06_18))
 }
 
-/// What the task of one exchange knows.
+/// The task of one exchange.
 struct ExchangeTask {
     http: Arc<Http>,
     exchange: Exchange,
@@ -323,7 +323,7 @@ impl ExchangeTask {
         self.channel().write_since(begun, Party::Server, self.exchange.number(), content, self.cause);
         self.exchange.set_body(bytes.clone());
         if end == ENDED {
-            // What is no message is in the trace; here only messages count.
+            // An invalid message is in the trace; only messages count here.
             let _ = self.take_in(&bytes);
         }
         end
@@ -359,7 +359,7 @@ impl ExchangeTask {
                 let rest = Content::Raw(rest.to_vec());
                 self.channel().write_since(at, Party::Server, self.exchange.number(), rest, self.cause);
             }
-            // A last block whose end was in doubt (CR, or half of CR LF?) until the stream ended.
+            // The end of the last block was not certain (CR, or half of CR LF?) until the stream ended.
             Some(piece) => {
                 if let Err(limit) = self.take_block(piece, at) {
                     self.channel().limit(limit);
@@ -371,7 +371,7 @@ impl ExchangeTask {
         end
     }
 
-    /// Takes one block in, or tells which limit it breaks.
+    /// Takes one block, or returns the limit that it breaks.
     fn take_block(&self, piece: Piece<'_>, at: u64) -> Result<(), Limit> {
         let Piece::Whole(bytes) = piece else { return Err(Limit::Message) };
         let number = self.exchange.number();
@@ -383,7 +383,7 @@ impl ExchangeTask {
         if room && !self.channel().tap.is_full() { Ok(()) } else { Err(Limit::Connection) }
     }
 
-    /// Whether there is room for more. What is no message takes none.
+    /// Whether there is room for more. An invalid message takes none.
     fn take_in(&self, bytes: &[u8]) -> bool {
         let learn = |message: &Message| self.http.learn(message, self.initialize.as_ref());
         self.channel().take_in(bytes, learn).unwrap_or(true)

@@ -54,7 +54,7 @@ fn missing_endpoint(stream: &Exchange, at: String, patience: std::time::Duration
     }
 }
 
-/// The endpoint as a request target. One on another origin is refused: it could send what we post anywhere.
+/// The endpoint as a request target. Another origin is refused: messages could be sent anywhere.
 fn resolve(http: &Http, data: &str) -> Result<String, String> {
     let base = &http.address.url;
     let url = base.join(data.trim()).map_err(|e| format!("the endpoint `{data}` is no URL: {e}"))?;

@@ -1,5 +1,5 @@
-//! Whether a server that was reached at a loopback address listens at other addresses of the machine too. Nothing of MCP is
-//! said there, and nothing that the user gave us goes there.
+//! Whether a server that was reached at a loopback address also listens at other addresses of the machine. No MCP message and
+//! no credential is sent there.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
@@ -17,7 +17,7 @@ use super::http::Http;
 /// How much of an answer is read: its first line is enough.
 const HEAD: u64 = 64;
 
-/// Tries the port at `address` and writes the outcome down, if there is one.
+/// Tries the port at `address` and records the outcome, if there is one.
 pub(crate) async fn try_port(http: &Arc<Http>, address: IpAddr, patience: Duration) {
     let Some(host) = local(&http.address.url) else { return };
     let place = SocketAddr::new(address, http.address.url.port_or_known_default().unwrap_or(80));
@@ -26,7 +26,7 @@ pub(crate) async fn try_port(http: &Arc<Http>, address: IpAddr, patience: Durati
     }
 }
 
-/// The host and port as a `Host` header has them, where the server is on loopback and speaks plainly.
+/// The host and port for a `Host` header, where the server is on loopback and does not use TLS.
 fn local(url: &Url) -> Option<String> {
     let loopback = match url.host()? {
         Host::Domain(name) => name == "localhost",
@@ -37,8 +37,8 @@ fn local(url: &Url) -> Option<String> {
     (loopback && url.scheme() == "http").then(|| format!("{}:{port}", url.host_str().unwrap_or_default()))
 }
 
-/// Whether an HTTP server answers there; `None` where something else does, or one that only stands in the way: a gateway
-/// that takes every connection and finds nobody behind it.
+/// Whether an HTTP server answers there; `None` where something else does, or a gateway that accepts every connection and
+/// reaches no server.
 async fn is_open(place: SocketAddr, host: &str) -> Option<bool> {
     let mut stream = match TcpStream::connect(place).await {
         Ok(stream) => stream,
@@ -47,7 +47,7 @@ async fn is_open(place: SocketAddr, host: &str) -> Option<bool> {
     let request = format!("GET /proofhouse-no-such-path HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut answer = Vec::new();
-    // An answer that breaks off may still have said enough.
+    // A truncated answer may be long enough.
     let _ = stream.take(HEAD).read_to_end(&mut answer).await;
     let status = String::from_utf8_lossy(&answer).split(' ').nth(1)?.parse::<u16>().ok()?;
     (answer.starts_with(b"HTTP/1.") && status < 500).then_some(true)

@@ -21,9 +21,9 @@ use super::error::{OpenError, SendError};
 use crate::process::{Children, Command, Group, Signal};
 use crate::tap::Written;
 
-/// Bytes on stdout that are no messages before we stop reading: more is a flood, not a slip.
+/// How many bytes on stdout may be no messages before reading stops.
 const GARBAGE: usize = 4 << 20;
-/// What each such line counts beside its bytes.
+/// How much each such line counts in addition to its bytes.
 const GARBAGE_LINE: usize = 64;
 /// How much of an overlong line is kept.
 const OVERLONG_KEPT: usize = 64 << 10;
@@ -31,20 +31,20 @@ const OVERLONG_KEPT: usize = 64 << 10;
 const STDERR_LINE: usize = 16 << 10;
 /// How much of the end of stderr an error may quote.
 const STDERR_TAIL: usize = 2 << 10;
-/// What is left of a group may take this long to follow its leader before it counts as surviving.
+/// How long the rest of a group may outlive its leader before it counts as surviving.
 const GROUP_EXIT: Duration = Duration::from_millis(500);
-/// How much longer a slow child gets to end, at most.
+/// By which factor the timeout of a slow child process is extended, at most.
 const SLOWEST: f64 = 4.0;
-/// How long the pipes may take to run dry after the end.
+/// How long the pipes may take to be drained after the end.
 const DRAIN: Duration = Duration::from_millis(200);
 
-/// What the supervisor tells, in this order.
+/// Where the supervisor reports the end, in this order.
 struct ExitSenders {
     gone: watch::Sender<bool>,
     exit: watch::Sender<Option<ExitStatus>>,
 }
 
-/// Writes the pieces with a pause between two of them. Each has so long as `patience` to be taken.
+/// Writes the pieces with a pause between two of them, each within `patience`.
 async fn write(stdin: &mut ChildStdin, pieces: &[&[u8]], pause: Duration, patience: Duration) -> Result<(), SendError> {
     for (number, piece) in pieces.iter().enumerate() {
         if number > 0 {
@@ -65,11 +65,11 @@ pub(crate) struct Stdio {
     channel: Arc<Channel>,
     group: Arc<Group>,
     stdin: tokio::sync::Mutex<Option<ChildStdin>>,
-    /// Ends a write that the child does not take.
+    /// Ends a write that the child process does not read.
     closing: watch::Sender<bool>,
     /// The child has ended.
     gone: watch::Receiver<bool>,
-    /// The same, and its exit is written down.
+    /// The same, and its exit is recorded.
     exit: watch::Receiver<Option<ExitStatus>>,
     readers: [AbortHandle; 2],
     stderr_tail: Arc<Mutex<Vec<u8>>>,
@@ -93,8 +93,8 @@ impl StartTimes {
         self.first_output.get_or_init(|| self.at.elapsed());
     }
 
-    /// What a child gets to end that gets `shutdown` on an idle machine. Where it took seconds to start, the machine is
-    /// busy or the runtime heavy, and its end takes longer too.
+    /// The timeout for the end, from `shutdown` for an idle machine: where the start took seconds, the machine is busy or the
+    /// runtime slow, and the end takes longer, too.
     fn grace(&self, shutdown: Duration) -> Duration {
         let start = self.first_output.get().map_or(0.0, Duration::as_secs_f64);
         shutdown.mul_f64(start.clamp(1.0, SLOWEST))
@@ -131,10 +131,10 @@ impl Stdio {
     }
 
     /// Writes the pieces as they are, with a pause between two of them and nothing else in between. Each line is a frame,
-    /// however many pieces it came in; so is what stands after the last line feed.
+    /// and so is the rest after the last line feed.
     ///
-    /// The frames are written down before the first byte goes out, or an answer could stand before its question: some
-    /// servers need no line feed to see that a message is whole.
+    /// The frames are recorded before the first byte is sent: some servers answer before the line feed, and a response must
+    /// not be recorded before its request.
     pub(crate) async fn write_raw(&self, pieces: &[&[u8]], pause: Duration) -> Result<(), SendError> {
         let mut guard = self.stdin.lock().await;
         let stdin = guard.as_mut().filter(|_| !*self.gone.borrow()).ok_or(SendError::Closed)?;
@@ -155,14 +155,13 @@ impl Stdio {
         };
         match result {
             Ok(()) => frames.into_iter().for_each(|frame| self.channel.tap.complete(frame)),
-            // Half a message may be in the pipe: nothing that follows could be understood.
+            // Half a message may be in the pipe: nothing after it could be parsed.
             Err(_) => *guard = None,
         }
         result
     }
 
-    /// Closes the child's standard input. The mark is written down before that, or the child's end could stand before
-    /// what caused it.
+    /// Closes the child's standard input. The mark is recorded first: the child's end must not be recorded before its cause.
     pub(crate) async fn close_stdin(&self) {
         self.closing.send_replace(true);
         let mut input = self.stdin.lock().await;
@@ -172,7 +171,7 @@ impl Stdio {
         *input = None;
     }
 
-    /// Signals the group, if anyone is left in it. The mark is written down first, as in [`Self::close_stdin`].
+    /// Signals the group, if it has members. The mark is recorded first, as in [`Self::close_stdin`].
     pub(crate) fn signal(&self, signal: Signal) {
         if !self.group.is_known_empty() {
             self.channel.mark(Mark::Signal(signal));
@@ -196,7 +195,7 @@ impl Stdio {
         self.group.leader()
     }
 
-    /// Writes down how much memory the child's group holds, in bytes, where the system tells.
+    /// Records the resident memory of the child's group in bytes, where the system says.
     pub(crate) fn sample_memory(&self) -> Option<u64> {
         let bytes = self.group.resident_bytes()?;
         self.channel.mark(Mark::Memory(bytes));
@@ -233,11 +232,11 @@ impl Stdio {
         self.is_gone(grace.max(Duration::from_secs(1))).await;
     }
 
-    /// After the leader's end: who is left in its group is counted and killed, and the pipes are let go of.
+    /// After the leader's end: counts and kills the rest of its group, and releases the pipes.
     async fn finish(&self) {
         self.exited(DRAIN * 2).await;
         self.group.wait_until_empty(GROUP_EXIT).await;
-        // Only where somebody is left is it worth a look at every process of the machine.
+        // Counting members reads about every process of the machine: only where some are left.
         let left = if self.group.is_empty() { 0 } else { self.group.members().unwrap_or(1) };
         self.channel.mark(Mark::Survivors(u64::try_from(left).unwrap_or(u64::MAX)));
         if left > 0 {
@@ -260,7 +259,7 @@ impl Stdio {
         self.release().await;
     }
 
-    /// Someone outside the group may still hold the pipes; we do not wait for them.
+    /// Processes outside the group may still hold the pipes: do not wait for them.
     async fn release(&self) {
         self.closing.send_replace(true);
         *self.stdin.lock().await = None;
@@ -290,7 +289,7 @@ fn not_started(command: &Command, error: &std::io::Error) -> OpenError {
     OpenError::NotStarted { at: command.to_string(), why }
 }
 
-/// Waits for the child's end, lets the pipes run dry so that the last words stand before the exit, and tells.
+/// Waits for the child's end, drains the pipes so that its last output is recorded before the exit, and reports it.
 async fn supervise(
     mut child: Child,
     group: Arc<Group>,
@@ -303,14 +302,14 @@ async fn supervise(
     senders.gone.send_replace(true);
     let drained = async {
         for reader in readers {
-            // A reader can only end; that it was aborted is as good.
+            // Whether the reader ended or was aborted makes no difference.
             let _ = reader.await;
         }
     };
     let drained = timeout(DRAIN, drained).await.is_ok();
     let mut exit = channel.tap.frame(Party::Server, channel.number, 0, exit_content(status));
     if !drained {
-        // Someone else holds the pipes; what comes from now on is not the child's.
+        // Another process holds the pipes; later output is not the child's.
         exit.at = ended;
     }
     channel.tap.write(exit, Written::NONE);
@@ -341,7 +340,7 @@ async fn read_stdout(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, st
             if let Err(limit) = take_line(&channel, piece, at, &mut garbage) {
                 channel.limit(limit);
                 channel.inbox.end();
-                // The pipe is kept, full: closing it would be one more stimulus.
+                // The pipe stays open and full: closing it would be another stimulus.
                 return keep_open(pipe).await;
             }
             begun = Some(channel.tap.now());
@@ -358,7 +357,7 @@ async fn read_stdout(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, st
     channel.inbox.end();
 }
 
-/// Takes one line in, or tells which limit it breaks.
+/// Takes one line, or returns the limit that it breaks.
 fn take_line(channel: &Channel, piece: Piece<'_>, at: u64, garbage: &mut usize) -> Result<(), Limit> {
     let (bytes, whole) = match piece {
         Piece::Whole(bytes) => (bytes, true),
@@ -385,7 +384,7 @@ async fn keep_open<P>(pipe: P) {
     std::future::pending::<()>().await;
 }
 
-/// Keeps stderr up to the limit and drains the rest: a child must never stand still because of its log.
+/// Records stderr up to the limit and drains the rest: a child process must never block on its log.
 async fn read_stderr(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, tail: Arc<Mutex<Vec<u8>>>) {
     let mut lines = Lines::new(STDERR_LINE);
     let mut chunk = vec![0; 16 << 10];

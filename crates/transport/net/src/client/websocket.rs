@@ -27,7 +27,7 @@ use crate::tap::Written;
 
 type Socket = WebSocketStream<Box<dyn Io>>;
 
-/// How long the peer may take to answer our close.
+/// How long the peer may take to answer a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(crate) struct WebSocket {
@@ -39,7 +39,7 @@ pub(crate) struct WebSocket {
 impl WebSocket {
     pub(crate) async fn open(address: &HttpAddress, channel: Arc<Channel>) -> Result<Self, OpenError> {
         let socket = match handshake(address, &channel, true).await {
-            // A server that knows nothing of subprotocols says nothing about ours; then we do not ask for one.
+            // A server without subprotocols does not confirm ours: retry without one.
             Err(Failure::NoSubprotocol) => handshake(address, &channel, false).await,
             other => other,
         };
@@ -53,7 +53,7 @@ impl WebSocket {
         Ok(Self { channel, sink: Mutex::new(Some(sink)), reader })
     }
 
-    /// Sends a text frame; what is not UTF-8 goes as a binary one.
+    /// Sends a text frame, or a binary one for bytes that are not UTF-8.
     pub(crate) async fn send(&self, bytes: &[u8]) -> Result<(), SendError> {
         let mut sink = self.sink.lock().await;
         let open = sink.as_mut().ok_or(SendError::Closed)?;
@@ -121,7 +121,7 @@ async fn read(mut stream: SplitStream<Socket>, channel: Arc<Channel>) {
             Some(Err(_)) => break Closed::Reset,
         };
         channel.write(Party::Server, 0, Content::WebSocket { bytes: bytes.clone(), text }, Written::NONE);
-        // What is no message is in the trace; here only messages count.
+        // An invalid message is in the trace; only messages count here.
         if !channel.take_in(&bytes, |_| {}).unwrap_or(true) {
             channel.limit(Limit::Connection);
             break Closed::Aborted;
@@ -132,7 +132,7 @@ async fn read(mut stream: SplitStream<Socket>, channel: Arc<Channel>) {
     channel.inbox.end();
 }
 
-/// Why no WebSocket came about.
+/// Why no WebSocket could be opened.
 enum Failure {
     Open(OpenError),
     Timeout(Duration),

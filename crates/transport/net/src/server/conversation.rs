@@ -1,5 +1,5 @@
-//! A conversation over one two-way channel of messages (stdio, HTTP+SSE, WebSocket): both eras side by side, requests
-//! answered concurrently, cancellation, batches. Knows frames, not how they are framed.
+//! A conversation over one two-way channel of messages (stdio, HTTP+SSE, WebSocket): both eras, concurrent requests,
+//! cancellation, batches. Knows messages, not how they are framed.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ struct Queue {
     dead: bool,
 }
 
-/// The way out of a conversation: complete messages, in order.
+/// The messages to send, complete and in order.
 pub(crate) struct Outgoing {
     queue: Mutex<Queue>,
     filled: Notify,
@@ -37,14 +37,14 @@ impl Outgoing {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues `frame` and tells whoever writes.
+    /// Queues `frame` and wakes the writer.
     fn push(&self, frame: Vec<u8>) -> Result<(), Gone> {
         self.put(frame)?;
         self.filled.notify_one();
         Ok(())
     }
 
-    /// Queues `frame` for a writer who comes by anyway.
+    /// Queues `frame` for a writer that runs anyway.
     fn put(&self, frame: Vec<u8>) -> Result<(), Gone> {
         let mut queue = self.queue();
         queue.dead |= queue.bytes > self.limit;
@@ -69,7 +69,7 @@ impl Outgoing {
         self.filled.notified().await;
     }
 
-    /// Waits until the peer has let the queue fill. Whoever is stuck in a write learns of it here.
+    /// Waits until the queue is full because the peer does not read: it wakes a writer that is stuck.
     pub(crate) async fn overrun(&self) {
         self.overrun.notified().await;
     }
@@ -81,7 +81,7 @@ impl MessageSink for Outgoing {
     }
 }
 
-/// The way out for one request, which its cancellation closes.
+/// Where one request sends; its cancellation closes it.
 struct RequestSink {
     outgoing: Arc<Outgoing>,
     closed: AtomicBool,
@@ -102,7 +102,7 @@ impl MessageSink for RequestSink {
 pub(crate) struct Bounds {
     /// About how many bytes may wait for a peer which does not read.
     pub(crate) queue: usize,
-    /// How many requests may be under way at once.
+    /// How many requests may be answered at once.
     pub(crate) in_flight: usize,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// A conversation that nobody has said anything in.
+    /// A conversation without messages.
     pub(crate) fn new(service: Arc<dyn Service>, transport: Transport, bounds: Bounds) -> Self {
         let (filled, overrun) = (Notify::new(), Notify::new());
         let outgoing = Arc::new(Outgoing { queue: Mutex::default(), filled, overrun, limit: bounds.queue });
@@ -149,19 +149,18 @@ impl Conversation {
         Arc::clone(&self.outgoing)
     }
 
-    /// Whether no request is under way.
+    /// Whether no request is being answered.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.in_flight.is_empty()
     }
 
-    /// Takes one frame in and tells whoever writes, who waits elsewhere.
+    /// Receives one frame and wakes the writer, which is another task.
     pub(crate) fn hear(&self, frame: &[u8]) {
         self.receive(frame);
         self.outgoing.filled.notify_one();
     }
 
-    /// Takes one frame in. What it is answered with at once is queued without a word: whoever brings frames in writes
-    /// what waits afterwards.
+    /// Receives one frame. An immediate answer is queued without waking a writer: the caller writes the queue afterwards.
     pub(crate) fn receive(&self, frame: &[u8]) {
         match parse(frame) {
             Ok(Packet::Message(message)) => self.message(message),
@@ -171,9 +170,9 @@ impl Conversation {
         }
     }
 
-    /// Refuses what was no message at all.
+    /// Refuses an invalid message.
     pub(crate) fn refuse(&self, id: Option<&RequestId>, error: &RpcError) {
-        // JSON-RPC wants a null id where none could be read; from 2025-11-25 on the schema wants none at all.
+        // JSON-RPC demands a null id where none could be read; from 2025-11-25 on the schema demands none.
         let old = self.session.revision().is_some_and(|revision| !revision.at_least(Revision::NEWEST_LEGACY));
         self.put(if id.is_none() && old { Answer::error_with_null_id(error) } else { Answer::error(id, error) });
     }
@@ -185,7 +184,7 @@ impl Conversation {
     fn malformed(&self, malformed: &Malformed) {
         match &malformed.fault {
             Fault::Empty => {}
-            // A broken answer to us: answering an answer could go on for ever.
+            // An invalid response: answering responses could go on forever.
             Fault::ResultAndError
             | Fault::ResultWithoutId
             | Fault::ErrorType
@@ -237,7 +236,7 @@ impl Conversation {
         self.in_flight.start(&id, sink, || tokio::spawn(async move { guard.complete(pending.await) }).abort_handle());
     }
 
-    /// What the service says to a request, or what the era says before the service is asked.
+    /// The answer of the service, or the refusal of the era check before it.
     fn reply(&self, message: Message, sink: &Arc<RequestSink>) -> Reply {
         let era_check = EraCheck::new(&message, None);
         let admitted = match era_check.era_among(self.service.revisions()) {
@@ -254,7 +253,7 @@ impl Conversation {
         }
     }
 
-    /// The revision of the session; only `initialize` and `ping` may come before there is one.
+    /// The revision of the session; only `initialize` and `ping` may come before it is negotiated.
     fn legacy(&self, message: &Message) -> Result<Revision, RpcError> {
         match (self.session.revision(), message.method()) {
             (Some(revision), _) => Ok(revision),
@@ -304,7 +303,7 @@ impl Conversation {
         match batch.reply() {
             Reply::Now(answer) => self.put(answer),
             Reply::Later(pending) => {
-                // The parts have ids of their own; the batch as a whole has none that a client could name.
+                // An id that no client can name: the parts have ids of their own.
                 let number = self.batches.fetch_add(1, Ordering::Relaxed);
                 let id = RequestId::String(format!("\u{0}batch {number}"));
                 self.start(id, sink, pending);
@@ -312,7 +311,7 @@ impl Conversation {
         }
     }
 
-    /// Tells long-lived requests to answer, and waits until nothing is in flight.
+    /// Tells long-lived requests to answer, and waits until all requests are answered.
     pub(crate) async fn finish(&self) {
         let _ = self.ending.send(true);
         self.session.abandon();
@@ -334,7 +333,7 @@ pub(crate) fn request_id(value: &Value) -> Option<RequestId> {
     RequestId::from_value(value)
 }
 
-/// The end of a task that answers one request, however it comes.
+/// Completes a request when its task ends, even by a panic.
 struct CompletionGuard {
     id: RequestId,
     in_flight: InFlight,

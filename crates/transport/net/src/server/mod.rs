@@ -18,19 +18,19 @@ use wire::RequestId;
 
 use self::link::MessageSink;
 
-/// The requests being answered by tasks, by id. Whoever takes an entry out decides: the task that is done may answer, the
-/// cancellation that was first prevents it.
+/// The requests that tasks are answering, by id. Whoever removes an entry decides: a finished task may answer, an earlier
+/// cancellation prevents it.
 #[derive(Clone, Default)]
 pub(crate) struct InFlight(Arc<Mutex<HashMap<RequestId, Running>>>);
 
-/// A request being answered by a task, and where it sends.
+/// A request that a task is answering, and where it sends.
 struct Running {
     task: AbortHandle,
     sink: Arc<dyn MessageSink>,
 }
 
 impl Running {
-    /// Stops the task. What it tries to send until it notices goes nowhere.
+    /// Stops the task. Messages that it sends before it notices are dropped.
     fn stop(&self) {
         self.sink.close();
         self.task.abort();
@@ -42,7 +42,7 @@ impl InFlight {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Spawns with the table locked, so that a task which is done at once finds its entry.
+    /// Spawns with the table locked, so that a task that finishes at once finds its entry.
     pub(crate) fn start(&self, id: &RequestId, sink: Arc<dyn MessageSink>, spawn: impl FnOnce() -> AbortHandle) {
         let mut in_flight = self.in_flight();
         let task = spawn();
@@ -54,7 +54,7 @@ impl InFlight {
         self.in_flight().contains_key(id)
     }
 
-    /// Takes the entry out; `true` where the caller was first.
+    /// Removes the entry; `true` where the caller was first.
     pub(crate) fn finish(&self, id: &RequestId) -> bool {
         self.in_flight().remove(id).is_some()
     }
@@ -72,7 +72,7 @@ impl InFlight {
         }
     }
 
-    /// How many there are.
+    /// How many requests are being answered.
     pub(crate) fn count(&self) -> usize {
         self.in_flight().len()
     }

@@ -22,15 +22,15 @@ use super::link::Closing;
 use super::recorder::ConnectionRecorder;
 use crate::service::Service;
 
-/// How long the peer may take to answer our close.
+/// How long the peer may take to answer a close frame.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// How much of what a refused peer still sends is read away, so that it finds our close before the reset.
+/// How much of a refused peer's data is still read, so that it receives the close frame before the reset.
 const LEFTOVERS: u64 = 8 << 20;
 
 /// How a connection comes to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The peer said so.
+    /// The peer closed it.
     Closed,
     /// The connection broke, or the peer is silent.
     Lost,
@@ -41,23 +41,23 @@ enum End {
 }
 
 impl End {
-    /// Whose doing it was, and how it is written down.
+    /// Who ended it, and how it is recorded.
     const fn told(self) -> (Party, Closed) {
         match self {
             Self::Lost => (Party::Client, Closed::Reset),
             Self::Slow => (Party::Server, Closed::Aborted),
-            // Where the peer said so first, this is our answer.
+            // Where the peer closed first, this is our answer.
             Self::Closed | Self::Close(..) => (Party::Server, Closed::End),
         }
     }
 }
 
-/// What the text frames of a connection pass on their way.
+/// What text frames pass on their way: the layer and the recorder.
 #[derive(Clone, Copy)]
 pub(crate) struct Frames<'c> {
     /// The endpoint's layer, where it has one.
     pub(crate) layer: Option<&'c dyn Layer>,
-    /// Writes down what crosses, where anybody wants it.
+    /// Records the frames, if anything does.
     pub(crate) connection: Option<&'c ConnectionRecorder>,
 }
 
@@ -68,7 +68,7 @@ impl Frames<'_> {
         }
     }
 
-    /// What came, for the conversation to hear.
+    /// Gives a received text to the conversation.
     fn came(self, text: &[u8], conversation: &Conversation) {
         self.record(Party::Client, || Content::WebSocket { bytes: text.to_vec(), text: true });
         match self.layer {
@@ -77,7 +77,7 @@ impl Frames<'_> {
         }
     }
 
-    /// The frame in which a text goes out. Written down before it does, or an answer could stand before its question.
+    /// The frame that carries a text. Recorded before it is sent: a response must not be recorded before its request.
     fn frame(self, text: Vec<u8>) -> Result<Message, Error> {
         self.record(Party::Server, || Content::WebSocket { bytes: text.clone(), text: true });
         Ok(Message::Text(Utf8Bytes::try_from(text)?))
@@ -126,7 +126,7 @@ where
     frames.record(whose, || Content::Closed(how));
 }
 
-/// Takes in what the peer says; a ping goes out where it says nothing.
+/// Receives frames; pings a silent peer.
 async fn listen<S>(
     stream: &mut SplitStream<WebSocketStream<S>>,
     conversation: &Conversation,
@@ -166,7 +166,7 @@ where
     }
 }
 
-/// What a broken frame is answered with.
+/// How the connection ends after an invalid frame.
 fn fault(error: &Error) -> End {
     match error {
         Error::Capacity(_) => End::Close(CloseCode::Size, "too long a message"),
@@ -178,7 +178,7 @@ fn fault(error: &Error) -> End {
 
 type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
 
-/// Writes what the conversation says, and pings. Ends only where that fails.
+/// Writes the messages of the conversation, and pings. Ends only where that fails.
 async fn speak<S>(sink: &mut Sink<S>, outgoing: &Outgoing, ping: &Notify, limits: &Limits, frames: Frames<'_>) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin,

@@ -1,5 +1,5 @@
-//! Streamable HTTP as 2025-03-26 to 2025-11-25 have it: sessions, GET streams, resumption, DELETE. A lost connection is no
-//! cancellation here: requests that take time run in tasks of their own, and what they send is kept for a while.
+//! Streamable HTTP from 2025-03-26 to 2025-11-25: sessions, GET streams, resumption, DELETE. A lost connection does not cancel
+//! a request: slow requests run in tasks of their own, and their messages are kept for a while.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn context(session: &HttpSession, headers: Option<HeaderMap>) -> Context {
     }
 }
 
-/// Opens a session where the service agrees to one.
+/// Opens a session where the service agrees.
 async fn initialize(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
     if let Err(response) = check_version(shared, &headers, message.id()) {
         return *response;
@@ -123,7 +123,7 @@ fn start(session: &Arc<HttpSession>, stream: &Arc<EventStream>, id: &RequestId, 
     session.in_flight.start(id, outlet, || tokio::spawn(async move { guard.complete(pending.await) }).abort_handle());
 }
 
-/// The end of a task that answers one request, however it comes.
+/// Completes a request when its task ends, even by a panic.
 struct CompletionGuard {
     id: RequestId,
     session: Arc<HttpSession>,
@@ -154,7 +154,7 @@ fn read_events(shared: &Shared, session: &HttpSession, stream: Arc<EventStream>,
     events(Body::boxed(Events::new(stream, from, priming, limits.keep_alive)))
 }
 
-/// Takes a notification or a response.
+/// Receives a notification or a response.
 pub(super) fn other(shared: &Shared, headers: HeaderMap, message: Message) -> Response {
     let session = match find(shared, &headers, None) {
         Ok(session) => session,
@@ -182,7 +182,7 @@ fn take(shared: &Shared, session: &HttpSession, headers: Option<HeaderMap>, mess
     }
 }
 
-/// Takes a batch, which only 2025-03-26 has.
+/// Receives a batch, which only 2025-03-26 has.
 pub(super) async fn batch(
     shared: &Arc<Shared>,
     headers: HeaderMap,
@@ -213,7 +213,7 @@ pub(super) async fn batch(
     answer(shared, session, stream, id, batch.reply()).await
 }
 
-/// Opens a stream for what belongs to no request, or goes on with one that broke off.
+/// Opens a stream for messages without a request, or resumes a stream.
 pub(super) fn get(shared: &Shared, headers: &HeaderMap) -> Response {
     if !accepts(headers, EVENT_STREAM) {
         let error = RpcError::invalid_request("Not acceptable: `Accept` must list text/event-stream");
@@ -253,7 +253,7 @@ fn find(shared: &Shared, headers: &HeaderMap, id: Option<&RequestId>) -> Result<
     };
     let name = headers.get(SESSION_ID).ok_or_else(missing)?;
     let session = name.to_str().ok().and_then(|name| shared.sessions.find(name));
-    // To anybody else it is as if there were none.
+    // For another subject there is no such session.
     let own =
         |session: &Arc<HttpSession>| shared.options.guard.is_none() || session.subject.as_ref() == headers.get(SUBJECT);
     let session = session.filter(own).ok_or_else(|| {

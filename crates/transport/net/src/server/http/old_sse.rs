@@ -1,5 +1,5 @@
-//! The old HTTP+SSE transport (2024-11-05 basic/transports#http-with-sse): a stream whose first event names where to post,
-//! and carries every message of the server. One session is one stream; it ends with it. Knows no message.
+//! The old HTTP+SSE transport (2024-11-05 basic/transports#http-with-sse): a stream whose first event names the endpoint for
+//! POSTs, and that carries every message of the server. One session is one stream. Knows no message.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use wire::http::EVENT_STREAM;
 use super::accept::accepts;
 use super::body::{Body, Relay, Silence};
 use super::buffered_body::BufferedBody;
-use super::entry::{not_json, read};
+use super::request_body::{not_json, read};
 use super::response::{Response, events, refuse, status};
 use super::sessions::{key, unguessable};
 use super::{Limits, MESSAGES_PATH, Peer, Shared, guard};
@@ -24,7 +24,7 @@ use crate::server::conversation::{Bounds, Conversation, Outgoing};
 use crate::server::recorder::ConnectionName;
 use crate::service::RpcError;
 
-/// How many rendered events wait between us and hyper; what waits before them is the conversation's to bound.
+/// How many rendered events wait for hyper; the queue before them is bounded by the conversation.
 const HANDED_OVER: usize = 4;
 
 /// One session.
@@ -47,7 +47,7 @@ impl SseSessions {
     }
 }
 
-/// A session's entry among [`SseSessions`], and its room; both go when the stream does, however that comes.
+/// A session's entry among [`SseSessions`] and its permit; both are dropped with the stream.
 struct Entry {
     shared: Arc<Shared>,
     key: u128,
@@ -95,17 +95,17 @@ fn event(name: &str, data: String) -> Bytes {
     Block { event: Some(name.to_owned()), data: Some(data), ..Block::default() }.render().into()
 }
 
-/// How a stream comes to its end.
+/// Why a stream ends.
 enum End {
     /// The client left, or has been idle for too long.
     Over,
     /// The client does not read.
     Slow,
-    /// We are about to end.
+    /// The server is about to end.
     Closing,
 }
 
-/// Hands everything the conversation says over to the stream, until either has enough.
+/// Sends the messages of the conversation on the stream, until either ends.
 async fn run(entry: Entry, session: Arc<SseSession>, sender: mpsc::Sender<Bytes>, cut: Arc<Notify>) {
     let limits = &entry.shared.options.limits;
     let outgoing = session.conversation.outgoing();
@@ -140,7 +140,7 @@ async fn relay(outgoing: &Outgoing, sender: &mpsc::Sender<Bytes>, limits: &Limit
     }
 }
 
-/// Hands over everything that waits; `Err` where nobody takes it any more.
+/// Sends the queue; `Err` where the stream is gone.
 async fn hand_over(outgoing: &Outgoing, sender: &mpsc::Sender<Bytes>) -> Result<(), ()> {
     for frame in outgoing.take().map_err(|_| ())? {
         let text = String::from_utf8(frame).unwrap_or_default();
@@ -149,7 +149,7 @@ async fn hand_over(outgoing: &Outgoing, sender: &mpsc::Sender<Bytes>) -> Result<
     Ok(())
 }
 
-/// Waits until the client has posted nothing for so long, with nothing under way, that it may be taken for gone.
+/// Waits until the client has posted nothing for the idle time, and no request is being answered.
 async fn idle(session: &SseSession, limits: &Limits) {
     loop {
         let quiet = timeout(limits.idle, session.posted.notified()).await.is_err();
@@ -159,7 +159,7 @@ async fn idle(session: &SseSession, limits: &Limits) {
     }
 }
 
-/// Takes a message of the client. What it says is answered on the stream.
+/// Receives a message of the client, which is answered on the stream.
 pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: BufferedBody) -> Response {
     let named = parts.uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("session=")));
     let Some(id) = named else {
@@ -173,14 +173,14 @@ pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: BufferedBody
     if let Some(response) = not_json(&parts.headers) {
         return response;
     }
-    let text = match read(shared, body).await {
+    let text = match read(&shared.options.limits, body).await {
         Ok(text) => text,
         Err(response) => return response,
     };
     if let Some(denial) = guard::text_denial(shared, parts, &text) {
         return denial;
     }
-    // Looked up again: it may have ended while the body came.
+    // Looked up again: it may have ended while the body arrived.
     let Some(session) = find() else { return ended() };
     session.posted.notify_one();
     session.conversation.hear(&text);

@@ -24,7 +24,7 @@ const VERSION: &str = "13";
 /// A key is 16 bytes in base64.
 const KEY: usize = 24;
 
-/// Answers a handshake. Its connection is the session's from then on.
+/// Answers a handshake. Its connection then belongs to the session.
 pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Response {
     let accept = match accept_key(request.headers()) {
         Ok(accept) => accept,
@@ -57,7 +57,7 @@ pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Re
     response
 }
 
-/// What proves to the client that its handshake was understood, or why it was not.
+/// The proof for the client that its handshake was understood, or the refusal.
 fn accept_key(headers: &HeaderMap) -> Result<HeaderValue, Box<Response>> {
     let bad = |code, text: &'static str| Box::new(refuse(code, None, &RpcError::invalid_request(text)));
     if !has_token(headers, &UPGRADE, "websocket") || !has_token(headers, &CONNECTION, "upgrade") {

@@ -1,5 +1,5 @@
-//! Which connection of a trace an HTTP request belongs to. Sockets say little: a client opens several and drops them at
-//! will. A session is a connection, and so is everything that one client sends outside sessions.
+//! Decides which connection of a trace an HTTP request belongs to. A session is a connection, and so is everything that one
+//! client sends outside sessions; sockets do not matter, because a client opens and closes several at will.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,29 +14,29 @@ use wire::{Kind, Party, RequestId};
 use super::ConnectionRecorder;
 use crate::tap::{Tap, Written};
 
-/// How many ids of one client are remembered.
+/// How many request ids of one client are kept.
 const IDS: usize = 1 << 14;
 
-/// The taps of one listener, for each transport one.
+/// Records one listener, with a tap for each transport.
 #[derive(Debug)]
 pub struct HttpRecorder {
     http: Tap,
     sse: Tap,
     websocket: Tap,
-    /// Whether clients may come one after the other.
+    /// Whether several clients may connect one after the other.
     several: bool,
-    /// Who answers.
+    /// The answering party.
     far: Party,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// By session id, or by where an HTTP+SSE endpoint is.
+    /// By session id, or by the target of an HTTP+SSE endpoint.
     sessions: HashMap<String, ConnectionRecorder>,
-    /// What comes outside sessions.
+    /// The requests outside sessions.
     bare: Option<Bare>,
-    /// What is asked of the authorization server.
+    /// The requests to the authorization server.
     issuer: Option<ConnectionRecorder>,
     /// Every connection that is not closed.
     open: Vec<ConnectionRecorder>,
@@ -53,14 +53,14 @@ struct Bare {
     departures: u64,
 }
 
-/// What a path leads to, as far as the trace is concerned.
+/// Which part an exchange has in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExchangeRole {
-    /// Streamable HTTP, and whatever else is asked of the same origin.
+    /// Streamable HTTP, and any other request to the same origin.
     Http,
     /// The event stream of HTTP+SSE.
     Stream,
-    /// Where an HTTP+SSE client posts.
+    /// A POST of an HTTP+SSE client.
     Messages,
     /// WebSocket.
     Socket,
@@ -83,17 +83,17 @@ impl Drop for Socket<'_> {
 }
 
 impl HttpRecorder {
-    /// Everything goes into one trace, which is of one client.
+    /// Records everything in one trace of one client.
     pub fn one(tap: &Tap) -> Self {
         Self::new([tap, tap, tap].map(Clone::clone), false)
     }
 
-    /// Everything goes into one trace, as what is asked of an origin that is not the server's.
+    /// Records everything in one trace, as requests to an origin that is not the server's.
     pub fn elsewhere(tap: &Tap) -> Self {
         Self { far: Party::Other, ..Self::one(tap) }
     }
 
-    /// A trace each for Streamable HTTP, HTTP+SSE and WebSocket, of clients that may come one after the other.
+    /// One trace each for Streamable HTTP, HTTP+SSE and WebSocket, of clients that may connect one after the other.
     pub fn apart(http: &Tap, sse: &Tap, websocket: &Tap) -> Self {
         Self::new([http, sse, websocket].map(Clone::clone), true)
     }
@@ -107,7 +107,7 @@ impl HttpRecorder {
         Socket(self)
     }
 
-    /// The time that a request which comes now is written down with.
+    /// The current time in the trace of `role`.
     pub(crate) fn now(&self, role: ExchangeRole) -> u64 {
         match role {
             ExchangeRole::Http | ExchangeRole::Issuer => self.http.now(),
@@ -116,7 +116,7 @@ impl HttpRecorder {
         }
     }
 
-    /// Says of every connection that its client is gone. To be called once no socket can be open any more.
+    /// Records for every connection that its client is gone. Call it when no socket can be open any more.
     pub fn finish(&self) {
         let mut state = self.state();
         for connection in std::mem::take(&mut state.open) {
@@ -129,7 +129,7 @@ impl HttpRecorder {
         self.state().sockets == 0
     }
 
-    /// The pen for a request that came at `at`.
+    /// The connection of a request that came at `at`.
     pub(crate) fn connection(
         &self,
         role: ExchangeRole,
@@ -148,7 +148,7 @@ impl HttpRecorder {
         }
         match role {
             ExchangeRole::Stream => state.open(&self.sse, self.far, at),
-            // It is open once the handshake is over.
+            // It opens when the handshake is complete.
             ExchangeRole::Socket => ConnectionRecorder::next(&self.websocket),
             ExchangeRole::Issuer => state.issuer(&self.http, at),
             ExchangeRole::Http if opens(body) => state.open(&self.http, self.far, at),
@@ -157,17 +157,17 @@ impl HttpRecorder {
         }
     }
 
-    /// Whether an HTTP+SSE client posts to `head`'s target, as far as anything told.
+    /// Whether `head`'s target is known as an HTTP+SSE endpoint.
     pub(crate) fn is_endpoint(&self, head: &Parts) -> bool {
         head.uri.path_and_query().is_some_and(|target| self.state().sessions.contains_key(target.as_str()))
     }
 
-    /// Takes note of the name that a response gives to a connection.
+    /// Keeps the name that a response gives to a connection.
     pub(crate) fn named(&self, connection: &ConnectionRecorder, name: &str) {
         self.state().sessions.entry(name.to_owned()).or_insert_with(|| connection.clone());
     }
 
-    /// A session was ended by its client.
+    /// Records that the client ended its session.
     pub(crate) fn ended(&self, connection: &ConnectionRecorder) {
         let mut state = self.state();
         let before = state.open.len();
@@ -191,7 +191,7 @@ impl State {
         connection
     }
 
-    /// The connection of all that an authorization server is asked.
+    /// The connection of all requests to an authorization server.
     fn issuer(&mut self, tap: &Tap, at: u64) -> ConnectionRecorder {
         if let Some(connection) = &self.issuer {
             return connection.clone();
@@ -201,8 +201,8 @@ impl State {
         connection
     }
 
-    /// The connection of what comes outside sessions. A client that went and counts its ids anew is another one, where
-    /// several may come.
+    /// The connection of requests outside sessions. Where several clients may connect, one that left and starts its ids over
+    /// is another client.
     fn bare(&mut self, tap: &Tap, recorder: &HttpRecorder, body: Option<&[u8]>, at: u64) -> ConnectionRecorder {
         let id = body.and_then(asked);
         let departures = self.departures;

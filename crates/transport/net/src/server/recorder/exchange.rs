@@ -1,4 +1,4 @@
-//! One HTTP request and its response as they are written down: heads, bodies, the blocks of a stream, and the end.
+//! Records one HTTP request and its response: heads, bodies, the blocks of a stream, and the end.
 
 use std::io;
 use std::pin::Pin;
@@ -22,16 +22,16 @@ use crate::server::http::Body;
 use crate::server::link::Closing;
 use crate::tap::Written as Cause;
 
-/// The longest block of one of our own streams that is looked at.
+/// The longest block of a stream that is recorded as one.
 const BLOCK: usize = 64 << 20;
 
-/// What came as the body of a request.
+/// The body of a request as it was received.
 pub(crate) struct RequestBody {
     pub(crate) bytes: Vec<u8>,
     pub(crate) complete: bool,
 }
 
-/// Who writes one exchange down. Dropped before the response has ended, it says that the client let go of it.
+/// Records one exchange. Dropped before the response has ended, it records that the client aborted it.
 pub(crate) struct ExchangeRecorder {
     connection: ConnectionRecorder,
     number: u32,
@@ -45,7 +45,7 @@ pub(crate) struct ExchangeRecorder {
 }
 
 impl ExchangeRecorder {
-    /// Writes the request down, which came at `at` (see [`HttpRecorder::now`]).
+    /// Records the request, which came at `at` (see [`HttpRecorder::now`]).
     pub(crate) fn of(
         recorder: &Arc<HttpRecorder>,
         role: ExchangeRole,
@@ -55,7 +55,7 @@ impl ExchangeRecorder {
         closing: Closing,
     ) -> Self {
         let connection = recorder.connection(role, head, sent.as_ref().map(|sent| sent.bytes.as_slice()), at);
-        // A WebSocket has but one stream each way, its handshake included.
+        // The handshake of a WebSocket is recorded outside exchanges, like its frames.
         let number = if role == ExchangeRole::Socket { 0 } else { connection.tap.next_exchange() };
         let target = head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
         let request = Content::Request { method: head.method.to_string(), target, headers: header_list(&head.headers) };
@@ -67,17 +67,17 @@ impl ExchangeRecorder {
         Self { connection, number, cause, ended: false, recorder: Arc::clone(recorder), closing, role, deletes }
     }
 
-    /// The connection's own pen, for whoever goes on with it.
+    /// The connection that the exchange belongs to.
     pub(crate) fn connection(&self) -> ConnectionRecorder {
         self.connection.clone()
     }
 
-    /// Writes the head of the response down, and gives a body that will write itself.
+    /// Records the head of the response, and returns a body that records itself.
     pub(crate) fn answer(self, head: &response::Parts, body: Body) -> Body {
         self.written(head, body).map_or_else(|body| body, Body::boxed)
     }
 
-    /// The same; `Err` with the body as it is where that is not of this exchange.
+    /// The same; `Err` with the unchanged body where it is not recorded here.
     pub(crate) fn written(mut self, head: &response::Parts, body: Body) -> Result<RecordedBody, Body> {
         let content = Content::Response { status: head.status.as_u16(), headers: header_list(&head.headers) };
         self.connection.write(Party::Server, self.number, content, self.cause);
@@ -91,7 +91,7 @@ impl ExchangeRecorder {
             self.recorder.ended(&self.connection);
         }
         if self.role == ExchangeRole::Socket {
-            // The connection goes on, or was refused; either is written down by whoever knows.
+            // The socket's frames, or its refusal, are recorded elsewhere.
             self.ended = true;
             return Err(body);
         }
@@ -115,11 +115,11 @@ impl Drop for ExchangeRecorder {
     }
 }
 
-/// What a response calls its connection by: an extension of its head.
+/// The name that a response gives to its connection: an extension of its head.
 #[derive(Clone)]
 pub(crate) struct ConnectionName(pub(crate) String);
 
-/// A body that is written down as it goes out.
+/// A body that is recorded as it is sent.
 pub(crate) struct RecordedBody {
     body: Body,
     exchange: ExchangeRecorder,
@@ -132,7 +132,7 @@ enum SoFar {
 }
 
 impl RecordedBody {
-    /// Takes note of what goes out.
+    /// Records data that is sent.
     pub(crate) fn take(&mut self, data: &[u8]) {
         match &mut self.so_far {
             SoFar::Text(text) => text.extend_from_slice(data),
@@ -145,7 +145,7 @@ impl RecordedBody {
         }
     }
 
-    /// Everything went out.
+    /// Everything was sent.
     fn finish(&mut self) {
         if self.exchange.ended {
             return;

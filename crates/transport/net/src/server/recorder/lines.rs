@@ -1,4 +1,4 @@
-//! Lines of a stdio conversation as they are written down at the server's end. Bytes pass as they are.
+//! Records the lines of a stdio conversation at the server's end. Bytes pass unchanged.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use wire::trace::{Closed, Content};
 use super::ConnectionRecorder;
 use crate::tap::Written;
 
-/// How much of a line that is longer than any message may be is kept.
+/// How much of an overlong line is kept.
 const KEPT: usize = 64 << 10;
 
 /// The lines of one direction.
@@ -54,7 +54,7 @@ impl LineRecorder {
     }
 }
 
-/// What the client says, written down as it is read.
+/// A reader that records the client's lines as they are read.
 pub struct RecordedReader<R> {
     reader: R,
     lines: LineRecorder,
@@ -89,7 +89,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for RecordedReader<R> {
     }
 }
 
-/// What the server says, written down as it is written.
+/// A writer that records the server's lines as they are written.
 pub struct RecordedWriter<W> {
     writer: W,
     lines: LineRecorder,
@@ -111,7 +111,7 @@ impl<W> Drop for RecordedWriter<W> {
 impl<W: AsyncWrite + Unpin> AsyncWrite for RecordedWriter<W> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = ready!(Pin::new(&mut self.writer).poll_write(context, bytes))?;
-        // Nothing can come back before this returns: whoever reads the other way does so on this task.
+        // A response cannot be read before this returns: the reader runs on the same task.
         self.lines.take(&bytes[..written]);
         Poll::Ready(Ok(written))
     }

@@ -1,5 +1,5 @@
-//! The server end as it is written down: the same frames that the client end writes, so that the same rules read them.
-//! Nothing here alters what crosses. Without a tap none of it is in the way.
+//! Records the server end: the same frames that the client end records, so that the same rules judge them. Nothing here
+//! alters what crosses.
 
 mod connections;
 mod exchange;
@@ -15,32 +15,32 @@ pub use self::lines::{RecordedReader, RecordedWriter};
 
 use crate::tap::{Tap, Written};
 
-/// One connection's pen.
+/// Records one connection.
 #[derive(Clone, Debug)]
 pub struct ConnectionRecorder {
     tap: Tap,
     number: u32,
-    /// Who answers: the server, or another origin.
+    /// The other party: the server, or another origin.
     far: Party,
 }
 
 impl ConnectionRecorder {
-    /// A pen for the tap's next connection.
+    /// A recorder for the tap's next connection.
     pub fn next(tap: &Tap) -> Self {
         Self { tap: tap.clone(), number: tap.next_connection(), far: Party::Server }
     }
 
-    /// The same for a party that is not the server.
+    /// The same with another party in place of the server.
     fn of(self, far: Party) -> Self {
         Self { far, ..self }
     }
 
-    /// Writes down what `from` did now, outside any exchange.
+    /// Records what `from` did now, outside any exchange.
     pub fn record(&self, from: Party, content: Content) {
         self.write(from, 0, content, Written::NONE);
     }
 
-    /// Writes down how the connection ended, and whose doing it was.
+    /// Records how the connection ended, and who ended it.
     pub fn closed(&self, from: Party, how: Closed) {
         self.record(from, Content::Closed(how));
     }

@@ -1,5 +1,5 @@
-//! A stdio server with a witness: the real one is a child of this process, whose own standard streams the client holds.
-//! Bytes pass as they are; every line is written down.
+//! A recorded stdio server: the real one is a child of this process, whose standard streams the client holds. Bytes pass
+//! unchanged; every line is recorded.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
@@ -17,15 +17,15 @@ use crate::process::{Children, Command, Signal};
 use crate::server::recorder::{ConnectionRecorder, RecordedReader, RecordedWriter};
 use crate::tap::Tap;
 
-/// How long what the child wrote last may take to pass.
+/// How long the child's last output may take to pass.
 const DRAIN: Duration = Duration::from_millis(500);
-/// How long a child may take to end that was asked to by a signal.
+/// How long the child may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(2);
-/// The longest line of stderr that is written down as one.
+/// The longest line of stderr that is recorded as one.
 const STDERR_LINE: usize = 16 << 10;
 
-/// Runs `command` between this process's standard streams until it ends; gives its exit code, which is 128 and the signal's
-/// number where a signal ended it. A signal is passed on.
+/// Runs `command` between this process's standard streams until it ends; returns its exit code, which is 128 plus the
+/// signal's number where a signal ended it. A signal is passed on.
 pub async fn wrap(
     command: &Command,
     children: &Children,
@@ -77,7 +77,7 @@ pub async fn wrap(
     Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// Passes stderr on and writes its lines down.
+/// Passes stderr on and records its lines.
 async fn record_stderr(mut from: impl AsyncRead + Unpin, connection: ConnectionRecorder) {
     let mut lines = Lines::new(STDERR_LINE);
     let mut stderr = tokio::io::stderr();

@@ -1,6 +1,6 @@
-//! A GET outside sessions, and what its response shows it to be: the stream of HTTP+SSE, a WebSocket, or any other. Until
-//! then nothing of it is written down, as nobody knows which connection it belongs to. It is passed on at once all the same;
-//! but the event that names where an HTTP+SSE client posts leads back through the proxy.
+//! A GET outside sessions, whose response shows what it is: the stream of HTTP+SSE, a WebSocket, or any other. It is passed on
+//! at once, but recorded only when its connection is known. The event that names the endpoint of an HTTP+SSE client is changed
+//! to lead back through the proxy.
 
 use std::io;
 use std::pin::Pin;
@@ -24,7 +24,7 @@ use crate::server::recorder::{ConnectionName, ExchangeRecorder, ExchangeRole, Ht
 /// How much may come before the first event.
 const BEFORE: usize = 64 << 10;
 
-/// A request that is not written down yet. Dropped, it is: nothing was answered.
+/// A request that is not recorded yet. Dropped, it is recorded without a response.
 pub(super) struct Unsettled {
     head: Option<Parts>,
     at: u64,
@@ -37,13 +37,13 @@ impl Unsettled {
         Self { head: Some(head), at, recorder, closing }
     }
 
-    /// Writes it down. `None` where that was done.
+    /// Records it. `None` where that was done before.
     pub(super) fn settle(&mut self, role: ExchangeRole) -> Option<ExchangeRecorder> {
         let head = self.head.take()?;
         Some(ExchangeRecorder::of(&self.recorder, role, &head, None, self.at, self.closing.clone()))
     }
 
-    /// Writes the response down as it goes out, unless its first event is yet to tell what it is.
+    /// Records the response as it is sent; an event stream, when its first event shows what it is.
     pub(super) fn answer(mut self, upstream: &Origin, head: &response::Parts, body: Body) -> Body {
         let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if head.status.is_success() && kind.is_some_and(|kind| has_media_type(kind, EVENT_STREAM)) {
@@ -71,17 +71,17 @@ impl Drop for Unsettled {
 struct Opening {
     state: State,
     blocks: Blocks,
-    /// What came and was not passed on yet: the beginning of a block.
+    /// Received and not passed on yet: the beginning of a block.
     pending: Vec<u8>,
     way: Way,
 }
 
 enum State {
-    /// No event came yet; `seen` did.
+    /// No event came yet; `seen` was received.
     Awaited(Box<Awaited>),
-    /// What it is is known.
+    /// Its kind is known.
     Known(Box<RecordedBody>),
-    /// Nothing is left of it.
+    /// It has ended.
     Gone,
 }
 
@@ -106,7 +106,7 @@ impl HttpBody for Opening {
             };
             let polled = ready!(Pin::new(body).poll_frame(context));
             let Some(data) = polled.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()) else {
-                // It ends, or breaks, before it said anything.
+                // It ends, or breaks, before the first event.
                 let rest = this.rest();
                 this.known(ExchangeRole::Http, None, &rest);
                 if rest.is_empty() {
@@ -155,12 +155,12 @@ impl HttpBody for Opening {
 }
 
 impl Opening {
-    /// What came and was not passed on yet.
+    /// Takes what was received and not passed on yet.
     fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.pending)
     }
 
-    /// Writes down what came so far, `more` last.
+    /// Records what was received so far, `more` last.
     fn known(&mut self, role: ExchangeRole, target: Option<String>, more: &[u8]) {
         let State::Awaited(awaited) = std::mem::replace(&mut self.state, State::Gone) else { return };
         let Awaited { mut request, mut head, body, seen } = *awaited;
@@ -186,7 +186,7 @@ impl Drop for Opening {
 /// From the server's address to the proxy's.
 struct Way {
     upstream: Origin,
-    /// What the client called us.
+    /// The proxy's address, as the client called it.
     here: Option<Url>,
 }
 
