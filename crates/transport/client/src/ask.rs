@@ -1,5 +1,5 @@
-//! One request, put as often as it takes: with other credentials, in another session, at another version, with other
-//! headers; each time under a new id, and each only so often.
+//! One request with its retries: with other credentials, in another session, at another version, with other headers; each
+//! under a new id, and a bounded number of times.
 
 use net::client::negotiation::{newest, supported_versions};
 use net::client::{Address, OpenError, Refusal};
@@ -11,12 +11,12 @@ use super::link::{ClientEvent, Outcome, Rejection};
 use super::open::{Session, modern_meta};
 use super::{Client, ClientError, Params};
 
-/// How often a request may be put in all.
+/// How often a request may be sent in total.
 const ATTEMPTS: usize = 6;
-/// How often credentials are got for one request.
+/// How often credentials are requested for one request.
 const AUTHORIZED: usize = 3;
 
-/// What was tried for one request.
+/// The retries of one request.
 #[derive(Default)]
 struct Retries {
     credentials: usize,
@@ -26,7 +26,7 @@ struct Retries {
 }
 
 impl Client {
-    /// Puts one request and gives its result: any, an unfinished one too.
+    /// Sends one request and returns its result, even an incomplete one.
     pub(super) async fn once(&self, method: &str, params: &Params) -> Result<Message, ClientError> {
         let mut retries = Retries::default();
         for _ in 0..ATTEMPTS {
@@ -43,10 +43,10 @@ impl Client {
                 Outcome::Unauthorized(why) => return Err(ClientError::Unauthorized { why }),
             }
         }
-        Err(ClientError::invalid(method, "it is refused again and again"))
+        Err(ClientError::invalid(method, "the server refuses it repeatedly"))
     }
 
-    /// The parameters with what this era wants along with them.
+    /// The parameters with the members that this era requires.
     pub(super) fn complete(&self, session: &Session, id: i64, method: &str, params: &Params) -> Params {
         let options = &self.0.options;
         let mut params = params.clone();
@@ -65,7 +65,7 @@ impl Client {
         modern_meta(params, session.greeting.revision, options)
     }
 
-    /// Changes what an error complains of, so that the request may be put again; or gives the error back.
+    /// Fixes the cause of an error response, so that the request can be retried; or returns the error.
     async fn retry_after_error(
         &self,
         session: &std::sync::Arc<Session>,
@@ -90,14 +90,14 @@ impl Client {
                 if modern && method == "tools/call" && !std::mem::replace(&mut retries.headers, true) =>
             {
                 self.0.cache.forget("tools/list");
-                // What the tools are now, the connection learns from the list as it comes by.
+                // The connection reads the new input schemas from the list.
                 Box::pin(self.tools()).await.map(drop).map_err(|_| error)
             }
             _ => Err(error),
         }
     }
 
-    /// Does what a refusal by HTTP asks for; or gives it back as an error.
+    /// Fixes the cause of an HTTP refusal, so that the request can be retried; or returns it as an error.
     async fn retry_after_refusal(
         &self,
         session: &std::sync::Arc<Session>,
@@ -112,7 +112,7 @@ impl Client {
             let refusal = Refusal { url: http.url.clone(), status, headers, before: retries.credentials };
             retries.credentials += 1;
             if retries.credentials > AUTHORIZED {
-                return Err(ClientError::Unauthorized { why: "it refuses again and again".to_owned() });
+                return Err(ClientError::Unauthorized { why: "the server refuses all credentials".to_owned() });
             }
             self.0.cache.clear();
             return authorizer.refused(&refusal).await.map_err(|why| ClientError::Unauthorized { why });
@@ -127,7 +127,7 @@ impl Client {
         Err(error.map_or_else(|| open_error.into(), |error| rpc(method, &error)))
     }
 
-    /// Whether tools are reached in a way in which their annotations count.
+    /// Whether arguments of tools are mirrored into headers.
     pub(super) fn mirrors_parameters(&self) -> bool {
         self.transport() == Transport::StreamableHttp && self.revision().era() == Era::Modern
     }
@@ -140,7 +140,7 @@ pub(super) fn request_text(id: i64, method: &str, params: &Params) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{method}{params}}}")
 }
 
-/// An error that the server answered with.
+/// An error response.
 pub(super) fn rpc(method: &str, answer: &Message) -> ClientError {
     let error = answer.error().cloned().unwrap_or_default();
     ClientError::Rpc {

@@ -1,5 +1,5 @@
-//! What carries a conversation: by default a connection of its own. A program that keeps a pool, or reads along, brings
-//! another [`Connector`].
+//! Carries a session: by default on a connection of its own. A program with a connection pool, or one that reads messages,
+//! supplies another [`Connector`].
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,10 +13,10 @@ use wire::{Message, Revision};
 /// How long to wait before a broken stream is resumed where the server does not say.
 const RESUME_DELAY: Duration = Duration::from_millis(100);
 
-/// Something on its way.
+/// A boxed future.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a carrier is opened for.
+/// How a carrier is opened.
 pub struct Opening<'a> {
     /// Where the server is.
     pub address: &'a Address,
@@ -39,7 +39,7 @@ pub trait Carrier: Send + Sync {
     /// The connection underneath. Its responses and notifications are taken from there, and given to [`Self::received`].
     fn connection(&self) -> &Connection;
 
-    /// Sends one message. Over HTTP the exchange that carries it comes back at once.
+    /// Sends one message. Over HTTP it returns the exchange without waiting for the response.
     fn send(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Exchange, SendError>> {
         Box::pin(self.connection().send_with(outgoing))
     }
@@ -49,7 +49,7 @@ pub trait Carrier: Send + Sync {
         Box::pin(async move { self.connection().http()?.open_stream(last_event_id).await })
     }
 
-    /// Every message that comes in, before the client reads it.
+    /// Sees every received message before the client does.
     fn received(&self, message: Message) -> Message {
         message
     }

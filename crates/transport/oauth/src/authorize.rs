@@ -1,5 +1,5 @@
-//! The authorization request and what comes back (OAuth 2.1, RFC 7636, RFC 8707, RFC 9207). No I/O: who visits the address
-//! is [`agent`](super::agent)'s business.
+//! The authorization request and its response (OAuth 2.1, RFC 7636, RFC 8707, RFC 9207). No I/O: [`agent`](super::agent) visits
+//! the address.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use super::metadata::Issuer;
 use super::secret::{Secret, random};
 use super::verifier::{VerificationError, Verifier};
 
-/// A request under way, and what its answer is held against.
+/// A request, and what its response is verified against.
 pub(crate) struct Request {
     /// Where the user agrees.
     pub(crate) url: Url,
-    /// Where the answer goes.
+    /// The redirect address.
     pub(crate) redirect: String,
     /// PKCE's code verifier: proves at the token endpoint that the request was ours.
     pub(crate) code_verifier: Secret,
@@ -26,7 +26,7 @@ pub(crate) struct Request {
     verifier: Arc<dyn Verifier>,
 }
 
-/// What a request is about.
+/// The parts of a request.
 pub(crate) struct About<'a> {
     pub(crate) issuer: &'a Issuer,
     pub(crate) client: &'a str,
@@ -61,20 +61,20 @@ impl Request {
         Ok(Self { url, redirect, code_verifier, state, issuer, says_iss, verifier })
     }
 
-    /// Whether `url` is where the answer goes, whatever its query.
+    /// Whether `url` is the redirect address, whatever its query.
     pub(crate) fn is_redirect_target(&self, url: &Url) -> bool {
         let Ok(own) = Url::parse(&self.redirect) else { return false };
         own.origin() == url.origin() && own.path() == url.path() && url.username().is_empty()
     }
 
-    /// Whether an answer is to this request at all.
+    /// Whether a response belongs to this request.
     pub(crate) fn is_answered_by(&self, response_url: &Url) -> bool {
         self.is_redirect_target(response_url)
             && answer(response_url).is_ok_and(|answer| answer.get("state") == Some(&self.state))
     }
 
-    /// The code in an answer. State and issuer are looked at first: nothing else in an answer that is not for us, or not from
-    /// where we asked, is to be believed or shown.
+    /// The code in a response. State and issuer are verified first: nothing else in a response to another request, or from
+    /// another issuer, may be used or shown.
     pub(crate) fn code(&self, response_url: &Url) -> Result<Secret, OAuthError> {
         let refused =
             |what: String| OAuthError::at(what, &self.url, "do not trust this authorization server; ask who runs it");
@@ -96,7 +96,7 @@ impl Request {
     }
 }
 
-/// The parameters of an answer; where one stands twice, its name.
+/// The parameters of a response; the error is the name of a duplicate.
 fn answer(response_url: &Url) -> Result<BTreeMap<String, String>, String> {
     let mut found = BTreeMap::new();
     for (name, value) in response_url.query_pairs() {

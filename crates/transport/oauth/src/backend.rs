@@ -1,5 +1,5 @@
-//! How HTTP requests on the way to a token are carried: one request, one whole bounded response, no redirect followed.
-//! Which addresses may be asked is decided before, in [`web`](super::web).
+//! Sends the HTTP requests of the authorization: one request, one whole bounded response, no redirect followed. Which addresses
+//! are allowed is decided in [`web`](super::web).
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -38,7 +38,7 @@ pub struct WebRequest {
     pub headers: Headers,
     /// The body of a POST.
     pub body: Option<String>,
-    /// Whether the head of a response is enough unless it refuses the request: an event stream never ends.
+    /// Whether to read only the head of a response, unless it refuses the request: an event stream never ends.
     pub head_only: bool,
 }
 
@@ -120,7 +120,7 @@ impl NetBackend {
         let unreached = |error: OpenError| error.to_string().lines().next().unwrap_or_default().to_owned();
         let io = Dialer::new(&home, self.connect).map_err(unreached)?.dial().await.map_err(unreached)?;
         let handshake = http1::Builder::new().handshake(TokioIo::new(io)).await;
-        let (mut sender, connection) = handshake.map_err(|_| "it speaks no HTTP")?;
+        let (mut sender, connection) = handshake.map_err(|_| "it does not speak HTTP")?;
         let _driver = Driver(tokio::spawn(async move { _ = connection.await }).abort_handle());
         let request = request(&sent).map_err(|_| "HTTP cannot carry this request")?;
         let recorder = Recorder::new(self.tap.as_ref(), sent.party);

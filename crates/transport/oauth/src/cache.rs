@@ -1,6 +1,5 @@
-//! What is kept from one run to the next: registrations and tokens, by issuer. One JSON file that its owner alone can read.
-//! The system's keyring would be the better place, but on Linux it is a service that continuous integration does not have,
-//! behind libraries larger than all of this.
+//! Registrations and tokens by issuer, kept between runs in one JSON file that only its owner can read. Not the system's
+//! keyring: on Linux it is a service that continuous integration does not have, and needs large libraries.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -18,10 +17,10 @@ use super::token::Token;
 /// The longest file that is read.
 const LONGEST: u64 = 4 << 20;
 
-/// What is kept of one issuer.
+/// The registration and the tokens of one issuer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Stored {
-    /// How it knows us.
+    /// The registered client.
     pub(crate) client: Option<Client>,
     /// Its tokens, by the resource that they are for.
     pub(crate) tokens: BTreeMap<String, Token>,
@@ -36,12 +35,12 @@ impl Cache {
         Self(path)
     }
 
-    /// What is kept of `issuer`; nothing where there is no file yet.
+    /// Loads the entry of `issuer`; an empty one where there is no file yet.
     pub(crate) fn load(&self, issuer: &str) -> Result<Stored, OAuthError> {
         Ok(self.read()?.remove(issuer).unwrap_or_default())
     }
 
-    /// Keeps `stored` of `issuer`. Tokens that are bound to a key that will be gone are left out.
+    /// Saves the entry of `issuer`, without tokens that are bound to the key of this process.
     pub(crate) fn store(&self, issuer: &str, stored: &Stored) -> Result<(), OAuthError> {
         let mut all = self.read()?;
         let mut stored = stored.clone();
@@ -71,7 +70,7 @@ impl Cache {
     }
 }
 
-/// Writes a file beside and moves it into place: nobody ever sees half of it, and no link is followed.
+/// Writes a temporary file and renames it: readers never see half of it, and no link is followed.
 fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;

@@ -1,9 +1,9 @@
-//! What a 401 or 403 demands (RFC 6750, RFC 9449, RFC 9728). A value, read from status and headers.
+//! What a 401 or 403 demands (RFC 6750, RFC 9449, RFC 9728), read from status and headers.
 
 use wire::http::challenges;
 use wire::trace::{Headers, header};
 
-/// What a refusal asks for.
+/// The demands of a refusal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuthChallenge {
     /// Whether a token was there and had too little scope.
@@ -14,17 +14,17 @@ pub struct AuthChallenge {
     pub scopes: Option<Vec<String>>,
     /// Whether tokens must be bound to a key.
     pub bound: bool,
-    /// The server's nonce, where that is all that was missing.
+    /// The server's nonce, where only that was missing.
     pub nonce: Option<String>,
 }
 
 impl AuthChallenge {
-    /// Reads a refusal. `None` for an answer that no authorization can mend.
+    /// Reads a refusal. `None` for a response that no authorization changes.
     pub fn read(status: u16, headers: &Headers) -> Option<Self> {
         let all = challenges(headers);
         let of = |scheme: &str| all.iter().find(|challenge| challenge.is(scheme));
         let (bearer, dpop) = (of("bearer"), of("dpop"));
-        // Where either will do, the plain one does.
+        // Where both are accepted, Bearer is used.
         let challenge = bearer.or(dpop);
         let error = |wanted: &str| [bearer, dpop].into_iter().flatten().any(|c| c.parameter("error") == Some(wanted));
         let more_scope = status == 403 && error("insufficient_scope");

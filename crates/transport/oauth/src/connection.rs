@@ -1,4 +1,4 @@
-//! An authorizer as a connection knows one: headers at once, and other ones after a refusal.
+//! An authorizer for connections: headers for requests, and other ones after a refusal.
 
 use url::Url;
 use wire::trace::Headers;
@@ -12,7 +12,7 @@ impl net::client::Authorizer for Authorizer {
     }
 
     fn refused<'a>(&'a self, refusal: &'a Refusal) -> Authorizing<'a> {
-        // Which token went along is not known; whoever waits while another is fetched need fetch none.
+        // The refused token is not known: a request that waited while another token was fetched uses that one.
         let seen = self.0.generation();
         Box::pin(async move {
             let Refusal { url, status, headers, before } = refusal;

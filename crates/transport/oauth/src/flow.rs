@@ -1,4 +1,4 @@
-//! What an authorizer remembers, and the way to a token: find the issuer, be known to it, show the grant. One way at a time.
+//! The state of an authorizer, and the steps to a token: find the issuer, register the client, present the grant.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -27,20 +27,20 @@ const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 const OFFLINE: &str = "offline_access";
 
-/// What is known so far.
+/// The issuers, clients and tokens known so far.
 pub(crate) struct State {
     cache: Option<Cache>,
     stored: HashMap<String, Stored>,
-    /// The scopes that were asked for, by issuer: what is granted later must not be less.
+    /// The requested scopes by issuer: later requests must not ask for less.
     asked: HashMap<String, Vec<String>>,
     active: Option<ActiveToken>,
     generation: u64,
     prover: Arc<Prover>,
-    /// Who was told the client's id that the user gave.
+    /// The issuer that got the user's client id.
     bound_to: Option<String>,
 }
 
-/// The token in use, and where the next one comes from.
+/// The token in use, and its issuer and client for the next one.
 struct ActiveToken {
     found: Discovered,
     client: Client,
@@ -73,13 +73,13 @@ impl State {
         self.token().is_some_and(|token| token.bound)
     }
 
-    /// Whether the token in use has what is demanded, as far as anybody said.
+    /// Whether the token in use is known to have the demanded scopes.
     pub(crate) fn grants(&self, challenge: &AuthChallenge) -> bool {
         let (Some(active), Some(wanted)) = (&self.active, &challenge.scopes) else { return false };
         active.token.grants(wanted)
     }
 
-    /// Renews a token that is about to expire. Where that fails, the server will say so.
+    /// Renews a token that is about to expire. Where that fails, the server refuses the next request.
     pub(crate) async fn keep_fresh(&mut self, web: &Web) {
         let Some(active) = self.active.take_if(|active| active.token.is_expired() && active.token.refresh.is_some())
         else {
@@ -92,7 +92,7 @@ impl State {
         }
     }
 
-    /// Whether a server that demands no token says who issues one all the same.
+    /// Whether a server that demands no token still publishes an issuer.
     pub(crate) async fn may_be_had(&self, web: &Web, options: &Options, url: &Url) -> bool {
         let later = options.revision.unwrap_or(Revision::NEWEST).max(Revision::R2025_06_18);
         discover(web, url, &AuthChallenge::default(), Some(later), &[]).await.is_ok()
@@ -109,7 +109,7 @@ impl State {
         let preferred = options.client.as_ref().and_then(|client| client.issuer.as_deref());
         let found = discover(web, url, challenge, options.revision, preferred.as_slice()).await?;
         self.open_cache(&found.issuer.id)?;
-        // A token that was refused is not used again; its issuer may give another for it.
+        // A refused token is not reused; its issuer may refresh it.
         let old = self.active.take().filter(|active| active.found.issuer.id == found.issuer.id);
         let (old, good) = if challenge.more_scope { (None, old) } else { (old, None) };
         if !challenge.more_scope {
@@ -124,7 +124,7 @@ impl State {
         let (client, token) = match self.obtain(web, options, &found, scopes.as_deref(), challenge.bound).await {
             Ok(obtained) => obtained,
             Err(error) => {
-                // One that only has too little scope is still good for the rest.
+                // A token with too little scope remains usable for other requests.
                 self.active = good;
                 return Err(error);
             }
@@ -135,7 +135,7 @@ impl State {
         self.hold(ActiveToken { found, client, token })
     }
 
-    /// A token of an earlier run, if it will do.
+    /// Uses a token of an earlier run, if it fits.
     fn take_stored(&mut self, web: &Web, found: &Discovered, options: &Options, challenge: &AuthChallenge) -> bool {
         let Some(stored) = self.stored.get_mut(&found.issuer.id) else { return false };
         let wanted = challenge.scopes.clone().unwrap_or_default();
@@ -179,7 +179,7 @@ impl State {
                 return Err(error);
             }
         };
-        // What is not said anew stays as it was.
+        // Members that the response omits stay unchanged.
         let token = Token { refresh: new.refresh.or(Some(refresh)), scopes: new.scopes.or(old.scopes), ..new };
         self.hold(ActiveToken { found, client, token })
     }
@@ -220,7 +220,7 @@ impl State {
         Some(wanted)
     }
 
-    /// Shows the grant.
+    /// Presents the grant.
     async fn obtain(
         &mut self,
         web: &Web,
@@ -247,7 +247,7 @@ impl State {
                 self.by_form(web, options, found, &form, scope.as_deref(), bound).await?
             }
         };
-        // What is not said is what was asked for.
+        // Scopes that the response omits are the requested ones.
         let scopes = token.scopes.clone().or_else(|| scopes.map(<[String]>::to_vec));
         Ok((client, Token { scopes, ..token }))
     }
@@ -262,7 +262,7 @@ impl State {
         bound: bool,
     ) -> Result<(Client, Token), OAuthError> {
         let lacks =
-            || OAuthError::new("this grant wants a client that is known", &found.issuer.id, Advice::BringClient);
+            || OAuthError::new("this grant requires a registered client", &found.issuer.id, Advice::BringClient);
         let client = known(options, web.verifier.as_ref(), &found.issuer, None)?.ok_or_else(lacks)?;
         let mut form = form.to_vec();
         form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
@@ -309,7 +309,7 @@ impl State {
         Ok((client, token))
     }
 
-    /// A client's id that the user gave is for the first issuer that it is shown to, and no other.
+    /// A client id given by the user is sent to the first issuer only.
     fn bind_client(&mut self, web: &Web, options: &Options, issuer: &Issuer) -> Result<(), OAuthError> {
         let Some(_) = options.client.as_ref().filter(|client| client.issuer.is_none()) else { return Ok(()) };
         let bound = self.bound_to.get_or_insert_with(|| issuer.id.clone());
@@ -325,11 +325,11 @@ impl State {
         Ok(())
     }
 
-    /// From now on this is the token in use.
+    /// Puts a token into use.
     fn hold(&mut self, active: ActiveToken) -> Result<(), OAuthError> {
         let issuer = active.found.issuer.id.clone();
         let stored = self.stored.entry(issuer.clone()).or_default();
-        // What the user gave or a document stands for need not be kept.
+        // Clients from the user or a document are not stored.
         if active.client.redirect.is_some() {
             stored.client = Some(active.client.clone());
         }
@@ -348,16 +348,16 @@ fn visit<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> TokenReque
     TokenRequest { web, endpoint: &issuer.token_endpoint, client, method, audience: &issuer.id }
 }
 
-/// Whether the issuer is known to check that a code comes from who asked for it.
+/// Verifies that the issuer supports PKCE.
 fn pkce(web: &Web, rules: Revision, found: &Discovered) -> Result<(), OAuthError> {
-    // Older revisions let a server leave it unsaid.
+    // Older revisions allow a server not to declare it.
     let unsaid = rules <= Revision::R2025_06_18 || found.resource.is_none();
-    let advice = "mend its metadata: code_challenge_methods_supported";
+    let advice = "fix its metadata: code_challenge_methods_supported";
     let verified = web.verifier.pkce(!unsaid, found.issuer.challenge_methods.as_deref());
     verified.map_err(|error| OAuthError::new(error.to_string(), &found.issuer.id, advice))
 }
 
-/// The enterprise's word for the user, good at the server's issuer.
+/// Exchanges the enterprise's id token for an assertion that the server's issuer accepts.
 async fn exchanged(
     web: &Web,
     with: &Enterprise,

@@ -1,6 +1,5 @@
-//! The client end of authorization: from the refusal of a request to the header that will be let in. An [`Authorizer`] is
-//! for one server and keeps what it learns; an [`Operation`] is one request with its few attempts. Nothing here knows what
-//! is asked of the server, or judges it.
+//! The client end of authorization: from the refusal of a request to a header that is accepted. An [`Authorizer`] is for one
+//! server and keeps its tokens; an [`Operation`] is one request with its attempts. Knows no MCP method and judges nothing.
 
 mod agent;
 mod authorize;
@@ -44,12 +43,12 @@ use flow::State;
 use token::Token;
 use web::Web;
 
-/// How many times one operation may be authorized before it is given up.
+/// How many times one operation may be authorized.
 const ATTEMPTS: usize = 3;
-/// How many nonces one operation may be told.
+/// How many nonces one operation may get.
 const NONCES: usize = 2;
 
-/// Gets tokens for one server. Clones share what they learned.
+/// Gets tokens for one server. Clones share their tokens.
 #[derive(Clone)]
 pub struct Authorizer(Arc<Inner>);
 
@@ -58,7 +57,7 @@ struct Inner {
     options: Options,
     web: Web,
     prover: Arc<Prover>,
-    /// The token in use, for who cannot wait, and how many there were.
+    /// The token in use and its number, readable without waiting.
     shown: Lock<(u64, Option<Token>)>,
     state: Mutex<State>,
 }
@@ -81,13 +80,13 @@ enum Recovery {
 }
 
 impl Authorizer {
-    /// One for the MCP server at `resource`. Nothing is asked yet. The server must have https, or be on this machine.
+    /// An authorizer for the MCP server at `resource`, which must have https or be on this machine. Sends nothing yet.
     pub fn new(resource: Url, options: Options) -> Result<Self, OAuthError> {
         let backend = Arc::new(NetBackend::new(&options));
         Self::with_backend(resource, options, backend)
     }
 
-    /// The same, with HTTP requests sent by `backend`. Its certificates and its recording are its own.
+    /// The same, with HTTP requests sent by `backend`, which has its own certificates and recording.
     pub fn with_backend(resource: Url, options: Options, backend: Arc<dyn Backend>) -> Result<Self, OAuthError> {
         Self::with_verifier(resource, options, backend, StrictVerifier)
     }
@@ -112,14 +111,14 @@ impl Authorizer {
         Operation { authorizer: self.clone(), method: method.into(), seen: 0, attempts: 0, nonces: 0 }
     }
 
-    /// The access token in use, for who must know which text is secret.
+    /// The access token in use, for code that redacts it.
     pub async fn token(&self) -> Option<Secret> {
         self.0.state.lock().await.token().map(|token| token.access.clone())
     }
 }
 
 impl Inner {
-    /// The headers that go along with a request by `method` to `url` now; none to another origin.
+    /// The headers for a request by `method` to `url`; none for another origin.
     fn headers(&self, method: &str, url: &Url) -> Headers {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(token) = shown.1.as_ref().filter(|_| url.origin() == self.resource.origin()) else {
@@ -133,7 +132,7 @@ impl Inner {
         vec![("authorization".to_owned(), format!("DPoP {access}")), ("dpop".to_owned(), proof)]
     }
 
-    /// How many tokens there were.
+    /// The number of tokens so far.
     fn generation(&self) -> u64 {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).0
     }
@@ -142,8 +141,8 @@ impl Inner {
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = (state.generation(), state.token().cloned());
     }
 
-    /// Does what an answer of the server at `url` asks for, if anything. `seen` is the number of the token that the request
-    /// went with, `attempts` how often it was authorized already, `nonces` how often it was told one.
+    /// Does what a response of the server at `url` demands, if anything. `seen` is the number of the token of the request,
+    /// `attempts` how often it was authorized, `nonces` how many nonces it got.
     async fn recover(
         &self,
         url: &Url,
@@ -166,7 +165,7 @@ impl Inner {
             let what = format!("the server refuses what it asked for: authorized {times}, and still HTTP {status}");
             return Err(OAuthError::at(what, url, "look into the server's log"));
         }
-        // Somebody else was refused too, and was sooner.
+        // Another request was refused before and got a new token.
         if state.generation() > seen {
             return Ok(Recovery::Token);
         }
@@ -180,14 +179,14 @@ impl Inner {
 pub struct Operation {
     authorizer: Authorizer,
     method: String,
-    /// The number of the token that went along last.
+    /// The number of the token that was sent last.
     seen: u64,
     attempts: usize,
     nonces: usize,
 }
 
 impl Operation {
-    /// The headers that go along with the request now: none before a token is there. To be asked anew for every attempt.
+    /// The headers for the request: none before there is a token. Call it for every attempt.
     pub async fn headers(&mut self) -> Result<Headers, OAuthError> {
         let inner = self.authorizer.0.as_ref();
         let mut state = inner.state.lock().await;
@@ -198,8 +197,8 @@ impl Operation {
         Ok(inner.headers(&self.method, &inner.resource))
     }
 
-    /// Takes a response in that may be a refusal. `true`: try again, with new [`headers`](Self::headers). `false`: it is no
-    /// refusal that a token mends. An error: it cannot be mended, or was tried often enough.
+    /// Handles a response that may be a refusal. `true`: retry with new [`headers`](Self::headers). `false`: it is not a refusal
+    /// that a token resolves. An error: no token can be had, or all attempts were used.
     pub async fn refused(&mut self, status: u16, headers: &Headers) -> Result<bool, OAuthError> {
         let inner = self.authorizer.0.as_ref();
         let counts = (self.attempts, self.nonces);

@@ -1,4 +1,4 @@
-//! A token before anything is said, for who sends the same headers with everything.
+//! Gets a token before the first message, for connections whose headers never change.
 
 use net::client::negotiation::first_request;
 use serde_json::json;
@@ -19,8 +19,8 @@ fn first_message() -> String {
 }
 
 impl Authorizer {
-    /// Gets a token, where the server demands one or publishes who issues it: the headers that carry it. `None` where it
-    /// does neither. `streams` asks by GET, as the old HTTP+SSE transport begins.
+    /// Gets a token where the server demands one or publishes an issuer, and returns its headers. `None` where it does neither.
+    /// `streams` sends a GET, as the old HTTP+SSE transport begins.
     pub async fn sign_in(&self, streams: bool) -> Result<Option<Headers>, OAuthError> {
         let inner = self.0.as_ref();
         let url = &inner.resource;
@@ -41,7 +41,7 @@ impl Authorizer {
         Ok(Some(inner.headers("POST", url)))
     }
 
-    /// Asks without a token: status and headers.
+    /// Sends a request without a token; returns status and headers.
     async fn hello(&self, url: &Url, streams: bool) -> Result<(u16, Headers), OAuthError> {
         let asked = if streams {
             WebRequest {

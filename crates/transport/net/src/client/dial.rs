@@ -34,7 +34,7 @@ impl Dialer {
         let secure = match address.url.scheme() {
             "http" | "ws" => false,
             "https" | "wss" => true,
-            other => return Err(bad(format!("scheme `{other}` is none of http, https, ws, wss"))),
+            other => return Err(bad(format!("scheme `{other}` is not one of http, https, ws, wss"))),
         };
         let host = address.url.host_str().ok_or_else(|| bad("the URL has no host".to_owned()))?;
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();

@@ -1,5 +1,5 @@
-//! Which era a message belongs to, and what the modern era demands of a request before any method is looked at: the
-//! required `_meta`, headers that agree with the body, a version we serve. Knows no method but the few whose names decide.
+//! Decides which era a message belongs to, and checks what the modern era demands of every request: the required `_meta`,
+//! headers that agree with the body, a served version. Knows only the methods whose names decide.
 
 use std::borrow::Cow;
 
@@ -124,7 +124,7 @@ impl<'a> EraCheck<'a> {
             return Err(bad("has a clientInfo without a string `name` and `version`"));
         }
         if meta.log_level.is_some_and(|raw| !is_log_level(raw.get())) {
-            return Err(bad("has a log level that is none"));
+            return Err(bad("has an unknown log level"));
         }
         Ok(version)
     }

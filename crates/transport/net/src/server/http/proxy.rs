@@ -65,7 +65,8 @@ fn start(listener: TcpListener, address: SocketAddr, proxy: Arc<Proxy>, ending: 
 
 /// Listens on `address` and passes everything on to the origin of `to`, until the returned handle is shut down or dropped.
 pub async fn proxy(address: SocketAddr, to: &HttpAddress, recorder: Arc<HttpRecorder>) -> Result<Server, ProxyError> {
-    let bad = |_| ProxyError::To(OpenError::BadAddress { at: to.url.to_string(), why: "its host is none".to_owned() });
+    let bad =
+        |_| ProxyError::To(OpenError::BadAddress { at: to.url.to_string(), why: "it has no valid host".to_owned() });
     let limits = Limits::default();
     let pool = Pool::new(Dialer::new(to, limits.head_time).map_err(ProxyError::To)?);
     let authority = &to.url[url::Position::BeforeHost..url::Position::AfterPort];
