@@ -213,7 +213,7 @@ mod tests {
     fn rows_that_account_for_nothing_are_refused() {
         assert!(wrong("p#s/1\tMUST\tserver").contains("four columns"));
         assert!(wrong("p#s/1\tMUSST\tserver\tjsonrpc.answered").contains("MUSST"));
-        assert!(wrong("p#s/1\tMUST\tnobody\tjsonrpc.answered").contains("missing"));
+        assert!(wrong("p#s/1\tMUST\tmissing\tjsonrpc.answered").contains("missing"));
         assert!(wrong("p#s/1\tMUST\tserver\tno.such-rule").contains("no rule"));
         assert!(wrong("p#s/1\tMUST\tserver\t").contains("no rule"));
         assert!(wrong("p#s/1\tMUST\tserver\tunobservable:  ").contains("not why"));

@@ -308,14 +308,14 @@ fn soon(condition: impl Fn() -> bool) -> bool {
 }
 
 #[test]
-fn dropping_the_leash_ends_the_whole_group_also_what_ignores_a_polite_signal() {
+fn dropping_the_handle_ends_the_whole_group_even_if_it_ignores_sigterm() {
     let stubborn = "trap '' TERM INT HUP; sleep 600 & echo up; wait; sleep 600";
-    let (group, folder) = started_group("drop", &["sh", "-c", stubborn]);
-    let group = group.process();
+    let (process, folder) = started_group("drop", &["sh", "-c", stubborn]);
+    let group = process.process();
     assert!(soon(|| fs::read_to_string(folder.join("log")).is_ok_and(|log| log.contains("up"))));
     assert!(alive(group));
     let begun = Instant::now();
-    drop(group);
+    drop(process);
     assert!(begun.elapsed() < Duration::from_secs(1), "the drop hung");
     assert!(soon(|| !alive(group)), "group {group} is still alive");
     let _ = fs::remove_dir_all(folder);
