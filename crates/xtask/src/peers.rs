@@ -81,7 +81,7 @@ pub(crate) fn names() -> Vec<String> {
     PEERS.iter().map(Peer::id).collect()
 }
 
-/// Builds `proof` in release and says where it lies.
+/// Builds `proof` in release and returns its path.
 pub(crate) fn build_proof() -> anyhow::Result<PathBuf> {
     judge::build_proof(&Home::new(&crate::root()))
 }
