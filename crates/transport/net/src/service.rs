@@ -14,7 +14,7 @@ use serde_json::Value;
 use wire::json::{self, Unwritable, write_string};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
-pub use crate::server::link::{Closing, Gone, Link, NoAnswer, Opening, Outlet, Session};
+pub use crate::server::link::{Closing, Gone, Link, MessageSink, NoAnswer, Opening, Session};
 
 /// Anything that answers requests.
 pub trait Service: Send + Sync + 'static {
@@ -84,7 +84,7 @@ impl Call {
     /// What the client declared it can do: in `_meta` (modern) or in its `initialize` (legacy).
     pub fn client_capabilities(&self) -> Option<&Value> {
         match self.context.era() {
-            Era::Modern => self.message.meta()?.get("io.modelcontextprotocol/clientCapabilities"),
+            Era::Modern => self.message.meta()?.get(wire::meta::CLIENT_CAPABILITIES),
             Era::Legacy => Some(&self.context.session.as_ref()?.opening()?.capabilities),
         }
     }
