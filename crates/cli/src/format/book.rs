@@ -105,7 +105,7 @@ struct Entry {
     needs: Option<&'static str>,
     judged: &'static str,
     how: &'static str,
-    mend: &'static str,
+    fix: &'static str,
     timed: bool,
     sentences: Vec<Sentence>,
 }
@@ -143,7 +143,7 @@ fn entry(rule: &Rule, at: Option<Revision>) -> Entry {
         needs: rule.needs,
         judged,
         how,
-        mend: rule.mend,
+        fix: rule.fix,
         timed: rule.timed,
         sentences: revisions.filter_map(sentence).collect(),
     }

@@ -15,11 +15,11 @@ pub(crate) fn run(args: &RulesArgs) -> Exit {
 }
 
 fn listed(args: &RulesArgs) -> Result<(), Exit> {
-    let stranger = |pattern: &&String| !rules::book().any(|rule| matches(pattern, rule.id));
+    let stranger = |pattern: &&String| !rules::all_rules().any(|rule| matches(pattern, rule.id));
     if let Some(pattern) = args.only.iter().find(stranger) {
         return Err(unknown_rule(pattern));
     }
-    let found: Vec<_> = rules::book().filter(|rule| takes(args, rule)).collect();
+    let found: Vec<_> = rules::all_rules().filter(|rule| takes(args, rule)).collect();
     if found.is_empty() {
         return Err(usage("no rule is left: none is all of that", "leave one of the options out"));
     }

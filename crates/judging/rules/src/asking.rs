@@ -6,7 +6,7 @@ use wire::{Era, Kind, Party};
 
 use crate::content::step;
 use crate::verdict::{Breach, Verdict};
-use crate::view::{Call, Said, View, declared};
+use crate::view::{Call, MessageAt, View, declared};
 
 /// What a server may ask a client for.
 pub(crate) const METHODS: [&str; 3] = ["elicitation/create", "sampling/createMessage", "roots/list"];
@@ -33,7 +33,7 @@ pub(crate) fn lacking(capabilities: &Value, method: &str, params: Option<&Value>
 #[derive(Clone)]
 pub(crate) struct Question<'v> {
     /// The message that asks: a request, or the response that holds the result.
-    pub said: Said<'v>,
+    pub sent: MessageAt<'v>,
     /// Where in it the request stands.
     pub pointer: String,
     /// What is asked for.
@@ -60,7 +60,7 @@ impl<'v> Question<'v> {
 
 impl crate::verdict::Located for Question<'_> {
     fn event(&self) -> usize {
-        self.said.event
+        self.sent.event
     }
 }
 
@@ -76,13 +76,13 @@ pub(crate) fn questions<'v>(view: &View<'v>, method: &str) -> Vec<Question<'v>> 
 /// The server's own requests (legacy era).
 fn requests<'v>(view: &View<'v>) -> Vec<Question<'v>> {
     let calls: Vec<_> = view.calls_by(Party::Client).collect();
-    let ask = |said: Said<'v>| {
-        let method = said.message.method().filter(|method| METHODS.contains(method))?;
-        let (params, declared) = (said.message.params(), view.client_capabilities(said));
-        let call = on_behalf_of(&calls, said);
-        Some(Question { said, pointer: String::new(), method, params, call, declared })
+    let ask = |sent: MessageAt<'v>| {
+        let method = sent.message.method().filter(|method| METHODS.contains(method))?;
+        let (params, declared) = (sent.message.params(), view.client_capabilities(sent));
+        let call = on_behalf_of(&calls, sent);
+        Some(Question { sent, pointer: String::new(), method, params, call, declared })
     };
-    let own = view.by(Party::Server).filter(|said| said.message.kind() == Kind::Request && view.current(*said));
+    let own = view.by(Party::Server).filter(|sent| sent.message.kind() == Kind::Request && view.is_current(*sent));
     own.filter_map(ask).collect()
 }
 
@@ -94,15 +94,15 @@ const NESTING: [&str; 5] = ["tools/call", "prompts/get", "resources/read", "comp
 
 /// The request that was under way on the connection when the server asked: over HTTP the one of its stream, else the only
 /// one there was.
-fn on_behalf_of<'v>(calls: &[Call<'v>], said: Said<'v>) -> Option<Call<'v>> {
-    let before = &calls[..calls.partition_point(|call| call.request.event < said.event)];
+fn on_behalf_of<'v>(calls: &[Call<'v>], sent: MessageAt<'v>) -> Option<Call<'v>> {
+    let before = &calls[..calls.partition_point(|call| call.request.event < sent.event)];
     let open = |call: &&Call<'v>| {
-        let here = call.request.connection == said.connection;
+        let here = call.request.connection == sent.connection;
         let nests = call.request.message.method().is_some_and(|method| NESTING.contains(&method));
-        here && nests && call.response.is_none_or(|response| response.event > said.event)
+        here && nests && call.response.is_none_or(|response| response.event > sent.event)
     };
     let mut under_way = before.iter().rev().take(REACH).filter(open);
-    let here = under_way.clone().find(|call| said.exchange != 0 && call.request.exchange == said.exchange);
+    let here = under_way.clone().find(|call| sent.exchange != 0 && call.request.exchange == sent.exchange);
     let only = || under_way.next().filter(|_| under_way.next().is_none());
     here.or_else(only).copied()
 }
@@ -113,7 +113,7 @@ pub(crate) struct Asked<'v> {
     /// The request and the response that asks.
     pub call: Call<'v>,
     /// The response.
-    pub said: Said<'v>,
+    pub sent: MessageAt<'v>,
     /// Its result.
     pub result: &'v Value,
 }
@@ -129,8 +129,8 @@ impl<'v> Asked<'v> {
         let one = |(key, request): (&String, &'v Value)| {
             let method = request.get("method")?.as_str()?;
             let pointer = format!("/result/inputRequests/{}", step(key));
-            let (said, call, params) = (self.said, Some(self.call), request.get("params"));
-            Some(Question { said, pointer, method, params, call, declared })
+            let (sent, call, params) = (self.sent, Some(self.call), request.get("params"));
+            Some(Question { sent, pointer, method, params, call, declared })
         };
         self.requests().filter_map(one).collect()
     }
@@ -140,9 +140,9 @@ impl<'v> Asked<'v> {
 pub(crate) fn results<'v>(view: &View<'v>) -> Vec<Asked<'v>> {
     let asks = |call: Call<'v>| {
         let result = call.result().filter(|result| asks_for_input(result))?;
-        Some(Asked { call, said: call.response?, result })
+        Some(Asked { call, sent: call.response?, result })
     };
-    view.calls_by(Party::Client).filter(|call| view.current(call.request)).filter_map(asks).collect()
+    view.calls_by(Party::Client).filter(|call| view.is_current(call.request)).filter_map(asks).collect()
 }
 
 /// Whether a result asks for input.
@@ -190,13 +190,13 @@ pub(crate) fn retries<'v>(view: &View<'v>) -> Vec<Retry<'v>> {
     let retry = |call: Call<'v>| {
         let entries = param(&call, "inputResponses")?.as_object()?;
         let from = asked.iter().rfind(|asked| {
-            asked.said.event < call.request.event
+            asked.sent.event < call.request.event
                 && same_matter(&asked.call, &call)
                 && asked.result.get("requestState") == param(&call, "requestState")
         })?;
         Some(Retry { call, asked: *from, entries })
     };
-    view.calls_by(Party::Client).filter(|call| view.is_weighed(call)).filter_map(retry).collect()
+    view.calls_by(Party::Client).filter(|call| view.judges_content(call)).filter_map(retry).collect()
 }
 
 /// What a client gave for a question: a result, or in the legacy era an error.
@@ -204,7 +204,7 @@ pub(crate) struct Reply<'v> {
     /// The question.
     pub question: Question<'v>,
     /// The message that brings it.
-    pub said: Said<'v>,
+    pub sent: MessageAt<'v>,
     /// Where in it the result or the error stands.
     pub pointer: String,
     /// The result.
@@ -216,7 +216,7 @@ pub(crate) struct Reply<'v> {
 impl Reply<'_> {
     /// A breach at `below` within what was given.
     pub(crate) fn breach(&self, below: &str, why: impl Into<String>) -> Breach {
-        self.said.breach(format!("{}{below}", self.pointer), why)
+        self.sent.breach(format!("{}{below}", self.pointer), why)
     }
 
     /// The error's code.
@@ -236,23 +236,23 @@ pub(crate) fn replies<'v>(view: &View<'v>, method: &str) -> Vec<Reply<'v>> {
         return retries(view).into_iter().flat_map(|retry| brought(&retry, method)).collect();
     }
     let reply = |question: Question<'v>| {
-        let said = view.answer(question.said)?;
-        let (result, error) = (said.message.result(), said.message.error());
+        let sent = view.answer(question.sent)?;
+        let (result, error) = (sent.message.result(), sent.message.error());
         let pointer = if result.is_some() { "/result" } else { "/error" }.to_owned();
-        Some(Reply { question, said, pointer, result, error })
+        Some(Reply { question, sent, pointer, result, error })
     };
     questions(view, method).into_iter().filter_map(reply).collect()
 }
 
 fn brought<'v>(retry: &Retry<'v>, method: &str) -> Vec<Reply<'v>> {
-    let said = retry.call.request;
+    let sent = retry.call.request;
     let asked = retry.asked.questions().into_iter().filter(|question| question.method == method);
     let reply = |question: Question<'v>| {
         let key = question.pointer.strip_prefix("/result/inputRequests/")?.to_owned();
         let (_, given) = retry.entries.iter().find(|(name, _)| step(name) == key)?;
         Some(Reply {
             question,
-            said,
+            sent,
             pointer: format!("/params/inputResponses/{key}"),
             result: Some(given),
             error: None,
@@ -268,7 +268,7 @@ pub(crate) fn declared_if_served(view: &View<'_>, method: &str) -> Verdict {
         let lacks = lacking(reply.question.declared?, method, reply.question.params);
         let why =
             |path: &str| reply.breach("", format!("`{method}` is served, though the client did not declare `{path}`"));
-        Some((reply.said.event, lacks.map_or(Ok(()), |path| Err(why(path)))))
+        Some((reply.sent.event, lacks.map_or(Ok(()), |path| Err(why(path)))))
     });
     Verdict::of(judged.collect::<Vec<_>>(), format!("the client served no `{method}`"))
 }

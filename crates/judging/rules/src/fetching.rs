@@ -43,7 +43,7 @@ pub(crate) fn authority<'v>(x: &Exchange<'v>) -> Option<&'v str> {
 /// The requests for that address after it was told, those with messages aside.
 pub(crate) fn fetches<'a, 'v>(view: &'a View<'v>, told: &Told<'_>) -> Vec<&'a Exchange<'v>> {
     let Some((wanted, target)) = parts(told.url) else { return Vec::new() };
-    let plain = |x: &&Exchange<'_>| x.asked.is_empty() && x.sent.is_none() && begun(x) > told.event;
+    let plain = |x: &&Exchange<'_>| x.client_messages.is_empty() && x.request_body.is_none() && begun(x) > told.event;
     let same = |x: &&Exchange<'_>| {
         let here = authority(x).is_some_and(|host| host.eq_ignore_ascii_case(wanted));
         here && x.request.is_some_and(|(_, _, found, _)| found == target)
@@ -82,6 +82,6 @@ pub(crate) fn is_watched(view: &View<'_>, url: &str) -> bool {
 
 /// The authorities of the MCP server, as its client's requests name them.
 pub(crate) fn homes<'v>(view: &View<'v>) -> Vec<&'v str> {
-    let own = view.exchanges().iter().filter(|x| x.partner == Some(Party::Server) && !x.asked.is_empty());
+    let own = view.exchanges().iter().filter(|x| x.partner == Some(Party::Server) && !x.client_messages.is_empty());
     own.filter_map(authority).collect()
 }

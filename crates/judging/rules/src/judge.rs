@@ -34,7 +34,7 @@ pub fn judge(rule: &Rule, view: &View<'_>) -> Verdict {
 }
 
 fn judged(rule: &Rule, view: &View<'_>) -> Verdict {
-    if let Some(why) = beside_the_point(rule, view) {
+    if let Some(why) = applicability(rule, view) {
         return why;
     }
     match rule.judging() {
@@ -48,7 +48,7 @@ fn judged(rule: &Rule, view: &View<'_>) -> Verdict {
 }
 
 /// Why a rule does not bind in this trace, or cannot be seen to.
-fn beside_the_point(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
+fn applicability(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
     let not = |why: String| Some(Verdict::NotApplicable(why));
     if !rule.binds(view.subject()) {
         return not(format!("binds the {}", view.subject().peer().as_str()));

@@ -5,13 +5,13 @@ use wire::trace::{Closed, Content};
 
 use crate::asking::{param, same_matter};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Call, Said, Timeout, View};
+use crate::view::{Call, MessageAt, Timeout, View};
 
 /// Something that a client said, and the request of its own whose fate depends on it.
 #[derive(Clone, Copy)]
 pub(crate) struct Trial<'v> {
     /// What was said.
-    pub said: Said<'v>,
+    pub sent: MessageAt<'v>,
     /// The request that waits for it.
     pub call: Option<Call<'v>>,
 }
@@ -39,16 +39,16 @@ pub(crate) fn goes_on(view: &View<'_>, events: impl IntoIterator<Item = usize>, 
 }
 
 fn fate(view: &View<'_>, trial: &Trial<'_>, what: &str) -> Option<(usize, Kept)> {
-    let Trial { said, call } = trial;
+    let Trial { sent, call } = trial;
     if let Some(response) = call.and_then(|call| call.response) {
         let failed = view.exchange(response.exchange).and_then(|x| x.status()).is_some_and(|status| status >= 500);
         let breach = || response.breach("", format!("the server broke down over {what}"));
         return Some((response.event, if failed { Err(breach()) } else { Ok(()) }));
     }
     if let Some(event) = call.and_then(|call| left_open(view, &call)) {
-        return Some((event, Err(said.breach("", format!("the request was never answered after {what}")))));
+        return Some((event, Err(sent.breach("", format!("the request was never answered after {what}")))));
     }
-    Some(match view.aftermath(said.event, said.connection)? {
+    Some(match view.aftermath(sent.event, sent.connection)? {
         // Somebody else was answered: of the request that waits, that tells nothing.
         Ok(event) => call.is_none().then_some((event, Ok(())))?,
         Err(event) => (event, Err(Breach::at(event, "", format!("the server ended after {what}")))),

@@ -27,18 +27,18 @@ fn interval(view: &View<'_>, sight: &Sight<'_>) -> Option<u64> {
 /// Judges that the client waits as long as it was told before it asks for a task again.
 pub(crate) fn unhurried(view: &View<'_>) -> Verdict {
     let sights = sights_of(view, Party::Server);
-    let gets = view.asked("tasks/get").filter(|call| view.current(call.request));
+    let gets = view.client_calls("tasks/get").filter(|call| view.is_current(call.request));
     let judged = gets.filter_map(|call| {
         let id = named(&call.request)?;
-        let before = sights.iter().rfind(|sight| sight.id == id && sight.said.event < call.request.event)?;
+        let before = sights.iter().rfind(|sight| sight.id == id && sight.sent.event < call.request.event)?;
         // A word on the task is a reason to look at once.
         if before.how == How::Told || before.is_over() {
             return None;
         }
         let due = interval(view, before)?;
-        let waited = call.request.done.saturating_sub(before.said.done);
+        let waited = call.request.done.saturating_sub(before.sent.done);
         let why = || {
-            format!("asked for after {} ms; due are {} ms after event {}", waited / 1000, due / 1000, before.said.event)
+            format!("asked for after {} ms; due are {} ms after event {}", waited / 1000, due / 1000, before.sent.event)
         };
         let early = waited.saturating_add(SLACK) < due;
         Some((call.request.event, if early { Err(call.request.breach("", why())) } else { Ok(()) }))
@@ -53,14 +53,14 @@ pub(crate) fn until_done(view: &View<'_>) -> Verdict {
         let mut of = sights.iter().filter(|sight| sight.id == made.id && sight.how == How::Got);
         let waits = |sight: &&Sight<'_>| view.era() == Era::Legacy && sight.status() == Some("input_required");
         if let Some(end) = of.clone().find(|sight| sight.is_over() || waits(sight)) {
-            return Some((end.said.event, Ok(())));
+            return Some((end.sent.event, Ok(())));
         }
         let told = sights.iter().any(|sight| sight.id == made.id && sight.is_over());
         let other = about(view, made.id)
             .iter()
             .any(|call| ["tasks/result", "tasks/cancel"].into_iter().any(|m| call.request.is(m)));
-        let listens = view.asked("subscriptions/listen").next().is_some();
-        let last = of.next_back().map_or(made.event(), |sight| sight.said.event);
+        let listens = view.client_calls("subscriptions/listen").next().is_some();
+        let last = of.next_back().map_or(made.event(), |sight| sight.sent.event);
         let (left, _) = view.departure().filter(|(left, well)| *well && *left > last && !told && !other && !listens)?;
         let why = format!("the task was under way when it was last seen, and the client left (event {left})");
         Some((last, Err(Breach::at(last, "", why))))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use wire::Party;
 
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 /// Something that a result offers for use: the method and the parameter by which it is used, and the value.
 type Offer<'v> = (&'static str, &'static str, &'v str);
@@ -27,7 +27,7 @@ fn is_telling(name: &str) -> bool {
 }
 
 /// What a result offers for use: cursors, and names that are known from nowhere else.
-pub(crate) fn offers<'v>(request: Said<'v>, result: &'v Value) -> Vec<Offer<'v>> {
+pub(crate) fn offers<'v>(request: MessageAt<'v>, result: &'v Value) -> Vec<Offer<'v>> {
     let mut found = Vec::new();
     for (member, key, method, param) in ITEMS {
         let items = result.get(member).and_then(Value::as_array).into_iter().flatten();
@@ -45,9 +45,9 @@ pub(crate) struct Uses<'v> {
     /// By offer: the events of the results that make it.
     offered: BTreeMap<Offer<'v>, Vec<usize>>,
     /// By offer: the requests that use it.
-    used: BTreeMap<Offer<'v>, Vec<Said<'v>>>,
+    used: BTreeMap<Offer<'v>, Vec<MessageAt<'v>>>,
     /// Requests that bring a state back, by the state.
-    states: BTreeMap<&'v str, Vec<Said<'v>>>,
+    states: BTreeMap<&'v str, Vec<MessageAt<'v>>>,
 }
 
 impl<'v> Uses<'v> {
@@ -78,19 +78,24 @@ impl<'v> Uses<'v> {
     }
 
     /// The first use of something that this result alone had offered by then: the event, and what was used.
-    pub(crate) fn first(&self, request: Said<'v>, said: Said<'v>, result: &'v Value) -> Option<(usize, String)> {
+    pub(crate) fn first(
+        &self,
+        request: MessageAt<'v>,
+        sent: MessageAt<'v>,
+        result: &'v Value,
+    ) -> Option<(usize, String)> {
         let only = |offer: &Offer<'v>, used: usize| {
-            self.offered[offer].iter().all(|&event| event == said.event || event > used)
+            self.offered[offer].iter().all(|&event| event == sent.event || event > used)
         };
         let by_offer = offers(request, result).into_iter().filter_map(|offer| {
-            let next = self.used.get(&offer)?.iter().find(|used| used.event > said.event)?;
+            let next = self.used.get(&offer)?.iter().find(|used| used.event > sent.event)?;
             // A name that was used before the result came was known from elsewhere.
-            let known = self.used[&offer].iter().any(|used| used.event < said.event);
+            let known = self.used[&offer].iter().any(|used| used.event < sent.event);
             (!known && only(&offer, next.event)).then(|| (next.event, format!("`{}`", offer.2.escape_debug())))
         });
         let state = result.get("requestState").and_then(Value::as_str);
         let by_state = state.and_then(|state| {
-            let next = self.states.get(state)?.iter().find(|used| used.event > said.event)?;
+            let next = self.states.get(state)?.iter().find(|used| used.event > sent.event)?;
             Some((next.event, "the `requestState`".to_owned()))
         });
         by_offer.chain(by_state).min()

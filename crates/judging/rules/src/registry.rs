@@ -119,11 +119,11 @@ static PAGES: &[&[Rule]] = &[
 ];
 
 /// Every rule, in the order of the specification.
-pub fn book() -> impl Iterator<Item = &'static Rule> {
+pub fn all_rules() -> impl Iterator<Item = &'static Rule> {
     PAGES.iter().copied().flatten()
 }
 
 /// The rule of that id.
 pub fn find(id: &str) -> Option<&'static Rule> {
-    book().find(|rule| rule.id == id)
+    all_rules().find(|rule| rule.id == id)
 }

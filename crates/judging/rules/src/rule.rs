@@ -131,8 +131,8 @@ pub struct Rule {
     pub timed: bool,
     /// How the verdict is reached, in a sentence or two.
     pub how: &'static str,
-    /// How to mend a peer that breaks it.
-    pub mend: &'static str,
+    /// How to fix a peer that breaks it.
+    pub fix: &'static str,
     judging: Judging,
     sentences: [Option<Sentence>; 6],
     gone: Option<Revision>,
@@ -148,7 +148,7 @@ impl Rule {
             about: &[],
             timed: false,
             how: "",
-            mend: "",
+            fix: "",
             judging: Judging::Unobservable("no judge was given"),
             sentences: [None; 6],
             gone: None,
@@ -212,9 +212,9 @@ impl Rule {
         self
     }
 
-    /// Says how to mend a peer that breaks it (for `proof explain` and reports).
-    pub const fn mend(mut self, mend: &'static str) -> Self {
-        self.mend = mend;
+    /// States how to fix a peer that breaks it (for `proof explain` and reports).
+    pub const fn fix(mut self, fix: &'static str) -> Self {
+        self.fix = fix;
         self
     }
 

@@ -8,7 +8,7 @@ use wire::{Era, Kind, Party};
 
 use crate::content::canonical;
 use crate::verdict::{Breach, Located};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 /// The `_meta` key that names the task a message belongs to (2025-11-25).
 pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
@@ -19,7 +19,7 @@ pub(crate) struct Creation<'v> {
     /// The call.
     pub call: Call<'v>,
     /// Its answer.
-    pub said: Said<'v>,
+    pub sent: MessageAt<'v>,
     /// The task's id.
     pub id: &'v str,
     /// What the answer says of the task.
@@ -28,7 +28,7 @@ pub(crate) struct Creation<'v> {
 
 impl Located for Creation<'_> {
     fn event(&self) -> usize {
-        self.said.event
+        self.sent.event
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum How {
 #[derive(Clone)]
 pub(crate) struct Sight<'v> {
     /// The message.
-    pub said: Said<'v>,
+    pub sent: MessageAt<'v>,
     /// The event that asked for it; that of the message itself where nobody asked.
     pub asked: usize,
     /// Why it showed.
@@ -66,7 +66,7 @@ pub(crate) struct Sight<'v> {
 
 impl Located for Sight<'_> {
     fn event(&self) -> usize {
-        self.said.event
+        self.sent.event
     }
 }
 
@@ -83,7 +83,7 @@ impl<'v> Sight<'v> {
 
     /// A breach at `below` within the task.
     pub(crate) fn breach(&self, below: &str, why: impl Into<String>) -> Breach {
-        self.said.breach(format!("{}{below}", self.pointer), why)
+        self.sent.breach(format!("{}{below}", self.pointer), why)
     }
 }
 
@@ -102,13 +102,13 @@ fn id(task: &Value) -> Option<&str> {
 }
 
 /// The parameter of a request that names a task.
-pub(crate) fn named<'v>(request: &Said<'v>) -> Option<&'v str> {
+pub(crate) fn named<'v>(request: &MessageAt<'v>) -> Option<&'v str> {
     id(request.message.params()?)
 }
 
 /// The id of the task that a message says it belongs to.
-pub(crate) fn related<'v>(said: &Said<'v>) -> Option<&'v Value> {
-    let body = said.message.params().or_else(|| said.message.result())?;
+pub(crate) fn related<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
+    let body = sent.message.params().or_else(|| sent.message.result())?;
     body.get("_meta")?.get(RELATED)
 }
 
@@ -139,11 +139,11 @@ pub(crate) fn creations_of<'v>(view: &View<'v>, receiver: Party) -> Vec<Creation
     let asks = |call: &Call<'_>| view.era() == Era::Modern || wish(call).is_some();
     let calls = view.calls_by(receiver.peer()).filter(|call| {
         let known = run_by(receiver).iter().any(|method| call.request.is(method));
-        known && view.current(call.request) && asks(call)
+        known && view.is_current(call.request) && asks(call)
     });
     let creation = |call: Call<'v>| {
         let task = created(view.era(), &call)?;
-        Some(Creation { call, said: call.response?, id: id(task)?, task })
+        Some(Creation { call, sent: call.response?, id: id(task)?, task })
     };
     calls.filter_map(creation).collect()
 }
@@ -163,9 +163,9 @@ pub(crate) fn sights_of<'v>(view: &View<'v>, receiver: Party) -> Vec<Sight<'v>> 
     let mut sights: Vec<Sight<'v>> = Vec::new();
     for creation in creations_of(view, receiver) {
         let pointer = if view.era() == Era::Legacy { "/result/task" } else { "/result" };
-        let Creation { said, id, task, call } = creation;
+        let Creation { sent, id, task, call } = creation;
         sights.push(Sight {
-            said,
+            sent,
             asked: call.request.event,
             how: How::Created,
             id,
@@ -173,23 +173,23 @@ pub(crate) fn sights_of<'v>(view: &View<'v>, receiver: Party) -> Vec<Sight<'v>> 
             pointer: pointer.to_owned(),
         });
     }
-    for call in view.calls_by(receiver.peer()).filter(|call| view.current(call.request)) {
+    for call in view.calls_by(receiver.peer()).filter(|call| view.is_current(call.request)) {
         sights.extend(answered(view.era(), &call));
     }
     let method = if view.era() == Era::Legacy { "notifications/tasks/status" } else { "notifications/tasks" };
-    for said in view.by(receiver).filter(|said| said.message.kind() == Kind::Notification && said.is(method)) {
-        let Some((task, id)) = said.message.params().and_then(|task| Some((task, id(task)?))) else { continue };
-        sights.push(Sight { said, asked: said.event, how: How::Told, id, task, pointer: "/params".to_owned() });
+    for sent in view.by(receiver).filter(|sent| sent.message.kind() == Kind::Notification && sent.is(method)) {
+        let Some((task, id)) = sent.message.params().and_then(|task| Some((task, id(task)?))) else { continue };
+        sights.push(Sight { sent, asked: sent.event, how: How::Told, id, task, pointer: "/params".to_owned() });
     }
-    sights.sort_by_key(|sight| sight.said.event);
+    sights.sort_by_key(|sight| sight.sent.event);
     sights
 }
 
 /// The tasks in the answer to a request about tasks.
 fn answered<'v>(era: Era, call: &Call<'v>) -> Vec<Sight<'v>> {
-    let (Some(said), Some(result)) = (call.response, call.result()) else { return Vec::new() };
+    let (Some(sent), Some(result)) = (call.response, call.result()) else { return Vec::new() };
     let sight = |how, task: &'v Value, pointer: String| {
-        Some(Sight { said, asked: call.request.event, how, id: id(task)?, task, pointer })
+        Some(Sight { sent, asked: call.request.event, how, id: id(task)?, task, pointer })
     };
     let one = |how| sight(how, result, "/result".to_owned()).into_iter().collect();
     match (era, call.request.message.method().unwrap_or_default()) {

@@ -6,7 +6,7 @@ use wire::trace::{Closed, Content};
 
 use crate::content::canonical;
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 /// How long (microseconds) a client waits at least that gives up because it was waiting too long.
 const PATIENCE: u64 = 1_000_000;
@@ -26,12 +26,12 @@ pub(crate) enum Signs {
 pub(crate) fn cancelled(view: &View<'_>, signs: Signs) -> Verdict {
     let quiet =
         |call: &Call<'_>| ["initialize", "ping", "subscriptions/listen"].into_iter().any(|m| call.request.is(m));
-    let open = view.calls_by(Party::Client).filter(|call| view.current(call.request) && !quiet(call));
+    let open = view.calls_by(Party::Client).filter(|call| view.is_current(call.request) && !quiet(call));
     let judged = open.filter_map(|call| {
         let request = call.request;
-        if let Some(said) = view.cancellation_of(request) {
-            let over = call.response.is_some_and(|response| response.event < said.event);
-            return (!over).then_some((said.event, Ok(())));
+        if let Some(sent) = view.cancellation_of(request) {
+            let over = call.response.is_some_and(|response| response.event < sent.event);
+            return (!over).then_some((sent.event, Ok(())));
         }
         if call.response.is_some() {
             return None;
@@ -45,7 +45,7 @@ pub(crate) fn cancelled(view: &View<'_>, signs: Signs) -> Verdict {
 
 /// Whether the server's side ended what was to bring the answer, before the request was given up: nobody has to wait for
 /// that. That the server ends after its client has left says nothing.
-fn is_lost(view: &View<'_>, request: Said<'_>, given_up: usize) -> bool {
+fn is_lost(view: &View<'_>, request: MessageAt<'_>, given_up: usize) -> bool {
     let refused = view.exchange(request.exchange).is_some_and(|x| {
         x.closed.is_some_and(|(_, by, _)| by == Party::Server) || x.status().is_some_and(|status| status >= 400)
     });
@@ -65,18 +65,18 @@ fn given_up(view: &View<'_>, call: &Call<'_>, signs: Signs) -> Option<usize> {
         let resumed = |event: usize| {
             view.exchanges().iter().any(|y| y.request.is_some_and(|(at, ..)| at > event) && y.resumes().is_some())
         };
-        let next = view.said_after(closed).filter(|_| !resumed(closed))?;
+        let next = view.next_message_after(closed).filter(|_| !resumed(closed))?;
         return (view.frame(next).at > view.frame(closed).at.saturating_add(PATIENCE)).then_some(closed);
     }
-    let asks = |said: &Said<'_>| said.message.params().map(substance);
-    let same = |said: &Said<'_>| said.message.method() == request.message.method() && asks(said) == asks(&request);
+    let asks = |sent: &MessageAt<'_>| sent.message.params().map(substance);
+    let same = |sent: &MessageAt<'_>| sent.message.method() == request.message.method() && asks(sent) == asks(&request);
     let own = view.calls_by(Party::Client).map(|call| call.request);
-    let again = own.skip_while(|said| said.index <= request.index).find(|said| late(said.done) && same(said));
+    let again = own.skip_while(|sent| sent.index <= request.index).find(|sent| late(sent.done) && same(sent));
     let left = || {
         let (event, well) = view.departure().filter(|_| signs == Signs::RepeatsOrLeaves)?;
         (well && late(view.frame(event).at)).then_some(event)
     };
-    again.map(|said| said.event).or_else(left)
+    again.map(|sent| sent.event).or_else(left)
 }
 
 /// What parameters ask for, `_meta` aside.

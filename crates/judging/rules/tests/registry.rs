@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rules::judge::{judge, revision_of};
-use rules::{Rule, Verdict, View, book};
+use rules::{Rule, Verdict, View, all_rules};
 use wire::trace::{Header, Trace, file};
 use wire::{Party, Revision};
 
@@ -14,7 +14,7 @@ fn fixtures() -> PathBuf {
 }
 
 fn judged() -> impl Iterator<Item = &'static Rule> {
-    book().filter(|rule| rule.is_judged())
+    all_rules().filter(|rule| rule.is_judged())
 }
 
 fn verdict(rule: &Rule, trace: &Trace) -> Verdict {
@@ -26,7 +26,7 @@ fn verdict(rule: &Rule, trace: &Trace) -> Verdict {
 #[test]
 fn ids_are_unique_and_plain() {
     let mut seen = BTreeSet::new();
-    for rule in book() {
+    for rule in all_rules() {
         assert!(seen.insert(rule.id), "{} stands twice", rule.id);
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
         assert!(rule.id.chars().all(plain) && rule.id.contains('.'), "{} is not area.demand", rule.id);
@@ -38,7 +38,7 @@ fn ids_are_unique_and_plain() {
 fn judged_rules_explain_themselves() {
     for rule in judged() {
         assert!(!rule.how.is_empty(), "{} does not say how it is judged", rule.id);
-        assert!(!rule.mend.is_empty(), "{} does not say how to mend it", rule.id);
+        assert!(!rule.fix.is_empty(), "{} does not say how to mend it", rule.id);
     }
 }
 
@@ -139,7 +139,7 @@ fn every_anchor_exists_in_the_specification() {
         return;
     }
     let mut wrong = BTreeSet::new();
-    for rule in book() {
+    for rule in all_rules() {
         for revision in Revision::ALL {
             let Some(sentence) = rule.sentence_at(revision) else { continue };
             let page = format!("{}.md", sentence.anchor.page);

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use rules::judge::{judge, revision_of};
-use rules::{Rule, Verdict, View, book};
+use rules::{Rule, Verdict, View, all_rules};
 use serde_json::{Value, json};
 use wire::trace::{Content, Trace, file};
 use wire::{Era, Revision, Transport};
 
 /// Rules about what certain servers alone have.
 fn about() -> impl Iterator<Item = &'static Rule> {
-    book().filter(|rule| rule.is_judged() && !rule.about.is_empty())
+    all_rules().filter(|rule| rule.is_judged() && !rule.about.is_empty())
 }
 
 fn verdict(rule: &Rule, text: &str, revision: Revision) -> Verdict {

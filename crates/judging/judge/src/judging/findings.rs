@@ -49,7 +49,7 @@ impl<'s> Sources<'s> {
 
     /// One finding per selected rule, in the book's order.
     pub fn findings(&self) -> Vec<Finding> {
-        rules::book().filter_map(|rule| self.finding(rule)).collect()
+        rules::all_rules().filter_map(|rule| self.finding(rule)).collect()
     }
 
     /// A rule's verdict in each case, heaviest first.

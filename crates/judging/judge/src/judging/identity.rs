@@ -10,7 +10,7 @@ pub fn identity(trace: &Trace) -> (Option<String>, Option<String>) {
     let events = trace.events();
     let view = View::new(trace, &events, Revision::NEWEST);
     let client = trace.header.subject == Party::Client;
-    let info = view.theirs().find_map(|said| {
+    let info = view.by_subject().find_map(|said| {
         let (told, plain, meta) = if client {
             (said.message.params()?, "clientInfo", "io.modelcontextprotocol/clientInfo")
         } else {

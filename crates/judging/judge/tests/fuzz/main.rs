@@ -151,7 +151,7 @@ fn texts(redactor: &Redactor, text: &str) {
 fn judged(trace: &Trace, revision: Revision) {
     let events = trace.events();
     let view = View::new(trace, &events, revision);
-    for rule in rules::book() {
+    for rule in rules::all_rules() {
         match verdict_of(rule, &view) {
             Verdict::Broken(breach) => {
                 let frame = trace.frames.get(breach.event).unwrap_or_else(|| missing(rule, breach.event));
@@ -181,7 +181,7 @@ fn written(redactor: &Redactor, trace: &Trace) {
     let redacted = redactor.redact_trace(trace);
     assert_eq!(redacted.frames.len(), trace.frames.len());
     file::read(&file::write(&redacted)).expect("a redacted trace can be read");
-    if let Some(rule) = rules::book().next() {
+    if let Some(rule) = rules::all_rules().next() {
         let _ = dialogue(rule, trace);
     }
 }

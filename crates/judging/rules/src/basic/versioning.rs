@@ -22,39 +22,39 @@ pub(crate) const RULES: &[Rule] = &[
     server("versioning.unsupported-refused")
         .says(R2026_07_28, NEGOTIATION, "A request of a version that the server does not implement MUST be refused with the code -32022.")
         .how("Makes a request under a version that the server does not list, or that never existed, and looks at the answer.")
-        .mend("Compare `io.modelcontextprotocol/protocolVersion` of every request with what you serve; answer -32022 where it is not among them.")
+        .fix("Compare `io.modelcontextprotocol/protocolVersion` of every request with what you serve; answer -32022 where it is not among them.")
         .judge(unsupported_refused),
     server("versioning.supported-listed")
         .says(R2026_07_28, NEGOTIATION, "An error -32022 MUST list the versions that the server supports.")
         .how("Looks at `data.supported` of every error -32022.")
-        .mend("Put an array of your versions into `data.supported`.")
+        .fix("Put an array of your versions into `data.supported`.")
         .judge(supported_listed),
     server("versioning.requested-named")
         .says(R2026_07_28, NEGOTIATION, "An error -32022 MUST name in `data.requested` the version that was asked for.")
         .how("Compares `data.requested` of every error -32022 with the request.")
-        .mend("Copy the version of the request into `data.requested`.")
+        .fix("Copy the version of the request into `data.requested`.")
         .judge(requested_named),
     server("versioning.lists-agree")
         .says(R2026_07_28, NEGOTIATION, "The versions in an error -32022 MUST be those that the server supports.")
         .how("Compares the modern versions in every error -32022 with those in the result of `server/discover`.")
-        .mend("Fill both lists from one place.")
+        .fix("Fill both lists from one place.")
         .judge(lists_agree),
     server("versioning.extension-ids")
         .says(R2026_07_28, EXTENSIONS, "The identifier of an extension MUST follow the rules for `_meta` keys and have a prefix.")
         .about(&["extensions"])
         .how("Looks at the keys of `capabilities.extensions`.")
-        .mend("Name the extension `reverse.dns.name/extension`.")
+        .fix("Name the extension `reverse.dns.name/extension`.")
         .judge(extension_ids),
     server("versioning.extension-fallback")
         .says(R2026_07_28, EXTENSIONS, "Where the client does not support an extension, the server MUST keep to the core protocol or refuse.")
         .about(&["extensions"])
         .how("Looks for results of an extension's type in answer to requests that declare no extension.")
-        .mend("Look at `clientCapabilities.extensions` of the request before using what an extension defines.")
+        .fix("Look at `clientCapabilities.extensions` of the request before using what an extension defines.")
         .judge(extension_fallback),
     server("versioning.initialize-told-versions")
         .says(R2026_07_28, BACKWARD, "A server of modern versions only SHOULD name them in the error by which it refuses `initialize`.")
         .how("Sends `initialize` and looks for a supported version in the message or data of the error.")
-        .mend("Name the versions you support in the error's message or in `data.supported`.")
+        .fix("Name the versions you support in the error's message or in `data.supported`.")
         .judge(initialize_told_versions),
 ];
 
@@ -85,11 +85,11 @@ fn headers_agree(view: &View<'_>, call: &Call<'_>) -> bool {
 fn unsupported_refused(view: &View<'_>) -> Verdict {
     let calls = view.all_calls().filter(|call| {
         let known = call.request.message.method().is_some_and(|m| method::find(m, R2026_07_28).is_some());
-        let beside = call.response.is_none_or(|r| view.is_beside(r));
+        let beside = call.response.is_none_or(|r| view.is_envelope_refusal(r));
         let unsupported = named(call).is_some_and(|version| is_unsupported(view, version));
         // A version under which `server/discover` is served and which it does not list: `discover.own-version-listed`.
         let contradicts = call.request.is("server/discover") && call.result().is_some();
-        known && unsupported && !contradicts && !beside && call.request.is_complete() && headers_agree(view, call)
+        known && unsupported && !contradicts && !beside && call.request.has_required_meta() && headers_agree(view, call)
     });
     Verdict::every(calls, "no request of a version that the server does not implement was answered", |call| {
         let version = named(call).unwrap_or_default().escape_debug().to_string();
@@ -166,9 +166,9 @@ fn lists_agree(view: &View<'_>) -> Verdict {
 }
 
 fn extension_ids(view: &View<'_>) -> Verdict {
-    let maps = view.results("server/discover").filter_map(|(said, result)| {
+    let maps = view.results("server/discover").filter_map(|(sent, result)| {
         let extensions = result.pointer("/capabilities/extensions")?.as_object()?;
-        Some(extensions.keys().map(move |key| (said.event, key.as_str())).collect::<Vec<_>>())
+        Some(extensions.keys().map(move |key| (sent.event, key.as_str())).collect::<Vec<_>>())
     });
     Verdict::every(maps.flatten().collect::<Vec<_>>(), "the server advertises no extension", |(event, key)| {
         if is_prefixed_key(key) {

@@ -32,12 +32,12 @@ pub(crate) const RULES: &[Rule] = &[
         "Puts dozens of requests at once, each with a mark of its own in what a tool or an error is known to give back, and \
          lists between them; looks whose mark, and which list, comes back.",
     )
-    .mend("Keep what belongs to a request in the request, not in a variable that all share.")
+    .fix("Keep what belongs to a request in the request, not in a variable that all share.")
     .judge(answers_fit),
     anywhere("safety.ids-told-apart", "A good server tells the id 1 from the id \"1\", also where both are under way.")
         .timed()
         .how("Puts two requests at once whose ids differ in nothing but their type, and looks for both answers.")
-        .mend("Let the type be a part of the key under which requests are kept.")
+        .fix("Let the type be a part of the key under which requests are kept.")
         .judge(ids_told_apart),
     anywhere(
         "safety.odd-ids-kept",
@@ -45,7 +45,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .timed()
     .how("Puts requests whose ids are empty, very long, negative, or full of characters that JSON escapes.")
-    .mend("Keep ids as they came; ask whether there is one, not whether it is empty or zero.")
+    .fix("Keep ids as they came; ask whether there is one, not whether it is empty or zero.")
     .judge(odd_ids_kept),
 ];
 
@@ -138,7 +138,7 @@ fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
         here(event) && [0, request.exchange].contains(&frame.exchange) && over
     };
     let refused = exchange.and_then(|x| x.status()).is_some_and(|status| status >= 300)
-        || view.nameless_error_after(request.event, request.connection).is_some_and(|error| error.event < given_up)
+        || view.error_without_id_after(request.event, request.connection).is_some_and(|error| error.event < given_up)
         || view.frames().take(given_up).skip(request.event).any(broke);
     (!refused).then_some(given_up)
 }

@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[safety("safety.split-delivery-read")
         "Sends a request slowly and in pieces, some of which end within a character, and looks for the answer under \
              its id. A refusal by HTTP counts as neither.",
     )
-    .mend("Collect the bytes up to the line feed, or to the end of the body, and decode them then.")
+    .fix("Collect the bytes up to the line feed, or to the end of the body, and decode them then.")
     .judge(split_delivery_read)];
 
 fn split_delivery_read(view: &View<'_>) -> Verdict {

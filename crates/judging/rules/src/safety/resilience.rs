@@ -22,7 +22,7 @@ pub(crate) const RULES: &[Rule] = &[
     anywhere("safety.survives-garbage", "A good server goes on answering after bytes that are no message.")
         .timed()
         .how("Sends garbage and then a request.")
-        .mend("Answer what cannot be parsed with -32700 and read on.")
+        .fix("Answer what cannot be parsed with -32700 and read on.")
         .judge(survives_garbage),
     anywhere(
         "safety.survives-deep-nesting",
@@ -30,22 +30,22 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .timed()
     .how("Sends thousands of nested arrays and then a request.")
-    .mend("Use a parser with a depth limit and answer what exceeds it with an error.")
+    .fix("Use a parser with a depth limit and answer what exceeds it with an error.")
     .judge(survives_deep_nesting),
     anywhere("safety.survives-large-message", "A good server goes on answering after a message of more than 64 KiB.")
         .timed()
         .how("Sends a large message and then a small request.")
-        .mend("Refuse what is too large with an error, and read on.")
+        .fix("Refuse what is too large with an error, and read on.")
         .judge(survives_large_message),
     anywhere("safety.survives-unknown-notification", "A good server passes over notifications that it does not know.")
         .timed()
         .how("Sends a notification that no revision has and then a request.")
-        .mend("Ignore unknown notifications instead of failing on them.")
+        .fix("Ignore unknown notifications instead of failing on them.")
         .judge(survives_unknown_notification),
     over_stdio("safety.crlf-tolerated", "A good server takes a line that ends in CR LF.")
         .timed()
         .how("Sends a request on a line that ends in CR LF.")
-        .mend("Treat a carriage return before the line feed as white space.")
+        .fix("Treat a carriage return before the line feed as white space.")
         .judge(crlf_tolerated),
     safety("safety.survives-broken-http")
         .on(HTTP)
@@ -53,7 +53,7 @@ pub(crate) const RULES: &[Rule] = &[
         .asks(R2026_07_28, at("basic/transports/streamable-http", ""), ASKS_HTTP)
         .timed()
         .how("Writes half a request, or no HTTP at all, to a socket of its own, and then asks in order.")
-        .mend("Bound the time and size of a request's head, and let an error end its own connection only.")
+        .fix("Bound the time and size of a request's head, and let an error end its own connection only.")
         .judge(survives_broken_http),
 ];
 
@@ -103,14 +103,14 @@ pub(super) fn survives(view: &View<'_>, stimuli: impl IntoIterator<Item = usize>
 
 /// Events in which the client sent something that is no message: lines, raw lines, bodies.
 fn garbage<'v>(view: &'v View<'_>) -> impl Iterator<Item = usize> + 'v {
-    let bodies = view.exchanges().iter().filter(|x| x.garbled && x.partner == Some(Party::Server));
+    let bodies = view.exchanges().iter().filter(|x| x.has_invalid_message && x.partner == Some(Party::Server));
     let raw = view.frames().filter(|(_, f)| f.from == Party::Client && !over_http(view));
     let raw = raw.filter(|(_, f)| match &f.content {
         Content::Raw(bytes) => bytes.ends_with(b"\n") && parse(bytes).is_err(),
         _ => false,
     });
-    let lines = view.our_garbled().map(|g| g.event);
-    lines.chain(bodies.filter_map(|x| x.sent.map(|(event, _)| event))).chain(raw.map(|(event, _)| event))
+    let lines = view.invalid_by_peer().map(|g| g.event);
+    lines.chain(bodies.filter_map(|x| x.request_body.map(|(event, _)| event))).chain(raw.map(|(event, _)| event))
 }
 
 /// The bytes with which the client said something, or tried to.

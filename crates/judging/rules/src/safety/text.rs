@@ -9,7 +9,7 @@ use super::marks::{blanked, marks};
 use super::resilience::survives;
 use crate::rule::Rule;
 use crate::verdict::{Kept, Located, Verdict};
-use crate::view::{Call, Said, View, has_odd_escape};
+use crate::view::{Call, MessageAt, View, has_unpaired_escape};
 
 /// How long, in microseconds, a server must have had for a clear answer before it is called silent.
 const GRACE: u64 = 1_000_000;
@@ -21,7 +21,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Calls a tool, or gets a prompt, that gave a plain text back as it was with characters from all over Unicode, written as they are \
              and as escaped surrogate pairs. Encodings that can be undone are no change.",
         )
-        .mend("Treat text as Unicode from end to end: UTF-8 on every stream, no code units cut in half.")
+        .fix("Treat text as Unicode from end to end: UTF-8 on every stream, no code units cut in half.")
         .judge(text_kept),
     anywhere(
         "safety.odd-text-answered",
@@ -29,7 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .timed()
     .how("Puts requests with such texts; a result, any error and any refusal by HTTP are clear answers.")
-    .mend("Catch what the JSON reader or the validation throws, and answer -32700 or -32602 where the text cannot be used.")
+    .fix("Catch what the JSON reader or the validation throws, and answer -32700 or -32602 where the text cannot be used.")
     .judge(odd_text_answered),
     anywhere(
         "safety.survives-odd-text",
@@ -37,7 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .timed()
     .how("Puts requests with such texts and then a plain one.")
-    .mend("Catch what the JSON reader or the validation throws within the message loop, and read on.")
+    .fix("Catch what the JSON reader or the validation throws within the message loop, and read on.")
     .judge(survives_odd_text),
 ];
 
@@ -123,7 +123,7 @@ fn is_clear(text: &str) -> bool {
 
 /// Whether a message has a text in it that many readers stumble over.
 fn is_odd(text: &str) -> bool {
-    text.contains('\u{feff}') || has_odd_escape(text)
+    text.contains('\u{feff}') || has_unpaired_escape(text)
 }
 
 fn odd_calls<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use<'a, 'v> {
@@ -138,11 +138,11 @@ fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     if let Some(exchange) = exchange.filter(|_| view.transport() == Transport::StreamableHttp) {
         let (event, _, how) = exchange.closed?;
         let cut = exchange.status().is_none() && matches!(how, Closed::Reset | Closed::End);
-        let dismissed = exchange.succeeded() && exchange.ended() && exchange.told.is_empty();
+        let dismissed = exchange.succeeded() && exchange.ended() && exchange.server_messages.is_empty();
         return (cut || dismissed).then_some(event);
     }
     let mine = |event: usize| view.frame(event).connection == request.connection;
-    let late = |s: &Said<'_>| s.event > request.event && s.done.saturating_sub(request.done) >= GRACE;
+    let late = |s: &MessageAt<'_>| s.event > request.event && s.done.saturating_sub(request.done) >= GRACE;
     let later = view.by(Party::Client).find(|s| mine(s.event) && late(s))?;
     let over = |content: &Content| matches!(content, Content::Exit { .. } | Content::Closed(_));
     let ended = view.frames().take(later.event).skip(request.event).any(|(e, f)| mine(e) && over(&f.content));
@@ -157,7 +157,7 @@ fn odd_text_answered(view: &View<'_>) -> Verdict {
         if let Some(refusal) = view.exchange(call.request.exchange).filter(|x| x.status().is_some_and(|s| s >= 400)) {
             return Some((refusal.event(), Ok(())));
         }
-        if let Some(error) = view.nameless_error_after(call.request.event, call.request.connection) {
+        if let Some(error) = view.error_without_id_after(call.request.event, call.request.connection) {
             return Some((error.event, Ok(())));
         }
         let why = "neither answered nor refused, though it was read: its text has a NUL, a lone surrogate or a byte order mark";

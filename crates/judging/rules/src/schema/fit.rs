@@ -38,7 +38,7 @@ impl Fit {
         sum
     }
 
-    fn said(fits: bool, at: &str, why: impl FnOnce() -> String) -> Self {
+    fn sent(fits: bool, at: &str, why: impl FnOnce() -> String) -> Self {
         if fits { Self::Yes } else { Self::No(at.to_owned(), why()) }
     }
 }
@@ -68,7 +68,7 @@ impl Reader<'_> {
             return Fit::Unsure;
         }
         match schema {
-            Value::Bool(fits) => Fit::said(*fits, at, || "nothing may stand here".to_owned()),
+            Value::Bool(fits) => Fit::sent(*fits, at, || "nothing may stand here".to_owned()),
             Value::Object(members) => match members.get("$ref") {
                 Some(target) => self.referred(target, members, value, at, depth),
                 None => self.members(members, value, at, depth),
@@ -131,7 +131,7 @@ impl Reader<'_> {
             _ if name.starts_with("x-") => Fit::Yes,
             "type" => of_type(rule, value, at),
             "enum" => listed(rule, value, at),
-            "const" => Fit::said(same_json(rule, value), at, || format!("only {rule} may stand here")),
+            "const" => Fit::sent(same_json(rule, value), at, || format!("only {rule} may stand here")),
             "allOf" | "anyOf" | "oneOf" | "not" => self.combined(name, rule, value, at, depth),
             "properties" | "required" | "additionalProperties" | "minProperties" | "maxProperties" => {
                 value.as_object().map_or(Fit::Yes, |object| self.object(name, rule, beside, object, at, depth))
@@ -190,7 +190,7 @@ impl Reader<'_> {
             ),
             ("required", Value::Array(names)) => {
                 let missing = names.iter().filter_map(Value::as_str).find(|member| !object.contains_key(*member));
-                Fit::said(missing.is_none(), at, || format!("`{}` is missing", missing.unwrap_or_default()))
+                Fit::sent(missing.is_none(), at, || format!("`{}` is missing", missing.unwrap_or_default()))
             }
             ("additionalProperties", _) if beside.contains_key("patternProperties") => Fit::Unsure,
             ("additionalProperties", _) => {
@@ -220,7 +220,7 @@ impl Reader<'_> {
             }
             "uniqueItems" => {
                 let twice = array.iter().enumerate().any(|(i, a)| array[..i].iter().any(|b| same_json(a, b)));
-                Fit::said(!twice || *rule != Value::Bool(true), at, || "an item stands twice".to_owned())
+                Fit::sent(!twice || *rule != Value::Bool(true), at, || "an item stands twice".to_owned())
             }
             _ => counted(name, rule, array.len(), at),
         }
@@ -247,18 +247,18 @@ fn of_type(rule: &Value, value: &Value, at: &str) -> Fit {
         _ => None,
     };
     let fits: Option<Vec<bool>> = names.and_then(|names| names.iter().map(|name| is_type(name, value)).collect());
-    fits.map_or(Fit::Unsure, |fits| Fit::said(fits.contains(&true), at, || format!("its type is not {rule}")))
+    fits.map_or(Fit::Unsure, |fits| Fit::sent(fits.contains(&true), at, || format!("its type is not {rule}")))
 }
 
 fn listed(rule: &Value, value: &Value, at: &str) -> Fit {
     let Some(values) = rule.as_array() else { return Fit::Unsure };
-    Fit::said(values.iter().any(|one| same_json(one, value)), at, || format!("it is none of {rule}"))
+    Fit::sent(values.iter().any(|one| same_json(one, value)), at, || format!("it is none of {rule}"))
 }
 
 fn counted(name: &str, rule: &Value, found: usize, at: &str) -> Fit {
     let Some(limit) = rule.as_u64().and_then(|limit| usize::try_from(limit).ok()) else { return Fit::Unsure };
     let fits = if name.starts_with("min") { found >= limit } else { found <= limit };
-    Fit::said(fits, at, || format!("`{name}` is {limit}, there are {found}"))
+    Fit::sent(fits, at, || format!("`{name}` is {limit}, there are {found}"))
 }
 
 fn bounded(name: &str, rule: &Value, value: &Value, at: &str) -> Fit {
@@ -269,7 +269,7 @@ fn bounded(name: &str, rule: &Value, value: &Value, at: &str) -> Fit {
         "exclusiveMinimum" => number > limit,
         _ => number < limit,
     };
-    Fit::said(fits, at, || format!("`{name}` is {rule}, the value is {value}"))
+    Fit::sent(fits, at, || format!("`{name}` is {rule}, the value is {value}"))
 }
 
 #[cfg(test)]

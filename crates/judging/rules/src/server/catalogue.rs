@@ -26,7 +26,7 @@ impl<'v> Catalogue<'v> {
             let known = definitions.entry(key).or_insert(Some(item.value));
             *known = known.filter(|first| *first == item.value);
         }
-        let changes = view.notifications(list.changed).map(|said| said.event).collect();
+        let changes = view.notifications(list.changed).map(|sent| sent.event).collect();
         let span = |walk: &Walk<'_>| Some((walk.first()?.request.event, walk.last()?.response.event));
         let readings = walks(view, list).iter().filter_map(span).collect();
         Self { definitions, readings, changes }
@@ -39,7 +39,7 @@ impl<'v> Catalogue<'v> {
     }
 
     fn is_known_at(&self, call: &Call<'_>) -> bool {
-        let (asked, answered) = (call.request.event, call.response.map_or(call.request.event, |said| said.event));
+        let (asked, answered) = (call.request.event, call.response.map_or(call.request.event, |sent| sent.event));
         self.readings.iter().any(|&(begun, ended)| {
             let (first, last) = (begun.min(asked), ended.max(answered));
             let next = self.changes.partition_point(|&change| change < first);

@@ -16,7 +16,7 @@ pub(crate) const RULES: &[Rule] = &[server("errors.internal-error")
     )
     .how("Looks at errors whose own text speaks of an internal error, and at refusals of `logging/setLevel` with a level that \
           exists: what stops that is the server's configuration.")
-    .mend("Answer -32603 where the server fails, and -32602 where the request is at fault.")
+    .fix("Answer -32603 where the server fails, and -32602 where the request is at fault.")
     .judge(internal)];
 
 /// Whether the server itself says that it failed.
@@ -36,7 +36,7 @@ fn is_misconfigured(call: &Call<'_>) -> bool {
 }
 
 fn internal(view: &View<'_>) -> Verdict {
-    let failed = view.all_calls().filter(|call| view.is_weighed(call) && (says_so(call) || is_misconfigured(call)));
+    let failed = view.all_calls().filter(|call| view.judges_content(call) && (says_so(call) || is_misconfigured(call)));
     let judged = failed.filter_map(|call| {
         let (response, code) = (call.response?, call.error_code()?);
         let why = || format!("the code is {code}, due for an internal error is -32603");

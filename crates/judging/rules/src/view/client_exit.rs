@@ -23,7 +23,7 @@ const CRASHES: [i32; 6] = [4, 5, 6, 7, 8, 11];
 
 impl View<'_> {
     /// The first message of the judged party after `event`, on whatever connection.
-    pub fn said_after(&self, event: usize) -> Option<usize> {
+    pub fn next_message_after(&self, event: usize) -> Option<usize> {
         let own = &self.index.own;
         own.get(own.partition_point(|&e| e <= event)).copied()
     }
@@ -55,7 +55,7 @@ impl View<'_> {
     /// What the client made of `event`: `Ok` with the next thing that it said, `Err` with the end of its process where it
     /// said nothing more and crashed or failed, `None` where neither is seen. Bad news excuses a failure.
     pub fn reaction(&self, event: usize) -> Option<Result<usize, usize>> {
-        if let Some(next) = self.said_after(event) {
+        if let Some(next) = self.next_message_after(event) {
             return Some(Ok(next));
         }
         let (at, how) = self.end().filter(|(at, _)| *at > event)?;
@@ -66,14 +66,14 @@ impl View<'_> {
     /// Whether the client was told anything that may rightly make it give up: an error, a failure, what cannot be read.
     fn has_bad_news(&self) -> bool {
         let failed = |result: &serde_json::Value| result.get("isError").is_some_and(|failed| failed == true);
-        let bad = self.by(Party::Server).any(|said| match said.message.kind() {
+        let bad = self.by(Party::Server).any(|sent| match sent.message.kind() {
             Kind::Error => true,
-            Kind::Result => said.message.result().is_some_and(failed),
+            Kind::Result => sent.message.result().is_some_and(failed),
             Kind::Request | Kind::Notification => false,
         });
         let refused =
             || self.exchanges().iter().any(|x| x.status().is_some_and(|status| status >= 400 && status != 405));
-        bad || self.our_garbled().next().is_some() || refused()
+        bad || self.invalid_by_peer().next().is_some() || refused()
     }
 
     /// Where the client's end of a connection was closed, or its process ended, after `event`: what it had to say it has

@@ -7,7 +7,7 @@ use serde_json::Value;
 use wire::trace::{Closed, Content, Frame, Mark};
 use wire::{Kind, Party, RequestId};
 
-use super::{CLIENT_CAPABILITIES, Call, Said, View, Window};
+use super::{CLIENT_CAPABILITIES, Call, MessageAt, View, Window};
 
 /// Places in a trace, by what they are asked for.
 #[derive(Default)]
@@ -43,7 +43,7 @@ pub(super) struct Index<'v> {
     /// By connection: events and places of the judged party's errors without an id.
     nameless: BTreeMap<u32, Vec<(usize, usize)>>,
     /// By connection and sender: the first event that should have been a message.
-    garbled: BTreeMap<(u32, Party), usize>,
+    invalid: BTreeMap<(u32, Party), usize>,
 }
 
 impl<'v> Index<'v> {
@@ -93,28 +93,28 @@ impl<'v> Index<'v> {
                 self.answered.entry(request.connection).or_default().push((request.event, response.event));
             }
         }
-        for said in view.said() {
-            self.first.entry((said.connection, said.from)).or_insert(said.index);
-            if let Some(id) = said.message.id().filter(|_| said.message.kind() == Kind::Request) {
-                self.asked.entry((said.connection, said.from, id)).or_default().push(said.index);
-                self.known.insert((said.from, id));
+        for sent in view.messages() {
+            self.first.entry((sent.connection, sent.from)).or_insert(sent.index);
+            if let Some(id) = sent.message.id().filter(|_| sent.message.kind() == Kind::Request) {
+                self.asked.entry((sent.connection, sent.from, id)).or_default().push(sent.index);
+                self.known.insert((sent.from, id));
             }
-            if said.from == view.subject() {
-                self.own.push(said.event);
-                self.told.entry((said.connection, said.exchange)).or_default().push(said.event);
-                if said.message.kind() == Kind::Error && said.message.id().is_none() {
-                    self.nameless.entry(said.connection).or_default().push((said.event, said.index));
+            if sent.from == view.subject() {
+                self.own.push(sent.event);
+                self.told.entry((sent.connection, sent.exchange)).or_default().push(sent.event);
+                if sent.message.kind() == Kind::Error && sent.message.id().is_none() {
+                    self.nameless.entry(sent.connection).or_default().push((sent.event, sent.index));
                 }
             }
         }
-        for said in view.by(Party::Client) {
-            let params = said.message.params();
-            if let Some(capabilities) = params.and_then(|p| p.get("capabilities")).filter(|_| said.is("initialize")) {
-                self.declared.entry(said.connection).or_insert(capabilities);
+        for sent in view.by(Party::Client) {
+            let params = sent.message.params();
+            if let Some(capabilities) = params.and_then(|p| p.get("capabilities")).filter(|_| sent.is("initialize")) {
+                self.declared.entry(sent.connection).or_insert(capabilities);
             }
         }
-        for garbled in &view.garbled {
-            self.garbled.entry((garbled.connection, garbled.from)).or_insert(garbled.event);
+        for invalid in &view.invalid {
+            self.invalid.entry((invalid.connection, invalid.from)).or_insert(invalid.event);
         }
     }
 }
@@ -209,18 +209,18 @@ impl<'v> View<'v> {
     }
 
     /// Whether a message is the first of its sender on its connection.
-    pub fn is_first(&self, said: Said<'_>) -> bool {
-        self.index.first.get(&(said.connection, said.from)) == Some(&said.index)
+    pub fn is_first(&self, sent: MessageAt<'_>) -> bool {
+        self.index.first.get(&(sent.connection, sent.from)) == Some(&sent.index)
     }
 
     /// The first message of `party` on a connection.
-    pub fn first_of(&self, party: Party, connection: u32) -> Option<Said<'v>> {
-        self.index.first.get(&(connection, party)).map(|&place| self.said[place])
+    pub fn first_of(&self, party: Party, connection: u32) -> Option<MessageAt<'v>> {
+        self.index.first.get(&(connection, party)).map(|&place| self.messages[place])
     }
 
     /// Whether something that `party` sent on a connection before `event` should have been a message and is none.
-    pub fn garbled_before(&self, event: usize, party: Party, connection: u32) -> bool {
-        self.index.garbled.get(&(connection, party)).is_some_and(|first| *first < event)
+    pub fn invalid_before(&self, event: usize, party: Party, connection: u32) -> bool {
+        self.index.invalid.get(&(connection, party)).is_some_and(|first| *first < event)
     }
 
     /// Requests of `party` on a connection under that id, in order.
@@ -229,9 +229,9 @@ impl<'v> View<'v> {
         id: &'a RequestId,
         party: Party,
         connection: u32,
-    ) -> impl DoubleEndedIterator<Item = Said<'v>> + use<'a, 'v> {
+    ) -> impl DoubleEndedIterator<Item = MessageAt<'v>> + use<'a, 'v> {
         let places = self.index.asked.get(&(connection, party, id)).map_or(&[][..], Vec::as_slice);
-        places.iter().map(|&place| self.said[place])
+        places.iter().map(|&place| self.messages[place])
     }
 
     /// Whether `party` made a request under that id on any connection.
@@ -240,14 +240,14 @@ impl<'v> View<'v> {
     }
 
     /// The first message of the judged party after `event` on the same stream.
-    pub fn told_after(&self, event: usize, connection: u32, exchange: u32) -> Option<usize> {
+    pub fn next_on_stream(&self, event: usize, connection: u32, exchange: u32) -> Option<usize> {
         after(self.index.told.get(&(connection, exchange)), event)
     }
 
     /// The first error without an id that the judged party sent after `event` on a connection.
-    pub fn nameless_error_after(&self, event: usize, connection: u32) -> Option<Said<'v>> {
+    pub fn error_without_id_after(&self, event: usize, connection: u32) -> Option<MessageAt<'v>> {
         let errors = self.index.nameless.get(&connection)?;
-        errors.get(errors.partition_point(|(at, _)| *at <= event)).map(|&(_, place)| self.said[place])
+        errors.get(errors.partition_point(|(at, _)| *at <= event)).map(|&(_, place)| self.messages[place])
     }
 
     /// Where an exchange was closed after `event`.
@@ -257,8 +257,8 @@ impl<'v> View<'v> {
 
     /// The client's capabilities as last declared before (or in) message `said`: its own `_meta` in the modern era, the
     /// `initialize` request of its connection in the legacy era.
-    pub fn client_capabilities(&self, said: Said<'v>) -> Option<&'v Value> {
-        let own = said.message.params().and_then(|p| p.get("_meta")?.get(CLIENT_CAPABILITIES));
-        own.or_else(|| self.index.declared.get(&said.connection).copied())
+    pub fn client_capabilities(&self, sent: MessageAt<'v>) -> Option<&'v Value> {
+        let own = sent.message.params().and_then(|p| p.get("_meta")?.get(CLIENT_CAPABILITIES));
+        own.or_else(|| self.index.declared.get(&sent.connection).copied())
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use wire::trace::{Content, Mark, Signal, Stimulus, StimulusKind};
 use wire::{Party, RequestId};
 
-use super::{Said, View};
+use super::{MessageAt, View};
 
 /// A request that was not answered in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,15 +41,15 @@ impl Facts {
                 _ => {}
             }
         }
-        for said in view.said().filter(|said| said.is("notifications/cancelled")) {
-            facts.cancel(view, said);
+        for sent in view.messages().filter(|sent| sent.is("notifications/cancelled")) {
+            facts.cancel(view, sent);
         }
         facts
     }
 
     /// The mark belongs to the last request of that id on its connection that had no answer then, and no mark of its own.
     fn time_out(&mut self, view: &View<'_>, event: usize, id: &RequestId, after_ms: u64) {
-        let waits = |request: &Said<'_>| {
+        let waits = |request: &MessageAt<'_>| {
             let open = view.answer(*request).is_none_or(|answer| answer.event > event);
             request.event < event && open && !self.timeouts.contains_key(&request.index)
         };
@@ -61,12 +61,12 @@ impl Facts {
     }
 
     /// A cancellation belongs to the last request of that id that its sender made on its connection.
-    fn cancel(&mut self, view: &View<'_>, said: Said<'_>) {
-        let named = said.message.params().and_then(|params| RequestId::from_value(params.get("requestId")?));
+    fn cancel(&mut self, view: &View<'_>, sent: MessageAt<'_>) {
+        let named = sent.message.params().and_then(|params| RequestId::from_value(params.get("requestId")?));
         let Some(id) = named else { return };
-        let request = view.requests_under(&id, said.from, said.connection).rfind(|request| request.index < said.index);
+        let request = view.requests_under(&id, sent.from, sent.connection).rfind(|request| request.index < sent.index);
         if let Some(request) = request {
-            self.cancellations.entry(request.index).or_insert(said.index);
+            self.cancellations.entry(request.index).or_insert(sent.index);
         }
     }
 }
@@ -114,7 +114,7 @@ impl<'v> View<'v> {
     }
 
     /// Where a request to the judged party was given up because no answer came.
-    pub fn timeout_of(&self, request: Said<'v>) -> Option<Timeout> {
+    pub fn timeout_of(&self, request: MessageAt<'v>) -> Option<Timeout> {
         self.facts.timeouts.get(&request.index).copied()
     }
 
@@ -125,8 +125,8 @@ impl<'v> View<'v> {
     }
 
     /// The first notification by which the sender of a request cancelled it.
-    pub fn cancellation_of(&self, request: Said<'v>) -> Option<Said<'v>> {
-        self.facts.cancellations.get(&request.index).map(|&said| self.said[said])
+    pub fn cancellation_of(&self, request: MessageAt<'v>) -> Option<MessageAt<'v>> {
+        self.facts.cancellations.get(&request.index).map(|&sent| self.messages[sent])
     }
 
     /// Where we killed the client under test because its time was up. What it had not done by then it might yet have done.

@@ -3,11 +3,11 @@
 use wire::message::Fault;
 use wire::{Era, Kind, Transport};
 
-use super::{CLIENT_CAPABILITIES, Call, Exchange, PROTOCOL_VERSION, Said, View};
+use super::{CLIENT_CAPABILITIES, Call, Exchange, MessageAt, PROTOCOL_VERSION, View};
 
-impl Said<'_> {
+impl MessageAt<'_> {
     /// Whether this request carries both fields that the modern era requires in `_meta`.
-    pub fn is_complete(&self) -> bool {
+    pub fn has_required_meta(&self) -> bool {
         let meta = self.message.meta();
         meta.is_some_and(|m| m.get(PROTOCOL_VERSION).is_some() && m.get(CLIENT_CAPABILITIES).is_some())
     }
@@ -24,32 +24,32 @@ impl Exchange<'_> {
 impl<'v> View<'v> {
     /// Whether a request gives no other reason to refuse it: in the modern era its metadata is there and names this
     /// revision, in the legacy era its connection's handshake is done, and all its texts are texts.
-    pub fn is_in_order(&self, request: Said<'v>) -> bool {
+    pub fn is_valid_request(&self, request: MessageAt<'v>) -> bool {
         let met = match self.era() {
             Era::Legacy => self.handshake(request.connection).is_some_and(|h| h.request.index < request.index),
-            Era::Modern => request.is_complete() && self.spoken(request) == Some(self.revision()),
+            Era::Modern => request.has_required_meta() && self.revision_of(request) == Some(self.revision()),
         };
-        met && !has_odd_escape(request.message.text())
+        met && !has_unpaired_escape(request.message.text())
     }
 
     /// Whether bytes that are no JSON went before a message on the same byte stream: where the next message begins, only
     /// who reads it line by line can tell.
-    pub fn follows_garbage(&self, said: Said<'_>) -> bool {
+    pub fn follows_unreadable_bytes(&self, sent: MessageAt<'_>) -> bool {
         let unreadable = |fault: &Fault| matches!(fault, Fault::NotUtf8 | Fault::NotJson(_) | Fault::TooDeep);
         self.transport() == Transport::Stdio
             && self
-                .our_garbled()
-                .any(|g| g.connection == said.connection && g.event < said.event && unreadable(&g.malformed.fault))
+                .invalid_by_peer()
+                .any(|g| g.connection == sent.connection && g.event < sent.event && unreadable(&g.malformed.fault))
     }
 
     /// Whether a message came with a status by which HTTP says that the protocol had no say.
-    pub fn is_http_refusal(&self, said: Said<'v>) -> bool {
-        self.exchange(said.exchange).is_some_and(Exchange::refused_by_http)
+    pub fn is_http_refusal(&self, sent: MessageAt<'v>) -> bool {
+        self.exchange(sent.exchange).is_some_and(Exchange::refused_by_http)
     }
 
     /// Whether a response says nothing about its request's content: a refusal by HTTP (in the legacy era any error status
     /// is its own), or over headers.
-    pub fn is_beside(&self, response: Said<'v>) -> bool {
+    pub fn is_envelope_refusal(&self, response: MessageAt<'v>) -> bool {
         let refused = self.exchange(response.exchange).and_then(Exchange::status).is_some_and(|status| status >= 400);
         self.is_http_refusal(response)
             || (refused && self.era() == Era::Legacy)
@@ -57,14 +57,14 @@ impl<'v> View<'v> {
     }
 
     /// Whether a request was in order and its answer, if there is one, is about its content.
-    pub fn is_weighed(&self, call: &Call<'v>) -> bool {
+    pub fn judges_content(&self, call: &Call<'v>) -> bool {
         let error = call.response.filter(|response| response.message.kind() == Kind::Error);
-        self.is_in_order(call.request) && !error.is_some_and(|error| self.is_beside(error))
+        self.is_valid_request(call.request) && !error.is_some_and(|error| self.is_envelope_refusal(error))
     }
 }
 
 /// An escaped NUL, or an escaped surrogate without its partner.
-pub(crate) fn has_odd_escape(text: &str) -> bool {
+pub(crate) fn has_unpaired_escape(text: &str) -> bool {
     let mut rest = text;
     let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
     while let Some(at) = rest.find('\\') {
@@ -87,15 +87,15 @@ pub(crate) fn has_odd_escape(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::has_odd_escape;
+    use super::has_unpaired_escape;
 
     #[test]
     fn odd_escapes_are_told_from_good_ones() {
         for odd in [r"a\u0000", r"\ud800", r"\ud83dx", r"\ud83d\ud83d\ude00", r"\\\ude00"] {
-            assert!(has_odd_escape(odd), "{odd}");
+            assert!(has_unpaired_escape(odd), "{odd}");
         }
         for good in [r"\ud83d\ude00", r"\\u0000", r"\n\u00e4", "plain", r"\\", r"\"] {
-            assert!(!has_odd_escape(good), "{good}");
+            assert!(!has_unpaired_escape(good), "{good}");
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server that demands tokens MUST say in its 401 where its metadata is, or serve it at a well-known URI.",
         )
         .how("Reads the challenge of each 401 and, from 2025-11-25 on, looks for the well-known documents of the origin.")
-        .mend("Send `WWW-Authenticate: Bearer resource_metadata=\"https://…/.well-known/oauth-protected-resource\"`.")
+        .fix("Send `WWW-Authenticate: Bearer resource_metadata=\"https://…/.well-known/oauth-protected-resource\"`.")
         .judge(located),
     server("authorization.metadata-served")
         .on(HTTP)
@@ -46,7 +46,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server MUST serve its metadata as RFC 9728 has it: a JSON object about this very resource.",
         )
         .how("Fetches the document that the challenge names, or the well-known one, where that is on the same origin.")
-        .mend("Serve it without a token, as application/json, with `resource` naming the MCP endpoint.")
+        .fix("Serve it without a token, as application/json, with `resource` naming the MCP endpoint.")
         .judge(served),
     server("authorization.metadata-names-servers")
         .on(HTTP)
@@ -61,7 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
             "The metadata document MUST name at least one authorization server.",
         )
         .how("Reads `authorization_servers` of the metadata document.")
-        .mend("List the issuer of the tokens in `authorization_servers`.")
+        .fix("List the issuer of the tokens in `authorization_servers`.")
         .judge(names_servers),
     server("authorization.resource-without-slash")
         .on(HTTP)
@@ -76,7 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server's URI SHOULD be written without a trailing slash that means nothing.",
         )
         .how("Reads `resource` of the metadata document; a slash that the endpoint itself ends in is left alone.")
-        .mend("Write `https://mcp.example.com`, not `https://mcp.example.com/`.")
+        .fix("Write `https://mcp.example.com`, not `https://mcp.example.com/`.")
         .judge(without_slash),
     server("authorization.endpoints-https")
         .on(HTTP)
@@ -84,7 +84,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_06_18, page("communication-security"), "Authorization endpoints MUST be served over HTTPS.")
         .says(R2026_07_28, security("communication-security"), "Authorization endpoints MUST be served over HTTPS.")
         .how("Reads the addresses in challenges and metadata documents; those on loopback are left alone.")
-        .mend("Name https addresses; behind a proxy that ends TLS, derive them from the public address.")
+        .fix("Name https addresses; behind a proxy that ends TLS, derive them from the public address.")
         .judge(over_https),
 ];
 
@@ -122,14 +122,14 @@ fn fetched<'a, 'v>(view: &'a View<'v>, target: &str) -> Option<&'a Exchange<'v>>
 
 /// The JSON object that a fetch brought.
 pub(super) fn object(x: &Exchange<'_>) -> Option<Value> {
-    let (_, bytes) = x.received.filter(|_| x.status() == Some(200))?;
+    let (_, bytes) = x.response_body.filter(|_| x.status() == Some(200))?;
     serde_json::from_slice(bytes).ok().filter(Value::is_object)
 }
 
 /// Whether a fetch says that there is no such document.
 pub(super) fn is_missing(x: &Exchange<'_>) -> bool {
     match x.status() {
-        Some(200) => x.received.is_some() && object(x).is_none(),
+        Some(200) => x.response_body.is_some() && object(x).is_none(),
         Some(status @ 400..=499) => !is_beside_tokens(status),
         _ => false,
     }
@@ -164,7 +164,7 @@ pub(super) fn is_delegated(view: &View<'_>) -> bool {
 }
 
 fn breach(x: &Exchange<'_>, pointer: &str, why: impl Into<String>) -> Breach {
-    Breach::at(x.received.map_or_else(|| x.event(), |(event, _)| event), pointer, why)
+    Breach::at(x.response_body.map_or_else(|| x.event(), |(event, _)| event), pointer, why)
 }
 
 fn located(view: &View<'_>) -> Verdict {
@@ -280,7 +280,7 @@ const RESOURCE: &str = "/resource";
 fn addresses(view: &View<'_>) -> Vec<(usize, String, String)> {
     let header = first_named(view).map(|(event, url)| (event, CHALLENGE.to_owned(), url));
     let body = content(view).map(|(x, found)| {
-        let event = x.received.map_or_else(|| x.event(), |(event, _)| event);
+        let event = x.response_body.map_or_else(|| x.event(), |(event, _)| event);
         let text = |pointer: String| {
             let url = found.pointer(&pointer)?.as_str()?.to_owned();
             Some((event, pointer, url))

@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2025_06_18)
         .how("Asks the origin for the well-known document, unless the server names another place to be authorized at.")
-        .mend("Serve `/.well-known/oauth-authorization-server` with `issuer` and the endpoints.")
+        .fix("Serve `/.well-known/oauth-authorization-server` with `issuer` and the endpoints.")
         .judge(published),
     server("authorization.server-metadata-at-root")
         .on(HTTP)
@@ -31,7 +31,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2025_06_18)
         .how("Where the origin has no such document, asks for it below and above the endpoint's path.")
-        .mend("Serve `/.well-known/oauth-authorization-server` at the root of the origin.")
+        .fix("Serve `/.well-known/oauth-authorization-server` at the root of the origin.")
         .judge(at_root),
     server("authorization.default-endpoints")
         .on(HTTP)
@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2025_06_18)
         .how("Where no metadata is found, asks for /authorize at the origin without parameters: 404 or 410 shows that there \
               is no such endpoint, a page, a redirect or a complaint about parameters that there is one.")
-        .mend("Publish authorization server metadata, or serve /authorize, /token and /register at the root of the origin.")
+        .fix("Publish authorization server metadata, or serve /authorize, /token and /register at the root of the origin.")
         .judge(default_endpoints),
 ];
 
@@ -111,7 +111,7 @@ fn default_endpoints(view: &View<'_>) -> Verdict {
 /// The endpoints that such a document names: the event, the place in the document, the address.
 pub(super) fn endpoints(view: &View<'_>) -> Vec<(usize, String, String)> {
     let named = |x: &Exchange<'_>| -> Option<Vec<(usize, String, String)>> {
-        let (event, _) = x.received?;
+        let (event, _) = x.response_body?;
         let found = metadata(x)?;
         let members = found.as_object()?.iter().filter(|(name, _)| name.ends_with("_endpoint"));
         let urls = members.filter_map(|(name, url)| Some((event, format!("/{name}"), url.as_str()?.to_owned())));

@@ -31,14 +31,14 @@ pub(crate) const RULES: &[Rule] = &[
             "A request that lacks a required token MUST be answered with the status for it, 401.",
         )
         .how("Repeats the first request without its Authorization header, where the same request with a token is served.")
-        .mend("Answer 401 to what comes without a token, not 400 or 403, nor 200 with an error in the body.")
+        .fix("Answer 401 to what comes without a token, not 400 or 403, nor 200 with an error in the body.")
         .judge(missing_token_401),
     server("authorization.invalid-token-401")
         .on(HTTP)
         .says(R2025_03_26, page("token-handling"), "An invalid or expired token MUST be answered with status 401.")
         .says(R2026_07_28, index("token-handling"), "An invalid or expired token MUST be answered with status 401.")
         .how("Sends a made-up bearer token where the same request without any is answered 401.")
-        .mend("Verify every token, and answer 401 where that fails for whatever reason, malformed tokens included.")
+        .fix("Verify every token, and answer 401 where that fails for whatever reason, malformed tokens included.")
         .judge(invalid_token_401),
     server("authorization.invalid-token-challenged")
         .on(HTTP)
@@ -53,7 +53,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server that rejects a token MUST answer as OAuth 2.1 has it: with a WWW-Authenticate header of the scheme Bearer.",
         )
         .how("Looks at WWW-Authenticate of each 401 to a request that carried a bearer token.")
-        .mend("Send `WWW-Authenticate: Bearer error=\"invalid_token\"` (with `resource_metadata`) with the 401.")
+        .fix("Send `WWW-Authenticate: Bearer error=\"invalid_token\"` (with `resource_metadata`) with the 401.")
         .judge(invalid_token_challenged),
     server("authorization.foreign-token-refused")
         .on(HTTP)
@@ -68,7 +68,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server MUST NOT accept a token that was not issued for it as the intended audience.",
         )
         .how("Sends a JSON Web Token of no issuer whose audience is another server, where a token is demanded.")
-        .mend("Verify signature, issuer and expiry of every token, and that its audience is this server.")
+        .fix("Verify signature, issuer and expiry of every token, and that its audience is this server.")
         .judge(foreign_token_refused),
     server("authorization.nothing-without-token")
         .on(HTTP)
@@ -83,7 +83,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server MUST validate the token before it processes a request, and give nothing to who has none.",
         )
         .how("Looks for a result in every 401, and asks without the token in a session that was opened with one.")
-        .mend("Check the token of every request, first of all; a session id proves nothing about who sends it.")
+        .fix("Check the token of every request, first of all; a session id proves nothing about who sends it.")
         .judge(nothing_without_token),
     safety("safety.query-token-refused")
         .on(HTTP)
@@ -94,7 +94,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A good server takes no access token from the URI.",
         )
         .how("Sends the valid token as `access_token` in the query instead of the header, where one is demanded.")
-        .mend("Read tokens from the Authorization header alone: addresses end up in logs.")
+        .fix("Read tokens from the Authorization header alone: addresses end up in logs.")
         .judge(query_token_refused),
 ];
 
@@ -167,8 +167,8 @@ fn foreign_token_refused(view: &View<'_>) -> Verdict {
 
 fn nothing_without_token(view: &View<'_>) -> Verdict {
     let turned_away = refused(view).into_iter().map(|x| {
-        let leaked = x.told.iter().find(|said| said.message.result().is_some());
-        let kept = leaked.map_or(Ok(()), |said| Err(said.breach("/result", "a request that is refused has a result")));
+        let leaked = x.server_messages.iter().find(|sent| sent.message.result().is_some());
+        let kept = leaked.map_or(Ok(()), |sent| Err(sent.breach("/result", "a request that is refused has a result")));
         (x.event(), kept)
     });
     let borrowed = borrowers(view).into_iter().filter_map(|x| match x.status()? {

@@ -10,7 +10,7 @@ use wire::{Kind, Transport};
 use crate::extensions::tasks;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Garbled, Said, View, declared};
+use crate::view::{Call, InvalidMessage, MessageAt, View, declared};
 
 const FIRST: Anchor = at("basic/messages", "");
 const SINCE: Anchor = at("basic/index", "messages");
@@ -23,58 +23,58 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, SINCE, "What is no JSON SHOULD be answered, if at all, with the code -32700.")
         .says(R2026_07_28, CODES, "What is no JSON SHOULD be answered, if at all, with the code -32700.")
         .how("Sends text that is no JSON and looks at the code of the error that comes back.")
-        .mend("Answer unreadable text with code -32700 (parse error) and a null id.")
+        .fix("Answer unreadable text with code -32700 (parse error) and a null id.")
         .judge(parse_error),
     both("errors.invalid-request")
         .says(R2024_11_05, FIRST, "JSON that is no request object SHOULD be answered, if at all, with the code -32600.")
         .says(R2025_03_26, SINCE, "JSON that is no request object SHOULD be answered, if at all, with the code -32600.")
         .says(R2026_07_28, CODES, "JSON that is no request object SHOULD be answered, if at all, with the code -32600.")
         .how("Sends JSON whose envelope is wrong (no `jsonrpc`, a method that is no string, …) and looks at the code of the error that comes back.")
-        .mend("Answer a malformed envelope with code -32600 (invalid request).")
+        .fix("Answer a malformed envelope with code -32600 (invalid request).")
         .judge(invalid_request),
     both("errors.method-not-found")
         .says(R2024_11_05, FIRST, "A request of a method that does not exist SHOULD be answered with the code -32601.")
         .says(R2025_03_26, SINCE, "A request of a method that does not exist SHOULD be answered with the code -32601.")
         .says(R2026_07_28, CODES, "A request of a method that does not exist SHOULD be answered with the code -32601.")
         .how("Asks for a method that nobody implements and looks at the answer; also at refusals of methods that the revision has removed.")
-        .mend("Answer unknown methods with an error, code -32601 (method not found).")
+        .fix("Answer unknown methods with an error, code -32601 (method not found).")
         .judge(method_not_found),
     server("errors.method-not-declared")
         .says(R2026_07_28, CODES, "A method of a capability that the server does not declare SHOULD be answered, if refused, with the code -32601.")
         .how("Asks for a method whose capability the server did not declare and looks at the code of the error.")
-        .mend("Treat the methods of capabilities you do not declare as unknown: code -32601.")
+        .fix("Treat the methods of capabilities you do not declare as unknown: code -32601.")
         .judge(method_not_declared),
     both("errors.invalid-params")
         .says(R2024_11_05, FIRST, "Params that a method does not take SHOULD be answered with the code -32602 where a code of JSON-RPC is used.")
         .says(R2025_03_26, SINCE, "Params that a method does not take SHOULD be answered with the code -32602 where a code of JSON-RPC is used.")
         .says(R2026_07_28, CODES, "Params that a method does not take SHOULD be answered with the code -32602 where a code of JSON-RPC is used.")
         .how("Sends a known method params that its schema refuses and looks at the code of the error.")
-        .mend("Answer params that do not validate with code -32602 (invalid params), not with an internal error.")
+        .fix("Answer params that do not validate with code -32602 (invalid params), not with an internal error.")
         .judge(invalid_params),
     server("errors.no-retired-codes")
         .says(R2026_07_28, CODES, "The codes -32002 and -32042 of earlier revisions MUST NOT be sent.")
         .how("Looks at the code of every error.")
-        .mend("Answer a missing resource with -32602, and ask for URL elicitation with an `input_required` result.")
+        .fix("Answer a missing resource with -32602, and ask for URL elicitation with an `input_required` result.")
         .judge(no_retired_codes),
     both("errors.reserved-codes-defined")
         .says(R2026_07_28, CODES, "A code from -32020 to -32099 MUST be one that the specification defines.")
         .how("Looks at the code of every error.")
-        .mend("Choose codes of your own outside -32768 to -32000.")
+        .fix("Choose codes of your own outside -32768 to -32000.")
         .judge(reserved_codes_defined),
     server("errors.codes-mean-what-they-say")
         .says(R2026_07_28, CODES, "A code that the specification defines MUST be used only in its meaning.")
         .how("Checks -32020 against the transport (there are no headers on stdio), -32021 against what the client declared, -32022 against the versions listed in the same error.")
-        .mend("Use -32020 for header mismatches, -32021 for capabilities the client lacks, -32022 for versions you do not serve, and for nothing else.")
+        .fix("Use -32020 for header mismatches, -32021 for capabilities the client lacks, -32022 for versions you do not serve, and for nothing else.")
         .judge(codes_mean),
     both("errors.legacy-range-unused")
         .says(R2026_07_28, CODES, "New implementations SHOULD NOT use codes from -32000 to -32019.")
         .how("Looks at the code of every error; -32002 has a rule of its own.")
-        .mend("Choose codes of your own outside -32768 to -32000.")
+        .fix("Choose codes of your own outside -32768 to -32000.")
         .judge(legacy_range_unused),
     both("errors.own-codes-outside")
         .says(R2026_07_28, CODES, "Codes of one's own SHOULD lie outside -32768 to -32000.")
         .how("Looks at the code of every error.")
-        .mend("Choose codes of your own outside -32768 to -32000.")
+        .fix("Choose codes of your own outside -32768 to -32000.")
         .judge(own_codes_outside),
     client("errors.client-legacy-codes-unread")
         .says(R2026_07_28, CODES, "A client MUST NOT read a meaning into codes from -32000 to -32019, but for -32002.")
@@ -83,18 +83,18 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// The error by which something unreadable was answered: the first error after it on its stream, without an id or with
 /// its id, and before anything else unreadable was sent there. HTTP+SSE has one stream for all that is posted.
-fn reply_to<'v>(view: &View<'v>, garbled: &Garbled<'v>) -> Option<Said<'v>> {
+fn reply_to<'v>(view: &View<'v>, garbled: &InvalidMessage<'v>) -> Option<MessageAt<'v>> {
     let here = |connection: u32, exchange: u32| {
         connection == garbled.connection && (exchange == garbled.exchange || view.transport() == Transport::HttpSse)
     };
-    let reply = view.theirs().find(|s| {
+    let reply = view.by_subject().find(|s| {
         here(s.connection, s.exchange)
             && s.event > garbled.event
             && s.message.kind() == Kind::Error
             && (s.message.id().is_none() || s.message.id() == garbled.malformed.id.as_ref())
     })?;
     let alone = !view
-        .our_garbled()
+        .invalid_by_peer()
         .any(|g| here(g.connection, g.exchange) && g.event < reply.event && g.event != garbled.event);
     let notified = view
         .by(garbled.from)
@@ -102,18 +102,18 @@ fn reply_to<'v>(view: &View<'v>, garbled: &Garbled<'v>) -> Option<Said<'v>> {
     (alone && !notified && !view.is_http_refusal(reply) && view.is_fully_seen(garbled.connection)).then_some(reply)
 }
 
-fn expect_code(said: Said<'_>, wanted: i64, what: &str) -> Kept {
-    match said.message.error_code() {
+fn expect_code(sent: MessageAt<'_>, wanted: i64, what: &str) -> Kept {
+    match sent.message.error_code() {
         Some(code) if code == wanted => Ok(()),
         code => {
             let code = code.map_or_else(|| "none".to_owned(), |c| c.to_string());
-            Err(said.breach("/error/code", format!("{what} was answered with the code {code}, not {wanted}")))
+            Err(sent.breach("/error/code", format!("{what} was answered with the code {code}, not {wanted}")))
         }
     }
 }
 
 fn parse_error(view: &View<'_>) -> Verdict {
-    let bad = view.our_garbled().filter(|g| matches!(g.malformed.fault, Fault::NotJson(_)));
+    let bad = view.invalid_by_peer().filter(|g| matches!(g.malformed.fault, Fault::NotJson(_)));
     let replies: Vec<_> = bad.filter_map(|g| reply_to(view, &g)).collect();
     Verdict::every(replies, "no text that is no JSON was sent and answered", |s| {
         expect_code(*s, -32700, "text that is no JSON")
@@ -133,7 +133,7 @@ fn invalid_request(view: &View<'_>) -> Verdict {
                 | Fault::IdType
         )
     };
-    let bad = view.our_garbled().filter(|g| envelope(&g.malformed.fault));
+    let bad = view.invalid_by_peer().filter(|g| envelope(&g.malformed.fault));
     let replies: Vec<_> = bad.filter_map(|g| reply_to(view, &g)).collect();
     Verdict::every(replies, "no malformed request was sent and answered", |s| {
         expect_code(*s, -32600, "a malformed request")
@@ -152,7 +152,10 @@ fn method_not_found(view: &View<'_>) -> Verdict {
     let calls = view.calls_by(view.subject().peer()).filter(|c| {
         let name = c.request.message.method().unwrap_or_default();
         let unknown = is_nobodys(name) || (is_removed(view, name) && c.error().is_some());
-        unknown && !c.request.batched && view.is_in_order(c.request) && c.response.is_some_and(|r| !view.is_beside(r))
+        unknown
+            && !c.request.batched
+            && view.is_valid_request(c.request)
+            && c.response.is_some_and(|r| !view.is_envelope_refusal(r))
     });
     Verdict::every(calls, "no method that nobody implements was asked for and answered", |call| {
         call.response.map_or(Ok(()), |r| expect_answer(r, -32601, "a method that does not exist"))
@@ -166,11 +169,11 @@ fn is_removed(view: &View<'_>, name: &str) -> bool {
     name != "initialize" && !extended && method::removed_at(name, view.revision()).is_some()
 }
 
-fn expect_answer(said: Said<'_>, code: i64, what: &str) -> Kept {
-    if said.message.kind() == Kind::Result {
-        return Err(said.breach("/result", format!("{what} was answered with a result, not with the error {code}")));
+fn expect_answer(sent: MessageAt<'_>, code: i64, what: &str) -> Kept {
+    if sent.message.kind() == Kind::Result {
+        return Err(sent.breach("/result", format!("{what} was answered with a result, not with the error {code}")));
     }
-    expect_code(said, code, what)
+    expect_code(sent, code, what)
 }
 
 fn method_not_declared(view: &View<'_>) -> Verdict {
@@ -182,9 +185,9 @@ fn method_not_declared(view: &View<'_>) -> Verdict {
             c.request.message.method().and_then(|m| method::find(m, view.revision())?.capability_at(view.revision()));
         let undeclared = needs.is_some_and(|(_, path)| declared(capabilities, path).is_none());
         undeclared
-            && view.is_in_order(c.request)
+            && view.is_valid_request(c.request)
             && c.error().is_some()
-            && c.response.is_some_and(|r| !view.is_beside(r))
+            && c.response.is_some_and(|r| !view.is_envelope_refusal(r))
     });
     Verdict::every(calls, "no method of an undeclared capability was asked for and refused", |call| {
         call.response.map_or(Ok(()), |r| expect_code(r, -32601, "a method of an undeclared capability"))
@@ -195,9 +198,9 @@ fn invalid_params(view: &View<'_>) -> Verdict {
     let calls = view.calls_by(view.subject().peer()).filter(|c| {
         let of_json_rpc = matches!(c.error_code(), Some(-32700 | -32600 | -32602 | -32603));
         of_json_rpc
-            && view.is_in_order(c.request)
+            && view.is_valid_request(c.request)
             && takes_no_such_params(view, c.request)
-            && c.response.is_some_and(|r| !view.is_beside(r))
+            && c.response.is_some_and(|r| !view.is_envelope_refusal(r))
     });
     Verdict::every(
         calls,
@@ -209,7 +212,7 @@ fn invalid_params(view: &View<'_>) -> Verdict {
 }
 
 /// Whether the schema refuses the params of a request, and nothing else of it.
-fn takes_no_such_params(view: &View<'_>, request: Said<'_>) -> bool {
+fn takes_no_such_params(view: &View<'_>, request: MessageAt<'_>) -> bool {
     let name = request.message.method().unwrap_or_default();
     let Some(method) = method::find(name, view.revision()).filter(|m| m.form == Form::Request) else { return false };
     let mismatches = shape::check(method.definition, view.revision(), request.message.value()).unwrap_or_default();
@@ -218,16 +221,16 @@ fn takes_no_such_params(view: &View<'_>, request: Said<'_>) -> bool {
 
 /// Holds where no error has a code that `is_wrong`, each error being a witness.
 fn no_code(view: &View<'_>, is_wrong: impl Fn(i64) -> bool, why: &str) -> Verdict {
-    let errors = view.theirs().filter(|s| s.message.kind() == Kind::Error && is_modern(view, *s));
-    Verdict::every(errors, "no error was seen", |said| match said.message.error_code() {
-        Some(code) if is_wrong(code) => Err(said.breach("/error/code", format!("the code {code} {why}"))),
+    let errors = view.by_subject().filter(|s| s.message.kind() == Kind::Error && is_modern(view, *s));
+    Verdict::every(errors, "no error was seen", |sent| match sent.message.error_code() {
+        Some(code) if is_wrong(code) => Err(sent.breach("/error/code", format!("the code {code} {why}"))),
         _ => Ok(()),
     })
 }
 
 /// Errors on a connection that a handshake opened belong to a legacy revision, and so does the refusal of a handshake.
-fn is_modern(view: &View<'_>, said: Said<'_>) -> bool {
-    view.handshake(said.connection).is_none() && !view.question(said).is_some_and(|q| q.is("initialize"))
+fn is_modern(view: &View<'_>, sent: MessageAt<'_>) -> bool {
+    view.handshake(sent.connection).is_none() && !view.question(sent).is_some_and(|q| q.is("initialize"))
 }
 
 fn no_retired_codes(view: &View<'_>) -> Verdict {

@@ -7,7 +7,7 @@ use wire::message::{Fault, Malformed};
 use wire::trace::{Content, Event, header};
 
 use crate::verdict::{Breach, Verdict};
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 /// A message that is none.
 pub(super) struct Faulty<'v> {
@@ -36,16 +36,16 @@ impl Faulty<'_> {
 
 /// Every fault of the judged party that it cannot blame on a cut connection, on our own limits or on HTTP: an error page
 /// is no message, so bodies count only in a 200 response to a request that claims to be JSON.
-pub(super) fn theirs<'v>(view: &View<'v>) -> Vec<Faulty<'v>> {
-    let lines = view.their_garbled().map(|g| (g.event, g.connection, g.malformed));
+pub(super) fn by_subject<'v>(view: &View<'v>) -> Vec<Faulty<'v>> {
+    let lines = view.invalid_by_subject().map(|g| (g.event, g.connection, g.malformed));
     let bodies = view.exchanges().iter().filter_map(|x| {
         let (response, status, headers) = x.response?;
-        let (event, _) = x.received?;
+        let (event, _) = x.response_body?;
         let claims = status == 200
             && view.frame(response).from == view.subject()
             && x.media_type().as_deref() == Some("application/json")
             && header(headers, "content-encoding").is_none()
-            && x.asked.iter().any(|s| s.message.kind() == wire::Kind::Request);
+            && x.client_messages.iter().any(|s| s.message.kind() == wire::Kind::Request);
         claims.then_some((event, x.connection, x.unreadable?))
     });
     let mut all: Vec<_> = lines
@@ -100,12 +100,12 @@ fn element(text: &str, at: usize) -> &str {
 pub(super) fn free_of(
     view: &View<'_>,
     binds: impl Fn(&Faulty<'_>) -> bool,
-    could: impl Fn(&Said<'_>) -> bool,
+    could: impl Fn(&MessageAt<'_>) -> bool,
     unseen: &str,
 ) -> Verdict {
-    let offenders = theirs(view).into_iter().filter(|f| binds(f) && !provoked(view, f));
+    let offenders = by_subject(view).into_iter().filter(|f| binds(f) && !provoked(view, f));
     let breaches = offenders.map(|f| Breach::at(f.event, "", format!("the message is {}", words(f.fault()))));
-    Verdict::never(breaches, view.theirs().filter(could).map(|s| s.event), unseen)
+    Verdict::never(breaches, view.by_subject().filter(could).map(|s| s.event), unseen)
 }
 
 fn words(fault: &Fault) -> String {
@@ -131,6 +131,6 @@ fn provoked(view: &View<'_>, faulty: &Faulty<'_>) -> bool {
     about_id
         && !faulty.has("method")
         && view
-            .our_garbled()
+            .invalid_by_peer()
             .any(|g| g.connection == faulty.connection && g.event < faulty.event && odd(&g.malformed.fault))
 }

@@ -5,8 +5,8 @@ use wire::Party;
 use wire::revision::R2025_11_25;
 
 use super::meta::results;
-use crate::coping::goes_on;
 use crate::fetching::{Told, authority, fetches, homes, is_watched, parts, unfetched};
+use crate::liveness::goes_on;
 use crate::rule::{Anchor, Rule, at, client, safety};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::View;
@@ -19,7 +19,7 @@ pub(crate) const RULES: &[Rule] = &[
     safety("icons.src-showable")
         .asks(R2025_11_25, ICONS, "An icon's `src` is an HTTPS (or HTTP) address or a `data:` URI.")
         .how("Looks at every icon of tools, resources, templates, prompts and of the server itself.")
-        .mend("Serve icons over HTTPS or inline them as `data:` URIs: clients must refuse every other scheme.")
+        .fix("Serve icons over HTTPS or inline them as `data:` URIs: clients must refuse every other scheme.")
         .judge(src_showable),
     client("icons.client-safe-schemes")
         .says(
@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client MUST load icons from HTTPS and `data:` URIs alone, and reject all other schemes.",
         )
         .how("Takes a server whose icons are at plain `http:` addresses of an origin that is listened to, and looks whether they are fetched before the client leaves. What other schemes make a client do crosses no wire.")
-        .mend("Load icons from `https:` addresses and `data:` URIs, and drop all others.")
+        .fix("Load icons from `https:` addresses and `data:` URIs, and drop all others.")
         .judge(safe_schemes),
     client("icons.client-redirects-kept")
         .says(
@@ -37,29 +37,29 @@ pub(crate) const RULES: &[Rule] = &[
             "A client that fetches an icon MUST NOT follow redirects to another scheme or origin.",
         )
         .how("Takes an icon at an address that redirects to another origin that is listened to, and looks whether the client follows.")
-        .mend("Follow no redirect of an icon to another scheme, host or port.")
+        .fix("Follow no redirect of an icon to another scheme, host or port.")
         .judge(redirects_kept),
     client("icons.client-resilient")
         .says(R2025_11_25, ICONS, "A client MUST survive icons that are huge, in bytes, pixels or frames.")
         .how("Takes icons of more than a million bytes, or PNG images of more than 20000 pixels each way, fetched or in `data:` URIs, and looks whether the client goes on.")
-        .mend("Bound the bytes, the dimensions and the frames of what you load as an icon.")
+        .fix("Bound the bytes, the dimensions and the frames of what you load as an icon.")
         .judge(resilient),
     client("icons.client-no-credentials")
         .says(R2025_11_25, ICONS, "A client MUST fetch icons without cookies, tokens or other credentials.")
         .how("Looks for cookies, tokens and session ids in requests for icons. Takes icons at an origin that is listened to, and a client that shows icons.")
-        .mend("Fetch icons without cookies, and without the headers of the MCP connection.")
+        .fix("Fetch icons without cookies, and without the headers of the MCP connection.")
         .judge(no_credentials),
     client("icons.client-same-origin")
         .says(R2025_11_25, ICONS, "A client MUST check that an icon comes from the server's own origin.")
         .how("Takes icons at another origin than the server's that is listened to, and looks whether they are fetched before the client leaves.")
-        .mend("Compare the icon's origin with the server's, and drop it where they differ.")
+        .fix("Compare the icon's origin with the server's, and drop it where they differ.")
         .judge(same_origin),
 ];
 
 fn src_showable(view: &View<'_>) -> Verdict {
     let icons: Vec<_> = results(view)
         .into_iter()
-        .flat_map(|(said, result)| icons_of(result).into_iter().map(move |(pointer, src)| (said.event, (pointer, src))))
+        .flat_map(|(sent, result)| icons_of(result).into_iter().map(move |(pointer, src)| (sent.event, (pointer, src))))
         .collect();
     Verdict::every(icons, "no icon was seen", |(event, (pointer, src))| {
         let scheme = src.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
@@ -93,9 +93,9 @@ fn icons_of(result: &Value) -> Vec<(String, &str)> {
 
 /// Every icon that the server told the client of.
 fn told<'v>(view: &View<'v>) -> Vec<Told<'v>> {
-    let said = view.by(Party::Server).filter_map(|said| Some((said, said.message.result()?)));
-    let each = said.flat_map(|(said, result)| {
-        let one = move |(_, url)| Told { event: said.event, connection: said.connection, url };
+    let sent = view.by(Party::Server).filter_map(|sent| Some((sent, sent.message.result()?)));
+    let each = sent.flat_map(|(sent, result)| {
+        let one = move |(_, url)| Told { event: sent.event, connection: sent.connection, url };
         icons_of(result).into_iter().map(one)
     });
     each.collect()
@@ -166,7 +166,7 @@ fn resilient(view: &View<'_>) -> Verdict {
         if inline.is_some_and(|(_, data)| data.len() > HUGE || is_wide(&head(data))) {
             events.push(icon.event);
         }
-        let answers = fetches(view, &icon).into_iter().filter_map(|x| x.received);
+        let answers = fetches(view, &icon).into_iter().filter_map(|x| x.response_body);
         events.extend(answers.filter(|(_, bytes)| bytes.len() > HUGE || is_wide(bytes)).map(|(event, _)| event));
     }
     goes_on(view, events, "a huge icon", "the client was told of no huge icon, or said nothing afterwards")

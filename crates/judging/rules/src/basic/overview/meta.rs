@@ -10,7 +10,7 @@ use crate::asking;
 use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Breach, Verdict};
-use crate::view::{CLIENT_CAPABILITIES, Call, PROTOCOL_VERSION, Said, View};
+use crate::view::{CLIENT_CAPABILITIES, Call, MessageAt, PROTOCOL_VERSION, View};
 
 const META: Anchor = at("basic/index", "_meta");
 
@@ -23,57 +23,57 @@ pub(crate) const RULES: &[Rule] = &[
     both("meta.prefix-labels")
         .says(R2025_06_18, META, "The prefix of a `_meta` key MUST be labels joined by dots, each beginning with a letter and ending with a letter or digit.")
         .how("Looks at the part before the slash of every `_meta` key.")
-        .mend("Name the key `reverse.dns.name/key`, with letters, digits and hyphens in the labels.")
+        .fix("Name the key `reverse.dns.name/key`, with letters, digits and hyphens in the labels.")
         .judge(prefix_labels),
     both("meta.key-names")
         .says(R2025_06_18, META, "The name of a `_meta` key MUST be empty or begin and end with a letter or digit of ASCII, with only those, `-`, `_` and `.` between.")
         .how("Looks at the part after the slash of every `_meta` key, or the whole where there is none.")
-        .mend("Name the key with ASCII letters, digits, `-`, `_` and `.`, and not with a sign at either end.")
+        .fix("Name the key with ASCII letters, digits, `-`, `_` and `.`, and not with a sign at either end.")
         .judge(key_names),
     both("meta.reverse-dns")
         .says(R2025_11_25, META, "The prefix of a `_meta` key SHOULD be written in reverse DNS notation.")
         .how("Looks for prefixes that end, but do not begin, with a well-known top-level domain.")
-        .mend("Turn the prefix around: `com.example/`, not `example.com/`.")
+        .fix("Turn the prefix around: `com.example/`, not `example.com/`.")
         .judge(reverse_dns),
     server("meta.required-enforced")
         .says(R2026_07_28, META, "A request that lacks a required `_meta` field MUST be refused with the code -32602.")
         .how("Leaves `protocolVersion`, `clientCapabilities` or all of `_meta` out of a request and looks at the answer. Where a server of both eras could take it for a legacy request, nothing is judged.")
-        .mend("Check both fields on every request before anything else; answer with -32602 where one is missing.")
+        .fix("Check both fields on every request before anything else; answer with -32602 where one is missing.")
         .judge(required_enforced),
     server("meta.undeclared-not-used")
         .says(R2026_07_28, META, "A server MUST NOT rely on capabilities that the request does not declare.")
         .how("Compares what every `input_required` result asks for with the capabilities its request declares.")
-        .mend("Look at `clientCapabilities` of the request at hand before asking for sampling, elicitation or roots.")
+        .fix("Look at `clientCapabilities` of the request at hand before asking for sampling, elicitation or roots.")
         .judge(undeclared_not_used),
     server("meta.missing-capability-refused")
         .says(R2026_07_28, META, "A request that cannot be served without an undeclared capability MUST be refused with the code -32021.")
         .how("Makes a request that asks for input once with the capability and once without, and looks at how the second one fails.")
-        .mend("Answer with -32021 and list what is missing in `data.requiredCapabilities`.")
+        .fix("Answer with -32021 and list what is missing in `data.requiredCapabilities`.")
         .judge(missing_capability_refused),
     server("meta.missing-capability-listed")
         .says(R2026_07_28, META, "An error -32021 MUST list the missing capabilities in `data.requiredCapabilities`.")
         .how("Looks at the data of every error with the code -32021.")
-        .mend("Put an object of the missing capabilities into `data.requiredCapabilities`, formed like `clientCapabilities`.")
+        .fix("Put an object of the missing capabilities into `data.requiredCapabilities`, formed like `clientCapabilities`.")
         .judge(missing_capability_listed),
     server("meta.server-info")
         .says(R2026_07_28, META, "Every result SHOULD name the server in `_meta`, under `io.modelcontextprotocol/serverInfo`.")
         .how("Looks at the `_meta` of every result; that of `server/discover` has a rule of its own.")
-        .mend("Add `_meta[\"io.modelcontextprotocol/serverInfo\"]` with name and version to every result.")
+        .fix("Add `_meta[\"io.modelcontextprotocol/serverInfo\"]` with name and version to every result.")
         .judge(server_info),
     server("meta.client-info-ignored")
         .says(R2026_07_28, META, "A server SHOULD NOT behave differently for another `clientInfo`.")
         .how("Makes the same request under different names of the client and looks whether one fails where another succeeds.")
-        .mend("Use `clientInfo` for display and logs only; decide by version, capabilities and authorization.")
+        .fix("Use `clientInfo` for display and logs only; decide by version, capabilities and authorization.")
         .judge(client_info_ignored),
     client("meta.required-sent")
         .says(R2026_07_28, META, "Every request of a client MUST carry the version and the client's capabilities in `_meta`.")
         .how("Looks at `_meta` of every request on connections without a handshake. Any server will do.")
-        .mend("Put `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities` into `_meta` of every request.")
+        .fix("Put `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities` into `_meta` of every request.")
         .judge(required_sent),
     client("meta.client-info-sent")
         .says(R2026_07_28, META, "Every request of a client SHOULD name the client in `_meta`, under `io.modelcontextprotocol/clientInfo`.")
         .how("Looks for name and version in `_meta` of every request on connections without a handshake. Any server will do.")
-        .mend("Put `io.modelcontextprotocol/clientInfo` with `name` and `version` into `_meta` of every request.")
+        .fix("Put `io.modelcontextprotocol/clientInfo` with `name` and `version` into `_meta` of every request.")
         .judge(client_info_sent),
     client("meta.server-info-ignored")
         .says(R2026_07_28, META, "A client SHOULD NOT behave differently for another `serverInfo`.")
@@ -81,15 +81,15 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Every result of the judged party.
-pub(super) fn results<'v>(view: &View<'v>) -> Vec<(Said<'v>, &'v Value)> {
-    view.theirs().filter_map(|s| Some((s, s.message.result()?))).collect()
+pub(super) fn results<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, &'v Value)> {
+    view.by_subject().filter_map(|s| Some((s, s.message.result()?))).collect()
 }
 
 /// Every `_meta` object in the messages of the judged party, where the schema has one: event, pointer, members.
 pub(super) fn metas<'v>(view: &View<'v>) -> Vec<(usize, String, &'v Map<String, Value>)> {
     let mut found = Vec::new();
-    for said in view.theirs() {
-        let value = said.message.value();
+    for sent in view.by_subject() {
+        let value = sent.message.value();
         let mut owners = vec!["/result".to_owned(), "/params".to_owned()];
         for list in ["tools", "resources", "resourceTemplates", "prompts", "contents", "content"] {
             let count = value.pointer(&format!("/result/{list}")).and_then(Value::as_array).map_or(0, Vec::len);
@@ -98,7 +98,7 @@ pub(super) fn metas<'v>(view: &View<'v>) -> Vec<(usize, String, &'v Map<String, 
         for owner in owners {
             let pointer = format!("{owner}/_meta");
             if let Some(Value::Object(members)) = value.pointer(&pointer) {
-                found.push((said.event, pointer, members));
+                found.push((sent.event, pointer, members));
             }
         }
     }
@@ -203,14 +203,14 @@ fn must_refuse(view: &View<'_>, call: &Call<'_>) -> bool {
     let version = request.message.meta().and_then(|m| m.get(PROTOCOL_VERSION));
     let served = version.is_none_or(|v| v == view.revision().as_str());
     let other_ground =
-        view.is_beside(response) || (call.error_code() == Some(-32601) && !request.is("server/discover"));
+        view.is_envelope_refusal(response) || (call.error_code() == Some(-32601) && !request.is("server/discover"));
     let legacy = view.handshake(request.connection).is_some() || request.batched;
-    known && !request.is_complete() && served && !other_ground && !legacy && is_surely_modern(view, request)
+    known && !request.has_required_meta() && served && !other_ground && !legacy && is_surely_modern(view, request)
 }
 
 /// A request without any modern field may be a legacy one to a server of both eras, unless a header or the server's own
 /// list of versions rules that out.
-fn is_surely_modern(view: &View<'_>, request: Said<'_>) -> bool {
+fn is_surely_modern(view: &View<'_>, request: MessageAt<'_>) -> bool {
     let some_field = request
         .message
         .meta()
@@ -269,7 +269,7 @@ fn missing_capability_refused(view: &View<'_>) -> Verdict {
     let refused = calls.iter().copied().filter(|call| {
         let Some(declared) = call.request.message.meta().and_then(|m| m.get(CLIENT_CAPABILITIES)) else { return false };
         let first = call.request.message.params().is_some_and(|p| p.get("inputResponses").is_none());
-        let beside = call.response.is_none_or(|r| view.is_beside(r));
+        let beside = call.response.is_none_or(|r| view.is_envelope_refusal(r));
         (call.error().is_some() || is_failure(call))
             && first
             && !beside
@@ -309,7 +309,8 @@ fn substance<'v>(call: &Call<'v>) -> (&'v str, String) {
 
 /// Requests that differ from a successful one in `clientInfo` and in nothing else.
 fn client_info_ignored(view: &View<'_>) -> Verdict {
-    let in_order = |c: &Call<'_>| c.response.is_some_and(|r| !view.is_beside(r)) && c.request.is_complete();
+    let in_order =
+        |c: &Call<'_>| c.response.is_some_and(|r| !view.is_envelope_refusal(r)) && c.request.has_required_meta();
     let calls: Vec<_> = view.all_calls().filter(in_order).collect();
     let info = |c: &Call<'_>| c.request.message.meta().and_then(|m| m.get(CLIENT_INFO)).map(canonical);
     let rest = |c: &Call<'_>| {
@@ -342,15 +343,16 @@ fn client_info_ignored(view: &View<'_>) -> Verdict {
 }
 
 fn missing_capability_listed(view: &View<'_>) -> Verdict {
-    let errors = view.theirs().filter(|s| s.message.kind() == Kind::Error && s.message.error_code() == Some(-32021));
-    Verdict::every(errors, "no error -32021 was seen", |said| {
-        match said.message.error().and_then(|e| e.pointer("/data/requiredCapabilities")) {
+    let errors =
+        view.by_subject().filter(|s| s.message.kind() == Kind::Error && s.message.error_code() == Some(-32021));
+    Verdict::every(errors, "no error -32021 was seen", |sent| {
+        match sent.message.error().and_then(|e| e.pointer("/data/requiredCapabilities")) {
             Some(Value::Object(listed)) if !listed.is_empty() => Ok(()),
-            Some(_) => Err(said.breach(
+            Some(_) => Err(sent.breach(
                 "/error/data/requiredCapabilities",
                 "the list of missing capabilities is no object with members",
             )),
-            None => Err(said.breach("/error", "the error does not say which capabilities are missing")),
+            None => Err(sent.breach("/error", "the error does not say which capabilities are missing")),
         }
     })
 }
@@ -358,7 +360,7 @@ fn missing_capability_listed(view: &View<'_>) -> Verdict {
 fn server_info(view: &View<'_>) -> Verdict {
     let calls = view.all_calls().filter(|c| {
         c.result().is_some()
-            && c.request.is_complete()
+            && c.request.has_required_meta()
             && !c.request.is("server/discover")
             && !c.request.is("initialize")
     });
@@ -371,31 +373,31 @@ fn server_info(view: &View<'_>) -> Verdict {
 }
 
 /// Requests of the client in the manner of the modern era: on connections where it has tried no handshake.
-pub(crate) fn modern_requests<'v>(view: &View<'v>) -> Vec<Said<'v>> {
+pub(crate) fn modern_requests<'v>(view: &View<'v>) -> Vec<MessageAt<'v>> {
     let mut greeted = BTreeSet::new();
     let mut found = Vec::new();
-    for said in view.calls_by(wire::Party::Client).map(|call| call.request) {
-        let legacy = || view.exchange(said.exchange)?.request_header("mcp-protocol-version");
-        if said.is("initialize") {
-            greeted.insert(said.connection);
-        } else if !greeted.contains(&said.connection) && legacy().is_none_or(|version| version >= R2026_07_28.as_str())
+    for sent in view.calls_by(wire::Party::Client).map(|call| call.request) {
+        let legacy = || view.exchange(sent.exchange)?.request_header("mcp-protocol-version");
+        if sent.is("initialize") {
+            greeted.insert(sent.connection);
+        } else if !greeted.contains(&sent.connection) && legacy().is_none_or(|version| version >= R2026_07_28.as_str())
         {
-            found.push(said);
+            found.push(sent);
         }
     }
     found
 }
 
 fn required_sent(view: &View<'_>) -> Verdict {
-    Verdict::every(modern_requests(view), "the client made no request of this revision", |said| {
-        let meta = said.message.meta();
+    Verdict::every(modern_requests(view), "the client made no request of this revision", |sent| {
+        let meta = sent.message.meta();
         let member = |key: &str| meta.and_then(|meta| meta.get(key));
         if !member(PROTOCOL_VERSION).is_some_and(Value::is_string) {
-            return Err(said.breach("/params/_meta", "the request does not name its version in `_meta`"));
+            return Err(sent.breach("/params/_meta", "the request does not name its version in `_meta`"));
         }
         if !member(CLIENT_CAPABILITIES).is_some_and(Value::is_object) {
             return Err(
-                said.breach("/params/_meta", "the request does not declare the client's capabilities in `_meta`")
+                sent.breach("/params/_meta", "the request does not declare the client's capabilities in `_meta`")
             );
         }
         Ok(())
@@ -403,10 +405,10 @@ fn required_sent(view: &View<'_>) -> Verdict {
 }
 
 fn client_info_sent(view: &View<'_>) -> Verdict {
-    Verdict::every(modern_requests(view), "the client made no request of this revision", |said| {
-        let info = said.message.meta().and_then(|meta| meta.get("io.modelcontextprotocol/clientInfo"));
+    Verdict::every(modern_requests(view), "the client made no request of this revision", |sent| {
+        let info = sent.message.meta().and_then(|meta| meta.get("io.modelcontextprotocol/clientInfo"));
         let has = |name: &str| info.and_then(|info| info.get(name)).is_some_and(Value::is_string);
         let named = has("name") && has("version");
-        if named { Ok(()) } else { Err(said.breach("/params/_meta", "the request does not say which client makes it")) }
+        if named { Ok(()) } else { Err(sent.breach("/params/_meta", "the request does not say which client makes it")) }
     })
 }

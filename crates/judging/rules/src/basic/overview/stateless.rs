@@ -10,25 +10,25 @@ use crate::content::canonical;
 use crate::rule::{Rule, at, server};
 use crate::server::listing::OFFERS;
 use crate::verdict::Verdict;
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 /// The section's rules.
 pub(crate) const RULES: &[Rule] = &[
     server("stateless.first-request-served")
         .says(R2026_07_28, at("basic/index", "statelessness"), "A server MUST NOT rely on earlier requests of a connection to establish context.")
         .how("Makes the same request as the first one of a connection and after others, and compares: one must not fail where the other succeeds.")
-        .mend("Take version, identity and capabilities from each request's own `_meta`; demand no opening request.")
+        .fix("Take version, identity and capabilities from each request's own `_meta`; demand no opening request.")
         .judge(first_request_served),
     server("stateless.connection-not-required")
         .says(R2026_07_28, at("basic/index", "statelessness"), "A server SHOULD NOT demand that a client stays on one connection for related work.")
         .about(OFFERS)
         .how("Uses a cursor that one connection gave on another one, where it also works on its own.")
-        .mend("Let cursors and handles be good on any connection, not only on the one that gave them.")
+        .fix("Let cursors and handles be good on any connection, not only on the one that gave them.")
         .judge(connection_not_required),
     server("stateless.concurrent-served")
         .says(R2026_07_28, at("basic/index", "statelessness"), "A server SHOULD be prepared for requests of several conversations on one connection.")
         .how("Makes a request while another one is still open on the same connection, and the same request alone, and compares: one must not fail where the other succeeds.")
-        .mend("Serve requests independently of one another; keep no state that a second one in flight would upset.")
+        .fix("Serve requests independently of one another; keep no state that a second one in flight would upset.")
         .judge(concurrent_served),
     server("stateless.state-by-identifier")
         .says(R2026_07_28, at("basic/index", "statelessness"), "State that spans requests MUST be named by an identifier in each of them.")
@@ -51,15 +51,15 @@ fn granted<'c, 'v: 'c>(calls: impl IntoIterator<Item = &'c Call<'v>>) -> BTreeSe
 
 /// Whether a request was the first message of a connection that was seen to open.
 fn is_first(view: &View<'_>, call: &Call<'_>) -> bool {
-    let Said { connection, event, from, .. } = call.request;
+    let MessageAt { connection, event, from, .. } = call.request;
     let opened = view.opened(connection).is_some_and(|opened| opened < event);
-    opened && view.is_first(call.request) && !view.garbled_before(event, from, connection)
+    opened && view.is_first(call.request) && !view.invalid_before(event, from, connection)
 }
 
 fn first_request_served(view: &View<'_>) -> Verdict {
     let usual = |c: &Call<'_>| {
-        let heard = c.response.is_some_and(|r| !view.is_beside(r));
-        heard && view.is_in_order(c.request) && !c.request.is("server/discover")
+        let heard = c.response.is_some_and(|r| !view.is_envelope_refusal(r));
+        heard && view.is_valid_request(c.request) && !c.request.is("server/discover")
     };
     let (first, later): (Vec<_>, Vec<_>) = view.all_calls().filter(usual).partition(|c| is_first(view, c));
     let granted = granted(&later);
@@ -81,9 +81,9 @@ fn first_request_served(view: &View<'_>) -> Verdict {
 /// Requests made while another one was open on their connection, that also succeeded when none was.
 fn concurrent_served(view: &View<'_>) -> Verdict {
     let usual = |c: &Call<'_>| {
-        let heard = c.response.is_some_and(|r| !view.is_beside(r));
+        let heard = c.response.is_some_and(|r| !view.is_envelope_refusal(r));
         let brief = !c.request.is("subscriptions/listen") && !c.request.batched;
-        heard && brief && view.is_in_order(c.request)
+        heard && brief && view.is_valid_request(c.request)
     };
     let calls: Vec<_> = view.all_calls().filter(usual).collect();
     // By connection, until when one of the requests so far is under way.
@@ -108,7 +108,7 @@ fn concurrent_served(view: &View<'_>) -> Verdict {
 }
 
 fn connection_not_required(view: &View<'_>) -> Verdict {
-    let calls: Vec<_> = view.all_calls().filter(|c| c.response.is_some() && view.is_in_order(c.request)).collect();
+    let calls: Vec<_> = view.all_calls().filter(|c| c.response.is_some() && view.is_valid_request(c.request)).collect();
     let mut given: BTreeMap<String, u32> = BTreeMap::new();
     let mut served: BTreeSet<(u32, (String, String))> = BTreeSet::new();
     for call in calls.iter().filter(|call| call.result().is_some()) {

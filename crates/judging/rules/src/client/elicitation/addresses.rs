@@ -9,7 +9,7 @@ use crate::asking::questions;
 use crate::content::{scheme, uri_fault};
 use crate::rule::{Rule, server};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
@@ -17,7 +17,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_11_25, here("url-mode-elicitation-requests"), "The `url` of an elicitation MUST be a valid URL.")
         .how("Reads the `url` of every elicitation in mode `url`, those listed in an error -32042 included: an absolute URI, \
               and where it is one of HTTP, with a host.")
-        .mend("Give the whole address, scheme and host included, with everything escaped that must be.")
+        .fix("Give the whole address, scheme and host included, with everything escaped that must be.")
         .judge(valid),
     server("elicitation.url-no-secrets")
         .says(
@@ -27,7 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .how("Looks for a password before the host, and for parameters that are called `password`, `access_token`, \
               `api_key`, `client_secret` or the like. Other parameters may hide something too.")
-        .mend("Let the page find out who opens it, and keep what you know of the user on the server.")
+        .fix("Let the page find out who opens it, and keep what you know of the user on the server.")
         .judge(no_secrets),
     server("elicitation.url-https")
         .says(
@@ -37,18 +37,18 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .how("Looks at the scheme. Addresses that only make sense in development (loopback, private networks, reserved \
               names) are passed over, and so are schemes other than those of HTTP.")
-        .mend("Serve the page over HTTPS.")
+        .fix("Serve the page over HTTPS.")
         .judge(https),
 ];
 
 const UNSEEN: &str = "the server sent the user to no address";
 
 /// Every address to which the server sends the user: the message, where it stands, and what stands there.
-fn addresses<'v>(view: &View<'v>) -> Vec<(Said<'v>, String, &'v Value)> {
+fn addresses<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, String, &'v Value)> {
     let asked =
         questions(view, ELICIT).into_iter().filter(|question| question.param("mode").is_some_and(|m| m == "url"));
     let mut all: Vec<_> =
-        asked.filter_map(|question| Some((question.said, question.at("/url"), question.param("url")?))).collect();
+        asked.filter_map(|question| Some((question.sent, question.at("/url"), question.param("url")?))).collect();
     if view.revision() == R2025_11_25 {
         all.extend(required(view));
     }
@@ -56,22 +56,22 @@ fn addresses<'v>(view: &View<'v>) -> Vec<(Said<'v>, String, &'v Value)> {
 }
 
 /// Those that an error says must be visited first.
-fn required<'v>(view: &View<'v>) -> Vec<(Said<'v>, String, &'v Value)> {
-    let errors = view.theirs().filter(|said| said.message.kind() == Kind::Error && view.current(*said));
-    let listed = errors.filter(|said| said.message.error_code() == Some(-32042)).flat_map(|said| {
-        let list = said.message.error().and_then(|error| error.pointer("/data/elicitations")?.as_array());
+fn required<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, String, &'v Value)> {
+    let errors = view.by_subject().filter(|sent| sent.message.kind() == Kind::Error && view.is_current(*sent));
+    let listed = errors.filter(|sent| sent.message.error_code() == Some(-32042)).flat_map(|sent| {
+        let list = sent.message.error().and_then(|error| error.pointer("/data/elicitations")?.as_array());
         let each = list.into_iter().flatten().enumerate();
         each.filter_map(move |(place, one)| {
-            Some((said, format!("/error/data/elicitations/{place}/url"), one.get("url")?))
+            Some((sent, format!("/error/data/elicitations/{place}/url"), one.get("url")?))
         })
     });
     listed.collect()
 }
 
 fn judged(view: &View<'_>, judge: impl Fn(&str) -> Option<Result<(), String>>) -> Verdict {
-    let each = addresses(view).into_iter().filter_map(|(said, pointer, url)| {
+    let each = addresses(view).into_iter().filter_map(|(sent, pointer, url)| {
         let kept = judge(url.as_str()?)?;
-        Some((said.event, kept.map_err(|why| said.breach(pointer, why))))
+        Some((sent.event, kept.map_err(|why| sent.breach(pointer, why))))
     });
     Verdict::of(each.collect::<Vec<(usize, Kept)>>(), UNSEEN)
 }

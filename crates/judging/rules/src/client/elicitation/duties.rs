@@ -7,8 +7,8 @@ use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 
 use super::{ELICIT, here, is_form};
 use crate::asking::{self, Reply, declared_if_served, questions, replies};
-use crate::coping::goes_on;
 use crate::fetching::{Told, fetches, is_watched};
+use crate::liveness::goes_on;
 use crate::rule::{Rule, client};
 use crate::schema::{Fit, fit};
 use crate::verdict::{Breach, Kept, Verdict};
@@ -20,19 +20,19 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_06_18, here("capabilities"), "A client that serves elicitation MUST declare it in the handshake.")
         .says(R2026_07_28, here("capabilities"), "A client that serves elicitation MUST declare it with each request.")
         .how("Takes a server that elicits whatever the client declared, and looks whether it is served in a mode that was not declared.")
-        .mend("Declare `elicitation` with the modes you serve, or refuse such requests.")
+        .fix("Declare `elicitation` with the modes you serve, or refuse such requests.")
         .judge(|view| declared_if_served(view, ELICIT)),
     client("elicitation.some-mode-served")
         .says(R2025_11_25, here("capabilities"), "A client that declares elicitation MUST serve one of its modes.")
         .needs("elicitation")
         .how("Takes a server that elicits in a mode that the client declared, and looks whether it is answered with an action. One answer is enough.")
-        .mend("Serve forms or addresses, or do not declare `elicitation`.")
+        .fix("Serve forms or addresses, or do not declare `elicitation`.")
         .judge(some_mode_served),
     client("elicitation.mode-defaults-to-form")
         .says(R2025_11_25, here("elicitation-requests"), "A client MUST take an elicitation without a mode for a form.")
         .needs("elicitation")
         .how("Takes a server that elicits by a form without saying `mode`, and looks whether a client with forms answers it with an action.")
-        .mend("Read a request without `mode` as one in mode `form`.")
+        .fix("Read a request without `mode` as one in mode `form`.")
         .judge(defaults_to_form),
     client("elicitation.undeclared-mode-refused")
         .says(
@@ -43,14 +43,14 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("elicitation")
         .how("Takes a server that elicits in a mode that the client did not declare, and looks at the answer.")
-        .mend("Look at `mode` first, and answer -32602 where it is none that you declared.")
+        .fix("Look at `mode` first, and answer -32602 where it is none that you declared.")
         .judge(undeclared_mode_refused),
     client("elicitation.content-conforms")
         .says(R2025_06_18, here("security-considerations"), "What a client sends back SHOULD fit the form.")
         .says(R2025_11_25, here("form-mode-security"), "What a client sends back SHOULD fit the form.")
         .needs("elicitation")
         .how("Compares the `content` of every accepted form with the schema that was asked for. Takes a server with a form that has required fields, numbers with bounds and choices.")
-        .mend("Validate what the user has typed before you send it.")
+        .fix("Validate what the user has typed before you send it.")
         .judge(content_conforms),
     client("elicitation.unknown-completions-ignored")
         .says(
@@ -60,7 +60,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .how("Takes a server that says of an elicitation nobody knows, or of one for the second time, that it is over, and looks whether the client goes on.")
-        .mend("Look the id up among the elicitations under way, and drop the notification where it is none of them.")
+        .fix("Look the id up among the elicitations under way, and drop the notification where it is none of them.")
         .judge(unknown_completions),
     client("elicitation.url-not-fetched")
         .says(
@@ -69,7 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client MUST NOT fetch or open the address of an elicitation before the user has agreed to it.",
         )
         .how("Takes an elicitation with an address at an origin that is listened to, and looks whether it is asked for before the client has answered.")
-        .mend("Show the address, and open it only when the user has agreed.")
+        .fix("Show the address, and open it only when the user has agreed.")
         .judge(url_not_fetched),
 ];
 
@@ -78,7 +78,7 @@ const UNSEEN: &str = "the client was asked for nothing of that kind, or did not 
 /// Judges what the client gave for such requests that it had declared it would serve.
 fn each(view: &View<'_>, judge: impl Fn(&Reply<'_>) -> Option<Kept>) -> Verdict {
     let invited = replies(view, ELICIT).into_iter().filter(|reply| reply.was_invited() == Some(true));
-    let judged = invited.filter_map(|reply| Some((reply.said.event, judge(&reply)?)));
+    let judged = invited.filter_map(|reply| Some((reply.sent.event, judge(&reply)?)));
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), UNSEEN)
 }
 
@@ -106,7 +106,7 @@ fn is_sound(view: &View<'_>, reply: &Reply<'_>) -> bool {
 
 fn some_mode_served(view: &View<'_>) -> Verdict {
     if let Some(reply) = replies(view, ELICIT).iter().find(|reply| reply.was_invited() == Some(true) && acts(reply)) {
-        return Verdict::Holds(vec![reply.said.event]);
+        return Verdict::Holds(vec![reply.sent.event]);
     }
     if let Some(event) = view.client_killed() {
         return Verdict::NotSeen(format!("the client was killed (event {event}) before it served any mode"));
@@ -144,7 +144,7 @@ fn undeclared_mode_refused(view: &View<'_>) -> Verdict {
                 Err(reply.breach("", format!("an elicitation in mode `{mode}`, which was not declared, is served")))
             }
         };
-        Some((reply.said.event, kept))
+        Some((reply.sent.event, kept))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), UNSEEN)
 }
@@ -166,17 +166,17 @@ fn unknown_completions(view: &View<'_>) -> Verdict {
     let mut open: BTreeSet<&str> = BTreeSet::new();
     let asked: Vec<_> = questions(view, ELICIT)
         .into_iter()
-        .filter_map(|q| Some((q.said.event, q.param("elicitationId")?.as_str()?)))
+        .filter_map(|q| Some((q.sent.event, q.param("elicitationId")?.as_str()?)))
         .collect();
     let mut asked = asked.into_iter().peekable();
     let mut strange = Vec::new();
-    for said in view.by(Party::Server).filter(|said| said.is("notifications/elicitation/complete")) {
-        while let Some((_, id)) = asked.next_if(|(event, _)| *event < said.event) {
+    for sent in view.by(Party::Server).filter(|sent| sent.is("notifications/elicitation/complete")) {
+        while let Some((_, id)) = asked.next_if(|(event, _)| *event < sent.event) {
             open.insert(id);
         }
-        let id = said.message.params().and_then(|p| p.get("elicitationId")?.as_str()).unwrap_or_default();
+        let id = sent.message.params().and_then(|p| p.get("elicitationId")?.as_str()).unwrap_or_default();
         if !open.remove(id) {
-            strange.push(said.event);
+            strange.push(sent.event);
         }
     }
     let unseen = "no elicitation that is unknown or over was said to be over, or the client said nothing afterwards";
@@ -187,12 +187,12 @@ fn url_not_fetched(view: &View<'_>) -> Verdict {
     let answered = replies(view, ELICIT);
     let judged = questions(view, ELICIT).into_iter().filter_map(|question| {
         let url = question.param("url")?.as_str()?;
-        let said = question.said;
-        let told = Told { event: said.event, connection: said.connection, url };
+        let sent = question.sent;
+        let told = Told { event: sent.event, connection: sent.connection, url };
         let reply = answered
             .iter()
-            .find(|reply| reply.question.said.index == said.index && reply.question.pointer == question.pointer);
-        let until = reply.map(|reply| reply.said.event);
+            .find(|reply| reply.question.sent.index == sent.index && reply.question.pointer == question.pointer);
+        let until = reply.map(|reply| reply.sent.event);
         let agreed = reply.is_some_and(|reply| {
             reply.result.is_some_and(|result| result.get("action").is_some_and(|a| a == "accept"))
         });
@@ -203,7 +203,7 @@ fn url_not_fetched(view: &View<'_>) -> Verdict {
             return Some((event(&x), Err(Breach::at(event(&x), "", why))));
         }
         let end =
-            until.or_else(|| view.watched_after(said.event, said.connection)).filter(|_| is_watched(view, url))?;
+            until.or_else(|| view.watched_after(sent.event, sent.connection)).filter(|_| is_watched(view, url))?;
         Some((end, Ok(())))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no address at an origin that is listened to was elicited")

@@ -20,13 +20,13 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .how("Looks for text fields that are named or titled for nothing but a secret (`password`, `api_key`, \
               `access_token`, `cvv`), or have the format `password`. What a field is called otherwise may still be one.")
-        .mend("Ask by an address (mode `url`) for what grants access or moves money.")
+        .fix("Ask by an address (mode `url`) for what grants access or moves money.")
         .judge(no_secrets),
     server("elicitation.no-links-in-forms")
         .says(R2025_11_25, here("safe-url-handling"), "A form SHOULD NOT have links to click on in any of its fields.")
         .how("Looks for links in Markdown or HTML in the message, the titles and the descriptions. An address that merely \
               stands there may not be meant to be clicked on: such forms are passed over.")
-        .mend("Send the user to an address in mode `url`; leave links out of forms.")
+        .fix("Send the user to an address in mode `url`; leave links out of forms.")
         .judge(no_links),
 ];
 
@@ -74,10 +74,10 @@ fn no_secrets(view: &View<'_>) -> Verdict {
         };
         let breach = |name: &str| {
             let place = question.at(&format!("/requestedSchema/properties/{}", step(name)));
-            question.said.breach(place, "a form asks for a secret")
+            question.sent.breach(place, "a form asks for a secret")
         };
         let secret = fields.iter().find(asks);
-        (question.said.event, secret.map_or(Ok(()), |(name, _)| Err(breach(name))))
+        (question.sent.event, secret.map_or(Ok(()), |(name, _)| Err(breach(name))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server put no form to the user")
 }
@@ -104,11 +104,11 @@ fn no_links(view: &View<'_>) -> Verdict {
                 texts.extend(field.get(member).and_then(Value::as_str).map(|text| (place(), text)));
             }
         }
-        let said = question.said;
+        let sent = question.sent;
         if let Some((pointer, _)) = texts.iter().find(|(_, text)| has_link(text)) {
-            return Some((said.event, Err(said.breach(pointer, "a link stands in a form"))));
+            return Some((sent.event, Err(sent.breach(pointer, "a link stands in a form"))));
         }
-        (!texts.iter().any(|(_, text)| has_address(text))).then_some((said.event, Ok(())))
+        (!texts.iter().any(|(_, text)| has_address(text))).then_some((sent.event, Ok(())))
     });
     Verdict::of(judged, "the server put no form to the user, or none of which the intent can be told")
 }

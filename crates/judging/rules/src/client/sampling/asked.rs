@@ -6,7 +6,7 @@ use wire::{Era, shape};
 
 use super::{SAMPLE, here};
 use crate::asking::{questions, retries};
-use crate::coping::{Trial, copes};
+use crate::liveness::{Trial, copes};
 use crate::rule::{Rule, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{View, declared};
@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server MUST NOT offer tools to the model of a client that does not declare `sampling.tools`.",
         )
         .how("Compares `tools` and `toolChoice` of every request for sampling with the client's declaration.")
-        .mend("Look for `tools` in the client's `sampling` capability before you send any.")
+        .fix("Look for `tools` in the client's `sampling` capability before you send any.")
         .judge(tools_negotiated),
     server("sampling.context-negotiated")
         .says(
@@ -29,7 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server SHOULD NOT ask for context of servers from a client that does not declare `sampling.context`.",
         )
         .how("Compares `includeContext` of every request for sampling with the client's declaration.")
-        .mend("Leave `includeContext` out.")
+        .fix("Leave `includeContext` out.")
         .judge(context_negotiated),
     server("sampling.answers-checked")
         .says(
@@ -40,7 +40,7 @@ pub(crate) const RULES: &[Rule] = &[
         .timed()
         .how("Answers a request for sampling with what is none of the answers there are (no content, or content that is a \
               number), and looks at what becomes of the call, and of the connection.")
-        .mend("Check role and content of the answer, and let the call fail where they make no sense.")
+        .fix("Check role and content of the answer, and let the call fail where they make no sense.")
         .judge(checked),
 ];
 
@@ -51,13 +51,13 @@ fn tools_negotiated(view: &View<'_>) -> Verdict {
         let able = declared(question.declared?, "sampling.tools").is_some();
         let used = ["tools", "toolChoice"].into_iter().find(|name| question.param(name).is_some());
         let breach = |name: &str| {
-            question.said.breach(question.at(&format!("/{name}")), "the client does not declare `sampling.tools`")
+            question.sent.breach(question.at(&format!("/{name}")), "the client does not declare `sampling.tools`")
         };
         match used {
-            Some(name) if !able => Some((question.said.event, Err(breach(name)))),
+            Some(name) if !able => Some((question.sent.event, Err(breach(name)))),
             // Who may and does not shows nothing.
             None if able => None,
-            _ => Some((question.said.event, Ok(()))),
+            _ => Some((question.sent.event, Ok(()))),
         }
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), UNSEEN)
@@ -70,11 +70,11 @@ fn context_negotiated(view: &View<'_>) -> Verdict {
         let why = "the client does not declare `sampling.context`";
         match (wanted, able) {
             (true, false) => {
-                Some((question.said.event, Err(question.said.breach(question.at("/includeContext"), why))))
+                Some((question.sent.event, Err(question.sent.breach(question.at("/includeContext"), why))))
             }
             // Discouraged, and yet not refused to who can do it.
             (true, true) => None,
-            (false, _) => Some((question.said.event, Ok(()))),
+            (false, _) => Some((question.sent.event, Ok(()))),
         }
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), UNSEEN)
@@ -91,13 +91,13 @@ fn checked(view: &View<'_>) -> Verdict {
     let unseen = "the server asked for no sampling that was answered with nonsense";
     if view.era() == Era::Modern {
         let trials =
-            retries(view).into_iter().filter(|retry| retry.answers(SAMPLE).any(|said| is_nonsense(view, said)));
-        return copes(view, trials.map(|r| Trial { said: r.call.request, call: Some(r.call) }), what, unseen);
+            retries(view).into_iter().filter(|retry| retry.answers(SAMPLE).any(|sent| is_nonsense(view, sent)));
+        return copes(view, trials.map(|r| Trial { sent: r.call.request, call: Some(r.call) }), what, unseen);
     }
     let trials = questions(view, SAMPLE).into_iter().filter_map(|question| {
-        let said = view.answer(question.said)?;
-        let nonsense = said.message.result().is_some_and(|result| is_nonsense(view, result));
-        nonsense.then_some(Trial { said, call: question.call })
+        let sent = view.answer(question.sent)?;
+        let nonsense = sent.message.result().is_some_and(|result| is_nonsense(view, result));
+        nonsense.then_some(Trial { sent, call: question.call })
     });
     copes(view, trials.collect::<Vec<_>>(), what, unseen)
 }

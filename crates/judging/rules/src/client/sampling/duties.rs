@@ -17,7 +17,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, here("capabilities"), "A client that serves sampling MUST declare it in the handshake.")
         .says(R2026_07_28, here("capabilities"), "A client that serves sampling MUST declare it with each request.")
         .how("Takes a server that asks for sampling whatever the client declared, and looks whether it is served without `sampling`.")
-        .mend("Declare `sampling`, or refuse such requests.")
+        .fix("Declare `sampling`, or refuse such requests.")
         .judge(|view| declared_if_served(view, SAMPLE)),
     client("sampling.tools-declared")
         .says(
@@ -27,7 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs("sampling")
         .how("Takes a server that offers tools to the client's model, and looks for `tool_use` in the answer of a client that did not declare `sampling.tools`.")
-        .mend("Declare `tools` under `sampling`, or leave the tools out before the model sees them.")
+        .fix("Declare `tools` under `sampling`, or leave the tools out before the model sees them.")
         .judge(tools_declared),
     client("sampling.messages-checked")
         .says(
@@ -37,7 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs("sampling")
         .how("Takes a server whose request for sampling has messages that are none (a role that does not exist, no content), and looks whether it is answered with a result all the same.")
-        .mend("Check the messages against the schema, and refuse the request with -32602.")
+        .fix("Check the messages against the schema, and refuse the request with -32602.")
         .judge(messages_checked),
     client("sampling.unbalanced-refused")
         .says(
@@ -48,14 +48,14 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("sampling.tools")
         .how("Takes a server whose messages use tools without results, or mix results with something else, and looks at the answer of a client with `sampling.tools`.")
-        .mend("Check the messages before the model gets them, and answer -32602.")
+        .fix("Check the messages before the model gets them, and answer -32602.")
         .judge(unbalanced_refused),
     client("sampling.rejection-code")
         .says(R2025_11_25, here("error-handling"), "That the user refused SHOULD be answered with the code -1.")
         .gone(R2026_07_28)
         .needs("sampling")
         .how("Takes a server that asks for sampling, and a client whose user refuses: an error with the code -1 shows it, and so do words to that effect.")
-        .mend("Answer with the code -1 where the user said no.")
+        .fix("Answer with the code -1 where the user said no.")
         .judge(rejection_code),
     client("sampling.tool-choice-kept")
         .says(
@@ -65,13 +65,13 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs("sampling.tools")
         .how("Takes a server that offers tools with `toolChoice` `required` or `none`, and looks for `tool_use` in the answer.")
-        .mend("Hand `toolChoice` on to the model, and check what comes back.")
+        .fix("Hand `toolChoice` on to the model, and check what comes back.")
         .judge(tool_choice_kept),
     client("sampling.max-tokens-kept")
         .says(R2026_07_28, here("sampling-parameters"), "A client MUST NOT let its model say more than `maxTokens`.")
         .needs("sampling")
         .how("Takes a server that asks for very few tokens. A text of no more bytes than that surely keeps to it; one with four times as many words surely does not.")
-        .mend("Hand `maxTokens` on to the model, and cut off what goes beyond.")
+        .fix("Hand `maxTokens` on to the model, and cut off what goes beyond.")
         .judge(max_tokens_kept),
 ];
 
@@ -80,7 +80,7 @@ const UNSEEN: &str = "the client was asked for no such sampling, or did not answ
 /// Judges what the client gave for such requests that it had declared it would serve.
 fn each(view: &View<'_>, judge: impl Fn(&Reply<'_>) -> Option<Kept>) -> Verdict {
     let invited = replies(view, SAMPLE).into_iter().filter(|reply| reply.was_invited() == Some(true));
-    let judged = invited.filter_map(|reply| Some((reply.said.event, judge(&reply)?)));
+    let judged = invited.filter_map(|reply| Some((reply.sent.event, judge(&reply)?)));
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), UNSEEN)
 }
 

@@ -19,7 +19,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs(CAPABILITY)
         .how("Makes a call that becomes a task once more without the extension, and looks at the answer.")
-        .mend("Look at `clientCapabilities` of the request at hand, not of an earlier one.")
+        .fix("Look at `clientCapabilities` of the request at hand, not of an earlier one.")
         .judge(not_without),
     server("task-extension.missing-refused")
         .says(
@@ -29,13 +29,13 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs(CAPABILITY)
         .how("Looks at the errors of calls without the extension that become tasks with it, all else being equal.")
-        .mend("Answer -32021 with `io.modelcontextprotocol/tasks` under `data.requiredCapabilities.extensions`.")
+        .fix("Answer -32021 with `io.modelcontextprotocol/tasks` under `data.requiredCapabilities.extensions`.")
         .judge(missing_refused),
     server("task-extension.type-named")
         .says(R2026_07_28, here("polymorphic-results"), "The `resultType` of an answer that brings a task MUST be `task`.")
         .needs(CAPABILITY)
         .how("Looks at the `resultType` of answers to calls that have a task's id, status and dates.")
-        .mend("Set `resultType` to `task` in answers that bring one.")
+        .fix("Set `resultType` to `task` in answers that bring one.")
         .judge(named_type),
     server("task-extension.type-reserved")
         .says(
@@ -45,7 +45,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs(CAPABILITY)
         .how("Reads the `resultType` of answers about tasks, and of all others that name no new task.")
-        .mend("Use `complete` for every result but the one that brings the task.")
+        .fix("Use `complete` for every result but the one that brings the task.")
         .judge(reserved),
     server("task-extension.durable")
         .says(
@@ -55,7 +55,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs(CAPABILITY)
         .how("Asks for each task as soon as it is there.")
-        .mend("Store the task, wait until it can be read, and then answer.")
+        .fix("Store the task, wait until it can be read, and then answer.")
         .judge(durable),
     server("task-extension.ids-unguessable")
         .says(
@@ -65,7 +65,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs(CAPABILITY)
         .how("Reckons how many ids of that length and alphabet there can be, and how much of it differs between two ids.")
-        .mend("Use a random UUID or 128 bits from a secure generator; no counters, no clocks.")
+        .fix("Use a random UUID or 128 bits from a secure generator; no counters, no clocks.")
         .judge(|view| guessed(view, creations(view), "/result/taskId")),
 ];
 
@@ -73,7 +73,7 @@ pub(crate) const RULES: &[Rule] = &[
 /// the same otherwise, and became tasks.
 fn bare<'v>(view: &View<'v>) -> Vec<(Call<'v>, Vec<Call<'v>>)> {
     let tasks = by_substance(creations(view).into_iter().map(|made| made.call).filter(declares));
-    let calls = view.calls("tools/call").filter(|call| !declares(call) && view.is_weighed(call));
+    let calls = view.calls("tools/call").filter(|call| !declares(call) && view.judges_content(call));
     let twins = |call: &Call<'v>| {
         let all = tasks.get(&substance(call)).into_iter().flatten().copied();
         all.filter(|task| other_capabilities(task) == other_capabilities(call)).collect::<Vec<_>>()
@@ -110,17 +110,17 @@ fn missing_refused(view: &View<'_>) -> Verdict {
 }
 
 fn named_type(view: &View<'_>) -> Verdict {
-    let judged = view.results("tools/call").filter_map(|(said, result)| {
+    let judged = view.results("tools/call").filter_map(|(sent, result)| {
         let task = ["taskId", "status", "createdAt"].into_iter().all(|member| result.get(member).is_some());
         let right = result.get("resultType").is_some_and(|kind| kind == "task");
-        let breach = || said.breach("/result/resultType", "the result is a task, its `resultType` is not `task`");
-        (task && result.get("content").is_none()).then(|| (said.event, if right { Ok(()) } else { Err(breach()) }))
+        let breach = || sent.breach("/result/resultType", "the result is a task, its `resultType` is not `task`");
+        (task && result.get("content").is_none()).then(|| (sent.event, if right { Ok(()) } else { Err(breach()) }))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no call was answered with a task")
 }
 
 fn reserved(view: &View<'_>) -> Verdict {
-    let judged = view.all_calls().filter(|call| view.current(call.request)).filter_map(|call| {
+    let judged = view.all_calls().filter(|call| view.is_current(call.request)).filter_map(|call| {
         let (response, result, method) = (call.response?, call.result()?, call.request.message.method()?);
         let wrong = result.get("resultType").is_some_and(|kind| kind == "task")
             && (method != "tools/call" || result.get("taskId").is_none());
@@ -134,7 +134,7 @@ fn reserved(view: &View<'_>) -> Verdict {
 fn durable(view: &View<'_>) -> Verdict {
     let looks: Vec<_> = weighed(view, "tasks/get").collect();
     let judged = creations(view).into_iter().filter_map(|made| {
-        let mine = |call: &&Call<'_>| named(&call.request) == Some(made.id) && call.request.event > made.said.event;
+        let mine = |call: &&Call<'_>| named(&call.request) == Some(made.id) && call.request.event > made.sent.event;
         let first = looks.iter().find(mine)?;
         let response = first.response?;
         let cancelled = view

@@ -24,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CAPABILITY)
         .how("Asks twice for a task that waits for the client and compares: what was asked the first time must not be missing \
               the second time without an answer, unless something else took its place.")
-        .mend("Keep each request until its answer has come, and show it in every answer to `tasks/get`.")
+        .fix("Keep each request until its answer has come, and show it in every answer to `tasks/get`.")
         .judge(repeated),
     server("task-extension.keys-not-reused")
         .says(
@@ -35,7 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CAPABILITY)
         .how("Compares what stands under each key of a task's `inputRequests`, and looks whether a key that was answered and \
               had gone comes back.")
-        .mend("Number the keys, or make random ones; a second question is another key.")
+        .fix("Number the keys, or make random ones; a second question is another key.")
         .judge(reused),
     server("task-extension.acks-empty")
         .says(
@@ -45,7 +45,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs(CAPABILITY)
         .how("Looks for members beside `resultType` and `_meta` in such answers.")
-        .mend("Answer with `resultType: complete` alone; how the task stands `tasks/get` tells.")
+        .fix("Answer with `resultType: complete` alone; how the task stands `tasks/get` tells.")
         .judge(empty),
     server("task-extension.stray-answers-ignored")
         .says(
@@ -55,7 +55,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs(CAPABILITY)
         .how("Sends an answer under a key that says of itself that there is none to a task under way: it should be acknowledged.")
-        .mend("Pass over keys that are not outstanding; do not refuse the request for them.")
+        .fix("Pass over keys that are not outstanding; do not refuse the request for them.")
         .judge(stray),
 ];
 
@@ -93,7 +93,7 @@ fn repeated(view: &View<'_>) -> Verdict {
             let [first, second] = pair else { continue };
             let (Some(before), Some(now)) = (requests(first), requests(second)) else { continue };
             // Answers given before may take their time: they touch everything after them.
-            if second.asked < first.said.event || !untouched(0, second.said.event) {
+            if second.asked < first.sent.event || !untouched(0, second.sent.event) {
                 continue;
             }
             let missing = before.keys().find(|key| !now.contains_key(*key));
@@ -101,7 +101,7 @@ fn repeated(view: &View<'_>) -> Verdict {
             let why =
                 |key: &String| format!("`{}` was asked before, is not answered and is missing", key.escape_debug());
             let kept = missing.filter(|_| !more).map_or(Ok(()), |key| Err(second.breach("/inputRequests", why(key))));
-            judged.push((second.said.event, kept));
+            judged.push((second.sent.event, kept));
         }
     }
     Verdict::of(judged, "no task was looked at twice while it waited for the client")
@@ -129,7 +129,7 @@ fn reused(view: &View<'_>) -> Verdict {
                     _ => None,
                 };
                 if !known.is_empty() {
-                    judged.push((look.said.event, why.map_or(Ok(()), |why| Err(look.breach(&pointer, why)))));
+                    judged.push((look.sent.event, why.map_or(Ok(()), |why| Err(look.breach(&pointer, why)))));
                 }
                 known.insert(key, request);
             }
@@ -142,11 +142,11 @@ fn reused(view: &View<'_>) -> Verdict {
 
 fn empty(view: &View<'_>) -> Verdict {
     let answers = ["tasks/update", "tasks/cancel"].into_iter().flat_map(|method| view.results(method));
-    Verdict::every(answers.collect::<Vec<_>>(), "no task was answered or cancelled", |(said, result)| {
+    Verdict::every(answers.collect::<Vec<_>>(), "no task was answered or cancelled", |(sent, result)| {
         let more = result.as_object().into_iter().flatten().map(|(name, _)| name);
         let more = more.into_iter().find(|name| !matches!(name.as_str(), "resultType" | "_meta"));
         let breach = |name: &String| {
-            said.breach(format!("/result/{}", step(name)), format!("an empty result has no `{}`", name.escape_debug()))
+            sent.breach(format!("/result/{}", step(name)), format!("an empty result has no `{}`", name.escape_debug()))
         };
         more.map_or(Ok(()), |name| Err(breach(name)))
     })
@@ -157,7 +157,7 @@ fn stray(view: &View<'_>) -> Verdict {
     let judged = weighed(view, "tasks/update").filter_map(|call| {
         let (response, id) = (call.response?, named(&call.request)?);
         let answers = call.request.message.params()?.get("inputResponses")?.as_object()?;
-        let last = sights.iter().rfind(|s| s.id == id && s.said.event < call.request.event)?;
+        let last = sights.iter().rfind(|s| s.id == id && s.sent.event < call.request.event)?;
         let strays = !answers.is_empty() && answers.keys().all(|key| is_nobodys(key));
         if !strays || last.is_over() {
             return None;

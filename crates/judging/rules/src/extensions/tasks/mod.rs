@@ -48,7 +48,7 @@ fn other_capabilities(call: &Call<'_>) -> Value {
 
 /// Requests of `method` that declare the extension, are in order and were answered about their content.
 fn weighed<'a, 'v>(view: &'a View<'v>, method: &'a str) -> impl Iterator<Item = Call<'v>> + 'a {
-    view.calls(method).filter(|call| declares(call) && view.is_weighed(call))
+    view.calls(method).filter(|call| declares(call) && view.judges_content(call))
 }
 
 /// What is wrong with an error that should say that the extension is missing; the pointer and why.

@@ -19,7 +19,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CAPABILITY)
         .how("Compares it with an end that was told of before: a task that is over stays as it is. What must stand beside \
               each status the schema knows.")
-        .mend("Read the status when the request comes, from where it is kept.")
+        .fix("Read the status when the request comes, from where it is kept.")
         .judge(final_status),
     server("task-extension.answers-complete")
         .says(
@@ -29,7 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs(CAPABILITY)
         .how("Reads the `resultType` of such answers.")
-        .mend("Set `resultType` to `complete` there, however the task stands.")
+        .fix("Set `resultType` to `complete` there, however the task stands.")
         .judge(complete),
     server("task-extension.failed-means-error")
         .says(
@@ -39,7 +39,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs(CAPABILITY)
         .how("Looks at failed tasks that have a result, or whose call alone gives one, and at completed ones with `isError`.")
-        .mend("Set `failed` only where the call would have been answered with `error`.")
+        .fix("Set `failed` only where the call would have been answered with `error`.")
         .judge(failed),
     server("task-extension.outcome-as-called")
         .says(
@@ -50,7 +50,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CAPABILITY)
         .how("Compares `result` of completed tasks with the schema of a call's result, and the code in `error` of failed ones \
               with that of the same call without the extension.")
-        .mend("Keep result or error as it is, and put it into `result` or `error`.")
+        .fix("Keep result or error as it is, and put it into `result` or `error`.")
         .judge(outcome),
     server("task-extension.failure-explained")
         .says(
@@ -60,18 +60,18 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs(CAPABILITY)
         .how("Looks for the member in answers to `tasks/get` with the status `failed`.")
-        .mend("Put the error's own message into `statusMessage` as well.")
+        .fix("Put the error's own message into `statusMessage` as well.")
         .judge(explained),
 ];
 
 fn complete(view: &View<'_>) -> Verdict {
     let answers = METHODS.into_iter().flat_map(|method| view.results(method));
-    Verdict::every(answers.collect::<Vec<_>>(), "no request about tasks was answered", |(said, result)| {
+    Verdict::every(answers.collect::<Vec<_>>(), "no request about tasks was answered", |(sent, result)| {
         match result.get("resultType").and_then(Value::as_str) {
             Some("complete") => Ok(()),
             found => {
                 let found = found.unwrap_or("nothing").escape_debug();
-                Err(said.breach("/result/resultType", format!("`resultType` is {found}, due is `complete`")))
+                Err(sent.breach("/result/resultType", format!("`resultType` is {found}, due is `complete`")))
             }
         }
     })
@@ -80,7 +80,7 @@ fn complete(view: &View<'_>) -> Verdict {
 /// What is said of tasks, with the calls that became them and the answers to those calls without the extension.
 fn with_twins<'v>(view: &View<'v>) -> Vec<(Sight<'v>, Vec<Call<'v>>)> {
     let made: Vec<Creation<'v>> = creations(view);
-    let bare = view.calls("tools/call").filter(|call| !declares(call) && view.is_weighed(call));
+    let bare = view.calls("tools/call").filter(|call| !declares(call) && view.judges_content(call));
     let plain = by_substance(bare);
     let twins = |sight: &Sight<'v>| {
         let call = made.iter().find(|made| made.id == sight.id).map(|made| made.call);
@@ -106,7 +106,7 @@ fn failed(view: &View<'_>) -> Verdict {
             "failed" if sight.task.get("error").is_some() => Ok(()),
             _ => return None,
         };
-        Some((sight.said.event, kept))
+        Some((sight.sent.event, kept))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no task failed, and none gave a tool's error")
 }
@@ -131,7 +131,7 @@ fn outcome(view: &View<'_>) -> Verdict {
             }
             _ => return None,
         };
-        Some((sight.said.event, kept))
+        Some((sight.sent.event, kept))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no task was seen to its end")
 }

@@ -9,10 +9,10 @@ use wire::trace::{Closed, Content};
 use wire::{Party, Revision};
 
 use super::clients::{greetings, offered, own};
-use crate::giving_up::{Signs, cancelled};
 use crate::rule::{Anchor, Rule, at, client};
+use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Call, Said, View, declared};
+use crate::view::{Call, MessageAt, View, declared};
 
 const OPERATION: Anchor = at("basic/lifecycle", "operation");
 
@@ -24,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .how("Looks up the method of every request and notification after the handshake in the version that was agreed on. A \
               server shows most that agrees to an older version than it was asked for.")
-        .mend("Look at the agreed version before you send what only other versions define.")
+        .fix("Look at the agreed version before you send what only other versions define.")
         .judge(version_respected),
     client("lifecycle.client-negotiated-only")
         .says(R2024_11_05, OPERATION, "The client SHOULD use only what the server declared, and what it declared itself.")
@@ -32,7 +32,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .how("Compares the method of every request and notification with the declarations of the handshake. Takes a server \
               that leaves out something of what there is to declare: tools, prompts, resources, completions, logging.")
-        .mend("Look at the server's capabilities before each request, and at your own before each notification.")
+        .fix("Look at the server's capabilities before each request, and at your own before each notification.")
         .judge(negotiated_only),
     client("lifecycle.client-shutdown-in-order")
         .says(
@@ -44,7 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .timed()
         .how("Looks whether the server, seen from within, was told of the end of its input before a signal ended it.")
-        .mend("Close the child's stdin and wait for it to exit; send SIGTERM if it does not, and SIGKILL last.")
+        .fix("Close the child's stdin and wait for it to exit; send SIGTERM if it does not, and SIGKILL last.")
         .judge(shutdown_in_order),
     client("lifecycle.client-timeouts-cancelled")
         .says(R2025_03_26, at("basic/lifecycle", "timeouts"), "A client that gives up waiting for an answer SHOULD cancel the request.")
@@ -52,32 +52,32 @@ pub(crate) const RULES: &[Rule] = &[
         .timed()
         .how("Takes a server that leaves a request unanswered, and looks for its cancellation. That the client has given up \
               is shown by the same request made again, or by its leaving a second or more later.")
-        .mend("When a request times out, send `notifications/cancelled` with its id.")
+        .fix("When a request times out, send `notifications/cancelled` with its id.")
         .judge(|view| cancelled(view, Signs::RepeatsOrLeaves)),
 ];
 
 /// The client's requests and notifications after each handshake: the handshake, the version agreed on, what was said.
-fn operation<'v>(view: &View<'v>) -> Vec<(Call<'v>, Revision, Said<'v>)> {
+fn operation<'v>(view: &View<'v>) -> Vec<(Call<'v>, Revision, MessageAt<'v>)> {
     let own = own(view);
-    let mut said = Vec::new();
+    let mut sent = Vec::new();
     for call in greetings(view) {
         let (Some(answer), Some(agreed)) = (call.response, offered(&call).and_then(|v| v.parse().ok())) else {
             continue;
         };
         let all = own.get(&call.request.connection).map_or(&[][..], Vec::as_slice);
-        let later = all.iter().filter(|said| said.event > answer.event);
-        said.extend(later.take_while(|said| !said.is("initialize")).map(|said| (call, agreed, *said)));
+        let later = all.iter().filter(|sent| sent.event > answer.event);
+        sent.extend(later.take_while(|sent| !sent.is("initialize")).map(|sent| (call, agreed, *sent)));
     }
-    said
+    sent
 }
 
 fn version_respected(view: &View<'_>) -> Verdict {
-    let known = operation(view).into_iter().filter(|(.., said)| said.message.method().is_some_and(method::known_ever));
-    let judged = known.map(|(_, agreed, said)| {
-        let name = said.message.method().unwrap_or_default();
+    let known = operation(view).into_iter().filter(|(.., sent)| sent.message.method().is_some_and(method::known_ever));
+    let judged = known.map(|(_, agreed, sent)| {
+        let name = sent.message.method().unwrap_or_default();
         let found = method::find(name, agreed).is_some_and(|row| row.direction.allows(Party::Client));
         let why = || format!("`{}` is not in {agreed}, the version that was agreed on", name.escape_debug());
-        (said.event, if found { Ok(()) } else { Err(said.breach("/method", why())) })
+        (sent.event, if found { Ok(()) } else { Err(sent.breach("/method", why())) })
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client sent nothing of its own after a handshake")
 }
@@ -87,22 +87,22 @@ const USED: [&str; 5] = ["tools", "prompts", "resources", "completions", "loggin
 
 fn negotiated_only(view: &View<'_>) -> Verdict {
     let own = |call: &Call<'_>| call.request.message.params().and_then(|p| p.get("capabilities")).cloned();
-    let judged = operation(view).into_iter().filter_map(|(call, agreed, said)| {
-        let name = said.message.method()?;
+    let judged = operation(view).into_iter().filter_map(|(call, agreed, sent)| {
+        let name = sent.message.method()?;
         let servers = call.result()?.get("capabilities")?;
         let missing = |path: &str| {
             method::capability_since(path).is_some_and(|at| agreed.at_least(at)) && declared(servers, path).is_none()
         };
-        let breach = |who: &str, path: &str| said.breach("/method", format!("the {who} did not declare `{path}`"));
+        let breach = |who: &str, path: &str| sent.breach("/method", format!("the {who} did not declare `{path}`"));
         match method::find(name, agreed)?.capability_at(agreed) {
             Some((End::Receiver, path)) if declared(servers, path).is_none() => {
-                Some((said.event, Err(breach("server", path))))
+                Some((sent.event, Err(breach("server", path))))
             }
             Some((End::Sender, path)) if declared(&own(&call).unwrap_or(Value::Null), path).is_none() => {
-                Some((said.event, Err(breach("client", path))))
+                Some((sent.event, Err(breach("client", path))))
             }
             // Where all was declared nothing could be used that was not.
-            Some((End::Receiver, _)) if USED.into_iter().any(missing) => Some((said.event, Ok(()))),
+            Some((End::Receiver, _)) if USED.into_iter().any(missing) => Some((sent.event, Ok(()))),
             _ => None,
         }
     });

@@ -18,25 +18,25 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, NEGOTIATION, "A version that the server supports MUST be answered with the same version.")
         .gone(R2026_07_28)
         .how("Compares requested and answered version of every `initialize`; a difference counts where the trace shows that the requested one is supported.")
-        .mend("Answer with the client's version if you serve it, and not always with your newest.")
+        .fix("Answer with the client's version if you serve it, and not always with your newest.")
         .judge(version_echoed),
     server("lifecycle.version-alternative")
         .says(R2024_11_05, NEGOTIATION, "A version that the server does not support MUST be answered with another one that it supports.")
         .gone(R2026_07_28)
         .how("Asks for a version that never existed and looks whether another one is offered. A refusal is left alone: the page shows one as an example.")
-        .mend("Answer an unknown version with the newest one you serve.")
+        .fix("Answer an unknown version with the newest one you serve.")
         .judge(version_alternative),
     server("lifecycle.version-latest")
         .says(R2024_11_05, NEGOTIATION, "The version offered instead SHOULD be the latest that the server supports.")
         .gone(R2026_07_28)
         .how("Compares the version offered for an unknown one with the versions the same server accepts when asked.")
-        .mend("Offer your newest version where the client's is unknown.")
+        .fix("Offer your newest version where the client's is unknown.")
         .judge(version_latest),
     server("lifecycle.version-error")
         .says(R2024_11_05, at("basic/lifecycle", "error-handling"), "A refusal over the version SHOULD have the code -32602 and list the supported versions.")
         .gone(R2026_07_28)
         .how("Asks for a version that never existed; where that is refused, looks at the error.")
-        .mend("Answer with another version; if you refuse, use -32602 with `data.supported` and `data.requested`.")
+        .fix("Answer with another version; if you refuse, use -32602 with `data.supported` and `data.requested`.")
         .judge(version_error),
 ];
 
@@ -123,7 +123,8 @@ fn version_latest(view: &View<'_>) -> Verdict {
 }
 
 fn version_error(view: &View<'_>) -> Verdict {
-    let refused = unknown(view).filter(|c| c.error().is_some() && c.response.is_some_and(|r| !view.is_beside(r)));
+    let refused =
+        unknown(view).filter(|c| c.error().is_some() && c.response.is_some_and(|r| !view.is_envelope_refusal(r)));
     Verdict::every(refused, "no version that never existed was refused", |call| {
         let (Some(response), Some(error)) = (call.response, call.error()) else { return Ok(()) };
         if call.error_code() != Some(-32602) {

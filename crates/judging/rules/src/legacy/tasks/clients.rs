@@ -27,7 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A client MUST NOT ask for a task of a server that does not declare tasks for that request.",
     )
     .how("Takes a server that declares no tasks for calls of tools, and looks at `task` of every call.")
-    .mend("Look for `tasks.requests.tools.call` in the server's capabilities before you add `task`.")
+    .fix("Look for `tasks.requests.tools.call` in the server's capabilities before you add `task`.")
     .judge(only_where_declared),
     bound(
         "tasks.tools-called-as-they-say",
@@ -35,7 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A client MUST call a tool as a task where it says `required`, and never where it says nothing or `forbidden`.",
     )
     .how("Takes a server with tasks whose tools say `required`, `forbidden` or nothing in `execution.taskSupport`, and compares the calls with the list.")
-    .mend("Read `execution.taskSupport` of the tool, and add `task` where it says `required` or, if you like, `optional`.")
+    .fix("Read `execution.taskSupport` of the tool, and add `task` where it says `required` or, if you like, `optional`.")
     .judge(called_as_they_say),
     bound(
         "tasks.poll-interval-respected",
@@ -44,7 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .timed()
     .how("Measures the time from each answer with `pollInterval` to the next `tasks/get` of that task. Takes a server with tasks that last for several intervals, and a client that makes some.")
-    .mend("Wait for the latest `pollInterval` before you ask again.")
+    .fix("Wait for the latest `pollInterval` before you ask again.")
     .judge(unhurried),
     bound(
         "tasks.polled-until-done",
@@ -52,7 +52,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A requestor SHOULD ask for a task until it is over or waits for input, whatever else it was told of it.",
     )
     .how("Takes a server with tasks that last, and looks whether the client asks until they are over or wait for input. It is broken by a client that leaves in good order before.")
-    .mend("Keep asking until the status is `completed`, `failed`, `cancelled` or `input_required`.")
+    .fix("Keep asking until the status is `completed`, `failed`, `cancelled` or `input_required`.")
     .judge(until_done),
     bound(
         "tasks.notifications-not-relied-on",
@@ -61,7 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .timed()
     .how("Takes a server that tells of no task by notification, and looks whether the client asks for the task it made, before a quiet window of three seconds closes.")
-    .mend("Ask by `tasks/get` or `tasks/result`; take notifications for a hint.")
+    .fix("Ask by `tasks/get` or `tasks/result`; take notifications for a hint.")
     .judge(not_relied_on),
     bound(
         "tasks.messages-on-any-stream",
@@ -71,7 +71,7 @@ pub(crate) const RULES: &[Rule] = &[
     .on(&[wire::Transport::StreamableHttp])
     .timed()
     .how("Takes a server that asks something for a task on another stream than that of `tasks/result`, and looks whether the client answers before it says anything a second later.")
-    .mend("Handle requests alike on whichever stream they come.")
+    .fix("Handle requests alike on whichever stream they come.")
     .judge(any_stream),
     bound(
         "tasks.result-asked-for-input",
@@ -79,7 +79,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A requestor that finds a task waiting for input SHOULD ask for its result.",
     )
     .how("Takes a task that waits for input, and looks for `tasks/result` before the client leaves.")
-    .mend("Send `tasks/result` when the status is `input_required`: the questions come ahead of its answer.")
+    .fix("Send `tasks/result` when the status is `input_required`: the questions come ahead of its answer.")
     .judge(result_asked),
     bound(
         "tasks.answers-related",
@@ -87,7 +87,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A client's answer to a request that belongs to a task MUST name the task in `_meta`.",
     )
     .how("Takes a server that asks something for a task, and looks at `_meta` of the client's result.")
-    .mend("Copy `io.modelcontextprotocol/related-task` from the request's `_meta` into that of the result.")
+    .fix("Copy `io.modelcontextprotocol/related-task` from the request's `_meta` into that of the result.")
     .judge(answers_related),
     bound(
         "tasks.related-not-repeated-by-clients",
@@ -95,7 +95,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A client SHOULD NOT name the task in `_meta` of messages that have its id as a parameter or member.",
     )
     .how("Looks for related-task metadata in the client's `tasks/get`, `tasks/result` and `tasks/cancel`. Takes a server with tasks.")
-    .mend("Leave the metadata out where `taskId` says it.")
+    .fix("Leave the metadata out where `taskId` says it.")
     .judge(not_repeated),
     bound(
         "tasks.cursors-opaque",
@@ -103,7 +103,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A requestor MUST send a cursor back as it came.",
     )
     .how("Takes a server with several pages of tasks, and compares every cursor of the client's with those that were given.")
-    .mend("Keep the cursor as a string, and send it back byte for byte.")
+    .fix("Keep the cursor as a string, and send it back byte for byte.")
     .judge(cursors_opaque),
     bound(
         "tasks.client-capability-declared",
@@ -111,7 +111,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A client that runs requests as tasks MUST declare the `tasks` capability.",
     )
     .how("Takes a server that asks for tasks whatever the client declared, and looks whether one is made without `tasks`.")
-    .mend("Declare `tasks` with the requests that you run as tasks, or run none.")
+    .fix("Declare `tasks` with the requests that you run as tasks, or run none.")
     .judge(capability_declared),
     bound(
         "tasks.client-unsupported-ignored",
@@ -119,7 +119,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A client MUST process a request normally, whatever its `task` says, where it declares no tasks for it.",
     )
     .how("Takes a server that asks for a task in requests for which the client declares none, and looks whether they are answered like any other. An error that says the user refused tells nothing.")
-    .mend("Drop `task` from the parameters of requests that you do not run as tasks.")
+    .fix("Drop `task` from the parameters of requests that you do not run as tasks.")
     .judge(unsupported_ignored),
     bound(
         "tasks.client-ids-own",
@@ -128,7 +128,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .needs("tasks")
     .how("Looks at the ids of all tasks that the client makes: whether the request suggested them, whether two are the same, and how hard they are to guess. Takes a server that asks for several tasks.")
-    .mend("Make a random id for each task, such as a UUID.")
+    .fix("Make a random id for each task, such as a UUID.")
     .judge(ids_own),
     bound(
         "tasks.client-lifecycle",
@@ -137,7 +137,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .needs("tasks")
     .how("Takes a server that asks for tasks and looks at them: at their creation, and again after their end.")
-    .mend("Begin every task as `working`, and let nothing change a task that is over.")
+    .fix("Begin every task as `working`, and let nothing change a task that is over.")
     .judge(lifecycle),
     bound(
         "tasks.client-answers-whole",
@@ -146,7 +146,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .needs("tasks")
     .how("Looks at everything that the client says of a task. Takes a server that asks for tasks and looks at them.")
-    .mend("Send `createdAt` and `lastUpdatedAt` in ISO 8601, and `ttl` in milliseconds or null, whenever you tell of a task.")
+    .fix("Send `createdAt` and `lastUpdatedAt` in ISO 8601, and `ttl` in milliseconds or null, whenever you tell of a task.")
     .judge(answers_whole),
     bound(
         "tasks.client-created-in-answer",
@@ -156,7 +156,7 @@ pub(crate) const RULES: &[Rule] = &[
     .needs("tasks")
     .timed()
     .how("Takes a server that asks for a task where the client declares that it makes them, and looks whether the result is a task, and whether it came within two seconds. An answer that took longer counts only if it holds no task.")
-    .mend("Make the task, answer with it, and do the work afterwards.")
+    .fix("Make the task, answer with it, and do the work afterwards.")
     .judge(created_in_answer),
     bound(
         "tasks.client-result",
@@ -165,7 +165,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .needs("tasks")
     .how("Takes a server that asks for the result of a task: for the metadata in the answer, and whether it came before the task's end.")
-    .mend("Hold `tasks/result` back until the task is over, and name the task in `_meta`.")
+    .fix("Hold `tasks/result` back until the task is over, and name the task in `_meta`.")
     .judge(result),
     bound(
         "tasks.client-param-over-metadata",
@@ -174,7 +174,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .needs("tasks")
     .how("Takes a server that asks for one task while `_meta` names another.")
-    .mend("Read the id from the parameters alone.")
+    .fix("Read the id from the parameters alone.")
     .judge(param_counts),
     bound(
         "tasks.client-listed",
@@ -183,7 +183,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .needs("tasks.list")
     .how("Takes a server that reads the client's list of tasks to its end, and asks for each of them before and after.")
-    .mend("Keep tasks in one place, and list them from there.")
+    .fix("Keep tasks in one place, and list them from there.")
     .judge(listed),
     bound(
         "tasks.client-cancellation",
@@ -192,7 +192,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .needs("tasks.cancel")
     .how("Takes a server that cancels a task under way, and one that is over.")
-    .mend("Set the status before you answer; answer -32602 where the task is over.")
+    .fix("Set the status before you answer; answer -32602 where the task is over.")
     .judge(cancellation),
     bound(
         "tasks.client-errors",
@@ -201,6 +201,6 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .needs("tasks")
     .how("Takes a server that asks for a task whose id says that there is none (`no-such-task`), and lists tasks with such a cursor.")
-    .mend("Answer -32602 with a message that says what is wrong.")
+    .fix("Answer -32602 with a message that says what is wrong.")
     .judge(errors),
 ];

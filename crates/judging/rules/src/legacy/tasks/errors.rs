@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("tasks")
         .how("Asks for, cancels and wants the result of a task whose id says that there is none.")
-        .mend("Answer -32602 (invalid params) where the id is none of yours, or no longer.")
+        .fix("Answer -32602 (invalid params) where the id is none of yours, or no longer.")
         .judge(|view| unknown(view, &["tasks/get", "tasks/result", "tasks/cancel"], |call| is_served(view, call))),
     server("tasks.invalid-cursor-refused")
         .says(
@@ -31,7 +31,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("tasks.list")
         .how("Lists tasks with a cursor that says of itself that there is none of that name.")
-        .mend("Check the cursor, and answer -32602 where it is none of yours.")
+        .fix("Check the cursor, and answer -32602 where it is none of yours.")
         .judge(invalid_cursor),
     server("tasks.errors-informative")
         .says(
@@ -42,7 +42,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("tasks")
         .how("Looks for words in the messages of such errors; what they say is not judged.")
-        .mend("Write a message that names the cause.")
+        .fix("Write a message that names the cause.")
         .judge(informative),
 ];
 
@@ -55,7 +55,7 @@ fn is_served(view: &View<'_>, call: &Call<'_>) -> bool {
 pub(crate) fn unknown(view: &View<'_>, methods: &[&str], such: impl Fn(&Call<'_>) -> bool) -> Verdict {
     let nobodys = |call: &Call<'_>| named(&call.request).is_some_and(is_nobodys);
     let calls = methods.iter().flat_map(|method| view.calls(method));
-    let calls = calls.filter(|call| view.is_weighed(call) && nobodys(call) && such(call));
+    let calls = calls.filter(|call| view.judges_content(call) && nobodys(call) && such(call));
     let judged = calls.filter_map(|call| refused(&call, "a task that does not exist"));
     Verdict::of(judged.collect::<Vec<_>>(), "no task was asked for that does not exist")
 }
@@ -76,7 +76,7 @@ pub(super) fn invalid_cursor(view: &View<'_>) -> Verdict {
         let cursor = call.request.message.params().and_then(|p| p.get("cursor")?.as_str());
         cursor.is_some_and(is_nobodys)
     };
-    let calls = view.calls("tasks/list").filter(|call| view.is_weighed(call) && cursor(call));
+    let calls = view.calls("tasks/list").filter(|call| view.judges_content(call) && cursor(call));
     let judged = calls.filter_map(|call| refused(&call, "a cursor that was never given out"));
     Verdict::of(judged.collect::<Vec<_>>(), "tasks were not listed with a cursor that was never given out")
 }
@@ -84,7 +84,7 @@ pub(super) fn invalid_cursor(view: &View<'_>) -> Verdict {
 /// Judges that errors of requests about tasks have words.
 pub(crate) fn informative(view: &View<'_>) -> Verdict {
     let about = |call: &Call<'_>| call.request.message.method().is_some_and(|method| method.starts_with("tasks/"));
-    let judged = view.all_calls().filter(|call| about(call) && view.is_weighed(call)).filter_map(|call| {
+    let judged = view.all_calls().filter(|call| about(call) && view.judges_content(call)).filter_map(|call| {
         let (response, message) = (call.response?, call.error()?.get("message").and_then(Value::as_str));
         let words = message.is_some_and(|message| message.chars().any(char::is_alphabetic));
         let breach = || response.breach("/error/message", "the error has no words");

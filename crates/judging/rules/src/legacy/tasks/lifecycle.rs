@@ -9,7 +9,7 @@ use super::{CALLS, here};
 use crate::rule::{Rule, server};
 use crate::tasks::{How, Sight, endings, named, related, sights};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 /// How long a task may take to go on once it has what it asked for, in microseconds.
 const SPARE: u64 = 500_000;
@@ -25,7 +25,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs(CALLS)
         .how("Asks for a task after the server said that it is over, and compares.")
-        .mend("Refuse every change of a task that is over.")
+        .fix("Refuse every change of a task that is over.")
         .judge(final_status),
     server("tasks.get-not-streamed")
         .says(
@@ -37,7 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CALLS)
         .on(&[Transport::StreamableHttp])
         .how("Reads the media type of the answers to `tasks/get`.")
-        .mend("Answer `tasks/get` with plain JSON, whatever you do elsewhere.")
+        .fix("Answer `tasks/get` with plain JSON, whatever you do elsewhere.")
         .judge(not_streamed),
     server("tasks.asks-in-input-required")
         .says(
@@ -48,7 +48,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs(CALLS)
         .how("Asks for a task while a request of the server that belongs to it waits for its answer.")
-        .mend("Set the status before sending the request.")
+        .fix("Set the status before sending the request.")
         .judge(asks),
     server("tasks.goes-on-after-input")
         .says(
@@ -60,7 +60,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CALLS)
         .timed()
         .how("Asks for a task after all its requests were answered; half a second is given.")
-        .mend("Set the status back to `working` when the last answer comes.")
+        .fix("Set the status back to `working` when the last answer comes.")
         .judge(goes_on),
     server("tasks.cancel-of-ended-refused")
         .says(
@@ -71,7 +71,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("tasks.cancel")
         .how("Cancels a task after the server said that it is over.")
-        .mend("Check the status first and answer -32602.")
+        .fix("Check the status first and answer -32602.")
         .judge(cancel_of_ended),
     server("tasks.cancelled-in-answer")
         .says(
@@ -82,7 +82,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("tasks.cancel")
         .how("Reads the status in the answers to `tasks/cancel`.")
-        .mend("Set the status first, then answer with the task as it stands.")
+        .fix("Set the status first, then answer with the task as it stands.")
         .judge(cancelled),
 ];
 
@@ -93,17 +93,17 @@ pub(crate) fn final_status(view: &View<'_>) -> Verdict {
     let judged = sights.iter().filter_map(|sight| {
         let end = ended.get(sight.id)?;
         // Only what was asked for after the end was known is surely later; a stream of its own may lag behind.
-        let later = sight.asked > end.said.event && (sight.how != How::Told || sight.said.exchange == 0);
+        let later = sight.asked > end.sent.event && (sight.how != How::Told || sight.sent.exchange == 0);
         let (before, now) = (end.status()?, sight.status()?);
-        let why = || format!("the task was {before:?} in event {} and is {now:?} now", end.said.event);
-        later.then(|| (sight.said.event, if before == now { Ok(()) } else { Err(sight.breach("/status", why())) }))
+        let why = || format!("the task was {before:?} in event {} and is {now:?} now", end.sent.event);
+        later.then(|| (sight.sent.event, if before == now { Ok(()) } else { Err(sight.breach("/status", why())) }))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was looked at after its end")
 }
 
 fn not_streamed(view: &View<'_>) -> Verdict {
     let judged = view.endpoint_exchanges().into_iter().filter_map(|x| {
-        let looks = x.question().is_some_and(|said| said.is("tasks/get"));
+        let looks = x.question().is_some_and(|sent| sent.is("tasks/get"));
         let media = x.media_type().filter(|_| looks && x.succeeded())?;
         let breach = || x.header_breach("Content-Type", "`tasks/get` is answered with an event stream");
         let (event, ..) = x.response?;
@@ -129,12 +129,12 @@ fn asks(view: &View<'_>) -> Verdict {
     let judged =
         sights(view).into_iter().filter(|sight| sight.how == How::Got && !sight.is_over()).filter_map(|sight| {
             let waits = |call: &&Call<'_>| {
-                call.request.event < sight.asked && call.response.is_none_or(|answer| answer.event > sight.said.event)
+                call.request.event < sight.asked && call.response.is_none_or(|answer| answer.event > sight.sent.event)
             };
             requests.get(sight.id)?.iter().find(waits)?;
             let why = || format!("the task waits for the client and is {:?}", sight.status().unwrap_or_default());
             let right = sight.status() == Some("input_required");
-            Some((sight.said.event, if right { Ok(()) } else { Err(sight.breach("/status", why())) }))
+            Some((sight.sent.event, if right { Ok(()) } else { Err(sight.breach("/status", why())) }))
         });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was looked at while it waited for the client")
 }
@@ -143,8 +143,8 @@ fn goes_on(view: &View<'_>) -> Verdict {
     let requests = requests(view);
     let judged = sights(view).into_iter().filter(|sight| sight.how == How::Got).filter_map(|sight| {
         let all = requests.get(sight.id)?;
-        let before = || all.iter().filter(|call| call.request.event < sight.said.event);
-        let answers: Option<Vec<Said<'_>>> = before().map(|call| call.response).collect();
+        let before = || all.iter().filter(|call| call.request.event < sight.sent.event);
+        let answers: Option<Vec<MessageAt<'_>>> = before().map(|call| call.response).collect();
         let last = answers?.into_iter().max_by_key(|answer| answer.event)?;
         let late = view.frame(sight.asked).at > last.done.saturating_add(SPARE);
         let later = all.iter().any(|call| call.request.event > last.event);
@@ -153,11 +153,11 @@ fn goes_on(view: &View<'_>) -> Verdict {
         }
         match sight.status()? {
             "input_required" if late => Some((
-                sight.said.event,
+                sight.sent.event,
                 Err(sight.breach("/status", "everything the task asked for was answered before")),
             )),
             "input_required" => None,
-            _ => Some((sight.said.event, Ok(()))),
+            _ => Some((sight.sent.event, Ok(()))),
         }
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was looked at after its questions were answered")
@@ -168,9 +168,9 @@ pub(super) fn cancel_of_ended(view: &View<'_>) -> Verdict {
     let ended = endings(&sights);
     let late = |call: &Call<'_>| {
         let end: Option<&&Sight<'_>> = named(&call.request).and_then(|id| ended.get(id));
-        end.is_some_and(|end| end.said.event < call.request.event)
+        end.is_some_and(|end| end.sent.event < call.request.event)
     };
-    let calls = view.calls("tasks/cancel").filter(|call| view.is_weighed(call) && late(call));
+    let calls = view.calls("tasks/cancel").filter(|call| view.judges_content(call) && late(call));
     let judged = calls.filter_map(|call| {
         let response = call.response?;
         let kept: Kept = match call.error_code() {

@@ -28,7 +28,7 @@ const fn here(section: &'static str) -> Anchor {
 
 /// Calls of tools that are in order and whose answer is about their content.
 fn weighed<'v>(view: &View<'v>) -> Vec<Call<'v>> {
-    view.calls("tools/call").filter(|call| view.current(call.request) && view.is_weighed(call)).collect()
+    view.calls("tools/call").filter(|call| view.is_current(call.request) && view.judges_content(call)).collect()
 }
 
 /// What plain calls of the same substance were answered, by calls that asked to run as a task.

@@ -11,7 +11,7 @@ use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, TOOLS};
 use crate::tasks::{creations, wish};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Said, View, declared};
+use crate::view::{Call, MessageAt, View, declared};
 
 /// The sections' rules, in their own order.
 pub(crate) const RULES: &[Rule] = &[
@@ -19,8 +19,8 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_11_25, here("capabilities"), "A server that runs requests as tasks MUST declare the `tasks` capability.")
         .gone(R2026_07_28)
         .how("Looks for calls that became tasks, and for `tasks` among the declared capabilities.")
-        .mend("Declare `tasks.requests.tools.call`, or leave `task` in a request alone.")
-        .judge(|view| listing::capability(view, "tasks", creations(view).into_iter().map(|creation| creation.said))),
+        .fix("Declare `tasks.requests.tools.call`, or leave `task` in a request alone.")
+        .judge(|view| listing::capability(view, "tasks", creations(view).into_iter().map(|creation| creation.sent))),
     server("tasks.augments-only-declared")
         .says(
             R2025_11_25,
@@ -29,7 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .how("Looks for `task` in requests to sample and to elicit, and for `tasks.requests` among what the client declared.")
-        .mend("Read the client's `tasks.requests` before adding `task` to a request.")
+        .fix("Read the client's `tasks.requests` before adding `task` to a request.")
         .judge(augments),
     server("tasks.forbidden-refused")
         .says(
@@ -41,7 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CALLS)
         .how("Calls a tool as a task whose `execution.taskSupport` is absent or `forbidden`. An error of another code counts \
               where the same call without `task` was served.")
-        .mend("Compare `task` in the request with the tool's own `taskSupport` and answer -32601.")
+        .fix("Compare `task` in the request with the tool's own `taskSupport` and answer -32601.")
         .judge(forbidden),
     server("tasks.optional-either-way")
         .says(
@@ -53,7 +53,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CALLS)
         .how("Looks for calls of such a tool that are refused with -32601, and for calls as a task, with and without `ttl`, \
               that are refused as malformed.")
-        .mend("Serve both kinds of call, or say `required` or `forbidden`.")
+        .fix("Serve both kinds of call, or say `required` or `forbidden`.")
         .judge(optional),
     server("tasks.required-enforced")
         .says(
@@ -65,7 +65,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CALLS)
         .how("Calls a tool whose `execution.taskSupport` is `required` without `task`. A tool's error and other codes count \
               where the same call was accepted as a task; -32600 is let pass, since the page allows it elsewhere.")
-        .mend("Refuse the call before the tool sees it: a JSON-RPC error -32601, not a result with `isError`.")
+        .fix("Refuse the call before the tool sees it: a JSON-RPC error -32601, not a result with `isError`.")
         .judge(required),
     server("tasks.unsupported-ignored")
         .says(
@@ -76,13 +76,13 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .how("Repeats a request that is served with a `task` beside its other parameters, where `tasks.requests` does not \
               list its method.")
-        .mend("Ignore `task` in requests of types that you do not declare.")
+        .fix("Ignore `task` in requests of types that you do not declare.")
         .judge(unsupported),
 ];
 
 /// The capability by which a client says that it runs requests of this method as tasks.
-pub(super) fn clients_path(said: &Said<'_>) -> Option<&'static str> {
-    match said.message.method()? {
+pub(super) fn clients_path(sent: &MessageAt<'_>) -> Option<&'static str> {
+    match sent.message.method()? {
         "sampling/createMessage" => Some("tasks.requests.sampling.createMessage"),
         "elicitation/create" => Some("tasks.requests.elicitation.create"),
         _ => None,
@@ -110,7 +110,7 @@ pub(super) fn support<'v>(tools: &Catalogue<'v>, call: &Call<'v>) -> Option<&'v 
 }
 
 /// Calls of listed tools with what the tool says of tasks.
-fn supported<'v>(view: &View<'v>) -> Vec<(Call<'v>, Said<'v>, &'v str)> {
+fn supported<'v>(view: &View<'v>) -> Vec<(Call<'v>, MessageAt<'v>, &'v str)> {
     let tools = Catalogue::of(view, &TOOLS);
     weighed(view).into_iter().filter_map(|call| Some((call, call.response?, support(&tools, &call)?))).collect()
 }
@@ -184,7 +184,7 @@ fn unsupported(view: &View<'_>) -> Verdict {
     let Some(capabilities) = view.server_capabilities() else {
         return Verdict::NotSeen("what the server declares was not learnt here".to_owned());
     };
-    let calls: Vec<_> = view.all_calls().filter(|c| view.current(c.request) && view.is_weighed(c)).collect();
+    let calls: Vec<_> = view.all_calls().filter(|c| view.is_current(c.request) && view.judges_content(c)).collect();
     let served = |call: &&Call<'_>| wish(call).is_none() && call.result().is_some_and(|result| !is_failure(result));
     let served: std::collections::BTreeSet<String> = calls.iter().filter(served).map(asked).collect();
     let outside = |call: &&Call<'_>| {

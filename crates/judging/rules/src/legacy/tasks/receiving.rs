@@ -30,7 +30,7 @@ fn together(parts: impl IntoIterator<Item = Verdict>) -> Verdict {
 
 /// The server's requests that asked to run as tasks, with whether the client declared that it does so.
 fn wished<'v>(view: &View<'v>) -> Vec<(Call<'v>, bool)> {
-    let own = view.calls_by(Party::Server).filter(|call| view.current(call.request) && wish(call).is_some());
+    let own = view.calls_by(Party::Server).filter(|call| view.is_current(call.request) && wish(call).is_some());
     let can = |call: Call<'v>| {
         let path = clients_path(&call.request)?;
         Some((call, declared(view.client_capabilities(call.request)?, path).is_some()))
@@ -46,7 +46,7 @@ pub(super) fn capability_declared(view: &View<'_>) -> Verdict {
     let judged = creations(view).into_iter().filter_map(|made| {
         let can = declared(view.client_capabilities(made.call.request)?, "tasks").is_some();
         let why = "a task is made, though the client did not declare `tasks`";
-        Some((made.event(), if can { Ok(()) } else { Err(made.said.breach("/result/task", why)) }))
+        Some((made.event(), if can { Ok(()) } else { Err(made.sent.breach("/result/task", why)) }))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client made no task")
 }

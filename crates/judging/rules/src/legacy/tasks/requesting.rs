@@ -20,7 +20,7 @@ fn serves_tasks(view: &View<'_>, call: &Call<'_>) -> Option<bool> {
 }
 
 fn calls<'v>(view: &View<'v>) -> Vec<Call<'v>> {
-    view.asked("tools/call").filter(|call| view.current(call.request)).collect()
+    view.client_calls("tools/call").filter(|call| view.is_current(call.request)).collect()
 }
 
 pub(super) fn only_where_declared(view: &View<'_>) -> Verdict {
@@ -34,7 +34,7 @@ pub(super) fn only_where_declared(view: &View<'_>) -> Verdict {
 
 pub(super) fn called_as_they_say(view: &View<'_>) -> Verdict {
     let tools = Catalogue::of(view, &TOOLS);
-    let listed = view.asked("tools/list").filter_map(|call| call.response).map(|said| said.event).min();
+    let listed = view.client_calls("tools/list").filter_map(|call| call.response).map(|sent| sent.event).min();
     let judged = calls(view).into_iter().filter(|call| serves_tasks(view, call) == Some(true)).filter_map(|call| {
         // Who has not read the list cannot know.
         listed.filter(|event| *event < call.request.event)?;
@@ -65,7 +65,7 @@ pub(super) fn not_relied_on(view: &View<'_>) -> Verdict {
             return (!told).then_some((call.request.event, Ok(())));
         }
         // Only what a client does by itself tells: it stays for longer than that, and leaves well.
-        let late = |event: usize| view.frame(event).at > made.said.done.saturating_add(PATIENCE);
+        let late = |event: usize| view.frame(event).at > made.sent.done.saturating_add(PATIENCE);
         let (left, _) = view.departure().filter(|(left, well)| *well && *left > made.event() && late(*left))?;
         let why = "nothing told the client of this task, and it did not ask";
         (!told).then(|| (left, Err(Breach::at(made.event(), "/result/task", why))))
@@ -77,14 +77,14 @@ pub(super) fn not_relied_on(view: &View<'_>) -> Verdict {
 /// what stands in `_meta` counts for nothing.
 fn asked<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
     let about = |call: &Call<'_>| call.request.message.method().is_some_and(|method| method.starts_with("tasks/"));
-    let own = view.calls_by(Party::Server).filter(|call| view.current(call.request) && !about(call));
+    let own = view.calls_by(Party::Server).filter(|call| view.is_current(call.request) && !about(call));
     own.filter_map(|call| Some((call, related(&call.request)?.get("taskId")?.as_str()?))).collect()
 }
 
 pub(super) fn any_stream(view: &View<'_>) -> Verdict {
     let judged = asked(view).into_iter().filter_map(|(call, _)| {
         let x = view.exchange(call.request.exchange)?;
-        if x.asked.iter().any(|said| said.is("tasks/result")) {
+        if x.client_messages.iter().any(|sent| sent.is("tasks/result")) {
             return None;
         }
         if let Some(response) = call.response {
@@ -92,7 +92,7 @@ pub(super) fn any_stream(view: &View<'_>) -> Verdict {
         }
         let late = |event: &usize| view.frame(*event).at > call.request.done.saturating_add(1_000_000);
         let next =
-            view.by(Party::Client).map(|said| said.event).filter(|event| *event > call.request.event).find(late)?;
+            view.by(Party::Client).map(|sent| sent.event).filter(|event| *event > call.request.event).find(late)?;
         let why = format!("the client goes on (event {next}) and leaves this request of a task unanswered");
         Some((next, Err(call.request.breach("", why))))
     });
@@ -110,7 +110,7 @@ pub(super) fn result_asked(view: &View<'_>) -> Verdict {
             return Some((call.request.event, Ok(())));
         }
         let cancelled = all.iter().any(|call| call.request.is("tasks/cancel"));
-        let left = view.left_after(sight.said.event, sight.said.connection).filter(|_| !cancelled)?;
+        let left = view.left_after(sight.sent.event, sight.sent.connection).filter(|_| !cancelled)?;
         let why = format!("the task waits for input, and the client left (event {left}) without asking for its result");
         Some((left, Err(sight.breach("/status", why))))
     });
@@ -128,7 +128,7 @@ pub(super) fn answers_related(view: &View<'_>) -> Verdict {
 }
 
 pub(super) fn not_repeated(view: &View<'_>) -> Verdict {
-    let about = ["tasks/get", "tasks/result", "tasks/cancel"].into_iter().flat_map(|method| view.asked(method));
+    let about = ["tasks/get", "tasks/result", "tasks/cancel"].into_iter().flat_map(|method| view.client_calls(method));
     let judged = about.filter(|call| named(&call.request).is_some()).map(|call| {
         let repeats = related(&call.request).is_some();
         let why = "the metadata repeats what `taskId` says";
@@ -140,7 +140,8 @@ pub(super) fn not_repeated(view: &View<'_>) -> Verdict {
 pub(super) fn cursors_opaque(view: &View<'_>) -> Verdict {
     let mut given: Vec<&Value> = Vec::new();
     let mut judged: Vec<(usize, Kept)> = Vec::new();
-    let lists: Vec<_> = view.asked(TASKS.method).filter(|call| call.request.message.kind() == Kind::Request).collect();
+    let lists: Vec<_> =
+        view.client_calls(TASKS.method).filter(|call| call.request.message.kind() == Kind::Request).collect();
     for call in &lists {
         let cursor = call.request.message.params().and_then(|p| p.get("cursor")).filter(|cursor| !cursor.is_null());
         if let Some(cursor) = cursor.filter(|_| !given.is_empty()) {

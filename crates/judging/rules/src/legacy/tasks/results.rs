@@ -22,7 +22,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CALLS)
         .how("Asks for the result of a task under way, and for the task once the answer is there. Errors that say that the \
               task is unknown, or that the server failed, are let pass.")
-        .mend("Hold the answer back until the task is completed, failed or cancelled.")
+        .fix("Hold the answer back until the task is completed, failed or cancelled.")
         .judge(blocks),
     server("tasks.result-as-called")
         .says(
@@ -33,7 +33,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs(CALLS)
         .how("Compares the results of tasks that were calls of tools with the schema of a call's result.")
-        .mend("Store what the tool returned and give it back as it is; how the task stands belongs into `tasks/get`.")
+        .fix("Store what the tool returned and give it back as it is; how the task stands belongs into `tasks/get`.")
         .judge(as_called),
     server("tasks.result-error-same")
         .says(
@@ -45,7 +45,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CALLS)
         .how("Makes the same call plainly and as a task; where the plain one is always refused with one code, the other's \
               result must be too.")
-        .mend("Keep the error's code and message with the task and answer `tasks/result` with them.")
+        .fix("Keep the error's code and message with the task and answer `tasks/result` with them.")
         .judge(error_same),
     server("tasks.failure-explained")
         .says(
@@ -56,21 +56,22 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs(CALLS)
         .how("Looks for the member in answers to `tasks/get` with the status `failed`.")
-        .mend("Put the tool's or the error's own message into `statusMessage`.")
+        .fix("Put the tool's or the error's own message into `statusMessage`.")
         .judge(explained),
 ];
 
 /// Whether an answer to a request about a task says that there is none, or that something broke.
-fn is_beside(code: Option<i64>) -> bool {
+fn is_envelope_refusal(code: Option<i64>) -> bool {
     matches!(code, Some(-32603..=-32601))
 }
 
 pub(super) fn blocks(view: &View<'_>) -> Verdict {
     let sights = sights(view);
-    let judged = view.calls("tasks/result").filter(|call| view.is_weighed(call)).filter_map(|call| {
-        let (response, id) = (call.response.filter(|_| !is_beside(call.error_code()))?, named(&call.request)?);
+    let judged = view.calls("tasks/result").filter(|call| view.judges_content(call)).filter_map(|call| {
+        let (response, id) =
+            (call.response.filter(|_| !is_envelope_refusal(call.error_code()))?, named(&call.request)?);
         let of = |how: &&crate::tasks::Sight<'_>| how.id == id;
-        let before = sights.iter().filter(of).rfind(|sight| sight.said.event < call.request.event)?;
+        let before = sights.iter().filter(of).rfind(|sight| sight.sent.event < call.request.event)?;
         let after = sights.iter().filter(of).find(|sight| sight.how == How::Got && sight.asked > response.event)?;
         let why = || format!("answered while the task is {:?}", after.status().unwrap_or_default());
         let kept: Kept = if after.is_over() { Ok(()) } else { Err(response.breach("", why())) };
@@ -87,7 +88,10 @@ fn answers<'v>(view: &View<'v>) -> Vec<(Call<'v>, Creation<'v>)> {
         let id = named(&call.request)?;
         Some((call, *made.iter().find(|creation| creation.id == id)?))
     };
-    view.calls("tasks/result").filter(|call| view.is_weighed(call) && call.response.is_some()).filter_map(of).collect()
+    view.calls("tasks/result")
+        .filter(|call| view.judges_content(call) && call.response.is_some())
+        .filter_map(of)
+        .collect()
 }
 
 fn as_called(view: &View<'_>) -> Verdict {

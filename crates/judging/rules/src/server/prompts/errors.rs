@@ -7,7 +7,7 @@ use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{PROMPTS, capability};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 const ERRORS: Anchor = at("server/prompts", "error-handling");
 
@@ -17,13 +17,13 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, ERRORS, "A request for a prompt that does not exist SHOULD be answered with the error -32602.")
         .needs("prompts")
         .how("Looks at the errors that answer requests under names that the list, read to its end, does not contain.")
-        .mend("Answer -32602 (invalid params).")
+        .fix("Answer -32602 (invalid params).")
         .judge(unknown),
     server("prompts.missing-arguments-refused")
         .says(R2024_11_05, ERRORS, "A request that lacks a required argument SHOULD be answered with the error -32602.")
         .needs("prompts")
         .how("Looks at the errors that answer requests for listed prompts without an argument they require.")
-        .mend("Answer -32602 (invalid params).")
+        .fix("Answer -32602 (invalid params).")
         .judge(missing_code),
     server("prompts.arguments-validated")
         .says(
@@ -33,7 +33,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs("prompts")
         .how("Looks at requests for listed prompts without an argument they require: there should be no prompt in the answer.")
-        .mend("Refuse the request, or list the argument as optional.")
+        .fix("Refuse the request, or list the argument as optional.")
         .judge(validated),
     // Before, `lifecycle.list-changes-negotiated` judges it.
     server("prompts.negotiation-respected")
@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server SHOULD announce changes of its prompts only if it declared `prompts.listChanged`.",
         )
         .how("Looks for `notifications/prompts/list_changed`, and for `prompts.listChanged` among the declared capabilities.")
-        .mend("Declare `prompts: {\"listChanged\": true}`, or send no such notification.")
+        .fix("Declare `prompts: {\"listChanged\": true}`, or send no such notification.")
         .judge(|view| capability(view, "prompts.listChanged", view.notifications(PROMPTS.changed))),
     client("prompts.only-where-declared")
         .says(
@@ -52,7 +52,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD ask for prompts only where the server declared `prompts`.",
         )
         .how("Takes a server that declares no `prompts`, and looks whether the client asks for any.")
-        .mend("Look for `prompts` in the server's capabilities first.")
+        .fix("Look for `prompts` in the server's capabilities first.")
         .judge(only_where_declared),
     server("prompts.injection-prevented")
         .says(
@@ -65,7 +65,7 @@ pub(crate) const RULES: &[Rule] = &[
 
 fn asked<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
     let named = |call: Call<'v>| Some((call, call.request.message.params()?.get("name")?.as_str()?));
-    view.calls("prompts/get").filter(|call| view.is_weighed(call)).filter_map(named).collect()
+    view.calls("prompts/get").filter(|call| view.judges_content(call)).filter_map(named).collect()
 }
 
 /// An error judged by its code; other codes than JSON-RPC's own say that something else was wrong.
@@ -133,11 +133,11 @@ fn only_where_declared(view: &View<'_>) -> Verdict {
         return Verdict::NotSeen("the server declares `prompts`, or was not asked what it declares".to_owned());
     }
     let beginning =
-        |said: &Said<'_>| ["initialize", "server/discover", "ping"].into_iter().any(|method| said.is(method));
+        |sent: &MessageAt<'_>| ["initialize", "server/discover", "ping"].into_iter().any(|method| sent.is(method));
     let requests = view.calls_by(wire::Party::Client).map(|call| call.request);
-    let judged = requests.filter(|said| view.current(*said) && !beginning(said));
-    Verdict::every(judged, "nothing was asked of a server without prompts", |said| {
-        let asks = said.message.method().is_some_and(|method| method.starts_with("prompts/"));
-        if asks { Err(said.breach("/method", "the server does not declare `prompts`")) } else { Ok(()) }
+    let judged = requests.filter(|sent| view.is_current(*sent) && !beginning(sent));
+    Verdict::every(judged, "nothing was asked of a server without prompts", |sent| {
+        let asks = sent.message.method().is_some_and(|method| method.starts_with("prompts/"));
+        if asks { Err(sent.breach("/method", "the server does not declare `prompts`")) } else { Ok(()) }
     })
 }

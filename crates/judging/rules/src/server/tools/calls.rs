@@ -21,13 +21,13 @@ pub(crate) const RULES: &[Rule] = &[
         .needs("tools")
         .how("Looks at calls under names that the list, read to its end, does not contain, and that did not succeed: the \
               failure should be a JSON-RPC error, not a result.")
-        .mend("Answer with a JSON-RPC error, code -32602, instead of a result with `isError`.")
+        .fix("Answer with a JSON-RPC error, code -32602, instead of a result with `isError`.")
         .judge(unknown_refused),
     server("tools.unknown-code")
         .says(R2024_11_05, ERRORS, "The protocol error for an unknown tool SHOULD have the code -32602.")
         .needs("tools")
         .how("Looks at the error codes that answer calls under names that the list does not contain.")
-        .mend("Use the code -32602 (invalid params): the method is known, its parameter is not.")
+        .fix("Use the code -32602 (invalid params): the method is known, its parameter is not.")
         .judge(unknown_code),
     server("tools.malformed-refused")
         .says(
@@ -38,7 +38,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs("tools")
         .how("Looks at the answers to calls without a name, with a name that is no string, or with arguments that are no \
               object.")
-        .mend("Check the form of the parameters first and answer -32602.")
+        .fix("Check the form of the parameters first and answer -32602.")
         .judge(malformed_refused),
     server("tools.invalid-input-reported")
         .says(
@@ -50,7 +50,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs("tools")
         .how("Looks at well-formed calls of listed tools whose arguments surely do not fit the `inputSchema`: they should \
               not be answered with the protocol error -32602.")
-        .mend("Return a result with `isError: true` and a text that says what is wrong with the arguments.")
+        .fix("Return a result with `isError: true` and a text that says what is wrong with the arguments.")
         .judge(invalid_input_reported),
     server("tools.inputs-validated")
         .says(R2024_11_05, SECURITY, "A server MUST validate what its tools are called with.")
@@ -58,7 +58,7 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks at calls of listed tools with an argument of a type that its schema refuses and that no reading of it \
               makes right, such as an object for a text: they must not succeed. A result that speaks of an error without \
               `isError` is let pass here, and so are further arguments, bounds and formats.")
-        .mend("Check the arguments against the `inputSchema` before the tool runs, and report what does not fit.")
+        .fix("Check the arguments against the `inputSchema` before the tool runs, and report what does not fit.")
         .judge(inputs_validated),
     server("tools.access-controlled")
         .says(R2024_11_05, SECURITY, "A server MUST control access to its tools.")
@@ -83,7 +83,7 @@ fn name<'v>(call: &Call<'v>) -> Option<&'v str> {
 fn unknown<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     let tools = Catalogue::of(view, &TOOLS);
     let missing = |call: &Call<'_>| name(call).is_some_and(|name| tools.surely_lacks(name, call));
-    view.calls("tools/call").filter(|call| view.is_weighed(call) && missing(call)).collect()
+    view.calls("tools/call").filter(|call| view.judges_content(call) && missing(call)).collect()
 }
 
 /// A success proves a tool that is not listed: nothing forbids those.
@@ -121,7 +121,7 @@ fn malformed_refused(view: &View<'_>) -> Verdict {
         let arguments = params(call).and_then(|p| p.get("arguments"));
         name(call).is_none() || arguments.is_some_and(|a| !a.is_object() && !a.is_null())
     };
-    let calls = view.calls("tools/call").filter(|call| view.is_weighed(call) && malformed(call));
+    let calls = view.calls("tools/call").filter(|call| view.judges_content(call) && malformed(call));
     Verdict::every(calls.filter(|call| call.response.is_some()), "no malformed call was answered", |call| {
         match (call.response, call.result()) {
             (Some(response), Some(_)) => Err(response.breach("/result", "a malformed call is answered with a result")),
@@ -168,7 +168,7 @@ fn speaks_of_trouble(result: &Value) -> bool {
 
 fn inputs_validated(view: &View<'_>) -> Verdict {
     const UNSEEN: &str = "no listed tool was called with an argument of a wrong type";
-    let calls: Vec<_> = view.calls("tools/call").filter(|call| view.is_weighed(call)).collect();
+    let calls: Vec<_> = view.calls("tools/call").filter(|call| view.judges_content(call)).collect();
     // A list may be long: it is read where there is need of it.
     if calls.is_empty() {
         return Verdict::NotSeen(UNSEEN.to_owned());
@@ -176,7 +176,7 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
     let tools = Catalogue::of(view, &TOOLS);
     // What the server asks its client between a call and its answer may have been for what was wrong.
     let asks: Vec<usize> =
-        view.theirs().filter(|said| said.message.kind() == Kind::Request).map(|said| said.event).collect();
+        view.by_subject().filter(|sent| sent.message.kind() == Kind::Request).map(|sent| sent.event).collect();
     let asked_back = |from: usize, to: usize| asks.get(asks.partition_point(|&e| e < from)).is_some_and(|&e| e < to);
     let judged = calls.into_iter().filter_map(|call| {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
@@ -201,7 +201,7 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
 
 fn invalid_input_reported(view: &View<'_>) -> Verdict {
     let tools = Catalogue::of(view, &TOOLS);
-    let judged = view.calls("tools/call").filter(|call| view.is_weighed(call)).filter_map(|call| {
+    let judged = view.calls("tools/call").filter(|call| view.judges_content(call)).filter_map(|call| {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let empty = json!({});
         let arguments = params(&call)?.get("arguments").unwrap_or(&empty);

@@ -13,7 +13,7 @@ pub(crate) const RULES: &[Rule] = &[server("tools.input-schema-object")
     .says(R2025_11_25, at("server/tools", "tool"), "A tool's `inputSchema` MUST be a JSON Schema object, never null.")
     .about(&["tools"])
     .how("Looks at every listed tool's `inputSchema`; what stands in it is judged by `schema.valid`.")
-    .mend("Write a schema object; for a tool without parameters `{\"type\": \"object\", \"additionalProperties\": false}`.")
+    .fix("Write a schema object; for a tool without parameters `{\"type\": \"object\", \"additionalProperties\": false}`.")
     .judge(input_schema_object)];
 
 fn input_schema_object(view: &View<'_>) -> Verdict {

@@ -17,7 +17,7 @@ pub(crate) const RULES: &[Rule] = &[server("tools.failures-reported")
     )
     .needs("tools")
     .how("Makes a call that is known to fail in the tool (`failing` among the hints) and looks whether a result says so.")
-    .mend("Catch what a tool throws and answer with its text as content and `isError: true`, so that the model sees it.")
+    .fix("Catch what a tool throws and answer with its text as content and `isError: true`, so that the model sees it.")
     .judge(failures_reported)];
 
 fn failures_reported(view: &View<'_>) -> Verdict {
@@ -32,7 +32,7 @@ fn failures_reported(view: &View<'_>) -> Verdict {
 /// `None` where the answer says nothing of the tool: it may not have failed, or its arguments were refused, which before
 /// 2025-11-25 is a protocol error.
 fn reported(view: &View<'_>, call: &Call<'_>) -> Option<Kept> {
-    let response = call.response.filter(|r| !view.is_beside(*r))?;
+    let response = call.response.filter(|r| !view.is_envelope_refusal(*r))?;
     if let Some(result) = call.result() {
         return (result.get("isError") == Some(&Value::Bool(true))).then_some(Ok(()));
     }

@@ -24,20 +24,20 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(OFFERS)
         .how("Follows the cursors of one walk through a list, looking for one that was given out on it before.")
-        .mend("Leave `nextCursor` out on the last page.")
+        .fix("Leave `nextCursor` out on the last page.")
         .judge(ends),
     server("pagination.cursors-stable")
         .says(R2024_11_05, GUIDELINES, "A cursor SHOULD stay good: asked for again, its page SHOULD still be there.")
         .about(OFFERS)
         .how("Looks for a cursor that was used twice on one connection without an announced change in between; it should \
               not be refused the second time.")
-        .mend("Encode the position into the cursor instead of keeping it in state that the first use consumes.")
+        .fix("Encode the position into the cursor instead of keeping it in state that the first use consumes.")
         .judge(stable),
     server("pagination.invalid-cursor-survived")
         .says(R2024_11_05, GUIDELINES, "A cursor the server never gave out SHOULD be handled gracefully.")
         .about(OFFERS)
         .how("Looks whether the connection still serves requests after one with a cursor that was never given out.")
-        .mend("Treat a cursor as untrusted input: catch what decoding it raises, and answer with an error.")
+        .fix("Treat a cursor as untrusted input: catch what decoding it raises, and answer with an error.")
         .judge(survived),
     server("pagination.invalid-cursor-refused")
         .says(
@@ -49,7 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks at the answers to list requests whose cursor no page of the trace gave out. In the modern era, where a \
               cursor may stem from elsewhere, a result counts only if it repeats the first page, or if the cursor was made \
               up for the purpose.")
-        .mend("Check the cursor, and answer -32602 (invalid params) where it is none of yours; also where you do not paginate.")
+        .fix("Check the cursor, and answer -32602 (invalid params) where it is none of yours; also where you do not paginate.")
         .judge(refused),
 ];
 
@@ -60,7 +60,7 @@ fn made_up<'v>(view: &View<'v>) -> Vec<(&'static List, Call<'v>, &'v Value)> {
         let given = move |cursor: &Value| pages.iter().any(|page| page.next().is_some_and(|next| cursor == next));
         view.calls(list.method).filter_map(move |call| {
             let cursor = call.request.message.params()?.get("cursor")?;
-            let counts = !cursor.is_null() && cursor != "" && !given(cursor) && view.is_weighed(&call);
+            let counts = !cursor.is_null() && cursor != "" && !given(cursor) && view.judges_content(&call);
             counts.then_some((list, call, cursor))
         })
     };

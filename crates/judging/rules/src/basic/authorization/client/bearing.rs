@@ -144,7 +144,7 @@ pub(super) fn confidential(view: &View<'_>) -> Verdict {
     }
     let judged = view.exchanges().iter().filter_map(|x| -> Option<(usize, Kept)> {
         let (event, _, target, headers) = x.request?;
-        let text = x.sent.and_then(|(_, bytes)| core::str::from_utf8(bytes).ok()).unwrap_or_default();
+        let text = x.request_body.and_then(|(_, bytes)| core::str::from_utf8(bytes).ok()).unwrap_or_default();
         let (query, form) = (Form::of_target(target), Form::read(text));
         let holds = |token: &str| {
             let header = headers.iter().any(|(_, value)| value.split([' ', ',', ';', '=']).any(|word| word == token));

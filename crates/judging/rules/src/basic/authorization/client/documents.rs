@@ -81,7 +81,7 @@ fn fetched<'a, 'v>(steps: &Steps<'a, 'v>) -> Vec<(&'a Exchange<'v>, String, Opti
     let fetches = steps.view.exchanges().iter().filter(|x| x.is("GET") && x.status() == Some(200)).filter(by_server);
     // What was cut short was not seen.
     let ended = |x: &&Exchange<'_>| x.closed.is_some_and(|(_, _, how)| *how == Closed::End);
-    let fetches = fetches.filter(|x| x.received.is_some() || ended(x));
+    let fetches = fetches.filter(|x| x.response_body.is_some() || ended(x));
     let named = |x: &'a Exchange<'v>| {
         let id = ids.iter().find(|id| leads_to(id, x))?;
         Some((x, (*id).to_owned(), object(x)))
@@ -92,7 +92,7 @@ fn fetched<'a, 'v>(steps: &Steps<'a, 'v>) -> Vec<(&'a Exchange<'v>, String, Opti
 const UNFETCHED: &str = "no client's metadata document was fetched by the authorization server";
 
 fn body_of(x: &Exchange<'_>) -> usize {
-    x.received.map_or(0, |(event, _)| event)
+    x.response_body.map_or(0, |(event, _)| event)
 }
 
 pub(super) fn document_members(view: &View<'_>) -> Verdict {

@@ -95,7 +95,7 @@ fn is_version(view: &View<'_>, value: &str) -> bool {
         let offered = call.request.message.params().and_then(|params| params.get("protocolVersion"));
         offered.is_some_and(|offered| offered == value)
     };
-    is_date || view.asked("initialize").any(offers)
+    is_date || view.client_calls("initialize").any(offers)
 }
 
 pub(super) fn version_named(view: &View<'_>) -> Verdict {

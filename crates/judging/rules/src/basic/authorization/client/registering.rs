@@ -26,7 +26,7 @@ fn is_registered(steps: &Steps<'_, '_>, id: &str, event: usize) -> bool {
 /// Whether the authorization server says that it does not know the client.
 fn is_refused(step: &Request<'_, '_>) -> bool {
     let error = || -> Option<String> {
-        let (_, bytes) = step.x.received?;
+        let (_, bytes) = step.x.response_body?;
         serde_json::from_slice::<Value>(bytes).ok()?.get("error")?.as_str().map(str::to_owned)
     };
     let refuses = |error: &str| matches!(error, "invalid_client" | "unauthorized_client");
@@ -174,7 +174,7 @@ const PATIENCE: usize = 3;
 
 fn is_redirect_refusal(step: &Registration<'_, '_>) -> bool {
     let error = || -> Option<String> {
-        let (_, bytes) = step.x.received?;
+        let (_, bytes) = step.x.response_body?;
         serde_json::from_slice::<Value>(bytes).ok()?.get("error")?.as_str().map(str::to_owned)
     };
     step.x.status() == Some(400)

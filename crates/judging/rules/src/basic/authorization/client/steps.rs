@@ -121,7 +121,7 @@ impl<'a, 'v> Steps<'a, 'v> {
             let by_client = x.request.is_some_and(|(event, ..)| view.frame(event).from == Party::Client);
             match x.method() {
                 Some("GET") if by_client => steps.fetched(x, &named),
-                Some("POST") if by_client && x.asked.is_empty() => steps.posted(x),
+                Some("POST") if by_client && x.client_messages.is_empty() => steps.posted(x),
                 _ => {}
             }
         }
@@ -146,7 +146,7 @@ impl<'a, 'v> Steps<'a, 'v> {
     }
 
     fn posted(&mut self, x: &'a Exchange<'v>) {
-        let Some((_, bytes)) = x.sent else { return };
+        let Some((_, bytes)) = x.request_body else { return };
         let Ok(text) = core::str::from_utf8(bytes) else { return };
         let given = || answered(x);
         match serde_json::from_str::<Value>(text) {
@@ -256,7 +256,7 @@ impl<'a, 'v> Steps<'a, 'v> {
 
 /// The JSON object that a success brought.
 fn answered(x: &Exchange<'_>) -> Option<Value> {
-    let (_, bytes) = x.received.filter(|_| x.succeeded())?;
+    let (_, bytes) = x.response_body.filter(|_| x.succeeded())?;
     serde_json::from_slice(bytes).ok().filter(Value::is_object)
 }
 

@@ -19,7 +19,7 @@ pub(crate) const RULES: &[Rule] = &[server("sampling.tool-results-conform")
         "In a request for sampling, the structured result of a tool SHOULD conform to the `outputSchema` of that tool.",
     )
     .how("Reads `structuredContent` of every tool result in a request for sampling by the schema of the tool that its tool use names. What that needs more than a reading of values for is let pass.")
-    .mend("Check what the tool gave before passing it on, or pass it on as text.")
+    .fix("Check what the tool gave before passing it on, or pass it on as text.")
     .judge(conform)];
 
 fn conform(view: &View<'_>) -> Verdict {
@@ -42,15 +42,15 @@ fn conform(view: &View<'_>) -> Verdict {
 /// params.
 fn requests<'v>(view: &View<'v>) -> Vec<(usize, String, &'v Value)> {
     let mut found: Vec<_> = view
-        .theirs()
+        .by_subject()
         .filter(|s| s.is("sampling/createMessage"))
         .filter_map(|s| Some((s.event, "/params".to_owned(), s.message.params()?)))
         .collect();
-    for (said, result) in super::super::meta::results(view) {
+    for (sent, result) in super::super::meta::results(view) {
         for (key, request) in result.get("inputRequests").and_then(Value::as_object).into_iter().flatten() {
             let pointer = format!("/result/inputRequests/{}/params", crate::content::step(key));
             let sampling = request.get("method").is_some_and(|m| m == "sampling/createMessage");
-            found.extend(request.get("params").filter(|_| sampling).map(|params| (said.event, pointer, params)));
+            found.extend(request.get("params").filter(|_| sampling).map(|params| (sent.event, pointer, params)));
         }
     }
     found

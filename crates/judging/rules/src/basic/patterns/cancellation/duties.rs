@@ -5,9 +5,9 @@ use wire::{Party, Transport};
 
 use super::own::own_requests;
 use super::{CANCELLED, named, new, not_answered, old, stopped};
-use crate::coping::goes_on;
-use crate::giving_up::{Signs, cancelled};
+use crate::liveness::goes_on;
 use crate::rule::{Rule, client};
+use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Kept, Verdict};
 use crate::view::View;
 
@@ -19,12 +19,12 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, old("behavior-requirements"), "A client MUST NOT cancel `initialize`.")
         .gone(R2026_07_28)
         .how("Looks whether a `notifications/cancelled` names the request `initialize`. Takes a server that answers it only after half a second or more, or a client that cancels something else.")
-        .mend("Close the connection if the handshake takes too long.")
+        .fix("Close the connection if the handshake takes too long.")
         .judge(initialize_kept),
     client("cancellation.client-own-requests")
         .says(R2026_07_28, new("behavior-requirements"), "A client MUST NOT cancel what it has not asked for.")
         .how("Looks for the request that a `notifications/cancelled` names, anywhere among the client's own.")
-        .mend("Send the id of the very request that you no longer want answered.")
+        .fix("Send the id of the very request that you no longer want answered.")
         .judge(own_requests),
     client("cancellation.client-notifies")
         .says(
@@ -35,7 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(STDIO)
         .timed()
         .how("Takes a server that leaves a request unanswered, and looks for its cancellation. That the client has given up is shown only by the same request made again.")
-        .mend("When you stop waiting for a request, send `notifications/cancelled` with its id.")
+        .fix("When you stop waiting for a request, send `notifications/cancelled` with its id.")
         .judge(|view| cancelled(view, Signs::Repeats)),
     client("cancellation.client-work-stopped")
         .says(
@@ -46,14 +46,14 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .timed()
         .how("Takes a server that cancels a request of its own on which the client reports progress, and looks for more of it half a second later, until a quiet window closes.")
-        .mend("Pass the cancellation on to the work, and stop reporting progress.")
+        .fix("Pass the cancellation on to the work, and stop reporting progress.")
         .judge(stopped),
     client("cancellation.client-not-answered")
         .says(R2024_11_05, old("behavior-requirements"), "A client SHOULD NOT answer a request that was cancelled.")
         .gone(R2026_07_28)
         .timed()
         .how("Takes a server that cancels a request of its own, such as one for input of a user, and looks for an answer half a second later, until a quiet window closes.")
-        .mend("Drop the answer to a request that was cancelled.")
+        .fix("Drop the answer to a request that was cancelled.")
         .judge(not_answered),
     client("cancellation.client-late-answers-ignored")
         .says(
@@ -67,7 +67,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD ignore an answer to a request that it has cancelled.",
         )
         .how("Takes a server that answers a request though it was cancelled, and looks whether the client goes on.")
-        .mend("Drop answers that nobody waits for.")
+        .fix("Drop answers that nobody waits for.")
         .judge(late_answers),
 ];
 
@@ -76,27 +76,27 @@ const LONG: u64 = 500_000;
 
 fn initialize_kept(view: &View<'_>) -> Verdict {
     let ids: Vec<_> = view
-        .asked("initialize")
+        .client_calls("initialize")
         .map(|call| (call.request.connection, call.request.message.value().get("id")))
         .collect();
     let reused = |connection: u32, id| {
         let own = view.calls_by(Party::Client).map(|call| call.request);
-        own.filter(|said| said.connection == connection && said.message.value().get("id") == id).count() > 1
+        own.filter(|sent| sent.connection == connection && sent.message.value().get("id") == id).count() > 1
     };
-    let notes = view.by(Party::Client).filter(|said| said.is(CANCELLED) && named(said).is_some());
+    let notes = view.by(Party::Client).filter(|sent| sent.is(CANCELLED) && named(sent).is_some());
     let mut judged: Vec<(usize, Kept)> = Vec::new();
-    for said in notes {
-        let (connection, id) = (said.connection, named(&said));
+    for sent in notes {
+        let (connection, id) = (sent.connection, named(&sent));
         let it = ids.contains(&(connection, id));
         match (it, it && reused(connection, id)) {
             (true, false) => {
-                judged.push((said.event, Err(said.breach("/params/requestId", "this is the id of `initialize`"))));
+                judged.push((sent.event, Err(sent.breach("/params/requestId", "this is the id of `initialize`"))));
             }
             (true, true) => {}
-            (false, _) => judged.push((said.event, Ok(()))),
+            (false, _) => judged.push((sent.event, Ok(()))),
         }
     }
-    let slow = view.asked("initialize").filter_map(|call| {
+    let slow = view.client_calls("initialize").filter_map(|call| {
         let answer = call.response?;
         (answer.done > call.request.done.saturating_add(LONG)).then_some((answer.event, Ok(())))
     });
@@ -105,10 +105,10 @@ fn initialize_kept(view: &View<'_>) -> Verdict {
 }
 
 fn late_answers(view: &View<'_>) -> Verdict {
-    let calls = view.calls_by(Party::Client).filter(|call| view.current(call.request));
+    let calls = view.calls_by(Party::Client).filter(|call| view.is_current(call.request));
     let events = calls.filter_map(|call| {
-        let said = view.cancellation_of(call.request)?;
-        call.response.map(|response| response.event).filter(|event| *event > said.event)
+        let sent = view.cancellation_of(call.request)?;
+        call.response.map(|response| response.event).filter(|event| *event > sent.event)
     });
     let events: Vec<_> = events.collect();
     goes_on(view, events, "an answer that came too late", "no request that the client had cancelled was answered")

@@ -20,32 +20,32 @@ pub(crate) const RULES: &[Rule] = &[
             "A request that comes again MUST carry the required `_meta` fields like any other.",
         )
         .how("Looks at `_meta` of every request that brings `inputResponses` or `requestState`. Takes a server that asks for input.")
-        .mend("Build the `_meta` of a request that comes again as that of any other.")
+        .fix("Build the `_meta` of a request that comes again as that of any other.")
         .judge(complete),
     client("mrtr.inputs-brought")
         .says(R2026_07_28, CLIENTS, "A client that comes back MUST bring the input that it was asked for.")
         .how("Compares the keys of `inputResponses` with those that the result before asked for. Takes a server that asks for something that the client declared.")
-        .mend("Answer every entry of `inputRequests` under its key, be it by declining, before you come back.")
+        .fix("Answer every entry of `inputRequests` under its key, be it by declining, before you come back.")
         .judge(brought),
     client("mrtr.state-echoed")
         .says(R2026_07_28, CLIENTS, "A client that comes back MUST bring the `requestState` exactly as it was given.")
         .how("Compares `requestState` of a request that comes again with that of the result before. Takes a server that gives one, best with characters that invite rewriting.")
-        .mend("Keep `requestState` as a string, and send it back byte for byte.")
+        .fix("Keep `requestState` as a string, and send it back byte for byte.")
         .judge(state_echoed),
     client("mrtr.no-state-invented")
         .says(R2026_07_28, CLIENTS, "A client that was given no `requestState` MUST NOT bring one.")
         .how("Takes a server that asks for input without `requestState`, and looks whether the client brings one.")
-        .mend("Send `requestState` only where the result had one.")
+        .fix("Send `requestState` only where the result had one.")
         .judge(no_state_invented),
     client("mrtr.retry-id-new")
         .says(R2026_07_28, CLIENTS, "A request that comes again MUST have another id.")
         .how("Compares the id of a request that comes again with that of the one before. Takes a server that asks for input.")
-        .mend("Give the request that comes again an id of its own.")
+        .fix("Give the request that comes again an id of its own.")
         .judge(id_new),
     client("mrtr.inputs-on-retries-only")
         .says(R2026_07_28, CLIENTS, "Input and state MUST NOT go with any other request than the one they are for.")
         .how("Looks for `inputResponses` and `requestState` on other requests than the one that was answered with `input_required`. Takes a server that asks for input in answer to one request of several, best of several under way.")
-        .mend("Keep input and state with the request they belong to.")
+        .fix("Keep input and state with the request they belong to.")
         .judge(retries_only),
 ];
 
@@ -75,7 +75,7 @@ fn again<'v>(view: &View<'v>) -> Vec<Again<'v>> {
     for call in view.calls_by(Party::Client).filter(brings) {
         let waiting: Vec<usize> = (0..asked.len())
             .filter(|&place| {
-                !spent[place] && asked[place].said.event < call.request.event && same_matter(&asked[place].call, &call)
+                !spent[place] && asked[place].sent.event < call.request.event && same_matter(&asked[place].call, &call)
             })
             .collect();
         let same_state = |place: &&usize| asked[**place].result.get("requestState") == param(&call, "requestState");
@@ -96,7 +96,8 @@ fn each(view: &View<'_>, judge: impl Fn(&Again<'_>) -> Option<Kept>) -> Verdict 
 fn complete(view: &View<'_>) -> Verdict {
     let judged = view.calls_by(Party::Client).filter(brings).map(|call| {
         let why = "the request brings input, but not the `_meta` fields that every request needs";
-        let kept = if call.request.is_complete() { Ok(()) } else { Err(call.request.breach("/params/_meta", why)) };
+        let kept =
+            if call.request.has_required_meta() { Ok(()) } else { Err(call.request.breach("/params/_meta", why)) };
         (call.request.event, kept)
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request brought input or state")
@@ -163,9 +164,9 @@ fn retries_only(view: &View<'_>) -> Verdict {
     };
     // What a task waits for is brought by a request of its own (extensions/tasks).
     let calls =
-        view.calls_by(Party::Client).filter(|call| view.current(call.request) && !call.request.is("tasks/update"));
+        view.calls_by(Party::Client).filter(|call| view.is_current(call.request) && !call.request.is("tasks/update"));
     let judged = calls.filter_map(|call| {
-        let mut before = asked.iter().filter(|asked| asked.said.event < call.request.event).peekable();
+        let mut before = asked.iter().filter(|asked| asked.sent.event < call.request.event).peekable();
         let own = before.clone().any(|asked| named(&asked.call) == named(&call));
         if brings(&call) {
             let why = "this brings input or state, and nothing was asked for in answer to such a request";

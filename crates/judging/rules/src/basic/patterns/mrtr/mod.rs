@@ -34,13 +34,13 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(OFFERS)
         .how("Looks at the requests that results with `resultType: input_required` answer.")
-        .mend("Answer other requests with a final result or an error.")
+        .fix("Answer other requests with a final result or an error.")
         .judge(only_where_supported),
     server("mrtr.keys-unique")
         .says(R2026_07_28, SERVERS, "The keys of `inputRequests` MUST be unique.")
         .about(OFFERS)
         .how("Looks for a key that stands twice in the text of `inputRequests`.")
-        .mend("Give each request a key of its own.")
+        .fix("Give each request a key of its own.")
         .judge(unique_keys),
     server("mrtr.requests-known")
         .says(
@@ -50,13 +50,13 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(OFFERS)
         .how("Reads the method of every entry of `inputRequests`.")
-        .mend("Use `elicitation/create`, `sampling/createMessage` or `roots/list`.")
+        .fix("Use `elicitation/create`, `sampling/createMessage` or `roots/list`.")
         .judge(known),
     server("mrtr.something-asked")
         .says(R2026_07_28, SERVERS, "A result that asks for input MUST have `inputRequests`, `requestState` or both.")
         .about(OFFERS)
         .how("Looks for either member in results with `resultType: input_required`.")
-        .mend("Say what is needed in `inputRequests`, or give a `requestState` to come back with.")
+        .fix("Say what is needed in `inputRequests`, or give a `requestState` to come back with.")
         .judge(something),
     server("mrtr.malformed-responses-refused")
         .says(R2026_07_28, here("error-handling"), "`inputResponses` of a wrong form SHOULD be answered with an error.")
@@ -64,7 +64,7 @@ pub(crate) const RULES: &[Rule] = &[
         .how(
             "Looks at the answers to requests whose `inputResponses` is no object, or has entries that are no objects.",
         )
-        .mend("Check the form of `inputResponses` and answer -32602.")
+        .fix("Check the form of `inputResponses` and answer -32602.")
         .judge(malformed),
     server("mrtr.unneeded-responses-ignored")
         .says(
@@ -74,7 +74,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(OFFERS)
         .how("Looks at the answers to retries that have all that was asked for, and more: they should not be refused.")
-        .mend("Read the entries you asked for, and pass over the others.")
+        .fix("Read the entries you asked for, and pass over the others.")
         .judge(unneeded),
     server("mrtr.missing-responses-asked-again")
         .says(
@@ -84,7 +84,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(OFFERS)
         .how("Looks at the answers to retries that lack entries the result before asked for.")
-        .mend("Return another `InputRequiredResult` with what is missing.")
+        .fix("Return another `InputRequiredResult` with what is missing.")
         .judge(missing),
 ];
 
@@ -98,11 +98,11 @@ fn entries(result: &Value) -> impl Iterator<Item = (String, &str)> {
 }
 
 fn only_where_supported(view: &View<'_>) -> Verdict {
-    let judged = results(view).into_iter().map(|Asked { call, said, .. }| {
+    let judged = results(view).into_iter().map(|Asked { call, sent, .. }| {
         let method = call.request.message.method().unwrap_or_default();
         let supported = ["prompts/get", "resources/read", "tools/call"].contains(&method);
         let why = || format!("`{}` is answered by asking for input", method.escape_debug());
-        (said.event, if supported { Ok(()) } else { Err(said.breach("/result/resultType", why())) })
+        (sent.event, if supported { Ok(()) } else { Err(sent.breach("/result/resultType", why())) })
     });
     // An extension may have requests of its own that support it.
     let core =
@@ -111,11 +111,11 @@ fn only_where_supported(view: &View<'_>) -> Verdict {
 }
 
 fn known(view: &View<'_>) -> Verdict {
-    let judged = results(view).into_iter().flat_map(|Asked { said, result, .. }| {
+    let judged = results(view).into_iter().flat_map(|Asked { sent, result, .. }| {
         entries(result).map(move |(pointer, method)| {
             let known = asking::METHODS.contains(&method);
             let why = || format!("`{}` is no request to a client", method.escape_debug());
-            (said.event, if known { Ok(()) } else { Err(said.breach(pointer, why())) })
+            (sent.event, if known { Ok(()) } else { Err(sent.breach(pointer, why())) })
         })
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server asked the client for nothing")
@@ -123,17 +123,17 @@ fn known(view: &View<'_>) -> Verdict {
 
 /// Read from the text: a value has lost what stood twice.
 fn unique_keys(view: &View<'_>) -> Verdict {
-    let judged = results(view).into_iter().filter_map(|Asked { said, .. }| {
-        let names = keys(keyed(said.message.body_text()?, "inputRequests")?)?;
+    let judged = results(view).into_iter().filter_map(|Asked { sent, .. }| {
+        let names = keys(keyed(sent.message.body_text()?, "inputRequests")?)?;
         let mut seen = BTreeSet::new();
         let twice = names.iter().find(|name| !seen.insert(name.as_str()));
         let breach = |key: &String| {
-            said.breach(
+            sent.breach(
                 format!("/result/inputRequests/{}", step(key)),
                 format!("`{}` stands twice", key.escape_debug()),
             )
         };
-        (names.len() > 1).then(|| (said.event, twice.map_or(Ok(()), |key| Err(breach(key)))))
+        (names.len() > 1).then(|| (sent.event, twice.map_or(Ok(()), |key| Err(breach(key)))))
     });
     Verdict::of(judged, "the server asked the client for no two things at once")
 }
@@ -153,10 +153,10 @@ fn keys(text: &str) -> Option<Vec<String>> {
 
 fn something(view: &View<'_>) -> Verdict {
     Verdict::of(
-        results(view).into_iter().map(|Asked { said, result, .. }| {
+        results(view).into_iter().map(|Asked { sent, result, .. }| {
             let there = ["inputRequests", "requestState"].into_iter().any(|member| result.get(member).is_some());
-            let breach = || Err(said.breach("/result", "there is neither `inputRequests` nor `requestState`"));
-            (said.event, if there { Ok(()) } else { breach() })
+            let breach = || Err(sent.breach("/result", "there is neither `inputRequests` nor `requestState`"));
+            (sent.event, if there { Ok(()) } else { breach() })
         }),
         "no request was answered by asking for input",
     )
@@ -177,7 +177,7 @@ fn malformed(view: &View<'_>) -> Verdict {
             first.request.message.method() == call.request.message.method() && name(first) == name(call)
         })
     };
-    let judged = view.all_calls().filter(|call| view.is_weighed(call) && wanted(call)).filter_map(|call| {
+    let judged = view.all_calls().filter(|call| view.judges_content(call) && wanted(call)).filter_map(|call| {
         let (response, _) = (call.response?, responses(&call).filter(|value| wrong(value))?);
         let why = "malformed `inputResponses` are answered with a result";
         // Asking again is an answer too: nothing of what came was used.

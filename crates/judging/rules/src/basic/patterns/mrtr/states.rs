@@ -22,21 +22,21 @@ pub(crate) const RULES: &[Rule] = &[
               be asked again. A success that uses what was brought counts against the server where the true state gave the \
               same outcome more than once and this one gives another: then somebody else can decide what the state says. \
               Where nothing comes of the change it may not have mattered.")
-        .mend("Seal the state with a key of your own (HMAC or AEAD), and refuse with -32602 what does not open.")
+        .fix("Seal the state with a key of your own (HMAC or AEAD), and refuse with -32602 what does not open.")
         .judge(verified),
     server("mrtr.state-bound")
         .says(R2026_07_28, SERVERS, "A server SHOULD refuse a `requestState` that it gave for another request.")
         .about(OFFERS)
         .how("Comes back to one call with the state of another. Where the server does not look at states at all, nothing is \
               judged: the same answers without any state show that.")
-        .mend("Put the method and a digest of the parameters into the sealed state, and compare.")
+        .fix("Put the method and a digest of the parameters into the sealed state, and compare.")
         .judge(bound),
     server("mrtr.abandonment-survived")
         .says(R2026_07_28, SERVERS, "A server MUST NOT count on a client that comes back with what it asked for.")
         .about(OFFERS)
         .how("Leaves questions unanswered, and looks whether the same request is served when it is made anew, or else \
               whether the server goes on.")
-        .mend("Keep nothing that waits for the answer: let a new request begin anew.")
+        .fix("Keep nothing that waits for the answer: let a new request begin anew.")
         .judge(abandoned),
 ];
 
@@ -64,9 +64,9 @@ fn success(call: &Call<'_>) -> Option<String> {
     if result.get("isError") == Some(&Value::Bool(true)) {
         return None;
     }
-    let mut said = result.clone();
-    said.as_object_mut()?.remove("_meta");
-    Some(canonical(&said))
+    let mut sent = result.clone();
+    sent.as_object_mut()?.remove("_meta");
+    Some(canonical(&sent))
 }
 
 /// A request that brings input, with the state it comes with.
@@ -84,7 +84,7 @@ fn returns<'v>(view: &View<'v>) -> Vec<Return<'v>> {
         call.response?;
         Some(Return { call, matter: matter(&call), state, input })
     };
-    view.all_calls().filter(|call| view.is_weighed(call)).filter_map(one).collect()
+    view.all_calls().filter(|call| view.judges_content(call)).filter_map(one).collect()
 }
 
 fn verified(view: &View<'_>) -> Verdict {
@@ -99,22 +99,22 @@ fn verified(view: &View<'_>) -> Verdict {
         .filter(|one| one.state.is_some_and(|state| !given.contains_key(state)) && asks.contains(&one.matter));
     let judged = forged.filter_map(|one| {
         let response = one.call.response?;
-        let Some(said) = success(&one.call) else { return Some((response.event, Ok(()))) };
+        let Some(sent) = success(&one.call) else { return Some((response.event, Ok(()))) };
         let truly = honest.get(&(one.matter.as_str(), one.input.as_str()))?;
         let steady = truly.len() > 1 && truly.iter().all(|other| *other == truly[0]);
         let why = "a state that the server never gave is taken, and changes what comes of the request";
-        (steady && said != truly[0] && uses(param(&one.call, "inputResponses")?, &said))
+        (steady && sent != truly[0] && uses(param(&one.call, "inputResponses")?, &sent))
             .then(|| (response.event, Err(response.breach("/result", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no changed state was sent back, or nothing came of the change")
 }
 
 /// Whether a text that was brought stands in what was said: a success may also say that nothing was done.
-fn uses(input: &Value, said: &str) -> bool {
+fn uses(input: &Value, sent: &str) -> bool {
     match input {
-        Value::String(text) => text.len() > 2 && said.contains(text.as_str()),
-        Value::Array(items) => items.iter().any(|item| uses(item, said)),
-        Value::Object(members) => members.iter().any(|(name, value)| name != "action" && uses(value, said)),
+        Value::String(text) => text.len() > 2 && sent.contains(text.as_str()),
+        Value::Array(items) => items.iter().any(|item| uses(item, sent)),
+        Value::Object(members) => members.iter().any(|(name, value)| name != "action" && uses(value, sent)),
         _ => false,
     }
 }
@@ -143,16 +143,16 @@ fn bound(view: &View<'_>) -> Verdict {
 
 fn abandoned(view: &View<'_>) -> Verdict {
     let mut calls: BTreeMap<String, Vec<Call<'_>>> = BTreeMap::new();
-    for call in view.all_calls().filter(|call| view.is_weighed(call)) {
+    for call in view.all_calls().filter(|call| view.judges_content(call)) {
         calls.entry(matter(&call)).or_default().push(call);
     }
     let judged = results(view).into_iter().filter_map(|asked| {
         let alike = calls.get(&matter(&asked.call)).map_or(&[][..], Vec::as_slice);
-        let later = &alike[alike.partition_point(|call| call.request.event <= asked.said.event)..];
+        let later = &alike[alike.partition_point(|call| call.request.event <= asked.sent.event)..];
         match later.first() {
             Some(next) if param(next, "inputResponses").is_some() => None,
             Some(next) => begun_anew(view, &asked, next),
-            None => Some(match view.aftermath(asked.said.event, asked.said.connection)? {
+            None => Some(match view.aftermath(asked.sent.event, asked.sent.connection)? {
                 Ok(event) => (event, Ok(())),
                 Err(event) => (event, Err(Breach::at(event, "", "the server ended while nobody came back"))),
             }),

@@ -7,12 +7,12 @@ use wire::trace::Content;
 use wire::{Kind, Party, Transport};
 
 use super::{no_embedded_newlines, only_messages};
-use crate::coping::goes_on;
-use crate::giving_up::{Signs, cancelled};
 use crate::legacy::lifecycle::conduct::shutdown_in_order;
+use crate::liveness::goes_on;
 use crate::rule::{Anchor, Rule, at, client};
+use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Call, PROTOCOL_VERSION, Said, View};
+use crate::view::{Call, MessageAt, PROTOCOL_VERSION, View};
 
 const STDIO: &[Transport] = &[Transport::Stdio];
 const OLD: Anchor = at("basic/transports", "stdio");
@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, OLD, "A message on stdin MUST NOT contain a newline.")
         .says(R2026_07_28, new(""), "A message on stdin MUST NOT contain a newline.")
         .how("Looks for lines on stdin that are no message each, but one when they are put together. Any server will do.")
-        .mend("Serialize each message on one line: no pretty-printing, and line feeds within strings escaped.")
+        .fix("Serialize each message on one line: no pretty-printing, and line feeds within strings escaped.")
         .judge(no_embedded_newlines),
     client("stdio.stderr-is-no-error")
         .on(STDIO)
@@ -36,20 +36,20 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_11_25, OLD, "What a server writes to stderr SHOULD NOT pass for an error by itself.")
         .says(R2026_07_28, new(""), "What a server writes to stderr SHOULD NOT pass for an error by itself.")
         .how("Takes a server that writes lines to stderr, and looks whether its client goes on.")
-        .mend("Read stderr and log or drop it; take nothing on it for a failure.")
+        .fix("Read stderr and log or drop it; take nothing on it for a failure.")
         .judge(stderr_is_no_error),
     client("stdio.only-messages-on-stdin")
         .on(STDIO)
         .says(R2024_11_05, OLD, "A client MUST NOT write anything but MCP messages to stdin.")
         .says(R2026_07_28, new(""), "A client MUST NOT write anything but MCP messages to stdin.")
         .how("Reads every line that the client writes as a JSON-RPC message. Any server will do.")
-        .mend("Let nothing but the serializer of messages write to the server's stdin.")
+        .fix("Let nothing but the serializer of messages write to the server's stdin.")
         .judge(only_messages),
     client("jsonrpc.no-client-responses")
         .says(R2026_07_28, new("sending-messages"), "A client MUST NOT send JSON-RPC responses.")
         .how("Looks for responses by the client on connections without a handshake. Only a server that makes requests, \
               against the rules, shows that none come.")
-        .mend("Drop requests of a server: in this revision it asks by `input_required` results.")
+        .fix("Drop requests of a server: in this revision it asks by `input_required` results.")
         .judge(no_responses),
     client("stdio.notifications-correlated")
         .on(STDIO)
@@ -69,7 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
         .timed()
         .how("Takes a server that leaves a request unanswered, and looks for its cancellation. That the client has given up \
               is shown only by the same request made again.")
-        .mend("When you stop waiting for a request, send `notifications/cancelled` with its id.")
+        .fix("When you stop waiting for a request, send `notifications/cancelled` with its id.")
         .judge(|view| cancelled(view, Signs::Repeats)),
     client("stdio.shutdown-in-order")
         .on(STDIO)
@@ -80,7 +80,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .timed()
         .how("Looks whether the server, seen from within, was told of the end of its input before a signal ended it.")
-        .mend("Close the child's stdin and wait for it to exit before you send any signal.")
+        .fix("Close the child's stdin and wait for it to exit before you send any signal.")
         .judge(shutdown_in_order),
     client("stdio.server-restarted")
         .on(STDIO)
@@ -91,7 +91,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .how("Takes a server that ends while a request is under way, and looks whether the client speaks to another process \
               before it leaves.")
-        .mend("When the child exits unasked, start it again, and repeat what was under way.")
+        .fix("When the child exits unasked, start it again, and repeat what was under way.")
         .judge(restarted),
     client("stdio.probes-first")
         .on(STDIO)
@@ -102,7 +102,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .how("Looks at the first request that the client makes of the first process. One that begins with `initialize` may \
               know no other era.")
-        .mend("Send `server/discover` before anything else, with your preferred version in `_meta`.")
+        .fix("Send `server/discover` before anything else, with your preferred version in `_meta`.")
         .judge(probes_first),
     client("stdio.falls-back-on-any-error")
         .on(STDIO)
@@ -113,7 +113,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .how("Takes a server that refuses `server/discover` with another code than -32601, none of the modern era's, and \
               looks for `initialize`. It is broken by a client that falls back after one code and leaves after another.")
-        .mend("Fall back after any error that is none of the modern era's own, and after silence.")
+        .fix("Fall back after any error that is none of the modern era's own, and after silence.")
         .judge(falls_back),
 ];
 
@@ -125,13 +125,14 @@ fn stderr_is_no_error(view: &View<'_>) -> Verdict {
 }
 
 fn no_responses(view: &View<'_>) -> Verdict {
-    let modern = |said: &Said<'_>| view.handshake(said.connection).is_none();
-    let answers = view.by(Party::Client).filter(|said| said.message.kind().is_response() && modern(said));
+    let modern = |sent: &MessageAt<'_>| view.handshake(sent.connection).is_none();
+    let answers = view.by(Party::Client).filter(|sent| sent.message.kind().is_response() && modern(sent));
     let breaches =
-        answers.map(|said| said.breach("", "a response by the client; in this revision only servers respond"));
-    let asked = view.by(Party::Server).filter(|said| said.message.kind() == Kind::Request && modern(said));
-    let ignored = asked
-        .filter_map(|said| view.said_after(said.event).or_else(|| view.watched_after(said.event, said.connection)));
+        answers.map(|sent| sent.breach("", "a response by the client; in this revision only servers respond"));
+    let asked = view.by(Party::Server).filter(|sent| sent.message.kind() == Kind::Request && modern(sent));
+    let ignored = asked.filter_map(|sent| {
+        view.next_message_after(sent.event).or_else(|| view.watched_after(sent.event, sent.connection))
+    });
     let witnesses: Vec<_> = ignored.collect();
     Verdict::never(breaches, witnesses, "the server made no request that could be responded to")
 }
@@ -154,9 +155,9 @@ fn restarted(view: &View<'_>) -> Verdict {
         if view.frames().any(told) || !waiting {
             return None;
         }
-        let anew = view.by(Party::Client).find(|said| said.event > event && said.connection != connection);
-        if let Some(said) = anew {
-            return Some((said.event, Ok(())));
+        let anew = view.by(Party::Client).find(|sent| sent.event > event && sent.connection != connection);
+        if let Some(sent) = anew {
+            return Some((sent.event, Ok(())));
         }
         let (left, _) = view.departure().filter(|(left, _)| *left > event)?;
         let why =
@@ -167,17 +168,17 @@ fn restarted(view: &View<'_>) -> Verdict {
 }
 
 /// Whether a request carries a version of the modern era.
-fn is_modern(said: Said<'_>) -> bool {
-    said.message.meta().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some())
+fn is_modern(sent: MessageAt<'_>) -> bool {
+    sent.message.meta().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some())
 }
 
 fn probes_first(view: &View<'_>) -> Verdict {
     let first = view.calls_by(Party::Client).map(|call| call.request).next();
-    let judged = first.filter(|said| !said.is("initialize") && (said.is("server/discover") || is_modern(*said)));
-    Verdict::every(judged, "the client made no request of the modern era first", |said| {
-        let name = said.message.method().unwrap_or_default().escape_debug();
-        let breach = || said.breach("/method", format!("the client begins with `{name}`"));
-        if said.is("server/discover") { Ok(()) } else { Err(breach()) }
+    let judged = first.filter(|sent| !sent.is("initialize") && (sent.is("server/discover") || is_modern(*sent)));
+    Verdict::every(judged, "the client made no request of the modern era first", |sent| {
+        let name = sent.message.method().unwrap_or_default().escape_debug();
+        let breach = || sent.breach("/method", format!("the client begins with `{name}`"));
+        if sent.is("server/discover") { Ok(()) } else { Err(breach()) }
     })
 }
 
@@ -186,21 +187,21 @@ const MODERN: [i64; 3] = [-32020, -32021, -32022];
 
 fn falls_back(view: &View<'_>) -> Verdict {
     let refused: Vec<_> = view
-        .asked("server/discover")
+        .client_calls("server/discover")
         .filter_map(|call| Some((call, call.response?, call.error_code().filter(|code| !MODERN.contains(code))?)))
         .collect();
-    let mut greeted: BTreeMap<u32, Vec<Said<'_>>> = BTreeMap::new();
-    for call in view.asked("initialize") {
+    let mut greeted: BTreeMap<u32, Vec<MessageAt<'_>>> = BTreeMap::new();
+    for call in view.client_calls("initialize") {
         greeted.entry(call.request.connection).or_default().push(call.request);
     }
     let after =
-        |connection: u32, event: usize| greeted.get(&connection)?.iter().find(|said| said.event > event).copied();
-    let fell = |(call, response, _): &(Call<'_>, Said<'_>, i64)| after(call.request.connection, response.event);
+        |connection: u32, event: usize| greeted.get(&connection)?.iter().find(|sent| sent.event > event).copied();
+    let fell = |(call, response, _): &(Call<'_>, MessageAt<'_>, i64)| after(call.request.connection, response.event);
     let codes: BTreeSet<i64> = refused.iter().filter(|one| fell(one).is_some()).map(|(.., code)| *code).collect();
     let judged = refused.iter().filter_map(|one| {
         let (call, response, code) = one;
-        if let Some(said) = fell(one) {
-            return (*code != -32601).then_some((said.event, Ok(())));
+        if let Some(sent) = fell(one) {
+            return (*code != -32601).then_some((sent.event, Ok(())));
         }
         let left = view.left_after(response.event, call.request.connection)?;
         let other = codes.iter().find(|other| *other != code)?;

@@ -12,7 +12,7 @@ use super::metadata::impossible;
 use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Located, Verdict};
-use crate::view::{Exchange, Said, View};
+use crate::view::{Exchange, MessageAt, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 const VERSION: Anchor = at("basic/transports/streamable-http", "protocol-version-header");
@@ -30,7 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2026_07_28, VERSION, "A request whose version header and `_meta` differ MUST be rejected.")
         .how("Repeats a request that is served with another version in the header than in `_meta`.")
-        .mend("Compare `MCP-Protocol-Version` with `_meta` and refuse with 400 and -32020 where they differ.")
+        .fix("Compare `MCP-Protocol-Version` with `_meta` and refuse with 400 and -32020 where they differ.")
         .judge(|view| rejected(view, |fault| differs(fault, http::PROTOCOL_VERSION))),
     server("http.version-header-required")
         .on(HTTP)
@@ -40,19 +40,19 @@ pub(crate) const RULES: &[Rule] = &[
             "A request without the version header MUST be rejected by a server with no clients older than 2025-06-18.",
         )
         .how("Leaves the version header out of a request to a server whose list of revisions begins with 2025-06-18 or later.")
-        .mend("Refuse a POST without `MCP-Protocol-Version` with 400 and -32020.")
+        .fix("Refuse a POST without `MCP-Protocol-Version` with 400 and -32020.")
         .judge(version_header_required),
     server("http.encoded-name-decoded")
         .on(HTTP)
         .says(R2026_07_28, VALUES, "An `Mcp-Name` in Base64 form MUST be decoded before it is compared with the body.")
         .how("Sends the name of a request that is served between the Base64 markers.")
-        .mend("Decode `=?base64?…?=` in Mcp-Name before comparing.")
+        .fix("Decode `=?base64?…?=` in Mcp-Name before comparing.")
         .judge(|view| not_refused(view, Oddity::EncodedName)),
     server("http.encoded-param-decoded")
         .on(HTTP)
         .says(R2026_07_28, VALUES, "An `Mcp-Param` header in Base64 form MUST be decoded before it is compared with the body.")
         .how("Sends a mirrored argument between the Base64 markers.")
-        .mend("Decode `=?base64?…?=` in Mcp-Param headers before comparing.")
+        .fix("Decode `=?base64?…?=` in Mcp-Param headers before comparing.")
         .judge(|view| not_refused(view, Oddity::EncodedParam)),
     server("http.markers-exact")
         .on(HTTP)
@@ -62,61 +62,61 @@ pub(crate) const RULES: &[Rule] = &[
             "The Base64 markers MUST be `=?base64?` and `?=` exactly: in another case they encode nothing.",
         )
         .how("Sends the name of a request that is served, in Base64, with the opening marker in upper case.")
-        .mend("Compare the markers byte by byte, and take what stands between others as it is.")
+        .fix("Compare the markers byte by byte, and take what stands between others as it is.")
         .judge(|view| rejected(view, misspelt_marker)),
     server("http.param-header-characters")
         .on(HTTP)
         .says(R2026_07_28, CUSTOM, "A recognized `Mcp-Param` header with invalid characters MUST be rejected.")
         .how("Puts characters that are no Base64 between the markers, or beyond ASCII without them.")
-        .mend("Refuse with 400 and -32020 what cannot be decoded.")
+        .fix("Refuse with 400 and -32020 what cannot be decoded.")
         .judge(|view| rejected(view, |fault| is_param(name_of(fault)) && unreadable(fault))),
     server("http.param-header-matches")
         .on(HTTP)
         .says(R2026_07_28, CUSTOM, "An `Mcp-Param` header that differs from the argument it mirrors MUST be rejected.")
         .how("Calls a tool with a mirrored argument and says another value in its header.")
-        .mend("Compare each mirrored argument with its header and refuse with 400 and -32020 where they differ.")
+        .fix("Compare each mirrored argument with its header and refuse with 400 and -32020 where they differ.")
         .judge(|view| rejected(view, |fault| is_param(name_of(fault)) && readable_difference(fault))),
     server("http.param-header-required")
         .on(HTTP)
         .says(R2026_07_28, CUSTOM, "A call with a mirrored argument but without its header MUST be rejected.")
         .how("Calls a tool with a mirrored argument and leaves its header out.")
-        .mend("Refuse with 400 and -32020 where an argument is there and its header is not.")
+        .fix("Refuse with 400 and -32020 where an argument is there and its header is not.")
         .judge(|view| rejected(view, |fault| is_param(name_of(fault)) && missing(fault))),
     server("http.param-header-not-expected")
         .on(HTTP)
         .says(R2026_07_28, CUSTOM, "For an argument that is null or absent, a server MUST NOT expect a header.")
         .how("Calls a tool without its mirrored argument, or with null, and without the header.")
-        .mend("Ask for a header only where the argument has a value.")
+        .fix("Ask for a header only where the argument has a value.")
         .judge(|view| not_refused(view, Oddity::NoParam)),
     server("http.header-names-any-case")
         .on(HTTP)
         .says(R2026_07_28, CASE, "Header names MUST be compared without regard to case.")
         .how("Sends the mirroring headers of a request in lower and in upper case.")
-        .mend("Look headers up case-insensitively.")
+        .fix("Look headers up case-insensitively.")
         .judge(|view| not_refused(view, Oddity::NameCase)),
     server("http.header-values-exact-case")
         .on(HTTP)
         .says(R2026_07_28, CASE, "A header whose value differs from the body in case alone MUST be rejected: values are case-sensitive.")
         .how("Repeats a request that is served with the method or name in the header in another case.")
-        .mend("Compare header values byte by byte.")
+        .fix("Compare header values byte by byte.")
         .judge(|view| rejected(view, |fault| standard(fault) && case_alone(fault))),
     server("http.method-header-matches")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A request whose `Mcp-Method` is not the body's method MUST be rejected.")
         .how("Repeats a request that is served with another method in the header.")
-        .mend("Compare `Mcp-Method` with the body and refuse with 400 and -32020 where they differ.")
+        .fix("Compare `Mcp-Method` with the body and refuse with 400 and -32020 where they differ.")
         .judge(|view| rejected(view, |fault| differs(fault, http::METHOD) && !case_alone(fault))),
     server("http.method-header-required")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A request without `Mcp-Method` MUST be rejected.")
         .how("Repeats a request that is served without the header.")
-        .mend("Refuse a request without `Mcp-Method` with 400 and -32020.")
+        .fix("Refuse a request without `Mcp-Method` with 400 and -32020.")
         .judge(|view| rejected(view, |fault| missing(fault) && name_of(fault) == http::METHOD)),
     server("http.name-header-matches")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A request whose `Mcp-Name` is not what the body names MUST be rejected.")
         .how("Repeats a request that is served with another name in the header, plain and in Base64.")
-        .mend("Compare `Mcp-Name`, decoded, with the body and refuse with 400 and -32020 where they differ.")
+        .fix("Compare `Mcp-Name`, decoded, with the body and refuse with 400 and -32020 where they differ.")
         .judge(|view| rejected(view, |fault| differs(fault, http::NAME) && !case_alone(fault) && readable_difference(fault))),
     server("http.name-header-required")
         .on(HTTP)
@@ -126,25 +126,25 @@ pub(crate) const RULES: &[Rule] = &[
             "A tools/call, resources/read or prompts/get without `Mcp-Name` MUST be rejected.",
         )
         .how("Repeats a request that is served without the header.")
-        .mend("Refuse such a request with 400 and -32020.")
+        .fix("Refuse such a request with 400 and -32020.")
         .judge(|view| rejected(view, |fault| missing(fault) && name_of(fault) == http::NAME)),
     server("http.name-header-characters")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A request whose `Mcp-Name` holds invalid characters MUST be rejected.")
         .how("Puts characters that are no Base64 between the markers, or beyond ASCII without them.")
-        .mend("Refuse with 400 and -32020 what cannot be decoded.")
+        .fix("Refuse with 400 and -32020 what cannot be decoded.")
         .judge(|view| rejected(view, |fault| name_of(fault) == http::NAME && unreadable(fault))),
     server("http.integers-compared-as-numbers")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A mirrored integer SHOULD be compared as a number: 42.0 in the header is 42.")
         .how("Writes a mirrored integer with a fraction of zero in its header.")
-        .mend("Parse the header's value before comparing it with an integer.")
+        .fix("Parse the header's value before comparing it with an integer.")
         .judge(|view| not_refused(view, Oddity::Number)),
     server("http.header-failure-answer")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A request refused for its headers MUST be answered with 400 and the error -32020.")
         .how("Looks at status and code wherever a request is refused that differs from a served one in its headers alone.")
-        .mend("Answer 400 with a JSON-RPC error, code -32020.")
+        .fix("Answer 400 with a JSON-RPC error, code -32020.")
         .judge(header_failure_answer),
 ];
 
@@ -154,7 +154,7 @@ pub(crate) struct Posted<'a, 'v> {
     /// The exchange.
     pub exchange: &'a Exchange<'v>,
     /// The request.
-    pub request: Said<'v>,
+    pub request: MessageAt<'v>,
     /// The version in `_meta`.
     pub version: &'v str,
     /// What is wrong with the headers, as far as we know what they mirror.
@@ -203,7 +203,7 @@ fn read<'a, 'v>(schemas: &Schemas<'v>, exchange: &'a Exchange<'v>) -> Option<Pos
 }
 
 /// What the core protocol mirrors into `Mcp-Name`.
-pub(crate) fn names(request: Said<'_>) -> Option<&Value> {
+pub(crate) fn names(request: MessageAt<'_>) -> Option<&Value> {
     let member = match request.message.method()? {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
@@ -214,7 +214,7 @@ pub(crate) fn names(request: Said<'_>) -> Option<&Value> {
 
 /// Whether a request of a method whose requests all carry `Mcp-Name` names nothing. A client has nothing to send there; a
 /// server may yet refuse it for the header, which is required.
-fn unnamed(request: Said<'_>) -> bool {
+fn unnamed(request: MessageAt<'_>) -> bool {
     let member = request.message.method().and_then(http::named_by);
     member.is_some_and(|member| !request.message.params().and_then(|p| p.get(member)).is_some_and(Value::is_string))
 }
@@ -243,7 +243,7 @@ impl<'v> Schemas<'v> {
     }
 
     /// The input schema of the tool that a request calls, as last listed before.
-    pub(crate) fn at(&self, request: Said<'v>) -> Option<&'v Value> {
+    pub(crate) fn at(&self, request: MessageAt<'v>) -> Option<&'v Value> {
         let name = names(request).filter(|_| request.is("tools/call"))?;
         let listed = self.0.get(&canonical(name))?;
         let asked = listed.partition_point(|(asked, ..)| *asked < request.event);
@@ -315,7 +315,7 @@ fn misspelt_marker(fault: &HeaderFault) -> bool {
     let HeaderFault::Differs { value, body, .. } = fault else { return false };
     let Some((marker, rest)) = value.trim().split_at_checked(MARKER.len()) else { return false };
     let meant = format!("{MARKER}{rest}");
-    let says = || decode_value(&meant).is_ok_and(|said| body.as_str() == Some(&said));
+    let says = || decode_value(&meant).is_ok_and(|sent| body.as_str() == Some(&sent));
     marker != MARKER && marker.eq_ignore_ascii_case(MARKER) && says()
 }
 

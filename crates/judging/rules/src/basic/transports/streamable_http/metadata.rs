@@ -26,7 +26,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A version that is not supported MUST be answered with 400 and an error -32022 that lists those that are.",
         )
         .how("Names an impossible version in header and `_meta` alike, in a request that is otherwise served.")
-        .mend("Answer 400 with code -32022 and `data: {\"supported\": […], \"requested\": …}`.")
+        .fix("Answer 400 with code -32022 and `data: {\"supported\": […], \"requested\": …}`.")
         .judge(unsupported_version_400),
     server("http.unknown-method-404")
         .on(HTTP)
@@ -35,13 +35,13 @@ pub(crate) const RULES: &[Rule] = &[
             "Asks for methods that the server does not have and looks at the status beside the error; and at the error \
               itself where nobody has the method.",
         )
-        .mend("Answer methods you do not have with status 404 and an error, code -32601.")
+        .fix("Answer methods you do not have with status 404 and an error, code -32601.")
         .judge(unknown_method_404),
     server("http.malformed-meta-400")
         .on(HTTP)
         .says(R2026_07_28, META, "Over HTTP, a request without a required `_meta` field MUST be answered with 400.")
         .how("Leaves the protocol version or the client's capabilities out of `_meta`.")
-        .mend("Check `_meta` before dispatching; answer 400 with code -32602.")
+        .fix("Check `_meta` before dispatching; answer 400 with code -32602.")
         .judge(malformed_meta_400),
     server("http.missing-capability-400")
         .on(HTTP)
@@ -51,7 +51,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Over HTTP, the error for a capability that the client lacks MUST come with status 400.",
         )
         .how("Looks at the status wherever the error -32021 comes back.")
-        .mend("Set status 400 where the body carries -32021.")
+        .fix("Set status 400 where the body carries -32021.")
         .judge(missing_capability_400),
 ];
 
@@ -136,14 +136,14 @@ fn nobodys(view: &View<'_>, x: &Exchange<'_>) -> bool {
     let method = request.message.method().unwrap_or_default();
     let other = x.refused_by_http() || matches!(x.error_code(), Some(-32022..=-32020));
     let over = x.response_to(request).is_some() || !x.succeeded() && x.is_whole(view);
-    is_nobodys(method) && view.is_in_order(request) && named == Some(method) && over && !other
+    is_nobodys(method) && view.is_valid_request(request) && named == Some(method) && over && !other
 }
 
 fn malformed_meta_400(view: &View<'_>) -> Verdict {
     let only_modern = view.modern_only() == Some(true);
     let lacking = modern(view).into_iter().filter(|x| {
-        let Some(said) = x.question() else { return false };
-        let has = |key: &str| said.message.meta().is_some_and(|m| m.get(key).is_some());
+        let Some(sent) = x.question() else { return false };
+        let has = |key: &str| sent.message.meta().is_some_and(|m| m.get(key).is_some());
         let versioned = has("io.modelcontextprotocol/protocolVersion");
         // Without a version in `_meta`, a server of both eras may take the request for a legacy one.
         let lacks = if versioned { !has("io.modelcontextprotocol/clientCapabilities") } else { only_modern };
