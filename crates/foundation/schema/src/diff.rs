@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
+use wire::json::canonical;
 
 /// Which way values go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +170,7 @@ impl Comparison {
         let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned();
         match (list(old), list(new)) {
             (Some(was), Some(is)) => {
-                let texts = |all: &[Value]| all.iter().map(canonical).collect::<HashSet<String>>();
+                let texts = |all: &[Value]| all.iter().map(canonical).collect::<HashSet<Vec<u8>>>();
                 let (before, after) = (texts(&was), texts(&is));
                 for gone in was.iter().filter(|one| !after.contains(&canonical(one))) {
                     self.tell(format!("{} may no longer be {gone}", self.called(at)), &Became::Narrower);
@@ -218,19 +219,6 @@ impl Comparison {
                 Side::Gives => self.add(format!("returns `{path}`, too"), false),
             }
         }
-    }
-}
-
-/// A text that two equal values share, whatever the order of their members.
-fn canonical(value: &Value) -> String {
-    let sorted = |members: &Members| {
-        let all: BTreeSet<String> = members.iter().map(|(name, one)| format!("{name:?}:{}", canonical(one))).collect();
-        format!("{{{}}}", all.into_iter().collect::<Vec<_>>().join(","))
-    };
-    match value {
-        Value::Object(members) => sorted(members),
-        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
-        other => other.to_string(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! schema comes to an end here, a hostile one too: depth, size and work are bounded.
 
 pub mod diff;
+pub mod fit;
 pub mod plain;
 pub mod rng;
 pub mod sample;
@@ -14,5 +15,6 @@ mod views;
 #[cfg(test)]
 mod hostile_tests;
 
+pub use fit::{Fit, fit};
 pub use rng::Rng;
 pub use validate::{Unusable, Validator, fits};

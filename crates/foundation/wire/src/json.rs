@@ -6,11 +6,12 @@
 mod canonical;
 mod write;
 
+use crate::pointer;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-pub use canonical::canonical;
+pub use canonical::{canonical, same};
 pub use write::{Unwritable, write, write_string};
 
 /// How deep a text may nest before we refuse to read it: `serde_json`'s own limit, so that both readers agree.
@@ -503,7 +504,7 @@ pub fn locate(text: &str, pointer: &str) -> Option<Range<usize>> {
         return None;
     }
     for step in steps {
-        let step = step.replace("~1", "/").replace("~0", "~");
+        let step = pointer::unescape(step);
         let inner = &text[span.clone()];
         let base = span.start;
         let found = match outline(inner).ok()? {

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use crate::error_code::{INVALID_REQUEST, PARSE_ERROR};
 use crate::json::{self, Member, Outline, Token};
 
 /// The identifier of a request: a string or an integer.
@@ -187,6 +188,17 @@ impl Message {
         self.error()?.get("code")?.as_i64()
     }
 
+    /// Method and parameters as canonical JSON, without the members of `params` named in `except`: equal for requests
+    /// that ask for the same thing. Missing parameters count as empty ones.
+    pub fn content_key(&self, except: &[&str]) -> String {
+        let mut params = self.params().cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+        if let Value::Object(members) = &mut params {
+            members.retain(|name, _| !except.contains(&name.as_str()));
+        }
+        let params = json::canonical(&params);
+        format!("{}\n{}", self.method().unwrap_or_default(), String::from_utf8_lossy(&params))
+    }
+
     /// `params._meta` or `result._meta`.
     pub fn meta(&self) -> Option<&Value> {
         self.params().or_else(|| self.result())?.get("_meta")
@@ -271,8 +283,8 @@ impl Fault {
     /// The JSON-RPC error code that answers such a message.
     pub const fn code(&self) -> i64 {
         match self {
-            Self::Empty | Self::NotUtf8 | Self::NotJson(_) | Self::TooDeep => -32700,
-            _ => -32600,
+            Self::Empty | Self::NotUtf8 | Self::NotJson(_) | Self::TooDeep => PARSE_ERROR,
+            _ => INVALID_REQUEST,
         }
     }
 

@@ -10,6 +10,7 @@ mod describe;
 mod export;
 mod union;
 
+use crate::meta;
 use crate::revision::Revision;
 use serde_json::Value;
 
@@ -27,7 +28,7 @@ impl Extension {
     /// How peers name it in their capabilities.
     pub const fn id(self) -> &'static str {
         match self {
-            Self::Tasks => "io.modelcontextprotocol/tasks",
+            Self::Tasks => meta::TASKS_EXTENSION,
         }
     }
 

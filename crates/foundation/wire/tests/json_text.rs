@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use wire::json::{self, Outline, Tokens, Why};
+use wire::pointer;
 
 fn value() -> impl Strategy<Value = Value> {
     let name = "[ab/~\"\\\\é\n]{0,3}";
@@ -71,7 +72,7 @@ fn pointers(value: &Value, at: String, all: &mut Vec<(String, Value)>) {
     match value {
         Value::Object(members) => {
             for (name, value) in members {
-                pointers(value, format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), all);
+                pointers(value, pointer::member(&at, name), all);
             }
         }
         Value::Array(elements) => {

@@ -2,9 +2,10 @@
 //! `input_required` result in the modern one; and what came of it. It judges nothing.
 
 use serde_json::{Map, Value};
+use wire::meta;
+use wire::pointer;
 use wire::{Era, Kind, Party};
 
-use crate::content::step;
 use crate::verdict::{Breach, Verdict};
 use crate::view::{Call, MessageAt, View, declared};
 
@@ -125,10 +126,10 @@ impl<'v> Asked<'v> {
     }
 
     fn questions(self) -> Vec<Question<'v>> {
-        let declared = self.call.request.message.meta().and_then(|meta| meta.get(crate::view::CLIENT_CAPABILITIES));
+        let declared = self.call.request.message.meta().and_then(|meta| meta.get(meta::CLIENT_CAPABILITIES));
         let one = |(key, request): (&String, &'v Value)| {
             let method = request.get("method")?.as_str()?;
-            let pointer = format!("/result/inputRequests/{}", step(key));
+            let pointer = format!("/result/inputRequests/{}", pointer::escape(key));
             let (sent, call, params) = (self.sent, Some(self.call), request.get("params"));
             Some(Question { sent, pointer, method, params, call, declared })
         };
@@ -249,7 +250,7 @@ fn brought<'v>(retry: &Retry<'v>, method: &str) -> Vec<Reply<'v>> {
     let asked = retry.asked.questions().into_iter().filter(|question| question.method == method);
     let reply = |question: Question<'v>| {
         let key = question.pointer.strip_prefix("/result/inputRequests/")?.to_owned();
-        let (_, given) = retry.entries.iter().find(|(name, _)| step(name) == key)?;
+        let (_, given) = retry.entries.iter().find(|(name, _)| pointer::escape(name) == key)?;
         Some(Reply {
             question,
             sent,

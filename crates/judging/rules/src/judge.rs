@@ -1,5 +1,6 @@
 //! From rules and a trace to verdicts: what applies is decided here, once, so that judges need not ask.
 
+use wire::meta;
 use wire::trace::Trace;
 use wire::{Party, Revision, method};
 
@@ -14,7 +15,7 @@ pub fn revision_of(trace: &Trace) -> Option<Revision> {
         let view = View::new(trace, &events, Revision::NEWEST);
         let modern = view.by(Party::Client).find_map(|s| {
             let meta = s.message.params()?.get("_meta")?;
-            meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()
+            meta.get(meta::PROTOCOL_VERSION)?.as_str()
         });
         view.negotiated().or(modern)?.parse().ok()
     })

@@ -23,7 +23,7 @@ mod legacy;
 mod liveness;
 mod polling;
 mod references;
-mod schema;
+mod schema_fit;
 mod server;
 mod shapes;
 mod tasks;

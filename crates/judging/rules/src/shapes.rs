@@ -2,6 +2,8 @@
 //! says. What the shapes are is `wire::shape`'s business; here it is decided only which one a message must have.
 
 use serde_json::Value;
+use wire::error_code::{HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION, URL_ELICITATION_REQUIRED};
+use wire::meta;
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
 use wire::shape::{self, Extension, Mismatch};
 use wire::{Kind, Party, Revision, method};
@@ -73,7 +75,7 @@ fn calls_of(view: &View<'_>, kind: Kind, unseen: &str) -> Verdict {
 
 /// Whether the server has the tasks extension: before its revision the name means nothing.
 fn has_tasks(view: &View<'_>) -> bool {
-    let declared = view.capability(crate::extensions::tasks::CAPABILITY).is_some();
+    let declared = view.capability(meta::TASKS_CAPABILITY).is_some();
     declared && view.revision() == Extension::Tasks.revision()
 }
 
@@ -134,10 +136,10 @@ fn errors(view: &View<'_>) -> Verdict {
 
 fn error_definition(revision: Revision, code: Option<i64>) -> &'static str {
     match (revision, code) {
-        (R2026_07_28, Some(-32020)) => "HeaderMismatchError",
-        (R2026_07_28, Some(-32021)) => "MissingRequiredClientCapabilityError",
-        (R2026_07_28, Some(-32022)) => "UnsupportedProtocolVersionError",
-        (R2025_11_25, Some(-32042)) => "URLElicitationRequiredError",
+        (R2026_07_28, Some(HEADER_MISMATCH)) => "HeaderMismatchError",
+        (R2026_07_28, Some(MISSING_CLIENT_CAPABILITY)) => "MissingRequiredClientCapabilityError",
+        (R2026_07_28, Some(UNSUPPORTED_VERSION)) => "UnsupportedProtocolVersionError",
+        (R2025_11_25, Some(URL_ELICITATION_REQUIRED)) => "URLElicitationRequiredError",
         (R2025_11_25 | R2026_07_28, _) => "JSONRPCErrorResponse",
         _ => "JSONRPCError",
     }

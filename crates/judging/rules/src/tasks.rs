@@ -4,14 +4,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use wire::meta;
 use wire::{Era, Kind, Party};
 
 use crate::content::canonical;
 use crate::verdict::{Breach, Located};
 use crate::view::{Call, MessageAt, View};
-
-/// The `_meta` key that names the task a message belongs to (2025-11-25).
-pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// A call that became a task.
 #[derive(Clone, Copy)]
@@ -109,7 +107,7 @@ pub(crate) fn named<'v>(request: &MessageAt<'v>) -> Option<&'v str> {
 /// The id of the task that a message says it belongs to.
 pub(crate) fn related<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
     let body = sent.message.params().or_else(|| sent.message.result())?;
-    body.get("_meta")?.get(RELATED)
+    body.get("_meta")?.get(meta::RELATED_TASK)
 }
 
 /// What `call`'s result says of the task that it became, if it did.
@@ -213,19 +211,19 @@ pub(crate) fn endings<'s, 'v>(sights: &'s [Sight<'v>]) -> BTreeMap<&'v str, &'s 
 }
 
 /// What a call asks of a tool, whether as a task or not: the same for calls that ask the same.
-pub(crate) fn substance(call: &Call<'_>) -> String {
+pub(crate) fn tool_call_key(call: &Call<'_>) -> String {
     let params = call.request.message.params();
     let part = |name: &str| params.and_then(|params| params.get(name)).map(canonical).unwrap_or_default();
     format!("{}\n{}", part("name"), part("arguments"))
 }
 
 /// Calls that were answered, by what they ask.
-pub(crate) fn by_substance<'v>(calls: impl IntoIterator<Item = Call<'v>>) -> BTreeMap<String, Vec<Call<'v>>> {
-    let mut by_substance: BTreeMap<String, Vec<Call<'v>>> = BTreeMap::new();
+pub(crate) fn by_tool_call<'v>(calls: impl IntoIterator<Item = Call<'v>>) -> BTreeMap<String, Vec<Call<'v>>> {
+    let mut by_tool_call: BTreeMap<String, Vec<Call<'v>>> = BTreeMap::new();
     for call in calls.into_iter().filter(|call| call.response.is_some()) {
-        by_substance.entry(substance(&call)).or_default().push(call);
+        by_tool_call.entry(tool_call_key(&call)).or_default().push(call);
     }
-    by_substance
+    by_tool_call
 }
 
 /// Whether a made-up name says itself that there is nothing of that name. Any other may be real, though the trace does

@@ -4,7 +4,6 @@
 use wire::Party;
 use wire::trace::{Closed, Content};
 
-use crate::content::canonical;
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 
@@ -68,8 +67,10 @@ fn given_up(view: &View<'_>, call: &Call<'_>, signs: Signs) -> Option<usize> {
         let next = view.next_message_after(closed).filter(|_| !resumed(closed))?;
         return (view.frame(next).at > view.frame(closed).at.saturating_add(PATIENCE)).then_some(closed);
     }
-    let asks = |sent: &MessageAt<'_>| sent.message.params().map(substance);
-    let same = |sent: &MessageAt<'_>| sent.message.method() == request.message.method() && asks(sent) == asks(&request);
+    let key = request.message.content_key(&["_meta"]);
+    let same = |sent: &MessageAt<'_>| {
+        sent.message.method() == request.message.method() && sent.message.content_key(&["_meta"]) == key
+    };
     let own = view.calls_by(Party::Client).map(|call| call.request);
     let again = own.skip_while(|sent| sent.index <= request.index).find(|sent| late(sent.done) && same(sent));
     let left = || {
@@ -77,11 +78,4 @@ fn given_up(view: &View<'_>, call: &Call<'_>, signs: Signs) -> Option<usize> {
         (well && late(view.frame(event).at)).then_some(event)
     };
     again.map(|sent| sent.event).or_else(left)
-}
-
-/// What parameters ask for, `_meta` aside.
-fn substance(params: &serde_json::Value) -> String {
-    let mut params = params.clone();
-    params.as_object_mut().map(|members| members.remove("_meta"));
-    canonical(&params)
 }

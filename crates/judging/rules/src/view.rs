@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::message::{Fault, Malformed, Message, Packet};
+use wire::meta;
 use wire::trace::{Closed, Content, Event, Frame, Trace};
 use wire::{Era, Kind, Party, Revision, Transport};
 
@@ -24,12 +25,6 @@ use index::Index;
 use marks::Facts;
 pub use marks::Timeout;
 pub(crate) use request_validity::has_unpaired_escape;
-
-/// The `_meta` key under which a modern request names its revision.
-pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-
-/// The `_meta` key under which a modern request declares the client's capabilities.
-pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// A message in its place.
 #[derive(Clone, Copy, Debug)]
@@ -409,7 +404,7 @@ impl<'v> View<'v> {
     /// not say.
     pub fn revision_of(&self, sent: MessageAt<'v>) -> Option<Revision> {
         let request = if sent.message.kind().is_response() { self.question(sent)? } else { sent };
-        if let Some(version) = request.message.params().and_then(|p| p.get("_meta")?.get(PROTOCOL_VERSION)) {
+        if let Some(version) = request.message.params().and_then(|p| p.get("_meta")?.get(meta::PROTOCOL_VERSION)) {
             return version.as_str()?.parse().ok();
         }
         if request.is("initialize") {
@@ -443,8 +438,9 @@ impl<'v> View<'v> {
     /// where it declared nothing at all, not even that it has no capabilities.
     pub fn client_declares(&self, path: &str) -> Option<bool> {
         let greeted = |s: MessageAt<'v>| s.message.params()?.get("capabilities").filter(|_| s.is("initialize"));
-        let each =
-            self.by(Party::Client).filter_map(|s| greeted(s).or_else(|| s.message.meta()?.get(CLIENT_CAPABILITIES)));
+        let each = self
+            .by(Party::Client)
+            .filter_map(|s| greeted(s).or_else(|| s.message.meta()?.get(meta::CLIENT_CAPABILITIES)));
         each.fold(None, |sum, own| Some(sum == Some(true) || declared(own, path).is_some()))
     }
 

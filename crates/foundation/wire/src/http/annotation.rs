@@ -6,6 +6,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::is_token;
+use crate::pointer::escape;
 
 const KEYWORD: &str = "x-mcp-header";
 
@@ -178,10 +179,6 @@ fn is_primitive(schema: &Map<String, Value>) -> bool {
             schema.get("const").is_some_and(listed) || values.is_some_and(|v| !v.is_empty() && v.iter().all(listed))
         }
     }
-}
-
-fn escape(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

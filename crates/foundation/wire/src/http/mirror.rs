@@ -7,10 +7,8 @@ use serde_json::Value;
 
 use super::{METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, annotations, value};
 use crate::message::{Kind, Message};
+use crate::meta;
 use crate::trace::Headers;
-
-/// The member of `_meta` that [`PROTOCOL_VERSION`] mirrors.
-const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// A header that must be there and the value of the body that it mirrors.
 struct Mirrored {
@@ -40,7 +38,7 @@ fn mirrored(message: &Message, tool_schema: Option<&Value>) -> Vec<Mirrored> {
         }
     };
     let params = message.params();
-    add(PROTOCOL_VERSION, params.and_then(|p| p.get("_meta")?.get(VERSION_IN_META)), false);
+    add(PROTOCOL_VERSION, params.and_then(|p| p.get("_meta")?.get(meta::PROTOCOL_VERSION)), false);
     if message.kind() != Kind::Request {
         return found;
     }
@@ -156,7 +154,7 @@ mod tests {
 
     fn call(arguments: &Value) -> Message {
         message(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-            "name": "run ü", "arguments": arguments, "_meta": { VERSION_IN_META: "2026-07-28" } } }))
+            "name": "run ü", "arguments": arguments, "_meta": { meta::PROTOCOL_VERSION: "2026-07-28" } } }))
     }
 
     fn schema() -> Value {

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::given::Secrets;
 use super::pseudonym;
+use crate::pointer;
 
 /// What ends a quotation that may have been cut short, and how much of a secret before it is told to be its beginning.
 const CUTS: [(char, usize); 2] = [('…', 4), ('`', 6)];
@@ -101,7 +102,7 @@ fn forms(secret: &str) -> Vec<String> {
         crate::escape::line(secret).into_owned(),
         secret.escape_debug().to_string(),
         // As a step of a JSON pointer.
-        secret.replace('~', "~0").replace('/', "~1"),
+        pointer::escape(secret),
         // Within single quotes, as a shell shows what it runs.
         secret.replace('\'', "'\\''"),
         // With its blanks folded, as `escape::snippet` quotes.

@@ -4,6 +4,7 @@
 
 use super::describe::{Field, Shape};
 use super::{Mismatch, areas, union};
+use crate::pointer;
 use crate::revision::Revision;
 use serde_json::{Number, Value};
 use std::fmt::Write as _;
@@ -30,7 +31,7 @@ impl Place<'_> {
         match self {
             Self::Root => String::new(),
             Self::Member(parent, name) => {
-                format!("{}/{}", parent.pointer(), name.replace('~', "~0").replace('/', "~1"))
+                format!("{}/{}", parent.pointer(), pointer::escape(name))
             }
             Self::Item(parent, index) => format!("{}/{index}", parent.pointer()),
         }

@@ -4,6 +4,7 @@ use crate::generate::Dice;
 use crate::official::Official;
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use wire::pointer;
 
 /// The most places that are all spoiled in turn; of a larger value, so many are chosen.
 const PLACES: usize = 64;
@@ -76,7 +77,7 @@ fn gather(value: &Value, at: String, into: &mut Vec<String>) {
         }
         Value::Object(members) => {
             for (name, member) in members {
-                gather(member, format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), into);
+                gather(member, pointer::member(&at, name), into);
             }
         }
         _ => {}
@@ -93,7 +94,7 @@ fn drop_at(value: &mut Value, place: &str) {
     let Some((parent, last)) = place.rsplit_once('/') else { return };
     match value.pointer_mut(parent) {
         Some(Value::Object(members)) => {
-            members.shift_remove(&last.replace("~1", "/").replace("~0", "~"));
+            members.shift_remove(&pointer::unescape(last));
         }
         Some(Value::Array(items)) => {
             items.remove(last.parse().unwrap_or(0));

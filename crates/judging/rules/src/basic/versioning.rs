@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use wire::error_code::UNSUPPORTED_VERSION;
+use wire::meta;
+use wire::pointer;
 use wire::revision::R2026_07_28;
 use wire::{Revision, method};
 
 use super::overview::meta::is_prefixed_key;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Verdict};
-use crate::view::{CLIENT_CAPABILITIES, Call, PROTOCOL_VERSION, View, declared};
+use crate::view::{Call, View, declared};
 
 pub(crate) mod clients;
 
@@ -65,7 +68,7 @@ pub(crate) fn is_modern(version: &str) -> bool {
 
 /// The version that a request names.
 pub(crate) fn named<'v>(call: &Call<'v>) -> Option<&'v str> {
-    call.request.message.params()?.get("_meta")?.get(PROTOCOL_VERSION)?.as_str()
+    call.request.message.params()?.get("_meta")?.get(meta::PROTOCOL_VERSION)?.as_str()
 }
 
 /// Whether the server cannot implement a version: it does not list it, or no revision is that old.
@@ -94,7 +97,7 @@ fn unsupported_refused(view: &View<'_>) -> Verdict {
     Verdict::every(calls, "no request of a version that the server does not implement was answered", |call| {
         let version = named(call).unwrap_or_default().escape_debug().to_string();
         match (call.response, call.error_code()) {
-            (None, _) | (_, Some(-32022)) => Ok(()),
+            (None, _) | (_, Some(UNSUPPORTED_VERSION)) => Ok(()),
             (Some(r), Some(code)) => {
                 Err(r.breach("/error/code", format!("version `{version}` is refused with {code}, not with -32022")))
             }
@@ -108,7 +111,7 @@ fn unsupported_refused(view: &View<'_>) -> Verdict {
 
 /// Refusals of a version.
 fn refusals<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use<'a, 'v> {
-    view.all_calls().filter(|c| c.error_code() == Some(-32022))
+    view.all_calls().filter(|c| c.error_code() == Some(UNSUPPORTED_VERSION))
 }
 
 const NO_REFUSAL: &str = "no error -32022 was seen";
@@ -174,7 +177,7 @@ fn extension_ids(view: &View<'_>) -> Verdict {
         if is_prefixed_key(key) {
             return Ok(());
         }
-        let pointer = format!("/result/capabilities/extensions/{}", key.replace('~', "~0").replace('/', "~1"));
+        let pointer = format!("/result/capabilities/extensions/{}", pointer::escape(key));
         Err(Breach::at(*event, pointer, format!("`{}` is no identifier of the form prefix/name", key.escape_debug())))
     })
 }
@@ -184,7 +187,7 @@ fn extension_ids(view: &View<'_>) -> Verdict {
 fn extension_fallback(view: &View<'_>) -> Verdict {
     let advertises = view.capability("extensions").and_then(Value::as_object).is_some_and(|e| !e.is_empty());
     let bare = view.all_calls().filter(|call| {
-        let capabilities = call.request.message.meta().and_then(|m| m.get(CLIENT_CAPABILITIES));
+        let capabilities = call.request.message.meta().and_then(|m| m.get(meta::CLIENT_CAPABILITIES));
         let none = capabilities
             .is_some_and(|c| declared(c, "extensions").is_none_or(|e| e.as_object().is_some_and(|e| e.is_empty())));
         let kind = call.result().and_then(|r| r.get("resultType")?.as_str());

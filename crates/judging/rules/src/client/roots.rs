@@ -2,6 +2,7 @@
 //! `lifecycle.roots-negotiated` and `meta.undeclared-not-used`.
 
 use serde_json::Value;
+use wire::error_code::METHOD_NOT_FOUND;
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::{Era, Kind};
 
@@ -187,7 +188,7 @@ fn unsupported_refused(view: &View<'_>) -> Verdict {
         replies(view, LIST).into_iter().filter(|reply| reply.was_invited() == Some(false)).filter_map(|reply| {
             let code = reply.code()?;
             let why = || format!("refused with {code}, due is -32601");
-            Some((reply.sent.event, if code == -32601 { Ok(()) } else { Err(reply.breach("/code", why())) }))
+            Some((reply.sent.event, if code == METHOD_NOT_FOUND { Ok(()) } else { Err(reply.breach("/code", why())) }))
         });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no client without roots was asked for them and refused")
 }

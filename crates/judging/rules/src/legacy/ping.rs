@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use wire::pointer;
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::trace::Closed;
 use wire::{Kind, RequestId};
@@ -96,7 +97,7 @@ fn empty_result(view: &View<'_>) -> Verdict {
         let member = call.result().and_then(|r| r.as_object()?.keys().find(|name| *name != "_meta"));
         match (call.response, member) {
             (Some(r), Some(name)) => {
-                let pointer = format!("/result/{}", name.replace('~', "~0").replace('/', "~1"));
+                let pointer = format!("/result/{}", pointer::escape(name));
                 Err(r.breach(pointer, format!("the result has a member `{}`", name.escape_debug())))
             }
             _ => Ok(()),

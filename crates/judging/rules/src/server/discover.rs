@@ -1,6 +1,7 @@
 //! The page `server/discover`.
 
 use serde_json::Value;
+use wire::error_code::{METHOD_NOT_FOUND, UNSUPPORTED_VERSION};
 use wire::revision::R2026_07_28;
 
 use crate::basic::versioning::{is_modern, named};
@@ -62,10 +63,12 @@ fn implemented(view: &View<'_>) -> Verdict {
     if !answered.is_empty() {
         return Verdict::Holds(answered);
     }
-    let told = asked(view).filter(|c| c.result().is_some() || c.error_code() == Some(-32601));
+    let told = asked(view).filter(|c| c.result().is_some() || c.error_code() == Some(METHOD_NOT_FOUND));
     Verdict::every(told, "`server/discover` was not asked for, or refused for another reason", |call| {
         match (call.response, call.error_code()) {
-            (Some(r), Some(-32601)) => Err(r.breach("/error/code", "the server does not know `server/discover`")),
+            (Some(r), Some(METHOD_NOT_FOUND)) => {
+                Err(r.breach("/error/code", "the server does not know `server/discover`"))
+            }
             _ => Ok(()),
         }
     })
@@ -109,7 +112,7 @@ fn versions_served(view: &View<'_>) -> Verdict {
         .filter(|c| c.response.is_some() && named(c).is_some_and(|v| is_modern(v) && listed.contains(v)));
     Verdict::every(calls, "no request of a listed version was answered", |call| {
         match (call.response, call.error_code()) {
-            (Some(r), Some(-32022)) => {
+            (Some(r), Some(UNSUPPORTED_VERSION)) => {
                 let version = named(call).unwrap_or_default().escape_debug();
                 Err(r.breach("/error/code", format!("`{version}` is listed by `server/discover` and refused here")))
             }

@@ -1,6 +1,7 @@
 //! Internal errors, of which the pages of resources, prompts, completion and logging say the same.
 
 use serde_json::Value;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST};
 use wire::revision::R2024_11_05;
 
 use crate::rule::{Rule, at, server};
@@ -32,7 +33,7 @@ fn is_misconfigured(call: &Call<'_>) -> bool {
     let level = || call.request.message.params()?.get("level")?.as_str();
     call.request.is("logging/setLevel")
         && level().is_some_and(super::utilities::logging::is_level)
-        && matches!(call.error_code(), Some(-32603 | -32602 | -32600))
+        && matches!(call.error_code(), Some(INTERNAL_ERROR | INVALID_PARAMS | INVALID_REQUEST))
 }
 
 fn internal(view: &View<'_>) -> Verdict {
@@ -40,7 +41,7 @@ fn internal(view: &View<'_>) -> Verdict {
     let judged = failed.filter_map(|call| {
         let (response, code) = (call.response?, call.error_code()?);
         let why = || format!("the code is {code}, due for an internal error is -32603");
-        let kept: Kept = if code == -32603 { Ok(()) } else { Err(response.breach("/error/code", why())) };
+        let kept: Kept = if code == INTERNAL_ERROR { Ok(()) } else { Err(response.breach("/error/code", why())) };
         Some((response.event, kept))
     });
     Verdict::of(judged, "no internal error was seen")

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use wire::error_code::METHOD_NOT_FOUND;
+use wire::meta;
 use wire::trace::{Content, header};
 use wire::{Era, Kind, Party, Transport, method};
 
@@ -216,7 +218,7 @@ pub(crate) fn answered(view: &View<'_>, list: &List) -> Verdict {
         let response = call.response?;
         let listed = call.result().is_some_and(|result| result.get(list.member).is_some_and(Value::is_array));
         match call.error_code() {
-            Some(-32601) => Some(Err(response.breach("/error/code", "the method is refused as unknown"))),
+            Some(METHOD_NOT_FOUND) => Some(Err(response.breach("/error/code", "the method is refused as unknown"))),
             Some(_) => None,
             None if listed => Some(Ok(())),
             None => Some(Err(response.breach("/result", format!("the result has no array `{}`", list.member)))),
@@ -365,7 +367,7 @@ fn listens<'v>(view: &View<'v>, filter: &str) -> Vec<(usize, MessageAt<'v>)> {
     let grants = view.notifications("notifications/subscriptions/acknowledged").filter_map(|sent| {
         let params = sent.message.params()?;
         let granted = params.get("notifications")?.get(filter)? == &Value::Bool(true);
-        let id = params.get("_meta")?.get("io.modelcontextprotocol/subscriptionId")?;
+        let id = params.get("_meta")?.get(meta::SUBSCRIPTION_ID)?;
         let request = view.calls("subscriptions/listen").find(|call| {
             call.request.connection == sent.connection && call.request.message.value().get("id") == Some(id)
         });

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::message::{Malformed, Packet};
+use wire::meta;
 use wire::revision::R2026_07_28;
 use wire::trace::{Closed, Content, Event, Frame, Headers, SseFields, header};
 use wire::{Kind, Party};
@@ -312,7 +313,7 @@ impl<'v> View<'v> {
                     .and_then(|x| x.request_header("mcp-protocol-version"))
                     .is_some_and(|v| v >= R2026_07_28.as_str())
             };
-            s.message.meta().is_some_and(|m| m.get(super::PROTOCOL_VERSION).is_some()) || headed()
+            s.message.meta().is_some_and(|m| m.get(meta::PROTOCOL_VERSION).is_some()) || headed()
         };
         self.calls_by(Party::Client).filter(move |c| c.request.is("initialize") && !modern(c.request))
     }

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use wire::meta;
 use wire::trace::{Closed, Content, Frame, Mark};
 use wire::{Kind, Party, RequestId};
 
-use super::{CLIENT_CAPABILITIES, Call, MessageAt, View, Window};
+use super::{Call, MessageAt, View, Window};
 
 /// Places in a trace, by what they are asked for.
 #[derive(Default)]
@@ -258,7 +259,7 @@ impl<'v> View<'v> {
     /// The client's capabilities as last declared before (or in) message `said`: its own `_meta` in the modern era, the
     /// `initialize` request of its connection in the legacy era.
     pub fn client_capabilities(&self, sent: MessageAt<'v>) -> Option<&'v Value> {
-        let own = sent.message.params().and_then(|p| p.get("_meta")?.get(CLIENT_CAPABILITIES));
+        let own = sent.message.params().and_then(|p| p.get("_meta")?.get(meta::CLIENT_CAPABILITIES));
         own.or_else(|| self.index.declared.get(&sent.connection).copied())
     }
 }

@@ -1,15 +1,17 @@
 //! How a request stands, and what an answer to it is about: whether there was any other reason to refuse it.
 
+use wire::error_code::HEADER_MISMATCH;
 use wire::message::Fault;
+use wire::meta;
 use wire::{Era, Kind, Transport};
 
-use super::{CLIENT_CAPABILITIES, Call, Exchange, MessageAt, PROTOCOL_VERSION, View};
+use super::{Call, Exchange, MessageAt, View};
 
 impl MessageAt<'_> {
     /// Whether this request carries both fields that the modern era requires in `_meta`.
     pub fn has_required_meta(&self) -> bool {
         let meta = self.message.meta();
-        meta.is_some_and(|m| m.get(PROTOCOL_VERSION).is_some() && m.get(CLIENT_CAPABILITIES).is_some())
+        meta.is_some_and(|m| m.get(meta::PROTOCOL_VERSION).is_some() && m.get(meta::CLIENT_CAPABILITIES).is_some())
     }
 }
 
@@ -53,7 +55,7 @@ impl<'v> View<'v> {
         let refused = self.exchange(response.exchange).and_then(Exchange::status).is_some_and(|status| status >= 400);
         self.is_http_refusal(response)
             || (refused && self.era() == Era::Legacy)
-            || response.message.error_code() == Some(-32020)
+            || response.message.error_code() == Some(HEADER_MISMATCH)
     }
 
     /// Whether a request was in order and its answer, if there is one, is about its content.

@@ -1,7 +1,12 @@
 //! The page `basic`, section "Error Codes", and what JSON-RPC 2.0 says of its own codes.
 
 use serde_json::Value;
+use wire::error_code::{
+    HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY,
+    PARSE_ERROR, RESOURCE_NOT_FOUND, UNSUPPORTED_VERSION, URL_ELICITATION_REQUIRED,
+};
 use wire::message::Fault;
+use wire::meta;
 use wire::method::{self, Form};
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 use wire::shape;
@@ -116,7 +121,7 @@ fn parse_error(view: &View<'_>) -> Verdict {
     let bad = view.invalid_by_peer().filter(|g| matches!(g.malformed.fault, Fault::NotJson(_)));
     let replies: Vec<_> = bad.filter_map(|g| reply_to(view, &g)).collect();
     Verdict::every(replies, "no text that is no JSON was sent and answered", |s| {
-        expect_code(*s, -32700, "text that is no JSON")
+        expect_code(*s, PARSE_ERROR, "text that is no JSON")
     })
 }
 
@@ -136,7 +141,7 @@ fn invalid_request(view: &View<'_>) -> Verdict {
     let bad = view.invalid_by_peer().filter(|g| envelope(&g.malformed.fault));
     let replies: Vec<_> = bad.filter_map(|g| reply_to(view, &g)).collect();
     Verdict::every(replies, "no malformed request was sent and answered", |s| {
-        expect_code(*s, -32600, "a malformed request")
+        expect_code(*s, INVALID_REQUEST, "a malformed request")
     })
 }
 
@@ -158,14 +163,14 @@ fn method_not_found(view: &View<'_>) -> Verdict {
             && c.response.is_some_and(|r| !view.is_envelope_refusal(r))
     });
     Verdict::every(calls, "no method that nobody implements was asked for and answered", |call| {
-        call.response.map_or(Ok(()), |r| expect_answer(r, -32601, "a method that does not exist"))
+        call.response.map_or(Ok(()), |r| expect_answer(r, METHOD_NOT_FOUND, "a method that does not exist"))
     })
 }
 
 /// A method that this revision no longer has: a server may go on serving it, but refuses it as unknown. How
 /// `initialize` is refused is left to the server, and an extension may have kept what the core has not.
 fn is_removed(view: &View<'_>, name: &str) -> bool {
-    let extended = tasks::METHODS.contains(&name) && view.capability(tasks::CAPABILITY).is_some();
+    let extended = tasks::METHODS.contains(&name) && view.capability(meta::TASKS_CAPABILITY).is_some();
     name != "initialize" && !extended && method::removed_at(name, view.revision()).is_some()
 }
 
@@ -190,13 +195,14 @@ fn method_not_declared(view: &View<'_>) -> Verdict {
             && c.response.is_some_and(|r| !view.is_envelope_refusal(r))
     });
     Verdict::every(calls, "no method of an undeclared capability was asked for and refused", |call| {
-        call.response.map_or(Ok(()), |r| expect_code(r, -32601, "a method of an undeclared capability"))
+        call.response.map_or(Ok(()), |r| expect_code(r, METHOD_NOT_FOUND, "a method of an undeclared capability"))
     })
 }
 
 fn invalid_params(view: &View<'_>) -> Verdict {
     let calls = view.calls_by(view.subject().peer()).filter(|c| {
-        let of_json_rpc = matches!(c.error_code(), Some(-32700 | -32600 | -32602 | -32603));
+        let of_json_rpc =
+            matches!(c.error_code(), Some(PARSE_ERROR | INVALID_REQUEST | INVALID_PARAMS | INTERNAL_ERROR));
         of_json_rpc
             && view.is_valid_request(c.request)
             && takes_no_such_params(view, c.request)
@@ -206,7 +212,8 @@ fn invalid_params(view: &View<'_>) -> Verdict {
         calls,
         "no request with params that its method does not take was answered with a code of JSON-RPC",
         |call: &Call<'_>| {
-            call.response.map_or(Ok(()), |r| expect_code(r, -32602, "a request whose params its method does not take"))
+            call.response
+                .map_or(Ok(()), |r| expect_code(r, INVALID_PARAMS, "a request whose params its method does not take"))
         },
     )
 }
@@ -236,42 +243,46 @@ fn is_modern(view: &View<'_>, sent: MessageAt<'_>) -> bool {
 fn no_retired_codes(view: &View<'_>) -> Verdict {
     no_code(
         view,
-        |code| matches!(code, -32002 | -32042),
+        |code| matches!(code, RESOURCE_NOT_FOUND | URL_ELICITATION_REQUIRED),
         "belongs to an earlier revision and must not be sent in this one",
     )
 }
 
 fn reserved_codes_defined(view: &View<'_>) -> Verdict {
-    let undefined = |code| (-32099..=-32020).contains(&code) && !matches!(code, -32022..=-32020 | -32042);
+    let undefined = |code| {
+        (-32099..=HEADER_MISMATCH).contains(&code)
+            && !matches!(code, UNSUPPORTED_VERSION..=HEADER_MISMATCH | URL_ELICITATION_REQUIRED)
+    };
     no_code(view, undefined, "is reserved for the specification, which does not define it")
 }
 
 fn legacy_range_unused(view: &View<'_>) -> Verdict {
     no_code(
         view,
-        |code| (-32019..=-32000).contains(&code) && code != -32002,
+        |code| (-32019..=-32000).contains(&code) && code != RESOURCE_NOT_FOUND,
         "lies in the range left to old implementations",
     )
 }
 
 fn own_codes_outside(view: &View<'_>) -> Verdict {
-    let reserved = |code| (-32768..=-32100).contains(&code) && !matches!(code, -32700 | -32603..=-32600);
+    let reserved =
+        |code| (-32768..=-32100).contains(&code) && !matches!(code, PARSE_ERROR | INTERNAL_ERROR..=INVALID_REQUEST);
     no_code(view, reserved, "lies in the range JSON-RPC reserves and is none of its codes")
 }
 
 fn codes_mean(view: &View<'_>) -> Verdict {
-    let errors = view.all_calls().filter(|c| matches!(c.error_code(), Some(-32022..=-32020)));
+    let errors = view.all_calls().filter(|c| matches!(c.error_code(), Some(UNSUPPORTED_VERSION..=HEADER_MISMATCH)));
     Verdict::every(errors, "no error with a code of the specification's own was seen", |call| {
         let Some(response) = call.response else { return Ok(()) };
         let wrong = |why: &str| Err(response.breach("/error/code", why));
         match call.error_code() {
-            Some(-32020) if view.transport() == Transport::Stdio => {
+            Some(HEADER_MISMATCH) if view.transport() == Transport::Stdio => {
                 wrong("-32020 means that HTTP headers do not match the body; there are none on stdio")
             }
-            Some(-32021) if wants_only_declared(call) => {
+            Some(MISSING_CLIENT_CAPABILITY) if wants_only_declared(call) => {
                 wrong("-32021 means that the client lacks a capability; it declared every one that is listed")
             }
-            Some(-32022) if refuses_a_listed_version(call) => {
+            Some(UNSUPPORTED_VERSION) if refuses_a_listed_version(call) => {
                 wrong("-32022 means that the version is not served; the error itself lists it as supported")
             }
             _ => Ok(()),
@@ -281,7 +292,7 @@ fn codes_mean(view: &View<'_>) -> Verdict {
 
 fn wants_only_declared(call: &Call<'_>) -> bool {
     let listed = call.error().and_then(|e| e.pointer("/data/requiredCapabilities")?.as_object());
-    let declared = call.request.message.meta().and_then(|m| m.get(crate::view::CLIENT_CAPABILITIES));
+    let declared = call.request.message.meta().and_then(|m| m.get(meta::CLIENT_CAPABILITIES));
     match (listed, declared) {
         (Some(listed), Some(declared)) if !listed.is_empty() => {
             listed.iter().all(|(name, wanted)| declared.get(name).is_some_and(|has| covers(has, wanted)))
@@ -301,7 +312,7 @@ fn covers(has: &Value, wanted: &Value) -> bool {
 }
 
 fn refuses_a_listed_version(call: &Call<'_>) -> bool {
-    let asked = call.request.message.meta().and_then(|m| m.get(crate::view::PROTOCOL_VERSION));
+    let asked = call.request.message.meta().and_then(|m| m.get(meta::PROTOCOL_VERSION));
     let listed = call.error().and_then(|e| e.pointer("/data/supported")?.as_array());
     asked.zip(listed).is_some_and(|(asked, listed)| listed.contains(asked))
 }

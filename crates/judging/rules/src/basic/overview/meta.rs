@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
+use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY};
+use wire::meta;
+use wire::pointer;
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Kind, Transport, method};
 
@@ -10,13 +13,9 @@ use crate::asking;
 use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Breach, Verdict};
-use crate::view::{CLIENT_CAPABILITIES, Call, MessageAt, PROTOCOL_VERSION, View};
+use crate::view::{Call, MessageAt, View};
 
 const META: Anchor = at("basic/index", "_meta");
-
-const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// The section's rules.
 pub(crate) const RULES: &[Rule] = &[
@@ -108,7 +107,7 @@ pub(super) fn metas<'v>(view: &View<'v>) -> Vec<(usize, String, &'v Map<String, 
 /// Every key of every `_meta`, with the pointer to it.
 fn keys<'v>(view: &View<'v>) -> Vec<(usize, (String, &'v str))> {
     let in_meta = |(event, pointer, members): (usize, String, &'v Map<String, Value>)| {
-        let pointer_to = move |key: &str| format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+        let pointer_to = move |key: &str| pointer::member(&pointer, key);
         members.keys().map(move |key| (event, (pointer_to(key), key.as_str()))).collect::<Vec<_>>()
     };
     metas(view).into_iter().flat_map(in_meta).collect()
@@ -185,7 +184,7 @@ fn required_enforced(view: &View<'_>) -> Verdict {
         calls,
         "no request that lacks a required field, and can only be modern, was answered",
         |call| match (call.response, call.error_code()) {
-            (None, _) | (_, Some(-32602)) => Ok(()),
+            (None, _) | (_, Some(INVALID_PARAMS)) => Ok(()),
             (Some(r), Some(code)) => Err(r.breach(
                 "/error/code",
                 format!("the request lacks a required `_meta` field; refused with {code}, not with -32602"),
@@ -200,10 +199,10 @@ fn must_refuse(view: &View<'_>, call: &Call<'_>) -> bool {
     let request = call.request;
     let Some(response) = call.response else { return false };
     let known = request.message.method().is_some_and(|m| method::find(m, view.revision()).is_some());
-    let version = request.message.meta().and_then(|m| m.get(PROTOCOL_VERSION));
+    let version = request.message.meta().and_then(|m| m.get(meta::PROTOCOL_VERSION));
     let served = version.is_none_or(|v| v == view.revision().as_str());
-    let other_ground =
-        view.is_envelope_refusal(response) || (call.error_code() == Some(-32601) && !request.is("server/discover"));
+    let other_ground = view.is_envelope_refusal(response)
+        || (call.error_code() == Some(METHOD_NOT_FOUND) && !request.is("server/discover"));
     let legacy = view.handshake(request.connection).is_some() || request.batched;
     known && !request.has_required_meta() && served && !other_ground && !legacy && is_surely_modern(view, request)
 }
@@ -211,10 +210,9 @@ fn must_refuse(view: &View<'_>, call: &Call<'_>) -> bool {
 /// A request without any modern field may be a legacy one to a server of both eras, unless a header or the server's own
 /// list of versions rules that out.
 fn is_surely_modern(view: &View<'_>, request: MessageAt<'_>) -> bool {
-    let some_field = request
-        .message
-        .meta()
-        .is_some_and(|m| [PROTOCOL_VERSION, CLIENT_CAPABILITIES].into_iter().any(|field| m.get(field).is_some()));
+    let some_field = request.message.meta().is_some_and(|m| {
+        [meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES].into_iter().any(|field| m.get(field).is_some())
+    });
     let header = || {
         let exchange = view.exchange(request.exchange);
         exchange.is_some_and(|x| x.request_header("mcp-protocol-version") == Some(view.revision().as_str()))
@@ -234,7 +232,7 @@ fn inputs(result: &Value) -> Vec<Input<'_>> {
 
 fn undeclared_not_used(view: &View<'_>) -> Verdict {
     let asking = view.all_calls().filter_map(|call| {
-        let declared = call.request.message.meta()?.get(CLIENT_CAPABILITIES)?;
+        let declared = call.request.message.meta()?.get(meta::CLIENT_CAPABILITIES)?;
         let inputs = inputs(call.result()?);
         (!inputs.is_empty()).then_some((call.response?.event, (call, declared, inputs)))
     });
@@ -246,11 +244,7 @@ fn undeclared_not_used(view: &View<'_>) -> Verdict {
             None => Ok(()),
             Some((key, method, capability)) => {
                 let why = format!("asks for `{}`; the request does not declare `{capability}`", method.escape_debug());
-                Err(Breach::at(
-                    *event,
-                    format!("/result/inputRequests/{}/method", key.replace('~', "~0").replace('/', "~1")),
-                    why,
-                ))
+                Err(Breach::at(*event, format!("/result/inputRequests/{}/method", pointer::escape(key)), why))
             }
         }
     })
@@ -259,22 +253,24 @@ fn undeclared_not_used(view: &View<'_>) -> Verdict {
 /// Refusals of requests that, with more declared, ask the client for something undeclared here.
 fn missing_capability_refused(view: &View<'_>) -> Verdict {
     let calls: Vec<_> = view.all_calls().collect();
-    let mut asking: BTreeMap<(&str, String), Vec<Vec<Input<'_>>>> = BTreeMap::new();
+    let mut asking: BTreeMap<String, Vec<Vec<Input<'_>>>> = BTreeMap::new();
     for call in &calls {
         let asked = call.result().map(inputs).unwrap_or_default();
         if !asked.is_empty() {
-            asking.entry(substance(call)).or_default().push(asked);
+            asking.entry(call.request.message.content_key(&["_meta"])).or_default().push(asked);
         }
     }
     let refused = calls.iter().copied().filter(|call| {
-        let Some(declared) = call.request.message.meta().and_then(|m| m.get(CLIENT_CAPABILITIES)) else { return false };
+        let Some(declared) = call.request.message.meta().and_then(|m| m.get(meta::CLIENT_CAPABILITIES)) else {
+            return false;
+        };
         let first = call.request.message.params().is_some_and(|p| p.get("inputResponses").is_none());
         let beside = call.response.is_none_or(|r| view.is_envelope_refusal(r));
         (call.error().is_some() || is_failure(call))
             && first
             && !beside
             && asking
-                .get(&substance(call))
+                .get(&call.request.message.content_key(&["_meta"]))
                 .into_iter()
                 .flatten()
                 .flatten()
@@ -282,7 +278,7 @@ fn missing_capability_refused(view: &View<'_>) -> Verdict {
     });
     Verdict::every(refused, "no request was refused that asks for input once a capability is declared", |call| {
         match (call.response, call.error_code()) {
-            (Some(r), Some(code)) if code != -32021 => {
+            (Some(r), Some(code)) if code != MISSING_CLIENT_CAPABILITY => {
                 Err(r.breach("/error/code", format!("a capability is missing; refused with {code}, not with -32021")))
             }
             (Some(r), None) => {
@@ -298,38 +294,29 @@ fn is_failure(call: &Call<'_>) -> bool {
     call.result().is_some_and(|result| result.get("isError") == Some(&Value::Bool(true)))
 }
 
-/// What a request asks, its metadata aside: the same for requests that ask the same.
-fn substance<'v>(call: &Call<'v>) -> (&'v str, String) {
-    let mut params = call.request.message.params().cloned().unwrap_or_default();
-    if let Value::Object(members) = &mut params {
-        members.remove("_meta");
-    }
-    (call.request.message.method().unwrap_or_default(), canonical(&params))
-}
-
 /// Requests that differ from a successful one in `clientInfo` and in nothing else.
 fn client_info_ignored(view: &View<'_>) -> Verdict {
     let in_order =
         |c: &Call<'_>| c.response.is_some_and(|r| !view.is_envelope_refusal(r)) && c.request.has_required_meta();
     let calls: Vec<_> = view.all_calls().filter(in_order).collect();
-    let info = |c: &Call<'_>| c.request.message.meta().and_then(|m| m.get(CLIENT_INFO)).map(canonical);
+    let info = |c: &Call<'_>| c.request.message.meta().and_then(|m| m.get(meta::CLIENT_INFO)).map(canonical);
     let rest = |c: &Call<'_>| {
         let mut meta = c.request.message.meta().cloned().unwrap_or_default();
         if let Value::Object(members) = &mut meta {
-            members.remove(CLIENT_INFO);
+            members.remove(meta::CLIENT_INFO);
         }
         canonical(&meta)
     };
     // Under which names a request succeeded; two are enough to find one that is another.
     let mut granted: BTreeMap<_, BTreeSet<Option<String>>> = BTreeMap::new();
     for call in calls.iter().filter(|c| c.result().is_some()) {
-        let names = granted.entry((substance(call), rest(call))).or_default();
+        let names = granted.entry((call.request.message.content_key(&["_meta"]), rest(call))).or_default();
         if names.len() < 2 {
             names.insert(info(call));
         }
     }
     let compared = calls.iter().copied().filter(|call| {
-        let names = granted.get(&(substance(call), rest(call)));
+        let names = granted.get(&(call.request.message.content_key(&["_meta"]), rest(call)));
         names.is_some_and(|names| names.iter().any(|name| *name != info(call)))
     });
     Verdict::every(compared, "no request succeeded that was also made under another `clientInfo`", |call| {
@@ -343,8 +330,9 @@ fn client_info_ignored(view: &View<'_>) -> Verdict {
 }
 
 fn missing_capability_listed(view: &View<'_>) -> Verdict {
-    let errors =
-        view.by_subject().filter(|s| s.message.kind() == Kind::Error && s.message.error_code() == Some(-32021));
+    let errors = view
+        .by_subject()
+        .filter(|s| s.message.kind() == Kind::Error && s.message.error_code() == Some(MISSING_CLIENT_CAPABILITY));
     Verdict::every(errors, "no error -32021 was seen", |sent| {
         match sent.message.error().and_then(|e| e.pointer("/data/requiredCapabilities")) {
             Some(Value::Object(listed)) if !listed.is_empty() => Ok(()),
@@ -365,7 +353,7 @@ fn server_info(view: &View<'_>) -> Verdict {
             && !c.request.is("initialize")
     });
     Verdict::every(calls, "no request of this revision was answered with a result", |call| match call.response {
-        Some(r) if r.message.meta().and_then(|m| m.get(SERVER_INFO)).is_none() => {
+        Some(r) if r.message.meta().and_then(|m| m.get(meta::SERVER_INFO)).is_none() => {
             Err(r.breach("/result", "the result does not name the server in `_meta`"))
         }
         _ => Ok(()),
@@ -392,10 +380,10 @@ fn required_sent(view: &View<'_>) -> Verdict {
     Verdict::every(modern_requests(view), "the client made no request of this revision", |sent| {
         let meta = sent.message.meta();
         let member = |key: &str| meta.and_then(|meta| meta.get(key));
-        if !member(PROTOCOL_VERSION).is_some_and(Value::is_string) {
+        if !member(meta::PROTOCOL_VERSION).is_some_and(Value::is_string) {
             return Err(sent.breach("/params/_meta", "the request does not name its version in `_meta`"));
         }
-        if !member(CLIENT_CAPABILITIES).is_some_and(Value::is_object) {
+        if !member(meta::CLIENT_CAPABILITIES).is_some_and(Value::is_object) {
             return Err(
                 sent.breach("/params/_meta", "the request does not declare the client's capabilities in `_meta`")
             );
@@ -406,7 +394,7 @@ fn required_sent(view: &View<'_>) -> Verdict {
 
 fn client_info_sent(view: &View<'_>) -> Verdict {
     Verdict::every(modern_requests(view), "the client made no request of this revision", |sent| {
-        let info = sent.message.meta().and_then(|meta| meta.get("io.modelcontextprotocol/clientInfo"));
+        let info = sent.message.meta().and_then(|meta| meta.get(meta::CLIENT_INFO));
         let has = |name: &str| info.and_then(|info| info.get(name)).is_some_and(Value::is_string);
         let named = has("name") && has("version");
         if named { Ok(()) } else { Err(sent.breach("/params/_meta", "the request does not say which client makes it")) }

@@ -1,5 +1,6 @@
 //! The page `basic`, section "Responses": ids, one outcome, one answer for each request, the error object.
 
+use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION};
 use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25};
 use wire::trace::{Closed, Content, Frame};
@@ -178,7 +179,11 @@ fn posted_request<'v>(view: &View<'v>, error: MessageAt<'_>) -> Option<MessageAt
     let [request] = exchange.client_messages[..] else { return None };
     let code = error.message.error_code();
     let was_read = exchange.status() == Some(200)
-        || (view.era() == Era::Modern && matches!(code, Some(-32601 | -32602 | -32021 | -32022)));
+        || (view.era() == Era::Modern
+            && matches!(
+                code,
+                Some(METHOD_NOT_FOUND | INVALID_PARAMS | MISSING_CLIENT_CAPABILITY | UNSUPPORTED_VERSION)
+            ));
     (was_read && request.message.kind() == Kind::Request && !request.batched).then_some(request)
 }
 

@@ -1,13 +1,14 @@
 //! The page `basic`, section "ResultType".
 
 use serde_json::Value;
+use wire::meta;
 use wire::revision::R2026_07_28;
 use wire::{Kind, Party};
 
 use crate::references::{Uses, offers};
 use crate::rule::{Rule, at, client, server};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{CLIENT_CAPABILITIES, Call, MessageAt, View, declared};
+use crate::view::{Call, MessageAt, View, declared};
 
 /// The section's rules.
 pub(crate) const RULES: &[Rule] = &[
@@ -85,7 +86,7 @@ fn unknown_refused(view: &View<'_>) -> Verdict {
             .request
             .message
             .meta()
-            .and_then(|meta| meta.get(CLIENT_CAPABILITIES))
+            .and_then(|meta| meta.get(meta::CLIENT_CAPABILITIES))
             .and_then(|c| declared(c, "extensions"));
         own.and_then(Value::as_object).is_some_and(|extensions| !extensions.is_empty())
     };

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 use wire::Party;
+use wire::pointer;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use crate::fetching::{Told, is_watched, parts, unfetched};
@@ -69,7 +70,7 @@ fn schemas<'v>(view: &View<'v>) -> Vec<(usize, (String, &'v Value))> {
         }
         for (key, request) in result.get("inputRequests").and_then(Value::as_object).into_iter().flatten() {
             let schema = request.pointer("/params/requestedSchema");
-            let key = key.replace('~', "~0").replace('/', "~1");
+            let key = pointer::escape(key);
             found.extend(
                 schema.map(|s| (sent.event, (format!("/result/inputRequests/{key}/params/requestedSchema"), s))),
             );

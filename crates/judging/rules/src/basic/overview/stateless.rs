@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use wire::Kind;
 use wire::revision::R2026_07_28;
 
@@ -35,18 +35,13 @@ pub(crate) const RULES: &[Rule] = &[
         .unobservable("whether a server keeps state that no request names cannot be told from a change of its world"),
 ];
 
-/// What a request asks, its metadata aside: the same text for requests that ask the same.
-fn essence(call: &Call<'_>) -> (String, String) {
-    let mut params = call.request.message.params().cloned().unwrap_or_else(|| Value::Object(Map::new()));
-    if let Value::Object(members) = &mut params {
-        members.remove("_meta");
-    }
-    (call.request.message.method().unwrap_or_default().to_owned(), canonical(&params))
-}
-
 /// What was asked with success.
-fn granted<'c, 'v: 'c>(calls: impl IntoIterator<Item = &'c Call<'v>>) -> BTreeSet<(String, String)> {
-    calls.into_iter().filter(|call| call.result().is_some()).map(essence).collect()
+fn granted<'c, 'v: 'c>(calls: impl IntoIterator<Item = &'c Call<'v>>) -> BTreeSet<String> {
+    calls
+        .into_iter()
+        .filter(|call| call.result().is_some())
+        .map(|call| call.request.message.content_key(&["_meta"]))
+        .collect()
 }
 
 /// Whether a request was the first message of a connection that was seen to open.
@@ -63,7 +58,7 @@ fn first_request_served(view: &View<'_>) -> Verdict {
     };
     let (first, later): (Vec<_>, Vec<_>) = view.all_calls().filter(usual).partition(|c| is_first(view, c));
     let granted = granted(&later);
-    let pairs = first.into_iter().filter(|call| granted.contains(&essence(call)));
+    let pairs = first.into_iter().filter(|call| granted.contains(&call.request.message.content_key(&["_meta"])));
     Verdict::every(pairs, "no request succeeded that was also made as the first of a connection", |call| {
         match call.response {
             Some(r) if r.message.kind() == Kind::Error => {
@@ -95,7 +90,7 @@ fn concurrent_served(view: &View<'_>) -> Verdict {
         beside
     });
     let granted = granted(&alone);
-    let pairs = together.into_iter().filter(|call| granted.contains(&essence(call)));
+    let pairs = together.into_iter().filter(|call| granted.contains(&call.request.message.content_key(&["_meta"])));
     Verdict::every(pairs, "no request succeeded alone that was also made while another was open", |call| {
         match call.response {
             Some(r) if r.message.kind() == Kind::Error => {
@@ -110,18 +105,20 @@ fn concurrent_served(view: &View<'_>) -> Verdict {
 fn connection_not_required(view: &View<'_>) -> Verdict {
     let calls: Vec<_> = view.all_calls().filter(|c| c.response.is_some() && view.is_valid_request(c.request)).collect();
     let mut given: BTreeMap<String, u32> = BTreeMap::new();
-    let mut served: BTreeSet<(u32, (String, String))> = BTreeSet::new();
+    let mut served: BTreeSet<(u32, String)> = BTreeSet::new();
     for call in calls.iter().filter(|call| call.result().is_some()) {
         if let Some(next) = call.result().and_then(|result| result.get("nextCursor")) {
             given.entry(canonical(next)).or_insert(call.request.connection);
         }
         if cursor(call).is_some() {
-            served.insert((call.request.connection, essence(call)));
+            served.insert((call.request.connection, call.request.message.content_key(&["_meta"])));
         }
     }
     let foreign = calls.iter().copied().filter(|used| {
         let home = cursor(used).and_then(|cursor| given.get(&canonical(cursor)));
-        home.is_some_and(|&home| home != used.request.connection && served.contains(&(home, essence(used))))
+        home.is_some_and(|&home| {
+            home != used.request.connection && served.contains(&(home, used.request.message.content_key(&["_meta"])))
+        })
     });
     Verdict::every(foreign, "no cursor was used both on the connection that gave it and on another", |call| match call
         .response

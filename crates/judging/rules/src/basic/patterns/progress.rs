@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::Party;
+use wire::json::same;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
 
-use crate::content::{canonical, same_json};
+use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
@@ -145,7 +146,7 @@ fn known(view: &View<'_>) -> Verdict {
     let alike: BTreeSet<String> = tokens.iter().map(|token| canonical(token)).collect();
     let told = reports(view).into_iter().map(|(sent, _)| sent);
     Verdict::every(told, "no progress was reported", |sent| match token(sent) {
-        Some(found) if !alike.contains(&canonical(found)) && !tokens.iter().any(|token| same_json(token, found)) => {
+        Some(found) if !alike.contains(&canonical(found)) && !tokens.iter().any(|token| same(token, found)) => {
             Err(sent.breach("/params/progressToken", format!("no request gave the token {found}")))
         }
         _ => Ok(()),

@@ -1,6 +1,7 @@
 //! The page `basic/patterns/subscriptions`.
 
 use serde_json::Value;
+use wire::meta;
 use wire::revision::R2026_07_28;
 use wire::trace::{Closed, Content};
 use wire::{Kind, Party, Transport};
@@ -111,7 +112,7 @@ fn id<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
 }
 
 fn subscription<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
-    sent.message.params()?.get("_meta")?.get("io.modelcontextprotocol/subscriptionId")
+    sent.message.params()?.get("_meta")?.get(meta::SUBSCRIPTION_ID)
 }
 
 fn asks_for(call: &Call<'_>, filter: &str) -> bool {

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use wire::error_code::UNSUPPORTED_VERSION;
+use wire::meta;
+use wire::pointer;
 use wire::revision::R2026_07_28;
 use wire::{Party, method};
 
 use super::{BACKWARD, EXTENSIONS, NEGOTIATION, named};
 use crate::basic::overview::meta::{is_prefixed_key, modern_requests};
-use crate::content::step;
 use crate::rule::{Rule, client};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{CLIENT_CAPABILITIES, Call, MessageAt, View, declared};
+use crate::view::{Call, MessageAt, View, declared};
 
 /// The rules, in the page's own order.
 pub(crate) const RULES: &[Rule] = &[
@@ -39,7 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
 
 fn retries(view: &View<'_>) -> Verdict {
     let calls: Vec<_> = view.calls_by(Party::Client).collect();
-    let judged = calls.iter().filter(|call| call.error_code() == Some(-32022)).filter_map(|call| {
+    let judged = calls.iter().filter(|call| call.error_code() == Some(UNSUPPORTED_VERSION)).filter_map(|call| {
         let (refused, answer) = (named(call)?, call.response?);
         let list = call.error()?.pointer("/data/supported")?.as_array()?;
         let listed = |version: &str| list.iter().any(|one| one == version);
@@ -79,13 +81,17 @@ const CROSSING: u64 = 100_000;
 
 /// The extensions that the client declares in a request.
 fn extensions(sent: MessageAt<'_>) -> Option<&serde_json::Map<String, Value>> {
-    sent.message.meta()?.get(CLIENT_CAPABILITIES)?.get("extensions")?.as_object()
+    sent.message.meta()?.get(meta::CLIENT_CAPABILITIES)?.get("extensions")?.as_object()
 }
 
 fn extension_ids(view: &View<'_>) -> Verdict {
     let judged = modern_requests(view).into_iter().flat_map(|sent| {
         let judge = move |key: &String| {
-            let pointer = format!("/params/_meta/{}/extensions/{}", step(CLIENT_CAPABILITIES), step(key));
+            let pointer = format!(
+                "/params/_meta/{}/extensions/{}",
+                pointer::escape(meta::CLIENT_CAPABILITIES),
+                pointer::escape(key)
+            );
             let why = || format!("`{}` is no identifier of the form prefix/name", key.escape_debug());
             (sent.event, if is_prefixed_key(key) { Ok(()) } else { Err(sent.breach(pointer, why())) })
         };

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use wire::Kind;
+use wire::error_code::URL_ELICITATION_REQUIRED;
 use wire::revision::R2025_11_25;
 
 use super::{ELICIT, here};
@@ -58,7 +59,7 @@ fn addresses<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, String, &'v Value)> {
 /// Those that an error says must be visited first.
 fn required<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, String, &'v Value)> {
     let errors = view.by_subject().filter(|sent| sent.message.kind() == Kind::Error && view.is_current(*sent));
-    let listed = errors.filter(|sent| sent.message.error_code() == Some(-32042)).flat_map(|sent| {
+    let listed = errors.filter(|sent| sent.message.error_code() == Some(URL_ELICITATION_REQUIRED)).flat_map(|sent| {
         let list = sent.message.error().and_then(|error| error.pointer("/data/elicitations")?.as_array());
         let each = list.into_iter().flatten().enumerate();
         each.filter_map(move |(place, one)| {

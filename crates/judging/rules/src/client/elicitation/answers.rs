@@ -12,7 +12,7 @@ use crate::budget::Budget;
 use crate::content::canonical;
 use crate::liveness::{Trial, copes};
 use crate::rule::{Rule, server};
-use crate::schema::{Fit, fit};
+use crate::schema_fit::{Fit, fit};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 
@@ -66,7 +66,7 @@ impl<'v> Filled<'v> {
     fn fits(&self, budget: &Budget) -> Fit {
         let each = self.forms.iter().map(|(schema, content)| fit(schema, content, budget));
         each.fold(Fit::Yes, |sum, one| match (sum, one) {
-            (Fit::No(at, why), _) | (_, Fit::No(at, why)) => Fit::No(at, why),
+            (no @ Fit::No { .. }, _) | (_, no @ Fit::No { .. }) => no,
             (Fit::Unsure, _) | (_, Fit::Unsure) => Fit::Unsure,
             (Fit::Yes, Fit::Yes) => Fit::Yes,
         })
@@ -153,7 +153,7 @@ fn validated(view: &View<'_>) -> Verdict {
     for one in filled(view) {
         match one.fits(view.budget()) {
             Fit::Yes if one.sent().is_some() => _ = good.insert(one.matter(), one),
-            Fit::No(..) => bad.push(one),
+            Fit::No { .. } => bad.push(one),
             _ => {}
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use wire::Kind;
+use wire::error_code::URL_ELICITATION_REQUIRED;
 use wire::method;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
@@ -104,7 +105,7 @@ fn required_error(view: &View<'_>) -> Verdict {
 /// What is wrong with an error as one for a visit that is due; `None` where it is none and need not be.
 fn fault_of(view: &View<'_>, sent: MessageAt<'_>) -> Option<Result<(), Breach>> {
     let listed = elicitations(sent).map_or(&[][..], Vec::as_slice);
-    if sent.message.error_code() != Some(-32042) {
+    if sent.message.error_code() != Some(URL_ELICITATION_REQUIRED) {
         let visits = listed.iter().any(|one| one.get("mode").is_some_and(|mode| mode == "url"));
         let why = "visits that are due are listed in an error of another code";
         return visits.then(|| Err(sent.breach("/error/code", why)));

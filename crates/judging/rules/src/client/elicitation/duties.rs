@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use wire::Party;
+use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 
 use super::{ELICIT, here, is_form};
@@ -10,7 +11,7 @@ use crate::asking::{self, Reply, declared_if_served, questions, replies};
 use crate::fetching::{Told, fetches, is_watched};
 use crate::liveness::goes_on;
 use crate::rule::{Rule, client};
-use crate::schema::{Fit, fit};
+use crate::schema_fit::{Fit, fit};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::View;
 
@@ -88,7 +89,7 @@ fn acts(reply: &Reply<'_>) -> bool {
 }
 
 /// Codes by which a client says that it does not serve such a request at all.
-const UNSERVED: [i64; 2] = [-32601, -32602];
+const UNSERVED: [i64; 2] = [METHOD_NOT_FOUND, INVALID_PARAMS];
 
 fn unserved(reply: &Reply<'_>) -> Option<i64> {
     reply.code().filter(|code| UNSERVED.contains(code))
@@ -138,7 +139,7 @@ fn undeclared_mode_refused(view: &View<'_>) -> Verdict {
     let judged = replies(view, ELICIT).into_iter().filter_map(|reply| {
         let mode = foreign(&reply)?;
         let kept = match reply.code() {
-            Some(-32602) => Ok(()),
+            Some(INVALID_PARAMS) => Ok(()),
             Some(code) => Err(reply.breach("/code", format!("mode `{mode}` is refused with {code}, due is -32602"))),
             None => {
                 Err(reply.breach("", format!("an elicitation in mode `{mode}`, which was not declared, is served")))
@@ -156,7 +157,7 @@ fn content_conforms(view: &View<'_>) -> Verdict {
         let nothing = serde_json::json!({});
         match fit(schema, result.get("content").unwrap_or(&nothing), view.budget()) {
             Fit::Yes => Some(Ok(())),
-            Fit::No(place, why) => Some(Err(reply.breach(&format!("/content{place}"), why))),
+            Fit::No { pointer: place, why } => Some(Err(reply.breach(&format!("/content{place}"), why))),
             Fit::Unsure => None,
         }
     })

@@ -1,10 +1,10 @@
 //! The page `client/elicitation`: what a form may not ask for, and what may not stand in it.
 
 use serde_json::Value;
+use wire::pointer;
 use wire::revision::{R2025_06_18, R2025_11_25};
 
 use super::{forms, here};
-use crate::content::step;
 use crate::rule::{Rule, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::View;
@@ -73,7 +73,7 @@ fn no_secrets(view: &View<'_>) -> Verdict {
             takes_text(field) && (called || text("format") == Some("password"))
         };
         let breach = |name: &str| {
-            let place = question.at(&format!("/requestedSchema/properties/{}", step(name)));
+            let place = question.at(&format!("/requestedSchema/properties/{}", pointer::escape(name)));
             question.sent.breach(place, "a form asks for a secret")
         };
         let secret = fields.iter().find(asks);
@@ -100,7 +100,7 @@ fn no_links(view: &View<'_>) -> Verdict {
         texts.extend(question.param("message").and_then(Value::as_str).map(|text| (question.at("/message"), text)));
         for (name, field) in fields {
             for member in ["title", "description"] {
-                let place = || question.at(&format!("/requestedSchema/properties/{}/{member}", step(name)));
+                let place = || question.at(&format!("/requestedSchema/properties/{}/{member}", pointer::escape(name)));
                 texts.extend(field.get(member).and_then(Value::as_str).map(|text| (place(), text)));
             }
         }

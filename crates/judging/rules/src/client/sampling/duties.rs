@@ -1,6 +1,7 @@
 //! The page `client/sampling`: what it demands of clients.
 
 use serde_json::Value;
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
 use wire::shape;
 
@@ -139,7 +140,7 @@ fn unbalanced_refused(view: &View<'_>) -> Verdict {
     each(view, |reply| {
         let unbalanced = is_unbalanced(&reply.question) && !is_nonsense(view, &reply.question);
         unbalanced.then(|| match reply.code() {
-            Some(-32602) => Ok(()),
+            Some(INVALID_PARAMS) => Ok(()),
             Some(code) => Err(reply.breach("/code", format!("refused with {code}, due is -32602"))),
             None => Err(reply.breach("", "messages without the results of their tools are answered with a result")),
         })

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use wire::http::{self, check_headers};
+use wire::meta;
 use wire::revision::R2026_07_28;
 use wire::{Party, RequestId};
 
-use super::{CAPABILITY, METHODS, capabilities, declares, here};
+use super::{METHODS, capabilities, declares, here};
 use crate::asking::{self, param};
 use crate::basic::transports::streamable_http::headers::name_of;
 use crate::polling::{about, unhurried, until_done};
@@ -27,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
         "capability-negotiation",
         "A client that declares the extension MUST take a task as well as a result for an answer to its call.",
     )
-    .needs(CAPABILITY)
+    .needs(meta::TASKS_CAPABILITY)
     .how("Takes a server that answers a call by a task, and looks whether a client that declares the extension goes on to ask for it.")
     .fix("Look at `resultType` of every answer to `tools/call`, and follow the task where it is one.")
     .judge(either_taken),

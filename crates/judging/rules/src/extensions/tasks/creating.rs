@@ -1,11 +1,13 @@
 //! "Capability Negotiation", "Polymorphic Results" and "Task Creation": which calls become tasks, and how that shows.
 
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
+use wire::meta;
 use wire::revision::R2026_07_28;
 
-use super::{CAPABILITY, declares, here, other_capabilities, unlike_missing, weighed};
+use super::{declares, here, other_capabilities, unlike_missing, weighed};
 use crate::legacy::tasks::creating::guessed;
 use crate::rule::{Rule, server};
-use crate::tasks::{by_substance, creations, named, substance};
+use crate::tasks::{by_tool_call, creations, named, tool_call_key};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -17,7 +19,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("capability-negotiation"),
             "A call that does not declare the extension MUST NOT be answered with a task.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Makes a call that becomes a task once more without the extension, and looks at the answer.")
         .fix("Look at `clientCapabilities` of the request at hand, not of an earlier one.")
         .judge(not_without),
@@ -27,13 +29,13 @@ pub(crate) const RULES: &[Rule] = &[
             here("capability-negotiation"),
             "A call that can only become a task and does not declare the extension MUST be refused with -32021, naming it.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Looks at the errors of calls without the extension that become tasks with it, all else being equal.")
         .fix("Answer -32021 with `io.modelcontextprotocol/tasks` under `data.requiredCapabilities.extensions`.")
         .judge(missing_refused),
     server("task-extension.type-named")
         .says(R2026_07_28, here("polymorphic-results"), "The `resultType` of an answer that brings a task MUST be `task`.")
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Looks at the `resultType` of answers to calls that have a task's id, status and dates.")
         .fix("Set `resultType` to `task` in answers that bring one.")
         .judge(named_type),
@@ -43,7 +45,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("polymorphic-results"),
             "The `resultType` of an answer that brings no new task MUST NOT be `task`.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Reads the `resultType` of answers about tasks, and of all others that name no new task.")
         .fix("Use `complete` for every result but the one that brings the task.")
         .judge(reserved),
@@ -53,7 +55,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-creation"),
             "The answer that brings a task MUST NOT be sent before `tasks/get` finds the task.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Asks for each task as soon as it is there.")
         .fix("Store the task, wait until it can be read, and then answer.")
         .judge(durable),
@@ -63,19 +65,19 @@ pub(crate) const RULES: &[Rule] = &[
             here("security-considerations"),
             "The id of a task MUST be random enough that no third party guesses or lists it.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Reckons how many ids of that length and alphabet there can be, and how much of it differs between two ids.")
         .fix("Use a random UUID or 128 bits from a secure generator; no counters, no clocks.")
         .judge(|view| guessed(view, creations(view), "/result/taskId")),
 ];
 
-/// Weighed calls of tools that do not declare the extension, each with the calls of the same substance that do, declare
+/// Weighed calls of tools that do not declare the extension, each with the calls of the same content that do, declare
 /// the same otherwise, and became tasks.
 fn bare<'v>(view: &View<'v>) -> Vec<(Call<'v>, Vec<Call<'v>>)> {
-    let tasks = by_substance(creations(view).into_iter().map(|made| made.call).filter(declares));
+    let tasks = by_tool_call(creations(view).into_iter().map(|made| made.call).filter(declares));
     let calls = view.calls("tools/call").filter(|call| !declares(call) && view.judges_content(call));
     let twins = |call: &Call<'v>| {
-        let all = tasks.get(&substance(call)).into_iter().flatten().copied();
+        let all = tasks.get(&tool_call_key(call)).into_iter().flatten().copied();
         all.filter(|task| other_capabilities(task) == other_capabilities(call)).collect::<Vec<_>>()
     };
     calls.map(|call| (call, twins(&call))).collect()
@@ -100,7 +102,7 @@ fn missing_refused(view: &View<'_>) -> Verdict {
     let judged = bare(view).into_iter().filter_map(|(call, twins)| {
         let response = call.response?;
         // That the server failed says nothing of why.
-        if twins.is_empty() || call.error().is_none() || call.error_code() == Some(-32603) {
+        if twins.is_empty() || call.error().is_none() || call.error_code() == Some(INTERNAL_ERROR) {
             return None;
         }
         let kept = unlike_missing(&call).map_or(Ok(()), |(pointer, why)| Err(response.breach(pointer, why)));
@@ -144,7 +146,7 @@ fn durable(view: &View<'_>) -> Verdict {
         let alive = response.done < made.call.request.done.saturating_add(ttl) && !cancelled;
         match first.error_code() {
             None => Some((response.event, Ok(()))),
-            Some(-32602) if alive => {
+            Some(INVALID_PARAMS) if alive => {
                 Some((response.event, Err(response.breach("/error", "the task that was given out is not found"))))
             }
             Some(_) => None,

@@ -1,10 +1,12 @@
 //! "Protocol Errors", "Task Status Notifications" and "Security Considerations": what is refused, and what is not sent.
 
 use serde_json::Value;
+use wire::error_code::INVALID_PARAMS;
+use wire::meta;
 use wire::revision::R2026_07_28;
 use wire::{Kind, Transport};
 
-use super::{CAPABILITY, METHODS, declares, here, unlike_missing};
+use super::{METHODS, declares, here, unlike_missing};
 use crate::legacy::tasks::errors::{informative, unknown};
 use crate::legacy::tasks::managing::strangers;
 use crate::rule::{Rule, server};
@@ -20,7 +22,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-status-notifications"),
             "A subscription to tasks without the extension MUST be refused with -32021, naming the extension.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Asks `subscriptions/listen` for `taskIds` in a request that does not declare the extension.")
         .fix("Check `clientCapabilities` of the request before you acknowledge `taskIds`.")
         .judge(subscriptions),
@@ -30,7 +32,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-status-notifications"),
             "Progress and log messages of a task MUST NOT be sent on a subscription to it.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Looks for either on subscriptions by which tasks are told of.")
         .fix("Tell of a task by `notifications/tasks` alone.")
         .judge(no_progress),
@@ -40,7 +42,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("protocol-errors"),
             "`tasks/get` of a task that does not exist MUST be refused with the error -32602.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Asks for a task whose id says that there is none.")
         .fix("Answer -32602 (invalid params) where the id is none of yours, or no longer.")
         .judge(|view| unknown(view, &["tasks/get"], declares)),
@@ -50,7 +52,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("protocol-errors"),
             "`tasks/update` and `tasks/cancel` of a task that does not exist SHOULD be refused with the error -32602.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Answers and cancels a task whose id says that there is none.")
         .fix("Answer -32602 (invalid params) where the id is none of yours, or no longer.")
         .judge(|view| unknown(view, &["tasks/update", "tasks/cancel"], declares)),
@@ -60,13 +62,13 @@ pub(crate) const RULES: &[Rule] = &[
             here("protocol-errors"),
             "`tasks/get`, `tasks/update` and `tasks/cancel` without the extension MUST be refused with the error -32021.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Makes such requests about a task that exists, without declaring the extension.")
         .fix("Check `clientCapabilities` of the request before you look for the task.")
         .judge(undeclared),
     server("task-extension.errors-informative")
         .says(R2026_07_28, here("protocol-errors"), "The error of a request about tasks SHOULD say in words what is wrong.")
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Looks for words in the messages of such errors; what they say is not judged.")
         .fix("Write a message that names the cause.")
         .judge(informative),
@@ -77,7 +79,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Every request about a task MUST be checked for the right to it: without credentials nothing is had that was \
              made with some.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .on(&[Transport::StreamableHttp])
         .how("Looks for requests without credentials about tasks that were made with some. Two different credentials may be \
               the same person's and prove nothing, unless the second is refused.")
@@ -99,7 +101,7 @@ fn granted<'v>(view: &View<'v>, call: &Call<'v>) -> Option<MessageAt<'v>> {
 }
 
 fn subscription<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
-    sent.message.params()?.get("_meta")?.get("io.modelcontextprotocol/subscriptionId")
+    sent.message.params()?.get("_meta")?.get(meta::SUBSCRIPTION_ID)
 }
 
 fn subscription_breach(view: &View<'_>, call: &Call<'_>) -> Option<(usize, Kept)> {
@@ -146,7 +148,7 @@ fn undeclared(view: &View<'_>) -> Verdict {
     let judged = bare.filter_map(|call| {
         let response = call.response?;
         // Two things may be wrong with one request; which is said first is the server's affair.
-        if call.error_code() == Some(-32602) && !known(&call) {
+        if call.error_code() == Some(INVALID_PARAMS) && !known(&call) {
             return None;
         }
         let kept = unlike_missing(&call).map_or(Ok(()), |(pointer, why)| Err(response.breach(pointer, why)));

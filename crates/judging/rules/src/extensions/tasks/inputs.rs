@@ -4,10 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
+use wire::error_code::INTERNAL_ERROR;
+use wire::meta;
+use wire::pointer;
 use wire::revision::R2026_07_28;
 
-use super::{CAPABILITY, here, weighed};
-use crate::content::{canonical, step};
+use super::{here, weighed};
+use crate::content::canonical;
 use crate::rule::{Rule, server};
 use crate::tasks::{How, Sight, is_nobodys, named, sights};
 use crate::verdict::{Kept, Verdict};
@@ -21,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-polling"),
             "`inputRequests` of a task MUST hold everything that the task waits for, as often as it is asked for.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Asks twice for a task that waits for the client and compares: what was asked the first time must not be missing \
               the second time without an answer, unless something else took its place.")
         .fix("Keep each request until its answer has come, and show it in every answer to `tasks/get`.")
@@ -32,7 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-update-requests"),
             "A key of `inputRequests` MUST stand for one request through all the life of a task.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Compares what stands under each key of a task's `inputRequests`, and looks whether a key that was answered and \
               had gone comes back.")
         .fix("Number the keys, or make random ones; a second question is another key.")
@@ -43,7 +46,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-update-requests"),
             "`tasks/update` and `tasks/cancel` MUST be answered, where they succeed, with an empty result.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Looks for members beside `resultType` and `_meta` in such answers.")
         .fix("Answer with `resultType: complete` alone; how the task stands `tasks/get` tells.")
         .judge(empty),
@@ -53,7 +56,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-update-requests"),
             "Answers under keys that the task does not wait for SHOULD be ignored.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Sends an answer under a key that says of itself that there is none to a task under way: it should be acknowledged.")
         .fix("Pass over keys that are not outstanding; do not refuse the request for them.")
         .judge(stray),
@@ -122,7 +125,7 @@ fn reused(view: &View<'_>) -> Verdict {
             let now = requests(look);
             for (key, request) in now.into_iter().flatten() {
                 let request = canonical(request);
-                let pointer = format!("/inputRequests/{}", step(key));
+                let pointer = format!("/inputRequests/{}", pointer::escape(key));
                 let why = match known.get(key.as_str()) {
                     Some(before) if *before != request => Some("the key stood for another request before"),
                     Some(_) if gone.contains(key.as_str()) => Some("the key was answered and gone, and is back"),
@@ -146,7 +149,10 @@ fn empty(view: &View<'_>) -> Verdict {
         let more = result.as_object().into_iter().flatten().map(|(name, _)| name);
         let more = more.into_iter().find(|name| !matches!(name.as_str(), "resultType" | "_meta"));
         let breach = |name: &String| {
-            sent.breach(format!("/result/{}", step(name)), format!("an empty result has no `{}`", name.escape_debug()))
+            sent.breach(
+                format!("/result/{}", pointer::escape(name)),
+                format!("an empty result has no `{}`", name.escape_debug()),
+            )
         };
         more.map_or(Ok(()), |name| Err(breach(name)))
     })
@@ -164,7 +170,7 @@ fn stray(view: &View<'_>) -> Verdict {
         }
         match call.error_code() {
             None => Some((response.event, Ok(()))),
-            Some(-32603) => None,
+            Some(INTERNAL_ERROR) => None,
             Some(_) => {
                 Some((response.event, Err(response.breach("/error", "refused for a key that is not outstanding"))))
             }

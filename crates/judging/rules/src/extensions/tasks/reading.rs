@@ -1,14 +1,16 @@
 //! "Task Polling", "Task Status" and "Task Execution Errors": what `tasks/get` says of a task.
 
 use serde_json::Value;
+use wire::error_code::MISSING_CLIENT_CAPABILITY;
+use wire::meta;
 use wire::revision::R2026_07_28;
 use wire::shape;
 
-use super::{CAPABILITY, METHODS, declares, here};
+use super::{METHODS, declares, here};
 use crate::legacy::tasks::lifecycle::final_status;
 use crate::legacy::tasks::results::{always, explained};
 use crate::rule::{Rule, server};
-use crate::tasks::{Creation, Sight, by_substance, creations, sights, substance};
+use crate::tasks::{Creation, Sight, by_tool_call, creations, sights, tool_call_key};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -16,7 +18,7 @@ use crate::view::{Call, View};
 pub(crate) const RULES: &[Rule] = &[
     server("task-extension.status-told")
         .says(R2026_07_28, here("task-polling"), "The answer to `tasks/get` MUST show the status that the task has.")
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Compares it with an end that was told of before: a task that is over stays as it is. What must stand beside \
               each status the schema knows.")
         .fix("Read the status when the request comes, from where it is kept.")
@@ -27,7 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-polling"),
             "The `resultType` of answers to `tasks/get`, `tasks/update` and `tasks/cancel` MUST be `complete`.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Reads the `resultType` of such answers.")
         .fix("Set `resultType` to `complete` there, however the task stands.")
         .judge(complete),
@@ -37,7 +39,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-execution-errors"),
             "The status `failed` MUST NOT be used but for JSON-RPC errors; a tool's own error makes a task `completed`.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Looks at failed tasks that have a result, or whose call alone gives one, and at completed ones with `isError`.")
         .fix("Set `failed` only where the call would have been answered with `error`.")
         .judge(failed),
@@ -47,7 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-execution-errors"),
             "A task MUST show what its call would have been answered with: the result, or the JSON-RPC error.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Compares `result` of completed tasks with the schema of a call's result, and the code in `error` of failed ones \
               with that of the same call without the extension.")
         .fix("Keep result or error as it is, and put it into `result` or `error`.")
@@ -58,7 +60,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-execution-errors"),
             "What `tasks/get` says of a failed task SHOULD have a `statusMessage` on the failure.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Looks for the member in answers to `tasks/get` with the status `failed`.")
         .fix("Put the error's own message into `statusMessage` as well.")
         .judge(explained),
@@ -81,10 +83,10 @@ fn complete(view: &View<'_>) -> Verdict {
 fn with_twins<'v>(view: &View<'v>) -> Vec<(Sight<'v>, Vec<Call<'v>>)> {
     let made: Vec<Creation<'v>> = creations(view);
     let bare = view.calls("tools/call").filter(|call| !declares(call) && view.judges_content(call));
-    let plain = by_substance(bare);
+    let plain = by_tool_call(bare);
     let twins = |sight: &Sight<'v>| {
         let call = made.iter().find(|made| made.id == sight.id).map(|made| made.call);
-        call.and_then(|call| plain.get(&substance(&call)).cloned()).unwrap_or_default()
+        call.and_then(|call| plain.get(&tool_call_key(&call)).cloned()).unwrap_or_default()
     };
     sights(view).into_iter().map(|sight| (sight.clone(), twins(&sight))).collect()
 }
@@ -124,7 +126,7 @@ fn outcome(view: &View<'_>) -> Verdict {
                 })
             }
             ("failed", _, Some(error)) => {
-                let due = always(&twins).filter(|code| *code != -32021)?;
+                let due = always(&twins).filter(|code| *code != MISSING_CLIENT_CAPABILITY)?;
                 let found = error.get("code").and_then(Value::as_i64)?;
                 let why = || format!("the call alone ends with the error {due}, as a task with {found}");
                 if found == due { Ok(()) } else { Err(sight.breach("/error/code", why())) }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use wire::meta;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
 use wire::{Kind, Party, Revision};
 
@@ -10,7 +11,7 @@ use super::versions::requested;
 use crate::basic::transports::streamable_http::metadata::impossible;
 use crate::rule::{Anchor, Rule, at, client};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, MessageAt, PROTOCOL_VERSION, View};
+use crate::view::{Call, MessageAt, View};
 
 const INITIALIZATION: Anchor = at("basic/lifecycle", "initialization");
 const NEGOTIATION: Anchor = at("basic/lifecycle", "version-negotiation");
@@ -76,7 +77,7 @@ pub(super) fn offered<'v>(call: &Call<'v>) -> Option<&'v str> {
 /// Whether a message is one of the modern era, by which a client of both eras finds out what it has before it.
 fn is_modern(view: &View<'_>, sent: MessageAt<'_>) -> bool {
     let headed = || view.exchange(sent.exchange)?.request_header("mcp-protocol-version");
-    sent.message.meta().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some())
+    sent.message.meta().is_some_and(|meta| meta.get(meta::PROTOCOL_VERSION).is_some())
         || sent.is("server/discover")
         || headed().is_some_and(|version| version >= R2026_07_28.as_str())
 }

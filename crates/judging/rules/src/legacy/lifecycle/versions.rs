@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use wire::Revision;
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::rule::{Anchor, Rule, at, server};
@@ -127,7 +128,7 @@ fn version_error(view: &View<'_>) -> Verdict {
         unknown(view).filter(|c| c.error().is_some() && c.response.is_some_and(|r| !view.is_envelope_refusal(r)));
     Verdict::every(refused, "no version that never existed was refused", |call| {
         let (Some(response), Some(error)) = (call.response, call.error()) else { return Ok(()) };
-        if call.error_code() != Some(-32602) {
+        if call.error_code() != Some(INVALID_PARAMS) {
             return Err(response.breach("/error/code", "the version is refused with another code than -32602"));
         }
         match error.pointer("/data/supported") {

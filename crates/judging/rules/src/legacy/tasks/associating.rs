@@ -2,13 +2,14 @@
 //! have no need to.
 
 use serde_json::Value;
+use wire::meta;
 use wire::revision::{R2025_11_25, R2026_07_28};
 use wire::{Kind, Party};
 
 use super::{CALLS, here};
 use crate::content::canonical;
 use crate::rule::{Rule, server};
-use crate::tasks::{RELATED, creations, endings, named, related, sights};
+use crate::tasks::{creations, endings, named, related, sights};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 
@@ -189,7 +190,7 @@ fn not_repeated(view: &View<'_>) -> Verdict {
         view.by_subject().filter(|s| s.message.kind() == Kind::Notification && s.is("notifications/tasks/status"));
     let told = told.map(|sent| (sent, "/params/_meta"));
     let judged = answers.chain(told).map(|(sent, pointer)| {
-        let breach = || sent.breach(pointer, format!("`{RELATED}` repeats what the message says anyway"));
+        let breach = || sent.breach(pointer, format!("`{}` repeats what the message says anyway", meta::RELATED_TASK));
         (sent.event, if related(&sent).is_none() { Ok(()) } else { Err(breach()) })
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no task was told of by its id")

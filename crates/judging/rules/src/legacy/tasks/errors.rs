@@ -1,6 +1,7 @@
 //! "Protocol Errors": what is refused, how, and with which words.
 
 use serde_json::Value;
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::here;
@@ -64,7 +65,7 @@ pub(crate) fn unknown(view: &View<'_>, methods: &[&str], such: impl Fn(&Call<'_>
 fn refused(call: &Call<'_>, what: &str) -> Option<(usize, Kept)> {
     let response = call.response?;
     let kept: Kept = match call.error_code() {
-        Some(-32602) => Ok(()),
+        Some(INVALID_PARAMS) => Ok(()),
         Some(code) => Err(response.breach("/error/code", format!("{what}: refused with {code}, due is -32602"))),
         None => Err(response.breach("/result", format!("{what} is answered with a result"))),
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2025_11_25, R2026_07_28};
 use wire::{Party, Transport};
 
@@ -174,7 +175,7 @@ pub(super) fn cancel_of_ended(view: &View<'_>) -> Verdict {
     let judged = calls.filter_map(|call| {
         let response = call.response?;
         let kept: Kept = match call.error_code() {
-            Some(-32602) => Ok(()),
+            Some(INVALID_PARAMS) => Ok(()),
             Some(code) => Err(response.breach("/error/code", format!("the code is {code}, due is -32602"))),
             None => Err(response.breach("/result", "a task that is over is cancelled once more")),
         };

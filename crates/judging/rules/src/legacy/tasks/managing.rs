@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::Transport;
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::{CALLS, here};
@@ -118,7 +119,7 @@ fn kept_for_ttl(view: &View<'_>) -> Verdict {
         let why = || format!("the task is gone before its `ttl` of {} ms is over", last.task["ttl"]);
         match call.error_code() {
             None => Some((response.event, Ok(()))),
-            Some(-32602) => Some((response.event, Err(response.breach("/error", why())))),
+            Some(INVALID_PARAMS) => Some((response.event, Err(response.breach("/error", why())))),
             Some(_) => None,
         }
     });
@@ -229,7 +230,7 @@ fn cleaned(view: &View<'_>) -> Verdict {
         let late = view.frame(call.request.event).at > over;
         let kept: Kept =
             match (call.error_code(), call.result()) {
-                (Some(-32602), _) => Ok(()),
+                (Some(INVALID_PARAMS), _) => Ok(()),
                 (None, Some(task)) if ttl(task) == ttl(last.task) => Err(response
                     .breach("/result", format!("the `ttl` of {} ms was over a second before", last.task["ttl"]))),
                 _ => return None,

@@ -16,7 +16,7 @@ pub(crate) mod results;
 use serde_json::Value;
 
 use crate::rule::{Anchor, at};
-use crate::tasks::{by_substance, creations, substance, wish};
+use crate::tasks::{by_tool_call, creations, tool_call_key, wish};
 use crate::view::{Call, View};
 
 /// The capability of servers that run calls of tools as tasks.
@@ -37,16 +37,16 @@ struct Twins<'v>(std::collections::BTreeMap<String, Vec<Call<'v>>>);
 impl<'v> Twins<'v> {
     /// The calls that asked for no task.
     fn plain(view: &View<'v>) -> Self {
-        Self(by_substance(weighed(view).into_iter().filter(|call| wish(call).is_none())))
+        Self(by_tool_call(weighed(view).into_iter().filter(|call| wish(call).is_none())))
     }
 
     /// The calls that became tasks.
     fn tasks(view: &View<'v>) -> Self {
-        Self(by_substance(creations(view).into_iter().map(|creation| creation.call)))
+        Self(by_tool_call(creations(view).into_iter().map(|creation| creation.call)))
     }
 
     fn of(&self, call: &Call<'_>) -> &[Call<'v>] {
-        self.0.get(&substance(call)).map_or(&[], Vec::as_slice)
+        self.0.get(&tool_call_key(call)).map_or(&[], Vec::as_slice)
     }
 
     /// Whether such a call was served: with a result that is no tool's error.

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 use wire::Party;
+use wire::error_code::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND};
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::{CALLS, Twins, here, is_failure, weighed};
-use crate::content::canonical;
 use crate::rule::{Rule, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, TOOLS};
@@ -120,7 +120,7 @@ fn forbidden(view: &View<'_>) -> Verdict {
     let calls = supported(view).into_iter().filter(|(call, _, says)| wish(call).is_some() && *says == "forbidden");
     let judged = calls.filter_map(|(call, response, _)| {
         let kept: Kept = match call.error_code() {
-            Some(-32601) => Ok(()),
+            Some(METHOD_NOT_FOUND) => Ok(()),
             None => Err(response.breach("/result", "the tool does not run as a task; the call is served all the same")),
             Some(code) if plain.served(&call) => {
                 Err(response.breach("/error/code", format!("the tool does not run as a task: {code}, due is -32601")))
@@ -140,8 +140,8 @@ fn optional(view: &View<'_>) -> Verdict {
             || format!("the tool says `optional`; a call {} a task is refused", if as_task { "as" } else { "without" });
         let kept: Kept = match call.error_code() {
             None => Ok(()),
-            Some(-32601) => Err(response.breach("/error/code", why())),
-            Some(-32600) if as_task => Err(response.breach("/error/code", why())),
+            Some(METHOD_NOT_FOUND) => Err(response.breach("/error/code", why())),
+            Some(INVALID_REQUEST) if as_task => Err(response.breach("/error/code", why())),
             Some(_) => return None,
         };
         Some((response.event, kept))
@@ -155,8 +155,8 @@ fn required(view: &View<'_>) -> Verdict {
     let judged = calls.filter_map(|(call, response, _)| {
         let accepted = !tasks.of(&call).is_empty();
         let kept: Kept = match (call.error_code(), call.result()) {
-            (Some(-32601), _) => Ok(()),
-            (Some(-32600), _) => return None,
+            (Some(METHOD_NOT_FOUND), _) => Ok(()),
+            (Some(INVALID_REQUEST), _) => return None,
             (None, Some(result)) if accepted || !is_failure(result) => {
                 Err(response.breach("/result", "the tool only runs as a task; a plain call is answered with a result"))
             }
@@ -170,41 +170,36 @@ fn required(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no tool that only runs as a task was called without one")
 }
 
-/// What a request asks but for `task` and metadata: the same for requests that ask the same.
-fn asked(call: &Call<'_>) -> String {
-    let mut params = call.request.message.params().cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-    if let Value::Object(members) = &mut params {
-        members.remove("task");
-        members.remove("_meta");
-    }
-    format!("{}\n{}", call.request.message.method().unwrap_or_default(), canonical(&params))
-}
-
 fn unsupported(view: &View<'_>) -> Verdict {
     let Some(capabilities) = view.server_capabilities() else {
         return Verdict::NotSeen("what the server declares was not learnt here".to_owned());
     };
     let calls: Vec<_> = view.all_calls().filter(|c| view.is_current(c.request) && view.judges_content(c)).collect();
     let served = |call: &&Call<'_>| wish(call).is_none() && call.result().is_some_and(|result| !is_failure(result));
-    let served: std::collections::BTreeSet<String> = calls.iter().filter(served).map(asked).collect();
+    let served: std::collections::BTreeSet<String> =
+        calls.iter().filter(served).map(|call| call.request.message.content_key(&["task", "_meta"])).collect();
     let outside = |call: &&Call<'_>| {
         let method = call.request.message.method().unwrap_or_default();
         let path = format!("tasks.requests.{}", method.replace('/', "."));
         wish(call).is_some() && !method.starts_with("tasks/") && declared(capabilities, &path).is_none()
     };
-    let judged = calls.iter().filter(outside).filter(|call| served.contains(&asked(call))).filter_map(|call| {
-        let response = call.response?;
-        let kept: Kept = match (call.error_code(), call.result()) {
-            (Some(-32602..=-32600), _) => {
-                Err(response.breach("/error", "refused for a `task`; without it it is served"))
-            }
-            (None, Some(result)) if result.pointer("/task/taskId").is_some() => {
-                Err(response.breach("/result/task", "becomes a task, though the server does not declare that it can"))
-            }
-            (None, Some(_)) => Ok(()),
-            _ => return None,
-        };
-        Some((response.event, kept))
-    });
+    let judged = calls
+        .iter()
+        .filter(outside)
+        .filter(|call| served.contains(&call.request.message.content_key(&["task", "_meta"])))
+        .filter_map(|call| {
+            let response = call.response?;
+            let kept: Kept =
+                match (call.error_code(), call.result()) {
+                    (Some(INVALID_PARAMS..=INVALID_REQUEST), _) => {
+                        Err(response.breach("/error", "refused for a `task`; without it it is served"))
+                    }
+                    (None, Some(result)) if result.pointer("/task/taskId").is_some() => Err(response
+                        .breach("/result/task", "becomes a task, though the server does not declare that it can")),
+                    (None, Some(_)) => Ok(()),
+                    _ => return None,
+                };
+            Some((response.event, kept))
+        });
     Verdict::of(judged, "no request of a type without tasks asked for one and was served without")
 }

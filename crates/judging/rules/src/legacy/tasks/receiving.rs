@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use wire::Party;
+use wire::error_code::{INVALID_PARAMS, INVALID_REQUEST};
 
 use super::associating::result_related;
 use super::creating::{begins, own_ids, timestamps, unguessable, unique_ids};
@@ -58,7 +59,7 @@ pub(super) fn unsupported_ignored(view: &View<'_>) -> Verdict {
         let capability = if call.request.is("elicitation/create") { "elicitation" } else { "sampling" };
         declared(view.client_capabilities(call.request)?, capability)?;
         let kept = match (call.error_code(), call.result()) {
-            (Some(code @ -32602..=-32600), _) => {
+            (Some(code @ INVALID_PARAMS..=INVALID_REQUEST), _) => {
                 Err(response.breach("/error/code", format!("refused with {code} for a `task` that is to be ignored")))
             }
             (_, Some(result)) if is_task(result) => {

@@ -1,6 +1,7 @@
 //! "Result Retrieval" and "Task Execution Errors": what `tasks/result` gives, and when.
 
 use serde_json::Value;
+use wire::error_code::{INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND};
 use wire::revision::{R2025_11_25, R2026_07_28};
 use wire::shape;
 
@@ -62,7 +63,7 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// Whether an answer to a request about a task says that there is none, or that something broke.
 fn is_envelope_refusal(code: Option<i64>) -> bool {
-    matches!(code, Some(-32603..=-32601))
+    matches!(code, Some(INTERNAL_ERROR..=METHOD_NOT_FOUND))
 }
 
 pub(super) fn blocks(view: &View<'_>) -> Verdict {
@@ -121,7 +122,7 @@ fn error_same(view: &View<'_>) -> Verdict {
         let (response, due) = (call.response?, always(plain.of(&creation.call))?);
         // Refused for not being a task; and a cancelled task has no result of its own.
         let ended = sights.iter().rfind(|sight| sight.id == creation.id).and_then(|sight| sight.status());
-        if matches!(due, -32601 | -32600) || ended == Some("cancelled") {
+        if matches!(due, METHOD_NOT_FOUND | INVALID_REQUEST) || ended == Some("cancelled") {
             return None;
         }
         let kept: Kept = match call.error_code() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use wire::http::{self, combined, lists};
+use wire::meta;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
 use wire::trace::{Closed, header};
 use wire::{Party, Transport};
@@ -12,7 +13,7 @@ use super::sessions::issued;
 use crate::rule::{Anchor, Rule, at, client};
 use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Breach, Kept, Located, Verdict};
-use crate::view::{Exchange, PROTOCOL_VERSION, View};
+use crate::view::{Exchange, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 
@@ -298,7 +299,7 @@ fn from_nowhere(view: &View<'_>, broken: &Broken<'_, '_>) -> Option<(usize, Kept
 fn is_apart(x: &Exchange<'_>) -> bool {
     x.client_messages
         .iter()
-        .any(|s| s.is("initialize") || s.message.meta().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some()))
+        .any(|s| s.is("initialize") || s.message.meta().is_some_and(|meta| meta.get(meta::PROTOCOL_VERSION).is_some()))
 }
 
 fn session_sent(view: &View<'_>) -> Verdict {

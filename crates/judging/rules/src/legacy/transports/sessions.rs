@@ -1,5 +1,6 @@
 //! Sessions and the protocol version header of the Streamable HTTP transport, 2025-03-26 to 2025-11-25.
 
+use wire::meta;
 use wire::revision::{R2025_03_26, R2025_06_18, R2026_07_28};
 use wire::{Revision, Transport};
 
@@ -167,7 +168,7 @@ fn session_required_400(view: &View<'_>) -> Verdict {
 }
 
 fn modern(meta: Option<&serde_json::Value>) -> bool {
-    meta.is_some_and(|m| m.get("io.modelcontextprotocol/protocolVersion").is_some())
+    meta.is_some_and(|m| m.get(meta::PROTOCOL_VERSION).is_some())
 }
 
 fn terminated_session_404(view: &View<'_>) -> Verdict {

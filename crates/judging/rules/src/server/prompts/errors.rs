@@ -1,6 +1,7 @@
 //! `server/prompts#error-handling` and what follows it: requests for prompts that cannot be served.
 
 use serde_json::Value;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::rule::{Anchor, Rule, at, client, server};
@@ -72,8 +73,10 @@ fn asked<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
 fn coded(call: &Call<'_>) -> Option<(usize, Kept)> {
     let (response, code) = (call.response?, call.error_code()?);
     let kept = match code {
-        -32602 => Ok(()),
-        -32603..=-32600 | -32700 => Err(response.breach("/error/code", format!("the code is {code}, due is -32602"))),
+        INVALID_PARAMS => Ok(()),
+        INTERNAL_ERROR..=INVALID_REQUEST | PARSE_ERROR => {
+            Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
+        }
         _ => return None,
     };
     Some((response.event, kept))

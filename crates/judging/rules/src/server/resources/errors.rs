@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::Era;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::content::scheme;
@@ -48,7 +49,7 @@ fn uri<'v>(call: &Call<'v>) -> Option<&'v str> {
 fn missing<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     let resources = Catalogue::of(view, &RESOURCES);
     let templates = items(view, &TEMPLATES);
-    let refused = || view.calls(TEMPLATES.method).any(|call| call.error_code() == Some(-32601));
+    let refused = || view.calls(TEMPLATES.method).any(|call| call.error_code() == Some(METHOD_NOT_FOUND));
     if walks(view, &TEMPLATES).is_empty() && !refused() {
         return Vec::new();
     }
@@ -86,14 +87,14 @@ fn homes(view: &View<'_>) -> BTreeSet<String> {
 }
 
 fn code(view: &View<'_>) -> Verdict {
-    let due = if view.era() == Era::Modern { -32602 } else { -32002 };
+    let due = if view.era() == Era::Modern { INVALID_PARAMS } else { RESOURCE_NOT_FOUND };
     let homes = homes(view);
     let missing: BTreeSet<usize> = missing(view).iter().map(|call| call.request.index).collect();
     let judged = view.calls("resources/read").filter(|call| view.judges_content(call)).filter_map(|call| {
         let (response, code) = (call.response?, call.error_code()?);
         let surely = missing.contains(&call.request.index) && (view.era() == Era::Modern || is_at_home(&homes, &call));
         // Other codes tell of something else: a missing method, a session, a missing permission.
-        let about_it = matches!(code, -32002 | -32603 | -32602 | -32600 | -32000);
+        let about_it = matches!(code, RESOURCE_NOT_FOUND | INTERNAL_ERROR | INVALID_PARAMS | INVALID_REQUEST | -32000);
         if !about_it || !(surely || (uri(&call).is_some() && says_so(&call))) {
             return None;
         }
@@ -122,7 +123,7 @@ fn not_empty(view: &View<'_>) -> Verdict {
 fn old_code_taken(view: &View<'_>) -> Verdict {
     let refused = view
         .client_calls("resources/read")
-        .filter(|call| view.is_current(call.request) && call.error_code() == Some(-32002));
+        .filter(|call| view.is_current(call.request) && call.error_code() == Some(RESOURCE_NOT_FOUND));
     let events: Vec<_> = refused.filter_map(|call| call.response.map(|sent| sent.event)).collect();
     goes_on(
         view,

@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 use wire::Kind;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 use wire::revision::{R2024_11_05, R2025_11_25};
 
 use crate::rule::{Anchor, Rule, at, server};
-use crate::schema::{Fit, fit};
+use crate::schema_fit::{Fit, fit};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::TOOLS;
 use crate::verdict::{Kept, Verdict};
@@ -104,9 +105,9 @@ fn unknown_code(view: &View<'_>) -> Verdict {
     let judged = unknown(view).into_iter().filter_map(|call| {
         let (response, code) = (call.response?, call.error_code()?);
         let kept: Kept = match code {
-            -32602 => Ok(()),
+            INVALID_PARAMS => Ok(()),
             // Refused for what the transport or the server's policy says, before the name was looked at.
-            -32601 | -32603 | -32600 | -32700 => {
+            METHOD_NOT_FOUND | INTERNAL_ERROR | INVALID_REQUEST | PARSE_ERROR => {
                 Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
             }
             _ => return None,
@@ -182,9 +183,9 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let arguments = params(&call)?.get("arguments")?;
         let argument =
-            mistyped(schema, arguments).filter(|_| matches!(fit(schema, arguments, view.budget()), Fit::No(..)))?;
+            mistyped(schema, arguments).filter(|_| matches!(fit(schema, arguments, view.budget()), Fit::No { .. }))?;
         let response = call.response?;
-        let refused = call.error_code() == Some(-32602);
+        let refused = call.error_code() == Some(INVALID_PARAMS);
         let failed = call.result().is_some_and(|result| result.get("isError").is_some_and(|error| error == true));
         if refused || failed {
             return Some((response.event, Ok(())));
@@ -205,9 +206,9 @@ fn invalid_input_reported(view: &View<'_>) -> Verdict {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let empty = json!({});
         let arguments = params(&call)?.get("arguments").unwrap_or(&empty);
-        let refused = arguments.is_object() && matches!(fit(schema, arguments, view.budget()), Fit::No(..));
+        let refused = arguments.is_object() && matches!(fit(schema, arguments, view.budget()), Fit::No { .. });
         let response = call.response.filter(|_| refused)?;
-        if call.error_code() == Some(-32602) {
+        if call.error_code() == Some(INVALID_PARAMS) {
             let why = "arguments that do not fit the schema are answered with a protocol error";
             return Some((response.event, Err(response.breach("/error/code", why))));
         }

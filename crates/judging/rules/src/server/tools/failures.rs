@@ -1,6 +1,7 @@
 //! What the schema says of errors that come from a tool itself.
 
 use serde_json::Value;
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2024_11_05, R2025_11_25};
 use wire::trace::StimulusKind;
 
@@ -36,7 +37,7 @@ fn reported(view: &View<'_>, call: &Call<'_>) -> Option<Kept> {
     if let Some(result) = call.result() {
         return (result.get("isError") == Some(&Value::Bool(true))).then_some(Ok(()));
     }
-    let refused = call.error_code() == Some(-32602) && !view.revision().at_least(R2025_11_25);
+    let refused = call.error_code() == Some(INVALID_PARAMS) && !view.revision().at_least(R2025_11_25);
     let why = "the tool's own failure comes as a protocol error, which no model gets to see";
     (!refused).then(|| Err(response.breach("/error", why)))
 }

@@ -1,11 +1,11 @@
 //! `server/tools#tool-result`: what a tool's result holds.
 
 use serde_json::Value;
+use wire::json;
 use wire::revision::R2025_06_18;
 
-use crate::content::same_json;
 use crate::rule::{Rule, at, server};
-use crate::schema::{Fit, fit};
+use crate::schema_fit::{Fit, fit};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, TOOLS};
 use crate::verdict::{Kept, Verdict};
@@ -83,7 +83,7 @@ fn embedded(view: &View<'_>) -> Verdict {
 fn mirrored(view: &View<'_>) -> Verdict {
     let judged = successes(view).filter_map(|(sent, _, result)| {
         let structured = result.get("structuredContent").filter(|value| value.is_object())?;
-        let same = |text: &str| serde_json::from_str(text).is_ok_and(|value: Value| same_json(&value, structured));
+        let same = |text: &str| serde_json::from_str(text).is_ok_and(|value: Value| json::same(&value, structured));
         let mirrored = blocks(result).any(|block| {
             block.get("type").is_some_and(|kind| kind == "text")
                 && block.get("text").and_then(Value::as_str).is_some_and(same)
@@ -114,7 +114,7 @@ fn conforms(view: &View<'_>) -> Verdict {
     let judged = successes(view).filter_map(|(sent, name, result)| {
         let kept: Kept = match fit(promised(&tools, name)?, result.get("structuredContent")?, view.budget()) {
             Fit::Yes => Ok(()),
-            Fit::No(pointer, why) => Err(sent.breach(format!("/result/structuredContent{pointer}"), why)),
+            Fit::No { pointer, why } => Err(sent.breach(format!("/result/structuredContent{pointer}"), why)),
             Fit::Unsure => return None,
         };
         Some((sent.event, kept))

@@ -1,6 +1,7 @@
 //! The page `server/utilities/completion`.
 
 use serde_json::Value;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 use wire::revision::{R2024_11_05, R2025_03_26};
 
 use crate::content::canonical;
@@ -155,7 +156,7 @@ fn refusal(call: &Call<'_>, due: i64, why: &str) -> Option<(usize, Kept)> {
     let response = call.response?;
     let kept = match call.error_code() {
         Some(code) if code == due => Ok(()),
-        Some(code @ (-32603..=-32600 | -32700)) => {
+        Some(code @ (INTERNAL_ERROR..=INVALID_REQUEST | PARSE_ERROR)) => {
             Err(response.breach("/error/code", format!("the code is {code}, due is {due}")))
         }
         Some(_) => return None,
@@ -173,7 +174,7 @@ fn not_supported(view: &View<'_>) -> Verdict {
         Some(_) => {}
     }
     let plain = calls(view).into_iter().filter(|call| lacking(call).is_none() && call.error().is_some());
-    Verdict::of(plain.filter_map(|call| refusal(&call, -32601, "")), "no completion was refused")
+    Verdict::of(plain.filter_map(|call| refusal(&call, METHOD_NOT_FOUND, "")), "no completion was refused")
 }
 
 fn unknown_prompt(view: &View<'_>) -> Verdict {
@@ -188,14 +189,14 @@ fn unknown_prompt(view: &View<'_>) -> Verdict {
     let proved = |call: &Call<'_>| call.result().and_then(values).is_some_and(|values| !values.is_empty());
     let judged = unknown
         .filter(|call| !proved(call))
-        .filter_map(|call| refusal(&call, -32602, "a completion for an unknown prompt has a result"));
+        .filter_map(|call| refusal(&call, INVALID_PARAMS, "a completion for an unknown prompt has a result"));
     Verdict::of(judged, "no completion was asked for an unknown prompt, or the list of prompts was not read to its end")
 }
 
 fn missing_arguments(view: &View<'_>) -> Verdict {
     let judged = calls(view).into_iter().filter_map(|call| {
         let lacking = lacking(&call)?;
-        refusal(&call, -32602, &format!("a request without a whole `{lacking}` is answered with a result"))
+        refusal(&call, INVALID_PARAMS, &format!("a request without a whole `{lacking}` is answered with a result"))
     });
     Verdict::of(judged, "no completion request lacked anything")
 }
@@ -217,7 +218,7 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
     let judged = calls(view).into_iter().filter(is_about_nothing).filter_map(|call| {
         let response = call.response?;
         // Which code is due has a rule of its own; many parsers throw -32603.
-        if matches!(call.error_code(), Some(-32603 | -32602 | -32600)) {
+        if matches!(call.error_code(), Some(INTERNAL_ERROR | INVALID_PARAMS | INVALID_REQUEST)) {
             return completes.then_some((response.event, Ok(())));
         }
         let suggested = call.result().and_then(values).is_some_and(|values| !values.is_empty());

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 use wire::Era;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
+use wire::meta;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::rule::{Anchor, Rule, at, server};
@@ -99,7 +101,7 @@ fn level<'v>(sent: &MessageAt<'v>) -> Option<&'v str> {
 }
 
 fn meta<'v>(sent: &MessageAt<'v>, name: &str) -> Option<&'v Value> {
-    sent.message.params()?.get("_meta")?.get(format!("io.modelcontextprotocol/{name}"))
+    sent.message.params()?.get("_meta")?.get(format!("{}{name}", meta::PREFIX))
 }
 
 /// Other refusals than of the method itself have reasons of their own.
@@ -110,7 +112,7 @@ fn accepted(view: &View<'_>) -> Verdict {
         let why = "`logging` is declared, and its method is not known";
         match call.error_code() {
             None => Some((response.event, Ok(()))),
-            Some(-32601) => Some((response.event, Err(response.breach("/error/code", why)))),
+            Some(METHOD_NOT_FOUND) => Some((response.event, Err(response.breach("/error/code", why)))),
             Some(_) => None,
         }
     });
@@ -218,8 +220,8 @@ fn invalid_refused(view: &View<'_>) -> Verdict {
         let level = odd_level(view, &call)?;
         let response = call.response?;
         let kept: Kept = match call.error_code() {
-            Some(-32602) => Ok(()),
-            Some(code @ (-32603 | -32600 | -32700)) => {
+            Some(INVALID_PARAMS) => Ok(()),
+            Some(code @ (INTERNAL_ERROR | INVALID_REQUEST | PARSE_ERROR)) => {
                 Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
             }
             Some(_) => return None,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use wire::Era;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
 use wire::revision::R2024_11_05;
 use wire::trace::StimulusKind;
 
@@ -100,8 +101,8 @@ fn refused(view: &View<'_>) -> Verdict {
     let judged = made_up(view).into_iter().filter_map(|(list, call, _)| {
         let response = call.response?;
         let kept: Kept = match call.error_code() {
-            Some(-32602) => Ok(()),
-            Some(code @ (-32603 | -32600 | -32700)) => {
+            Some(INVALID_PARAMS) => Ok(()),
+            Some(code @ (INTERNAL_ERROR | INVALID_REQUEST | PARSE_ERROR)) => {
                 Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
             }
             None if view.era() == Era::Legacy || on_purpose || repeats(view, list, &call) => {
@@ -153,7 +154,7 @@ fn again(view: &View<'_>, list: &List, page: &Page<'_>) -> Option<(usize, Kept)>
     let changed = view.notifications(list.changed).any(|n| n.event > page.request.event && n.event < response.event);
     // Positions may be forgotten in time; a minute is asked of nobody.
     let soon = response.done < page.response.done.saturating_add(60_000_000);
-    if later.error_code() == Some(-32602) && !changed && soon {
+    if later.error_code() == Some(INVALID_PARAMS) && !changed && soon {
         return Some((response.event, Err(response.breach("/error", "a cursor that was good before is refused"))));
     }
     let items = later.result()?.get(list.member)?.as_array()?;

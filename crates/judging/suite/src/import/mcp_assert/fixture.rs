@@ -4,6 +4,7 @@ use document::Fault;
 use serde_json::{Map, Value, json};
 
 use crate::import::read::Source;
+use wire::pointer;
 
 const MARK: &str = "{{fixture}}";
 
@@ -26,7 +27,7 @@ fn members(
     missing: &mut Option<String>,
 ) -> Map<String, Value> {
     let member = |(name, value): (&String, &Value)| {
-        let below = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+        let below = pointer::member(pointer, name);
         (name.clone(), one(value, &below, fixture, missing))
     };
     all.iter().map(member).collect()

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use wire::pointer;
 use wire::revision::R2025_11_25;
 
 use crate::budget::Budget;
 use crate::rule::{Rule, at, server};
-use crate::schema::{Fit, fit};
+use crate::schema_fit::{Fit, fit};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::View;
 
@@ -27,7 +28,9 @@ fn conform(view: &View<'_>) -> Verdict {
     let judged = requests.iter().flat_map(|(event, pointer, params)| {
         let of = |(at, fits): (String, Fit)| match fits {
             Fit::Yes => Some((*event, Ok(()))),
-            Fit::No(place, why) => Some((*event, Err(Breach::at(*event, format!("{pointer}{at}{place}"), why)))),
+            Fit::No { pointer: place, why } => {
+                Some((*event, Err(Breach::at(*event, format!("{pointer}{at}{place}"), why))))
+            }
             Fit::Unsure => None,
         };
         results(params, view.budget()).into_iter().filter_map(of).collect::<Vec<(usize, Kept)>>()
@@ -48,7 +51,7 @@ fn requests<'v>(view: &View<'v>) -> Vec<(usize, String, &'v Value)> {
         .collect();
     for (sent, result) in super::super::meta::results(view) {
         for (key, request) in result.get("inputRequests").and_then(Value::as_object).into_iter().flatten() {
-            let pointer = format!("/result/inputRequests/{}/params", crate::content::step(key));
+            let pointer = format!("/result/inputRequests/{}/params", pointer::escape(key));
             let sampling = request.get("method").is_some_and(|m| m == "sampling/createMessage");
             found.extend(request.get("params").filter(|_| sampling).map(|params| (sent.event, pointer, params)));
         }

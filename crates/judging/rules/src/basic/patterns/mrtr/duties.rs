@@ -1,13 +1,14 @@
 //! The page `basic/patterns/mrtr`: what it demands of clients.
 
 use wire::Party;
+use wire::meta;
 use wire::revision::R2026_07_28;
 
 use super::here;
 use crate::asking::{self, Asked, METHODS, param, results, same_matter};
 use crate::rule::{Anchor, Rule, client};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{CLIENT_CAPABILITIES, Call, View};
+use crate::view::{Call, View};
 
 const CLIENTS: Anchor = here("client-requirements-basic-workflow");
 
@@ -107,7 +108,7 @@ fn brought(view: &View<'_>) -> Verdict {
     each(view, |again| {
         let wanted = again.asked.result.get("inputRequests")?.as_object()?;
         // What the client never declared, and what no client knows, it need not bring.
-        let capabilities = again.asked.call.request.message.meta()?.get(CLIENT_CAPABILITIES)?;
+        let capabilities = again.asked.call.request.message.meta()?.get(meta::CLIENT_CAPABILITIES)?;
         let due = wanted.iter().filter(|(_, request)| {
             let method = request.get("method").and_then(|method| method.as_str()).unwrap_or_default();
             METHODS.contains(&method) && asking::lacking(capabilities, method, request.get("params")).is_none()

@@ -7,11 +7,12 @@ pub(crate) mod states;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use wire::error_code::INVALID_PARAMS;
 use wire::json::{self, Outline};
+use wire::pointer;
 use wire::revision::R2026_07_28;
 
 use crate::asking::{self, Asked, asks_for_input, param, results, retries};
-use crate::content::step;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing::OFFERS;
 use crate::verdict::{Kept, Verdict};
@@ -92,7 +93,7 @@ pub(crate) const RULES: &[Rule] = &[
 fn entries(result: &Value) -> impl Iterator<Item = (String, &str)> {
     let all = result.get("inputRequests").and_then(Value::as_object).into_iter().flatten();
     all.filter_map(|(key, entry)| {
-        let pointer = format!("/result/inputRequests/{}/method", step(key));
+        let pointer = format!("/result/inputRequests/{}/method", pointer::escape(key));
         Some((pointer, entry.get("method")?.as_str()?))
     })
 }
@@ -129,7 +130,7 @@ fn unique_keys(view: &View<'_>) -> Verdict {
         let twice = names.iter().find(|name| !seen.insert(name.as_str()));
         let breach = |key: &String| {
             sent.breach(
-                format!("/result/inputRequests/{}", step(key)),
+                format!("/result/inputRequests/{}", pointer::escape(key)),
                 format!("`{}` stands twice", key.escape_debug()),
             )
         };
@@ -192,7 +193,7 @@ fn malformed(view: &View<'_>) -> Verdict {
 fn not_refused(call: &Call<'_>, why: &str) -> Option<(usize, Kept)> {
     let response = call.response?;
     match call.error_code() {
-        Some(-32602) => Some((response.event, Err(response.breach("/error", why)))),
+        Some(INVALID_PARAMS) => Some((response.event, Err(response.breach("/error", why)))),
         Some(_) => None,
         None => Some((response.event, Ok(()))),
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use wire::error_code::INTERNAL_ERROR;
 use wire::revision::R2026_07_28;
 
 use super::SERVERS;
@@ -165,7 +166,7 @@ fn abandoned(view: &View<'_>) -> Verdict {
 fn begun_anew(view: &View<'_>, asked: &Asked<'_>, next: &Call<'_>) -> Option<(usize, Kept)> {
     let declared = |call: &Call<'_>| view.client_capabilities(call.request).map(canonical);
     // Something may also go wrong by itself.
-    let blamed = declared(&asked.call) == declared(next) && next.error_code() != Some(-32603);
+    let blamed = declared(&asked.call) == declared(next) && next.error_code() != Some(INTERNAL_ERROR);
     let response = next.response.filter(|_| blamed)?;
     let why = "the request is refused since nobody came back to the question before";
     Some((response.event, if next.error().is_some() { Err(response.breach("/error", why)) } else { Ok(()) }))

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use wire::{Kind, RequestId};
 
 use crate::basic::patterns::cancellation::Progress;
-use crate::content::canonical;
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 
@@ -47,7 +46,7 @@ fn cancelled<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, Call<'v>)> {
 /// The word on one cancellation, with the event that shows it; `None` where it shows nothing.
 fn word<'v>(
     view: &View<'v>,
-    (reports, spans): (&Progress<'v>, &Spans<'v>),
+    (reports, spans): (&Progress<'v>, &Spans),
     sent: MessageAt<'v>,
     call: &Call<'v>,
 ) -> Option<(usize, Kept)> {
@@ -70,27 +69,20 @@ fn word<'v>(
 }
 
 /// How long calls took, at the most, where nobody cancelled them and they came to a result: by what they ask.
-struct Spans<'v>(BTreeMap<(Option<&'v str>, Option<String>), u64>);
+struct Spans(BTreeMap<String, u64>);
 
-impl<'v> Spans<'v> {
-    fn of(view: &View<'v>) -> Self {
+impl Spans {
+    fn of(view: &View<'_>) -> Self {
         let mut spans = BTreeMap::new();
         for call in view.all_calls().filter(|c| c.result().is_some() && view.cancellation_of(c.request).is_none()) {
             let Some(response) = call.response else { continue };
-            let longest = spans.entry((call.request.message.method(), substance(call.request))).or_default();
+            let longest = spans.entry(call.request.message.content_key(&["_meta"])).or_default();
             *longest = response.done.saturating_sub(call.request.done).max(*longest);
         }
         Self(spans)
     }
 
-    fn of_call(&self, call: &Call<'v>) -> Option<u64> {
-        self.0.get(&(call.request.message.method(), substance(call.request))).copied()
+    fn of_call(&self, call: &Call<'_>) -> Option<u64> {
+        self.0.get(&call.request.message.content_key(&["_meta"])).copied()
     }
-}
-
-/// What a request asks, `_meta` aside.
-fn substance(request: MessageAt<'_>) -> Option<String> {
-    let mut params = request.message.params()?.clone();
-    params.as_object_mut()?.remove("_meta");
-    Some(canonical(&params))
 }

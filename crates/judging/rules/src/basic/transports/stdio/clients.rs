@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wire::error_code::{METHOD_NOT_FOUND, MODERN_ONLY};
+use wire::meta;
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
 use wire::trace::Content;
 use wire::{Kind, Party, Transport};
@@ -12,7 +14,7 @@ use crate::liveness::goes_on;
 use crate::rule::{Anchor, Rule, at, client};
 use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Call, MessageAt, PROTOCOL_VERSION, View};
+use crate::view::{Call, MessageAt, View};
 
 const STDIO: &[Transport] = &[Transport::Stdio];
 const OLD: Anchor = at("basic/transports", "stdio");
@@ -169,7 +171,7 @@ fn restarted(view: &View<'_>) -> Verdict {
 
 /// Whether a request carries a version of the modern era.
 fn is_modern(sent: MessageAt<'_>) -> bool {
-    sent.message.meta().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some())
+    sent.message.meta().is_some_and(|meta| meta.get(meta::PROTOCOL_VERSION).is_some())
 }
 
 fn probes_first(view: &View<'_>) -> Verdict {
@@ -183,12 +185,11 @@ fn probes_first(view: &View<'_>) -> Verdict {
 }
 
 /// The codes by which a server shows that it knows the modern era.
-const MODERN: [i64; 3] = [-32020, -32021, -32022];
 
 fn falls_back(view: &View<'_>) -> Verdict {
     let refused: Vec<_> = view
         .client_calls("server/discover")
-        .filter_map(|call| Some((call, call.response?, call.error_code().filter(|code| !MODERN.contains(code))?)))
+        .filter_map(|call| Some((call, call.response?, call.error_code().filter(|code| !MODERN_ONLY.contains(code))?)))
         .collect();
     let mut greeted: BTreeMap<u32, Vec<MessageAt<'_>>> = BTreeMap::new();
     for call in view.client_calls("initialize") {
@@ -201,7 +202,7 @@ fn falls_back(view: &View<'_>) -> Verdict {
     let judged = refused.iter().filter_map(|one| {
         let (call, response, code) = one;
         if let Some(sent) = fell(one) {
-            return (*code != -32601).then_some((sent.event, Ok(())));
+            return (*code != METHOD_NOT_FOUND).then_some((sent.event, Ok(())));
         }
         let left = view.left_after(response.event, call.request.connection)?;
         let other = codes.iter().find(|other| *other != code)?;

@@ -1,6 +1,8 @@
 //! What the Streamable HTTP transport demands of the headers that clients send and read.
 
+use wire::error_code::HEADER_MISMATCH;
 use wire::http::{self, Annotation, HeaderFault, annotations, check_headers, decode_value, is_safe_value};
+use wire::meta;
 use wire::revision::{R2025_06_18, R2026_07_28};
 use wire::{Kind, Party, Transport};
 
@@ -8,7 +10,7 @@ use super::headers::{Schemas, is_param, name_of, names};
 use crate::liveness::goes_on;
 use crate::rule::{Anchor, Rule, at, client};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Exchange, MessageAt, PROTOCOL_VERSION, View};
+use crate::view::{Exchange, MessageAt, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 
@@ -114,7 +116,7 @@ fn breach(x: &Exchange<'_>, name: &str, why: impl Into<String>) -> Breach {
 
 /// The version in a message's `_meta`.
 fn in_meta(sent: MessageAt<'_>) -> Option<&str> {
-    sent.message.meta()?.get(PROTOCOL_VERSION)?.as_str()
+    sent.message.meta()?.get(meta::PROTOCOL_VERSION)?.as_str()
 }
 
 /// Exchanges whose requests should have a version header, with the version that it should name, where that is known.
@@ -272,7 +274,7 @@ fn lookalikes_encoded(view: &View<'_>) -> Verdict {
 fn mismatch_relisted(view: &View<'_>) -> Verdict {
     let standard = |fault: &HeaderFault| !is_param(name_of(fault));
     let refused = modern(view).into_iter().filter(|(x, sent)| {
-        sent.is("tools/call") && x.error_code() == Some(-32020) && !faults(x, *sent, None).iter().any(standard)
+        sent.is("tools/call") && x.error_code() == Some(HEADER_MISMATCH) && !faults(x, *sent, None).iter().any(standard)
     });
     let judged = refused.filter_map(|(x, sent)| {
         let answer = x.responses().next()?.event;

@@ -1,6 +1,7 @@
 //! What the Streamable HTTP transport demands of clients that send and receive, in the newest revision and those before.
 //! What only the earlier revisions demand stands in `legacy/transports/clients`; headers have a file of their own.
 
+use wire::error_code::MODERN_ONLY;
 use wire::http::{self, combined, lists};
 use wire::message::{Packet, parse};
 use wire::revision::{R2025_03_26, R2025_06_18, R2026_07_28};
@@ -192,12 +193,11 @@ fn takes_messages_first(view: &View<'_>) -> Verdict {
 }
 
 /// The codes by which a server shows that it knows the modern era.
-const MODERN: [i64; 3] = [-32020, -32021, -32022];
 
 fn fallback_reads_body(view: &View<'_>) -> Verdict {
     let refused = view.endpoint_exchanges().into_iter().filter(|x| {
         x.status() == Some(400)
-            && x.error_code().is_some_and(|code| MODERN.contains(&code))
+            && x.error_code().is_some_and(|code| MODERN_ONLY.contains(&code))
             && !x.client_messages.iter().any(|s| s.is("initialize"))
     });
     let judged = refused.filter_map(|x| {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use wire::error_code::HEADER_MISMATCH;
 use wire::http::{self, HeaderFault, check_headers, decode_value};
+use wire::meta;
 use wire::revision::{R2025_06_18, R2026_07_28};
 use wire::{Era, Party, Revision, Transport};
 
@@ -22,7 +24,6 @@ const CASE: Anchor = at("basic/transports/streamable-http", "case-sensitivity");
 const VALIDATION: Anchor = at("basic/transports/streamable-http", "server-validation");
 
 /// The error code of a header that does not fit.
-const MISMATCH: i64 = -32020;
 
 /// The sections' rules, in their own order.
 pub(crate) const RULES: &[Rule] = &[
@@ -181,10 +182,10 @@ pub(crate) fn posted<'a, 'v>(view: &'a View<'v>) -> Vec<Posted<'a, 'v>> {
     let mut posted: Vec<_> = sound.filter_map(|x| read(&schemas, x)).collect();
     let mut twins: BTreeMap<_, &Exchange<'v>> = BTreeMap::new();
     for p in posted.iter().filter(|p| p.faults.is_empty() && p.exchange.served() && !impossible(p.version)) {
-        twins.entry(substance(p)).or_insert(p.exchange);
+        twins.entry(p.request.message.content_key(&["_meta"])).or_insert(p.exchange);
     }
     for p in &mut posted {
-        p.twin = twins.get(&substance(p)).copied();
+        p.twin = twins.get(&p.request.message.content_key(&["_meta"])).copied();
     }
     posted
 }
@@ -192,8 +193,8 @@ pub(crate) fn posted<'a, 'v>(view: &'a View<'v>) -> Vec<Posted<'a, 'v>> {
 fn read<'a, 'v>(schemas: &Schemas<'v>, exchange: &'a Exchange<'v>) -> Option<Posted<'a, 'v>> {
     let request = exchange.question()?;
     let meta = request.message.meta()?;
-    let version = meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()?;
-    meta.get("io.modelcontextprotocol/clientCapabilities")?.as_object()?;
+    let version = meta.get(meta::PROTOCOL_VERSION)?.as_str()?;
+    meta.get(meta::CLIENT_CAPABILITIES)?.as_object()?;
     let (.., headers) = exchange.request?;
     let schema = schemas.at(request);
     let mut faults = check_headers(headers, request.message, schema);
@@ -249,13 +250,6 @@ impl<'v> Schemas<'v> {
         let asked = listed.partition_point(|(asked, ..)| *asked < request.event);
         listed[..asked].iter().rfind(|(_, told, _)| *told < request.event)?.2
     }
-}
-
-/// What a request asks, `_meta` aside: the same for requests that ask the same.
-fn substance<'v>(p: &Posted<'_, 'v>) -> (Option<&'v str>, Option<String>) {
-    let mut params = p.request.message.params().cloned();
-    params.as_mut().and_then(Value::as_object_mut).map(|members| members.remove("_meta"));
-    (p.request.message.method(), params.as_ref().map(canonical))
 }
 
 pub(crate) fn name_of(fault: &HeaderFault) -> &str {
@@ -323,7 +317,7 @@ fn misspelt_marker(fault: &HeaderFault) -> bool {
 fn rejected(view: &View<'_>, kind: fn(&HeaderFault) -> bool) -> Verdict {
     let all = posted(view);
     let judged = all.iter().filter(|p| {
-        let known = p.exchange.served() || p.exchange.error_code() == Some(MISMATCH) || p.twin.is_some();
+        let known = p.exchange.served() || p.exchange.error_code() == Some(HEADER_MISMATCH) || p.twin.is_some();
         matches!(p.faults.as_slice(), [fault] if kind(fault)) && known
     });
     Verdict::every(judged.cloned(), "no request had such a header and nothing else wrong", |p| {
@@ -412,7 +406,7 @@ fn not_refused(view: &View<'_>, oddity: Oddity) -> Verdict {
         odd.retain(|o| *o == oddity || !(tolerated && *o == spelling));
         p.faults.is_empty() && !unnamed(p.request) && known && odd == [oddity]
     });
-    let told = judged.filter(|p| p.exchange.served() || p.exchange.error_code() == Some(MISMATCH));
+    let told = judged.filter(|p| p.exchange.served() || p.exchange.error_code() == Some(HEADER_MISMATCH));
     Verdict::every(told, "no request that is otherwise in order had such headers", |p| {
         if p.exchange.served() {
             return Ok(());
@@ -432,18 +426,18 @@ fn header_failure_answer(view: &View<'_>) -> Verdict {
     let all = posted(view);
     let only_modern = view.modern_only() == Some(true);
     let judged = all.iter().filter(|p| {
-        let Some(fault) = p.faults.first() else { return p.exchange.error_code() == Some(MISMATCH) };
+        let Some(fault) = p.faults.first() else { return p.exchange.error_code() == Some(HEADER_MISMATCH) };
         // A server of both eras may take a request without the version header, or with a legacy one, for a legacy request,
         // and refuse it as such; and where `_meta` itself names an impossible version, that may be what is refused.
         let seems_legacy = missing(fault) && name_of(fault) == http::PROTOCOL_VERSION || names_legacy(fault);
         let excused = seems_legacy && !only_modern || impossible(p.version);
         let refused = !p.exchange.served();
-        p.exchange.error_code() == Some(MISMATCH) || refused && !excused && p.twin.is_some()
+        p.exchange.error_code() == Some(HEADER_MISMATCH) || refused && !excused && p.twin.is_some()
     });
     Verdict::every(judged.cloned(), "no request was refused for its headers", |p| {
         let x = &p.exchange;
         match (x.status(), x.error_code()) {
-            (Some(400), Some(MISMATCH)) => Ok(()),
+            (Some(400), Some(HEADER_MISMATCH)) => Ok(()),
             (status, code) => {
                 let (status, code) = (status.unwrap_or_default(), code.map_or("no".to_owned(), |c| c.to_string()));
                 Err(x.status_breach(format!("refused with status {status} and code {code}; due are 400 and -32020")))

@@ -1,7 +1,9 @@
 //! Status codes of the modern era: versions, methods, `_meta` and capabilities that a server refuses.
 
 use serde_json::Value;
+use wire::error_code::{HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION};
 use wire::http;
+use wire::meta;
 use wire::revision::R2026_07_28;
 use wire::{Revision, Transport};
 
@@ -66,15 +68,15 @@ pub(crate) fn impossible(version: &str) -> bool {
 fn unsupported_version_400(view: &View<'_>) -> Verdict {
     let posted = posted(view);
     let odd = posted.iter().filter(|p| {
-        let refused = p.exchange.error_code() == Some(-32022);
+        let refused = p.exchange.error_code() == Some(UNSUPPORTED_VERSION);
         p.faults.is_empty() && (refused || impossible(p.version) && (p.exchange.served() || p.twin.is_some()))
     });
     Verdict::every(odd.cloned(), "no request named a version that cannot be supported", |p| {
         let x = &p.exchange;
         let version = p.version.escape_debug();
         match (x.error_code(), x.status()) {
-            (Some(-32022), Some(400)) => lists_versions(p),
-            (Some(-32022), other) => {
+            (Some(UNSUPPORTED_VERSION), Some(400)) => lists_versions(p),
+            (Some(UNSUPPORTED_VERSION), other) => {
                 Err(x.status_breach(format!("-32022 with status {}, not 400", other.unwrap_or_default())))
             }
             (None, _) if x.served() => Err(x.status_breach(format!("version `{version}` was served"))),
@@ -111,11 +113,13 @@ fn modern<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
 fn unknown_method_404(view: &View<'_>) -> Verdict {
     let all = modern(view);
     let alive = |x: &Exchange<'_>| all.iter().any(|y| y.path() == x.path() && y.served());
-    let unknown = all.iter().filter(|x| x.error_code() == Some(-32601) || nobodys(view, x) && alive(x));
+    let unknown = all.iter().filter(|x| x.error_code() == Some(METHOD_NOT_FOUND) || nobodys(view, x) && alive(x));
     Verdict::every(unknown.copied(), "no method that the server does not have was asked for", |x| {
         match (x.status().unwrap_or_default(), x.error_code()) {
-            (404, Some(-32601)) => Ok(()),
-            (status, Some(-32601)) => Err(x.status_breach(format!("-32601 came with status {status}, not 404"))),
+            (404, Some(METHOD_NOT_FOUND)) => Ok(()),
+            (status, Some(METHOD_NOT_FOUND)) => {
+                Err(x.status_breach(format!("-32601 came with status {status}, not 404")))
+            }
             (status, _) if x.served() => {
                 Err(x.status_breach(format!("a method that does not exist was served, with status {status}")))
             }
@@ -134,7 +138,7 @@ fn nobodys(view: &View<'_>, x: &Exchange<'_>) -> bool {
     let Some(request) = x.question() else { return false };
     let named = x.request_header(http::METHOD).map(str::trim);
     let method = request.message.method().unwrap_or_default();
-    let other = x.refused_by_http() || matches!(x.error_code(), Some(-32022..=-32020));
+    let other = x.refused_by_http() || matches!(x.error_code(), Some(UNSUPPORTED_VERSION..=HEADER_MISMATCH));
     let over = x.response_to(request).is_some() || !x.succeeded() && x.is_whole(view);
     is_nobodys(method) && view.is_valid_request(request) && named == Some(method) && over && !other
 }
@@ -144,10 +148,10 @@ fn malformed_meta_400(view: &View<'_>) -> Verdict {
     let lacking = modern(view).into_iter().filter(|x| {
         let Some(sent) = x.question() else { return false };
         let has = |key: &str| sent.message.meta().is_some_and(|m| m.get(key).is_some());
-        let versioned = has("io.modelcontextprotocol/protocolVersion");
+        let versioned = has(meta::PROTOCOL_VERSION);
         // Without a version in `_meta`, a server of both eras may take the request for a legacy one.
-        let lacks = if versioned { !has("io.modelcontextprotocol/clientCapabilities") } else { only_modern };
-        lacks && x.error_code() != Some(-32601)
+        let lacks = if versioned { !has(meta::CLIENT_CAPABILITIES) } else { only_modern };
+        lacks && x.error_code() != Some(METHOD_NOT_FOUND)
     });
     Verdict::every(lacking, "no request lacked a required `_meta` field", |x| match x.status() {
         Some(400) => Ok(()),
@@ -156,7 +160,7 @@ fn malformed_meta_400(view: &View<'_>) -> Verdict {
 }
 
 fn missing_capability_400(view: &View<'_>) -> Verdict {
-    let refused = modern(view).into_iter().filter(|x| x.error_code() == Some(-32021));
+    let refused = modern(view).into_iter().filter(|x| x.error_code() == Some(MISSING_CLIENT_CAPABILITY));
     Verdict::every(refused, "no request was refused for want of a capability", |x| match x.status() {
         Some(400) => Ok(()),
         other => Err(x.status_breach(format!("-32021 came with status {}, not 400", other.unwrap_or_default()))),

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::R2026_07_28;
 use wire::{Kind, Party, Transport};
 
 use super::{CACHED, PAGES, TTL};
-use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, client};
 use crate::server::listing::{ALL, pages};
 use crate::verdict::{Breach, Kept, Verdict};
@@ -76,9 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// What a request asks, `_meta` aside, and where: the same for requests that one cached result may answer.
 fn key(sent: MessageAt<'_>) -> (u32, String) {
-    let mut params = sent.message.params().cloned().unwrap_or_default();
-    params.as_object_mut().map(|members| members.remove("_meta"));
-    (sent.connection, format!("{} {}", sent.message.method().unwrap_or_default(), canonical(&params)))
+    (sent.connection, sent.message.content_key(&["_meta"]))
 }
 
 /// Requests whose results may be cached, in order, by what they ask.
@@ -239,7 +237,7 @@ fn starts_over(view: &View<'_>) -> Verdict {
         let calls: Vec<_> = view.client_calls(list.method).filter(|call| view.is_current(call.request)).collect();
         let cursor =
             |call: &Call<'_>| call.request.message.params().and_then(|p| p.get("cursor")?.as_str().map(str::to_owned));
-        for (place, call) in calls.iter().enumerate().filter(|(_, call)| call.error_code() == Some(-32602)) {
+        for (place, call) in calls.iter().enumerate().filter(|(_, call)| call.error_code() == Some(INVALID_PARAMS)) {
             let (Some(refused), Some(answer)) = (cursor(call), call.response) else { continue };
             let given =
                 pages.iter().any(|page| page.next() == Some(&refused) && page.response.event < call.request.event);
