@@ -69,7 +69,7 @@ impl crate::verdict::Located for Question<'_> {
 pub(crate) fn questions<'v>(view: &View<'v>, method: &str) -> Vec<Question<'v>> {
     let all = match view.era() {
         Era::Legacy => requests(view),
-        Era::Modern => results(view).into_iter().flat_map(|asked| asked.questions()).collect(),
+        Era::Modern => results(view).into_iter().flat_map(|origin| origin.questions()).collect(),
     };
     all.into_iter().filter(|question| question.method == method).collect()
 }
@@ -110,7 +110,7 @@ fn on_behalf_of<'v>(calls: &[Call<'v>], sent: MessageAt<'v>) -> Option<Call<'v>>
 
 /// A result that asks for input (modern era).
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'v> {
+pub(crate) struct InputResult<'v> {
     /// The request and the response that asks.
     pub call: Call<'v>,
     /// The response.
@@ -119,7 +119,7 @@ pub(crate) struct Asked<'v> {
     pub result: &'v Value,
 }
 
-impl<'v> Asked<'v> {
+impl<'v> InputResult<'v> {
     /// What it asks for, by key.
     fn requests(&self) -> impl Iterator<Item = (&'v String, &'v Value)> + use<'v> {
         self.result.get("inputRequests").and_then(Value::as_object).into_iter().flatten()
@@ -138,10 +138,10 @@ impl<'v> Asked<'v> {
 }
 
 /// Every result that asks for input.
-pub(crate) fn results<'v>(view: &View<'v>) -> Vec<Asked<'v>> {
+pub(crate) fn results<'v>(view: &View<'v>) -> Vec<InputResult<'v>> {
     let asks = |call: Call<'v>| {
         let result = call.result().filter(|result| asks_for_input(result))?;
-        Some(Asked { call, sent: call.response?, result })
+        Some(InputResult { call, sent: call.response?, result })
     };
     view.calls_by(Party::Client).filter(|call| view.is_current(call.request)).filter_map(asks).collect()
 }
@@ -156,7 +156,7 @@ pub(crate) struct Retry<'v> {
     /// The request as it came again.
     pub call: Call<'v>,
     /// The result that it comes back from.
-    pub asked: Asked<'v>,
+    pub origin: InputResult<'v>,
     /// What it brings.
     pub entries: &'v Map<String, Value>,
 }
@@ -164,13 +164,13 @@ pub(crate) struct Retry<'v> {
 impl<'v> Retry<'v> {
     /// The keys that were asked for.
     pub(crate) fn keys(&self) -> Vec<&'v str> {
-        self.asked.requests().map(|(key, _)| key.as_str()).collect()
+        self.origin.requests().map(|(key, _)| key.as_str()).collect()
     }
 
     /// What it brings for questions of `method`.
     pub(crate) fn answers<'a>(&'a self, method: &'a str) -> impl Iterator<Item = &'v Value> + 'a {
         let mine = move |(_, request): &(&String, &Value)| request.get("method").is_some_and(|m| m == method);
-        self.asked.requests().filter(mine).filter_map(|(key, _)| self.entries.get(key))
+        self.origin.requests().filter(mine).filter_map(|(key, _)| self.entries.get(key))
     }
 }
 
@@ -180,22 +180,22 @@ pub(crate) fn param<'v>(call: &Call<'v>, name: &str) -> Option<&'v Value> {
 }
 
 /// Whether two requests ask the same, whatever they bring besides.
-pub(crate) fn same_matter(one: &Call<'_>, other: &Call<'_>) -> bool {
+pub(crate) fn asks_the_same(one: &Call<'_>, other: &Call<'_>) -> bool {
     let same = |name: &str| param(one, name) == param(other, name);
     one.request.message.method() == other.request.message.method() && ["name", "uri", "arguments"].into_iter().all(same)
 }
 
 /// Every request in order that came again, with the last result before it that it can come back from.
 pub(crate) fn retries<'v>(view: &View<'v>) -> Vec<Retry<'v>> {
-    let asked = results(view);
+    let origin = results(view);
     let retry = |call: Call<'v>| {
         let entries = param(&call, "inputResponses")?.as_object()?;
-        let from = asked.iter().rfind(|asked| {
-            asked.sent.event < call.request.event
-                && same_matter(&asked.call, &call)
-                && asked.result.get("requestState") == param(&call, "requestState")
+        let from = origin.iter().rfind(|origin| {
+            origin.sent.event < call.request.event
+                && asks_the_same(&origin.call, &call)
+                && origin.result.get("requestState") == param(&call, "requestState")
         })?;
-        Some(Retry { call, asked: *from, entries })
+        Some(Retry { call, origin: *from, entries })
     };
     view.calls_by(Party::Client).filter(|call| view.judges_content(call)).filter_map(retry).collect()
 }
@@ -247,7 +247,7 @@ pub(crate) fn replies<'v>(view: &View<'v>, method: &str) -> Vec<Reply<'v>> {
 
 fn brought<'v>(retry: &Retry<'v>, method: &str) -> Vec<Reply<'v>> {
     let sent = retry.call.request;
-    let asked = retry.asked.questions().into_iter().filter(|question| question.method == method);
+    let origin = retry.origin.questions().into_iter().filter(|question| question.method == method);
     let reply = |question: Question<'v>| {
         let key = question.pointer.strip_prefix("/result/inputRequests/")?.to_owned();
         let (_, given) = retry.entries.iter().find(|(name, _)| pointer::escape(name) == key)?;
@@ -259,7 +259,7 @@ fn brought<'v>(retry: &Retry<'v>, method: &str) -> Vec<Reply<'v>> {
             error: None,
         })
     };
-    asked.filter_map(reply).collect()
+    origin.filter_map(reply).collect()
 }
 
 /// Judges that a client which serves requests of `method` has declared the capability.

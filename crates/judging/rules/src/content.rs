@@ -21,16 +21,16 @@ pub(crate) fn scheme(uri: &str) -> Option<&str> {
     (!scheme.contains(['/', '?', '#'])).then_some(scheme)
 }
 
-/// What keeps `uri` from being an absolute URI by RFC 3986. Characters outside ASCII are let pass: many peers mean IRIs.
+/// What keeps `uri` from being an absolute URI by RFC 3986. Characters outside ASCII are accepted: many peers mean IRIs.
 pub(crate) fn uri_fault(uri: &str) -> Option<String> {
     let Some(scheme) = scheme(uri) else { return Some("it has no scheme".to_owned()) };
     let letter = |b: u8| b.is_ascii_alphanumeric() || b"+-.".contains(&b);
     if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.bytes().all(letter) {
-        return Some(format!("`{}` is no scheme name", scheme.escape_debug()));
+        return Some(format!("`{}` is not a scheme name", scheme.escape_debug()));
     }
     let foreign = |c: &char| c.is_ascii_control() || " <>\"{}|\\^`".contains(*c);
     if let Some(found) = uri.chars().find(foreign) {
-        return Some(format!("`{}` may not stand in a URI", found.escape_debug()));
+        return Some(format!("`{}` is not allowed in a URI", found.escape_debug()));
     }
     let broken = uri.split('%').skip(1).any(|rest| {
         let digits = rest.as_bytes();

@@ -1,63 +1,68 @@
-//! How a server copes with what a client says: whether the request it concerns is answered, and whether the server goes on.
-//! And whether a client goes on, whatever it was told.
+//! Whether a server stays alive after a client's message: the request concerned is answered, and the server continues.
+//! And whether a client continues after an event.
 
 use wire::trace::{Closed, Content};
 
-use crate::asking::{param, same_matter};
+use crate::asking::{asks_the_same, param};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, MessageAt, Timeout, View};
 
-/// Something that a client said, and the request of its own whose fate depends on it.
+/// Something that a client sent, and the request of its own that depends on it.
 #[derive(Clone, Copy)]
-pub(crate) struct Trial<'v> {
-    /// What was said.
+pub(crate) struct Incident<'v> {
+    /// What was sent.
     pub sent: MessageAt<'v>,
     /// The request that waits for it.
     pub call: Option<Call<'v>>,
 }
 
-/// Judges that the server copes with each of them. `what` names it, as in "the server ended after …".
-pub(crate) fn copes<'v>(
+/// Judges that the server survives each of them. `what` names it, as in "the server ended after …".
+pub(crate) fn server_survives<'v>(
     view: &View<'v>,
-    trials: impl IntoIterator<Item = Trial<'v>>,
+    incidents: impl IntoIterator<Item = Incident<'v>>,
     what: &str,
     unseen: &str,
 ) -> Verdict {
-    let judged = trials.into_iter().filter_map(|trial| fate(view, &trial, what));
+    let judged = incidents.into_iter().filter_map(|incident| outcome_of(view, &incident, what));
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
 }
 
-/// Judges that a client goes on after each of these events. `what` names them, as in "the client broke down after …".
-pub(crate) fn goes_on(view: &View<'_>, events: impl IntoIterator<Item = usize>, what: &str, unseen: &str) -> Verdict {
+/// Judges that a client continues after each of these events. `what` names them, as in "the client failed after …".
+pub(crate) fn client_continues(
+    view: &View<'_>,
+    events: impl IntoIterator<Item = usize>,
+    what: &str,
+    unseen: &str,
+) -> Verdict {
     let judged = events.into_iter().filter_map(|event| {
         Some(match view.reaction(event)? {
             Ok(next) => (next, Ok(())),
-            Err(end) => (end, Err(Breach::at(event, "", format!("the client broke down after {what} (event {end})")))),
+            Err(end) => (end, Err(Breach::at(event, "", format!("the client failed after {what} (event {end})")))),
         })
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
 }
 
-fn fate(view: &View<'_>, trial: &Trial<'_>, what: &str) -> Option<(usize, Kept)> {
-    let Trial { sent, call } = trial;
+fn outcome_of(view: &View<'_>, incident: &Incident<'_>, what: &str) -> Option<(usize, Kept)> {
+    let Incident { sent, call } = incident;
     if let Some(response) = call.and_then(|call| call.response) {
         let failed = view.exchange(response.exchange).and_then(|x| x.status()).is_some_and(|status| status >= 500);
-        let breach = || response.breach("", format!("the server broke down over {what}"));
+        let breach = || response.breach("", format!("the server failed over {what}"));
         return Some((response.event, if failed { Err(breach()) } else { Ok(()) }));
     }
-    if let Some(event) = call.and_then(|call| left_open(view, &call)) {
+    if let Some(event) = call.and_then(|call| timed_out_at(view, &call)) {
         return Some((event, Err(sent.breach("", format!("the request was never answered after {what}")))));
     }
     Some(match view.aftermath(sent.event, sent.connection)? {
-        // Somebody else was answered: of the request that waits, that tells nothing.
+        // Another request was answered: that shows nothing about the one that waits.
         Ok(event) => call.is_none().then_some((event, Ok(())))?,
         Err(event) => (event, Err(Breach::at(event, "", format!("the server ended after {what}")))),
     })
 }
 
-/// Where a request was given up, though nothing but the server kept it from being answered, and it is answered soon
-/// otherwise.
-fn left_open(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
+/// Where a request timed out, though only the server kept it from being answered, and it is usually answered
+/// quickly.
+fn timed_out_at(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     let request = call.request;
     let Timeout { event, after_ms } = view.timeout_of(request)?;
     let broke_off = view.frames().take(event).skip(request.event).any(|(_, frame)| {
@@ -73,7 +78,7 @@ fn left_open(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
 /// rightly take long shows nothing.
 fn is_quick(view: &View<'_>, call: &Call<'_>, waited: u64) -> bool {
     let comes_back = |call: &Call<'_>| param(call, "inputResponses").is_some();
-    view.all_calls().filter(|other| same_matter(other, call) && comes_back(other) == comes_back(call)).any(|other| {
+    view.all_calls().filter(|other| asks_the_same(other, call) && comes_back(other) == comes_back(call)).any(|other| {
         let took = other.response.map(|response| response.done.saturating_sub(other.request.done));
         took.is_some_and(|took| took.saturating_mul(2) < waited)
     })

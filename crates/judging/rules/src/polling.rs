@@ -1,13 +1,13 @@
-//! How a client follows a server's tasks, in the core of 2025-11-25 and in the extension after it alike: how often it asks,
+//! How a client follows a server's tasks, both in the core of 2025-11-25 and in the later extension: how often it asks,
 //! and until when.
 
 use wire::{Era, Party};
 
-use crate::tasks::{How, Sight, creations_of, named, sights_of};
+use crate::tasks::{How, TaskState, creations_of, named, task_states_of};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, View};
 
-/// How much earlier (microseconds) than told a client may seem to ask: clocks tick coarsely.
+/// How much too early (microseconds) a client may seem to ask: clocks tick coarsely.
 const SLACK: u64 = 25_000;
 
 /// The client's requests about one task.
@@ -19,26 +19,31 @@ pub(crate) fn about<'v>(view: &View<'v>, id: &str) -> Vec<Call<'v>> {
 }
 
 /// The time (microseconds) that an answer asks to wait before the task is asked for again.
-fn interval(view: &View<'_>, sight: &Sight<'_>) -> Option<u64> {
+fn interval(view: &View<'_>, state: &TaskState<'_>) -> Option<u64> {
     let name = if view.era() == Era::Legacy { "pollInterval" } else { "pollIntervalMs" };
-    sight.task.get(name)?.as_u64().filter(|ms| *ms > 0)?.checked_mul(1000)
+    state.task.get(name)?.as_u64().filter(|ms| *ms > 0)?.checked_mul(1000)
 }
 
-/// Judges that the client waits as long as it was told before it asks for a task again.
+/// Judges that the client waits as long as it was asked to before it asks for a task again.
 pub(crate) fn unhurried(view: &View<'_>) -> Verdict {
-    let sights = sights_of(view, Party::Server);
+    let task_states = task_states_of(view, Party::Server);
     let gets = view.client_calls("tasks/get").filter(|call| view.is_current(call.request));
     let judged = gets.filter_map(|call| {
         let id = named(&call.request)?;
-        let before = sights.iter().rfind(|sight| sight.id == id && sight.sent.event < call.request.event)?;
-        // A word on the task is a reason to look at once.
-        if before.how == How::Told || before.is_over() {
+        let before = task_states.iter().rfind(|state| state.id == id && state.sent.event < call.request.event)?;
+        // A notification about the task is a reason to ask at once.
+        if before.how == How::Notified || before.is_over() {
             return None;
         }
         let due = interval(view, before)?;
         let waited = call.request.done.saturating_sub(before.sent.done);
         let why = || {
-            format!("asked for after {} ms; due are {} ms after event {}", waited / 1000, due / 1000, before.sent.event)
+            format!(
+                "asked for after {} ms; expected to wait {} ms after event {}",
+                waited / 1000,
+                due / 1000,
+                before.sent.event
+            )
         };
         let early = waited.saturating_add(SLACK) < due;
         Some((call.request.event, if early { Err(call.request.breach("", why())) } else { Ok(()) }))
@@ -48,21 +53,22 @@ pub(crate) fn unhurried(view: &View<'_>) -> Verdict {
 
 /// Judges that the client asks for each task until it is over, or until another way to its end was taken.
 pub(crate) fn until_done(view: &View<'_>) -> Verdict {
-    let sights = sights_of(view, Party::Server);
+    let task_states = task_states_of(view, Party::Server);
     let judged = creations_of(view, Party::Server).into_iter().filter_map(|made| {
-        let mut of = sights.iter().filter(|sight| sight.id == made.id && sight.how == How::Got);
-        let waits = |sight: &&Sight<'_>| view.era() == Era::Legacy && sight.status() == Some("input_required");
-        if let Some(end) = of.clone().find(|sight| sight.is_over() || waits(sight)) {
+        let mut of = task_states.iter().filter(|state| state.id == made.id && state.how == How::Got);
+        let waits = |state: &&TaskState<'_>| view.era() == Era::Legacy && state.status() == Some("input_required");
+        if let Some(end) = of.clone().find(|state| state.is_over() || waits(state)) {
             return Some((end.sent.event, Ok(())));
         }
-        let told = sights.iter().any(|sight| sight.id == made.id && sight.is_over());
+        let ended = task_states.iter().any(|state| state.id == made.id && state.is_over());
         let other = about(view, made.id)
             .iter()
             .any(|call| ["tasks/result", "tasks/cancel"].into_iter().any(|m| call.request.is(m)));
         let listens = view.client_calls("subscriptions/listen").next().is_some();
-        let last = of.next_back().map_or(made.event(), |sight| sight.sent.event);
-        let (left, _) = view.departure().filter(|(left, well)| *well && *left > last && !told && !other && !listens)?;
-        let why = format!("the task was under way when it was last seen, and the client left (event {left})");
+        let last = of.next_back().map_or(made.event(), |state| state.sent.event);
+        let (left, _) =
+            view.departure().filter(|(left, well)| *well && *left > last && !ended && !other && !listens)?;
+        let why = format!("the task was running when it was last seen, and the client left (event {left})");
         Some((last, Err(Breach::at(last, "", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no call became a task that was followed, or left behind")

@@ -1,4 +1,4 @@
-//! What a client makes of a result: whether a later request of its own uses what stood there and nowhere else.
+//! How a client uses a result: whether a later request uses a value that only this result had.
 
 use std::collections::BTreeMap;
 
@@ -20,9 +20,9 @@ const ITEMS: [(&str, &str, &str, &str); 3] = [
 /// The lists that have cursors.
 const LISTS: [&str; 4] = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
 
-/// Whether nobody has a name from elsewhere: many a client is told beforehand to call `echo`, and none to call what ends in
-/// six digits that the server made up.
-fn is_telling(name: &str) -> bool {
+/// Whether a name can be known from this trace alone: many clients are configured to call `echo`, and none to call a name
+/// with six digits that the server made up.
+fn is_distinctive(name: &str) -> bool {
     name.bytes().filter(u8::is_ascii_digit).count() >= 6
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn offers<'v>(request: MessageAt<'v>, result: &'v Value) -> Vec<Offer
     for (member, key, method, param) in ITEMS {
         let items = result.get(member).and_then(Value::as_array).into_iter().flatten();
         let named = items.filter_map(|item| Some((method, param, item.get(key)?.as_str()?)));
-        found.extend(named.filter(|(.., name)| is_telling(name)));
+        found.extend(named.filter(|(.., name)| is_distinctive(name)));
     }
     let list = LISTS.into_iter().find(|method| request.is(method));
     let cursor = result.get("nextCursor").and_then(Value::as_str);

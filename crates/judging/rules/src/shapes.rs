@@ -147,10 +147,10 @@ fn error_definition(revision: Revision, code: Option<i64>) -> &'static str {
 
 /// Left to other rules: `resultType` (`result.type-present`), and an error's id, which may be null or absent where the
 /// request could not be read (`jsonrpc.error-id`); hints for caching that are missing (`caching.hints-present`) or negative
-/// (`caching.ttl-not-negative`); an `inputSchema` that is no object (`tools.input-schema-object`, where that applies).
+/// (`caching.ttl-not-negative`); an `inputSchema` that is not an object (`tools.input-schema-object`, where that applies).
 fn is_elsewhere(revision: Revision, shape: Shape, mismatch: &Mismatch, sent: MessageAt<'_>) -> bool {
     let missing = mismatch.found.starts_with("nothing");
-    // A task has a `ttlMs` too, and it is no hint for caching.
+    // A task has a `ttlMs` too, and it is not a hint for caching.
     let hint = matches!(shape, Shape::Core(_)) && mismatch.pointer == "/ttlMs";
     mismatch.pointer == "/resultType"
         || hint

@@ -1,5 +1,5 @@
-//! Requests that a client gave up: whether it said so. That it no longer waits shows only by what it does next, and a
-//! client may have many requests under way at a time; so its going on with something else proves nothing.
+//! Requests that a client gave up: whether it cancelled them. Only its next actions show that it no longer waits, and a
+//! client may have many requests under way at a time; that it continues with something else proves nothing.
 
 use wire::Party;
 use wire::trace::{Closed, Content};
@@ -7,7 +7,7 @@ use wire::trace::{Closed, Content};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 
-/// How long (microseconds) a client waits at least that gives up because it was waiting too long.
+/// The shortest time (microseconds) after which a client gives up waiting.
 const PATIENCE: u64 = 1_000_000;
 
 /// What counts as having given a request up.
@@ -17,7 +17,7 @@ pub(crate) enum Signs {
     Repeats,
     /// That, or the client left in order a second or more later.
     RepeatsOrLeaves,
-    /// The client closed the stream that was to bring the answer, and went on.
+    /// The client closed the stream that was to bring the answer, and continued.
     Hangs,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn cancelled(view: &View<'_>, signs: Signs) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request was left unanswered and seen to be given up")
 }
 
-/// Whether the server's side ended what was to bring the answer, before the request was given up: nobody has to wait for
+/// Whether the server's side ended what was to bring the answer, before the request was given up: no client has to wait for
 /// that. That the server ends after its client has left says nothing.
 fn is_lost(view: &View<'_>, request: MessageAt<'_>, given_up: usize) -> bool {
     let refused = view.exchange(request.exchange).is_some_and(|x| {

@@ -1,6 +1,6 @@
 //! A trace arranged for judges: messages paired with their answers, exchanges put together, what each party declared.
 //!
-//! Everything here is found in the trace; nothing is expected. Judges ask the view and never walk frames themselves.
+//! Everything here is found in the trace; nothing is judged. Judges ask the view and never walk frames themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ use marks::Facts;
 pub use marks::Timeout;
 pub(crate) use request_validity::has_unpaired_escape;
 
-/// A message in its place.
+/// A message and where in the trace it is.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageAt<'v> {
     /// Its place among all messages of the trace.
@@ -41,7 +41,7 @@ pub struct MessageAt<'v> {
     pub exchange: u32,
     /// When it was complete, in microseconds.
     pub done: u64,
-    /// Whether it stood in a batch.
+    /// Whether it was part of a batch.
     pub batched: bool,
     /// The message.
     pub message: &'v Message,
@@ -71,7 +71,7 @@ impl<T> Located for (MessageAt<'_>, T) {
     }
 }
 
-/// A request and the answer to it, if one came.
+/// A request and its response, if one came.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'v> {
     /// The request.
@@ -91,7 +91,7 @@ impl<'v> Call<'v> {
         self.response?.message.error()
     }
 
-    /// The error's code, likewise.
+    /// The error's code, if it was answered with one.
     pub fn error_code(&self) -> Option<i64> {
         self.response?.message.error_code()
     }
@@ -124,7 +124,7 @@ impl Located for InvalidMessage<'_> {
     }
 }
 
-/// A span in which we listened without sending, from its opening to its closing mark.
+/// A span in which the observer listened without sending, from its opening to its closing mark.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'v> {
     /// The event of the opening mark.
@@ -154,11 +154,11 @@ pub struct View<'v> {
     questions: BTreeMap<usize, usize>,
     handshakes: BTreeMap<u32, usize>,
     exchanges: Vec<Exchange<'v>>,
-    /// Where each exchange stands among them, by its number.
+    /// The index of each exchange, by its number.
     numbers: BTreeMap<u32, usize>,
-    /// Those with the MCP endpoint.
+    /// The indices of exchanges with the MCP endpoint.
     endpoint: Vec<usize>,
-    /// What the server declared, each time it was asked.
+    /// What the server declared, each time.
     declarations: Vec<&'v Value>,
     discovered: Option<BTreeSet<&'v str>>,
     modern_only: Option<bool>,
@@ -194,7 +194,7 @@ impl<'v> View<'v> {
         view.questions = view.answers.iter().map(|(&request, &answer)| (answer, request)).collect();
         view.handshakes = view.find_handshakes();
         view.gather();
-        view.declarations = view.told();
+        view.declarations = view.find_declarations();
         view.discovered = view.find_discovered();
         view.modern_only = view.find_modern_only();
         view.index = Index::of(&view);
@@ -209,7 +209,7 @@ impl<'v> View<'v> {
                 Event::Malformed(malformed) | Event::Sse { packet: Some(Err(malformed)), .. } => {
                     self.take_invalid(event, frame, malformed);
                 }
-                // What a client posts to a server was meant to be a message; a server's body that is no JSON is garbled
+                // What a client posts to a server was meant to be a message; a server's body that is not JSON is garbled
                 // only where it claims to be JSON: see `Exchange`.
                 Event::Body(malformed)
                     if frame.from == Party::Client && frame.to == Party::Server && malformed.fault != Fault::Empty =>
@@ -250,7 +250,7 @@ impl<'v> View<'v> {
         self.invalid.push(InvalidMessage { event, from, connection, exchange, malformed });
     }
 
-    /// The work that is left for the judge that reads this.
+    /// The work that the current judge has left.
     pub const fn budget(&self) -> &Budget {
         &self.budget
     }
@@ -315,7 +315,7 @@ impl<'v> View<'v> {
         self.budget.walk(self.invalid.iter().copied()).filter(|g| g.from == self.subject())
     }
 
-    /// Bytes of the other party (sent by a probe on purpose) that are no messages.
+    /// Bytes of the other party (sent by a probe on purpose) that are not messages.
     pub fn invalid_by_peer(&self) -> impl Iterator<Item = InvalidMessage<'v>> + '_ {
         self.budget.walk(self.invalid.iter().copied()).filter(|g| g.from != self.subject())
     }
@@ -342,7 +342,7 @@ impl<'v> View<'v> {
             .map(|request| Call { request, response: self.answer(request) })
     }
 
-    /// Requests of `method` that the client made, with their answers, whoever is judged.
+    /// Requests of `method` that the client made, with their answers, whichever party is judged.
     pub fn client_calls<'a>(&'a self, method: &'a str) -> impl Iterator<Item = Call<'v>> + 'a {
         self.calls_by(Party::Client).filter(move |c| c.request.is(method))
     }
@@ -400,7 +400,7 @@ impl<'v> View<'v> {
     }
 
     /// The revision that a message is to be read by: what its request's `_meta` names, else what its connection's
-    /// handshake agreed on, else the trace's. `None` where that is no revision we know, or where a modern request does
+    /// handshake agreed on, else the trace's. `None` where that is not a revision we know, or where a modern request does
     /// not say.
     pub fn revision_of(&self, sent: MessageAt<'v>) -> Option<Revision> {
         let request = if sent.message.kind().is_response() { self.question(sent)? } else { sent };
@@ -422,7 +422,7 @@ impl<'v> View<'v> {
         self.declarations.first().copied()
     }
 
-    fn told(&self) -> Vec<&'v Value> {
+    fn find_declarations(&self) -> Vec<&'v Value> {
         self.calls_by(Party::Client)
             .filter(|c| c.request.is("initialize") || c.request.is("server/discover"))
             .filter_map(|c| c.result()?.get("capabilities"))

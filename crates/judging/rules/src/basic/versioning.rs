@@ -58,7 +58,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2026_07_28, BACKWARD, "A server of modern versions only SHOULD name them in the error by which it refuses `initialize`.")
         .how("Sends `initialize` and looks for a supported version in the message or data of the error.")
         .fix("Name the versions you support in the error's message or in `data.supported`.")
-        .judge(initialize_told_versions),
+        .judge(initialize_names_versions),
 ];
 
 /// Versions are dates, so that text compares as time does.
@@ -88,11 +88,16 @@ fn headers_agree(view: &View<'_>, call: &Call<'_>) -> bool {
 fn unsupported_refused(view: &View<'_>) -> Verdict {
     let calls = view.all_calls().filter(|call| {
         let known = call.request.message.method().is_some_and(|m| method::find(m, R2026_07_28).is_some());
-        let beside = call.response.is_none_or(|r| view.is_envelope_refusal(r));
+        let by_envelope = call.response.is_none_or(|r| view.is_envelope_refusal(r));
         let unsupported = named(call).is_some_and(|version| is_unsupported(view, version));
         // A version under which `server/discover` is served and which it does not list: `discover.own-version-listed`.
         let contradicts = call.request.is("server/discover") && call.result().is_some();
-        known && unsupported && !contradicts && !beside && call.request.has_required_meta() && headers_agree(view, call)
+        known
+            && unsupported
+            && !contradicts
+            && !by_envelope
+            && call.request.has_required_meta()
+            && headers_agree(view, call)
     });
     Verdict::every(calls, "no request of a version that the server does not implement was answered", |call| {
         let version = named(call).unwrap_or_default().escape_debug().to_string();
@@ -126,7 +131,8 @@ fn supported_listed(view: &View<'_>) -> Verdict {
                 Ok(())
             }
             Some(_) => {
-                Err(response.breach("/error/data/supported", "`supported` is no array of versions with at least one"))
+                Err(response
+                    .breach("/error/data/supported", "`supported` is not an array of versions with at least one"))
             }
             None => Err(response.breach("/error", "the error does not list the supported versions")),
         }
@@ -137,11 +143,12 @@ fn requested_named(view: &View<'_>) -> Verdict {
     let named_ones = refusals(view).filter(|c| named(c).is_some());
     Verdict::every(named_ones, NO_REFUSAL, |call| {
         let Some(response) = call.response else { return Ok(()) };
-        let told = call.error().and_then(|e| e.pointer("/data/requested"));
-        match (named(call), told) {
-            (Some(asked), Some(Value::String(told))) if asked == told => Ok(()),
-            (_, Some(told)) => {
-                Err(response.breach("/error/data/requested", format!("the request named another version than {told}")))
+        let requested = call.error().and_then(|e| e.pointer("/data/requested"));
+        match (named(call), requested) {
+            (Some(version), Some(Value::String(requested))) if version == requested => Ok(()),
+            (_, Some(requested)) => {
+                Err(response
+                    .breach("/error/data/requested", format!("the request named another version than {requested}")))
             }
             (_, None) => Err(response.breach("/error", "the error does not name the requested version")),
         }
@@ -178,7 +185,11 @@ fn extension_ids(view: &View<'_>) -> Verdict {
             return Ok(());
         }
         let pointer = format!("/result/capabilities/extensions/{}", pointer::escape(key));
-        Err(Breach::at(*event, pointer, format!("`{}` is no identifier of the form prefix/name", key.escape_debug())))
+        Err(Breach::at(
+            *event,
+            pointer,
+            format!("`{}` is not an identifier of the form prefix/name", key.escape_debug()),
+        ))
     })
 }
 
@@ -193,8 +204,8 @@ fn extension_fallback(view: &View<'_>) -> Verdict {
         let kind = call.result().and_then(|r| r.get("resultType")?.as_str());
         let own = kind.is_some_and(|k| !matches!(k, "complete" | "input_required"));
         let method = call.request.message.method().unwrap_or_default();
-        let telling = own || matches!(method, "tools/call" | "resources/read" | "prompts/get");
-        advertises && none && telling && call.result().is_some()
+        let marked = own || matches!(method, "tools/call" | "resources/read" | "prompts/get");
+        advertises && none && marked && call.result().is_some()
     });
     Verdict::every(bare, "no server that advertises extensions answered a request that declares none", |call| {
         let kind = call.result().and_then(|r| r.get("resultType")).and_then(Value::as_str);
@@ -208,9 +219,9 @@ fn extension_fallback(view: &View<'_>) -> Verdict {
     })
 }
 
-fn initialize_told_versions(view: &View<'_>) -> Verdict {
+fn initialize_names_versions(view: &View<'_>) -> Verdict {
     if view.modern_only() != Some(true) {
-        return Verdict::NotSeen("that the server serves modern versions only was not learnt here".to_owned());
+        return Verdict::NotSeen("that the server serves modern versions only is not known here".to_owned());
     }
     let versions = view.discovered();
     let refused = view.legacy_handshakes().filter(|c| c.error().is_some());

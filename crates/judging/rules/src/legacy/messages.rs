@@ -74,7 +74,7 @@ fn batch_received(view: &View<'_>) -> Verdict {
     Verdict::never(refused, answered, "no batch was sent after a handshake, or it was not answered")
 }
 
-/// How a batch was turned away: by HTTP, by an error without id, or by silence while the connection went on.
+/// How a batch was turned away: by HTTP, by an error without id, or by silence while the connection continued.
 fn refusal(view: &View<'_>, request: MessageAt<'_>) -> Option<Breach> {
     let exchange = view.exchange(request.exchange);
     if let Some(exchange) = exchange {
@@ -84,10 +84,10 @@ fn refusal(view: &View<'_>, request: MessageAt<'_>) -> Option<Breach> {
     let here = |s: &MessageAt<'_>| s.connection == request.connection && s.event > request.event;
     let error = view.by_subject().filter(here).find(|s| s.message.kind() == Kind::Error && s.message.id().is_none());
     // An error without an id may answer anything unreadable that was sent before it.
-    let garbled = |error: &MessageAt<'_>| {
+    let invalid = |error: &MessageAt<'_>| {
         view.invalid_by_peer().any(|g| g.connection == request.connection && g.event < error.event)
     };
-    if let Some(error) = error.filter(|error| !garbled(error)) {
+    if let Some(error) = error.filter(|error| !invalid(error)) {
         return Some(error.breach("", "the batch was refused as a whole"));
     }
     dropped(view, request).then(|| request.breach("", "never answered, though a request that was made later was"))

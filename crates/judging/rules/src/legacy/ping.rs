@@ -28,13 +28,13 @@ pub(crate) const RULES: &[Rule] = &[
     both("ping.served")
         .says(R2024_11_05, BEHAVIOR, "A ping MUST be answered with a result, not with an error.")
         .gone(R2026_07_28)
-        .how("Pings once the handshake is done and looks whether a result comes.")
+        .how("Pings once the handshake is done and checks whether a result comes.")
         .fix("Implement `ping`; it takes no capability.")
         .judge(served),
     both("ping.empty-result")
         .says(R2024_11_05, BEHAVIOR, "The result of a ping MUST be empty.")
         .gone(R2026_07_28)
-        .how("Looks at the result of every ping; `_meta` may stand in any result and does not count.")
+        .how("Looks at the result of every ping; `_meta` may be in any result and does not count.")
         .fix("Answer with `\"result\": {}`.")
         .judge(empty_result),
     both("ping.periodic")
@@ -67,7 +67,7 @@ fn answered(view: &View<'_>) -> Verdict {
     let pings: Vec<_> = pings(view).collect();
     let waited = pings.iter().filter(|call| call.response.is_none()).filter_map(|call| {
         let Timeout { event, after_ms } = view.timeout_of(call.request)?;
-        // That we gave up waiting is no excuse, nor that another exchange ended.
+        // That we gave up waiting is not an excuse, nor that another exchange ended.
         let ended = view
             .closings()
             .any(|(e, frame, how)| e < event && carries_answer(view, call.request, frame) && *how != Closed::TimedOut);
@@ -83,8 +83,9 @@ fn served(view: &View<'_>) -> Verdict {
         view.exchanges().iter().filter(|x| x.status().is_some_and(|s| s >= 400)).map(|x| x.number).collect();
     // One that asks to run as a task is the tasks' business.
     let plain = |c: &Call<'_>| c.request.message.params().is_none_or(|params| params.get("task").is_none());
-    let weighed = |c: &Call<'_>| plain(c) && view.is_valid_request(c.request);
-    let answered = pings(view).filter(weighed).filter(|c| c.response.is_some_and(|r| !refused.contains(&r.exchange)));
+    let judgeable_calls = |c: &Call<'_>| plain(c) && view.is_valid_request(c.request);
+    let answered =
+        pings(view).filter(judgeable_calls).filter(|c| c.response.is_some_and(|r| !refused.contains(&r.exchange)));
     Verdict::every(answered, UNSEEN, |call| match call.response {
         Some(r) if r.message.kind() == Kind::Error => Err(r.breach("/error", "the ping was answered with an error")),
         _ => Ok(()),
@@ -117,7 +118,7 @@ fn sparing(view: &View<'_>) -> Verdict {
         let Some(id) = sent.message.id() else { continue };
         let pings = recent.entry(sent.connection).or_default();
         pings.retain(|(at, _)| sent.done.saturating_sub(*at) < SECOND);
-        // What a resumed stream delivers again is no further ping.
+        // What a resumed stream delivers again is not a further ping.
         if pings.iter().all(|(_, earlier)| earlier != id) {
             pings.push_back((sent.done, id.clone()));
         }

@@ -28,13 +28,13 @@ fn split_delivery_read(view: &View<'_>) -> Verdict {
         let connection = view.frame(stimulus).connection;
         let mut calls = view.calls_by(Party::Client);
         let call = calls.find(|c| c.request.event > stimulus && c.request.connection == connection)?;
-        fate(view, &call)
+        outcome_of(view, &call)
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request was sent in pieces, or it was refused")
 }
 
 /// The answer to it, or where it was given up.
-fn fate(view: &View<'_>, call: &Call<'_>) -> Option<(usize, Kept)> {
+fn outcome_of(view: &View<'_>, call: &Call<'_>) -> Option<(usize, Kept)> {
     if let Some(answer) = call.response {
         return Some((answer.event, Ok(())));
     }

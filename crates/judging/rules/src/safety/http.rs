@@ -1,4 +1,4 @@
-//! Manners over HTTP: what a good server keeps apart, refuses and cleans up that no sentence demands in so many words.
+//! HTTP behaviour: what a good server keeps apart, refuses and cleans up though no sentence demands it.
 
 use wire::message::{Kind, Packet, parse};
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
@@ -52,13 +52,13 @@ pub(crate) const RULES: &[Rule] = &[
         "A good server on loopback refuses requests from an origin that does not say who it is.",
     )
     .how("Repeats a request that was accepted on loopback with the Origin `null`, as sandboxed pages and local files have it.")
-    .fix("Allow the origins that are known and no others; `null` is anybody.")
+    .fix("Allow the origins that are known and no others; `null` can be any page.")
     .judge(null_origin_refused),
     over_http(
         "safety.garbage-refused",
-        "A good server answers a body that is no message with a 4xx status or an error.",
+        "A good server answers a body that is not a message with a 4xx status or an error.",
     )
-    .how("Posts a body that is no JSON-RPC message.")
+    .how("Posts a body that is not a JSON-RPC message.")
     .fix("Answer 400 with code -32700 or -32600; 5xx is for the server's own faults.")
     .judge(garbage_refused),
     over_http(
@@ -69,12 +69,12 @@ pub(crate) const RULES: &[Rule] = &[
     .fix("Send keep-alives as comments (lines that begin with a colon).")
     .judge(streams_carry_messages),
     over_http("safety.answers-stay-home", "A good server sends no client the answer to another's request.")
-        .how("Puts requests with different ids on two connections and looks which answers come where.")
+        .how("Sends requests with different ids on two connections and looks which answers come where.")
         .fix("Look requests up by session and id, not by id alone.")
         .judge(answers_stay_home),
     with_sessions(
         "safety.unknown-session-refused",
-        "A good server serves nobody under a session id that it never assigned.",
+        "A good server serves no request under a session id that it never assigned.",
     )
     .how("Uses a session id of our own making after a session was opened.")
     .fix("Answer 404 where the session is not known.")
@@ -134,7 +134,7 @@ fn has_accepted_twin(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
 }
 
 /// Whether the answer is about the request itself: not about a token, or how many there were.
-fn is_telling(x: &Exchange<'_>) -> bool {
+fn is_about_request(x: &Exchange<'_>) -> bool {
     matches!(x.status(), Some(200..=299 | 400..=499)) && !matches!(x.status(), Some(401 | 407 | 429))
 }
 
@@ -143,7 +143,7 @@ fn null_origin_refused(view: &View<'_>) -> Verdict {
     let tried = all.iter().filter(|x| {
         x.request_header("origin") == Some("null")
             && x.request_header("host").is_some_and(loopback)
-            && is_telling(x)
+            && is_about_request(x)
             && has_accepted_twin(&all, x)
     });
     Verdict::every(tried.copied(), "no request differed from one accepted on loopback in the Origin `null`", |x| {
@@ -159,7 +159,7 @@ fn foreign_host_refused(view: &View<'_>) -> Verdict {
     let tried = all.iter().filter(|x| {
         x.request_header("host").is_some_and(reserved)
             && x.request_header("origin").is_none()
-            && is_telling(x)
+            && is_about_request(x)
             && has_accepted_twin(&all, x)
     });
     Verdict::every(tried.copied(), "no request differed from one accepted on loopback in a foreign Host", |x| {
@@ -171,7 +171,7 @@ fn foreign_host_refused(view: &View<'_>) -> Verdict {
 }
 
 fn garbage_refused(view: &View<'_>) -> Verdict {
-    // What only our own reader finds too deep may well be a message.
+    // Nesting that only our own reader refuses may well be a message.
     let beyond_us: Vec<u32> =
         view.invalid_by_peer().filter(|g| g.malformed.fault.is_ours()).map(|g| g.exchange).collect();
     let posts = view
@@ -200,7 +200,7 @@ fn streams_carry_messages(view: &View<'_>) -> Verdict {
         .filter_map(|(event, understood)| match understood {
             Event::Sse { packet: Some(Ok(Packet::Message(_) | Packet::Batch(_))), .. } => Some((event, String::new())),
             Event::Sse { packet: Some(Err(bad)), .. } if !bad.fault.is_ours() => {
-                Some((event, format!("an event's data is no message: {}", bad.fault)))
+                Some((event, format!("an event's data is not a message: {}", bad.fault)))
             }
             Event::Sse { fields, packet: None } => Some((event, misnamed(fields)?)),
             _ => None,
@@ -212,7 +212,7 @@ fn streams_carry_messages(view: &View<'_>) -> Verdict {
 }
 
 /// What is wrong with a message under another name: clients that listen for messages never get it. Events of other names
-/// with data of their own are nobody's business.
+/// with other data are legal.
 fn misnamed(fields: &SseFields) -> Option<String> {
     let (name, data) = (fields.event.as_deref()?, fields.data.as_deref()?);
     let is_message = matches!(parse(data.as_bytes()), Ok(Packet::Message(_)));
@@ -220,7 +220,7 @@ fn misnamed(fields: &SseFields) -> Option<String> {
 }
 
 fn answers_stay_home(view: &View<'_>) -> Verdict {
-    let asked = |connection: u32, sent: &crate::view::MessageAt<'_>| {
+    let requested_on = |connection: u32, sent: &crate::view::MessageAt<'_>| {
         view.by(Party::Client).any(|s| {
             s.connection == connection && s.message.kind() == Kind::Request && s.message.id() == sent.message.id()
         })
@@ -233,7 +233,8 @@ fn answers_stay_home(view: &View<'_>) -> Verdict {
     }
     let answers = view.by(Party::Server).filter(|s| s.message.kind().is_response() && s.message.id().is_some());
     let stray = answers.filter(|s| {
-        !asked(s.connection, s) && connections.iter().any(|&other| other != s.connection && asked(other, s))
+        !requested_on(s.connection, s)
+            && connections.iter().any(|&other| other != s.connection && requested_on(other, s))
     });
     let stray: Vec<_> = stray.map(|s| s.breach("/id", "answers a request of another client")).collect();
     let answered = view.calls_by(Party::Client).filter_map(|c| c.response.map(|r| r.event));
@@ -306,7 +307,7 @@ fn session_end_closes_streams(view: &View<'_>) -> Verdict {
     Verdict::witnessed(witnesses, "no session was ended while a stream of it was open")
 }
 
-/// Whether a message can only be meant for one client: what changed is told to many in the same words.
+/// Whether a message can only be meant for one client: changes are announced to many clients in the same words.
 fn is_personal(data: &str) -> bool {
     match parse(data.as_bytes()) {
         Ok(Packet::Message(message)) => {
@@ -348,7 +349,7 @@ fn sse_answers_on_stream(view: &View<'_>) -> Verdict {
     let all = view.exchanges();
     let posts = all.iter().filter(|x| x.is("POST") && x.partner == Some(Party::Server));
     let in_post = posts.flat_map(|x| x.responses().filter(|_| x.succeeded()).collect::<Vec<_>>());
-    let stray: Vec<_> = in_post.map(|s| s.breach("", "the answer stands in the POST's response")).collect();
+    let stray: Vec<_> = in_post.map(|s| s.breach("", "the answer is in the POST's response")).collect();
     let on_stream = view.calls_by(Party::Client).filter_map(|c| {
         let answer = c.response?;
         all.iter().any(|x| x.number == answer.exchange && x.is("GET")).then_some(answer.event)

@@ -1,4 +1,4 @@
-//! Process manners: what a good stdio server does that no sentence demands.
+//! Process behaviour: what a good stdio server does that no sentence demands.
 
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::trace::{Content, Frame, Limit, Mark, Signal};
@@ -19,7 +19,7 @@ const GROWTH: u64 = 256 << 20;
 /// The rules, in the order of a process's life.
 pub(crate) const RULES: &[Rule] = &[
     over_stdio("safety.no-crash", "A good server does not end with an error while its client still talks to it.")
-        .how("Looks whether the process ended with a code other than 0, or by a signal, before we closed stdin or sent one.")
+        .how("Checks whether the process ended with a code other than 0, or by a signal, before we closed stdin or sent one.")
         .fix("Catch errors at the message loop and answer them as JSON-RPC errors.")
         .judge(no_crash),
     over_stdio("safety.stderr-not-flooded", "A good server logs sparingly: less than a mebibyte for one short conversation.")
@@ -34,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
         .timed()
         .how(
             "Samples the process's resident memory over a thousand small requests. Where every stretch of them leaves it \
-             larger by 64 KiB for each, goes on to three thousand: a heap that is only not yet swept stops growing by then.",
+             larger by 64 KiB for each, continues to three thousand: a heap that is only not yet swept stops growing by then.",
         )
         .fix("Drop what belongs to a request once it is answered: entries in maps, listeners, timers, buffers.")
         .judge(leak::no_leak),
@@ -142,7 +142,7 @@ fn clean_exit_code(view: &View<'_>) -> Verdict {
 }
 
 fn exits_on_term(view: &View<'_>) -> Verdict {
-    let signals = |wanted: Signal| view.signals().filter(move |(_, signal)| *signal == wanted);
+    let signals = |expected: Signal| view.signals().filter(move |(_, signal)| *signal == expected);
     let ends = signals(Signal::Term).filter_map(|(term, _)| {
         let here = view.frame(term).connection;
         let later = |&(event, _): &(usize, Signal)| event > term && view.frame(event).connection == here;

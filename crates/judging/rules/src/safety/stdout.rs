@@ -22,10 +22,10 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(no_blank_lines),
     over_stdio("safety.stdout-no-escapes", "A good server writes no terminal control sequences to stdout.")
         .how("Looks for the escape character on stdout; within JSON it may only stand escaped.")
-        .fix("Turn colours and progress bars off where stdout is no terminal, and keep them on stderr.")
+        .fix("Turn colours and progress bars off where stdout is not a terminal, and keep them on stderr.")
         .judge(no_escapes),
     over_stdio("safety.stdout-lines-ended", "A good server ends each message with a line feed at once.")
-        .how("Looks whether the last bytes on stdout were ended by a line feed.")
+        .how("Checks whether the last bytes on stdout were ended by a line feed.")
         .fix("Write the line feed with the message and flush.")
         .judge(lines_ended),
 ];
@@ -56,11 +56,11 @@ fn quiet_until_asked(view: &View<'_>) -> Verdict {
     let judged: Vec<_> = lines(view).filter(|(_, f, ..)| from_start(f.connection)).collect();
     let early = judged.iter().filter(|(event, f, ..)| spoke.get(&f.connection).is_none_or(|first| event < first));
     let early = early.map(|(event, ..)| Breach::at(*event, "", "written before the client had sent anything"));
-    // A client that speaks at once gives nobody the time to be early.
+    // A client that sends at once leaves no time to be early.
     let before_all = |event: usize, connection: u32| spoke.get(&connection).is_none_or(|first| event < *first);
     let waited = view.windows().iter().filter(|w| from_start(w.connection) && before_all(w.closed, w.connection));
     let witnesses: Vec<_> = waited.map(|w| w.closed).collect();
-    Verdict::never(early.collect::<Vec<_>>(), witnesses, "nobody listened from the start before the client spoke")
+    Verdict::never(early.collect::<Vec<_>>(), witnesses, "the start was not observed before the client sent anything")
 }
 
 fn no_blank_lines(view: &View<'_>) -> Verdict {

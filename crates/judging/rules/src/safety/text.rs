@@ -1,5 +1,5 @@
-//! Text of every kind: what is odd about it must neither fell a server nor silence it, and what a tool gives back is what
-//! it got.
+//! Text of every kind: unusual text must neither crash a server nor silence it, and a tool gives back the text that
+//! it received.
 
 use wire::trace::{Closed, Content};
 use wire::{Kind, Party, Transport};
@@ -16,10 +16,10 @@ const GRACE: u64 = 1_000_000;
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
-    anywhere("safety.text-kept", "What gives a text back in a good server gives back what it got, in any script.")
+    anywhere("safety.text-kept", "A tool or prompt of a good server that returns its input returns it unchanged, in any script.")
         .how(
             "Calls a tool, or gets a prompt, that gave a plain text back as it was with characters from all over Unicode, written as they are \
-             and as escaped surrogate pairs. Encodings that can be undone are no change.",
+             and as escaped surrogate pairs. Encodings that can be undone are not change.",
         )
         .fix("Treat text as Unicode from end to end: UTF-8 on every stream, no code units cut in half.")
         .judge(text_kept),
@@ -28,15 +28,15 @@ pub(crate) const RULES: &[Rule] = &[
         "A good server gives a clear answer to a request with a NUL, a lone surrogate or a byte order mark in its text.",
     )
     .timed()
-    .how("Puts requests with such texts; a result, any error and any refusal by HTTP are clear answers.")
+    .how("Sends requests with such texts; a result, any error and any refusal by HTTP are clear answers.")
     .fix("Catch what the JSON reader or the validation throws, and answer -32700 or -32602 where the text cannot be used.")
     .judge(odd_text_answered),
     anywhere(
         "safety.survives-odd-text",
-        "A good server goes on answering after a NUL, a lone surrogate or a byte order mark in a text.",
+        "A good server still answers after a NUL, a lone surrogate or a byte order mark in a text.",
     )
     .timed()
-    .how("Puts requests with such texts and then a plain one.")
+    .how("Sends requests with such texts and then a plain one.")
     .fix("Catch what the JSON reader or the validation throws within the message loop, and read on.")
     .judge(survives_odd_text),
 ];
@@ -97,12 +97,12 @@ fn text_kept(view: &View<'_>) -> Verdict {
     let named = |call: &Call<'_>| call.request.message.params().and_then(|params| params.get("name").cloned());
     let whose = |call: &Call<'_>| (call.request.message.method().map(str::to_owned), named(call));
     let is_plain = |text: &str| !text.is_empty() && text.is_ascii() && !text.contains(|c: char| c.is_control());
-    let gives_back = |wanted: &Call<'_>| {
+    let gives_back = |expected: &Call<'_>| {
         let plain = |(sent, came): &(&str, &str)| is_plain(sent) && sent == came;
-        calls.iter().any(|(call, text)| plain(text) && whose(call) == whose(wanted))
+        calls.iter().any(|(call, text)| plain(text) && whose(call) == whose(expected))
     };
-    let told = calls.iter().filter(|(call, (sent, _))| is_clear(sent) && gives_back(call));
-    let judged = told.filter_map(|(call, (sent, came))| {
+    let clear = calls.iter().filter(|(call, (sent, _))| is_clear(sent) && gives_back(call));
+    let judged = clear.filter_map(|(call, (sent, came))| {
         let answer = call.response?;
         let changed = || answer.breach("/result", format!("`{}` came back as `{}`", sent, came.escape_debug()));
         Some((answer.event, if is_same(sent, came)? { Ok(()) } else { Err(changed()) }))
@@ -111,7 +111,7 @@ fn text_kept(view: &View<'_>) -> Verdict {
 }
 
 /// Whether a text goes beyond ASCII with nothing that a careful tool may take out: no controls, no marks of direction, no
-/// byte order mark, nothing that was no text to begin with.
+/// byte order mark, nothing that was not a text to begin with.
 fn is_clear(text: &str) -> bool {
     let doubtful = |c: char| {
         c.is_control()
@@ -168,7 +168,7 @@ fn odd_text_answered(view: &View<'_>) -> Verdict {
 
 fn survives_odd_text(view: &View<'_>) -> Verdict {
     let odd = view.by(Party::Client).filter(|s| s.message.kind() == Kind::Request && is_odd(s.message.text()));
-    survives(view, odd.map(|s| s.event), "no such text was sent, or nothing asked after it")
+    survives(view, odd.map(|s| s.event), "no such text was sent, or no request followed it")
 }
 
 #[cfg(test)]

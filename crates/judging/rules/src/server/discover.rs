@@ -15,7 +15,7 @@ const RESULT: Anchor = at("server/discover", "discoverresult");
 pub(crate) const RULES: &[Rule] = &[
     server("discover.implemented")
         .says(R2026_07_28, at("server/discover", ""), "A server MUST implement `server/discover`.")
-        .how("Asks for `server/discover` and looks whether the method is known.")
+        .how("Asks for `server/discover` and checks whether the method is known.")
         .fix("Answer `server/discover` with versions and capabilities.")
         .judge(implemented),
     server("discover.versions-listed")
@@ -52,7 +52,7 @@ pub(crate) const RULES: &[Rule] = &[
 const UNSEEN: &str = "`server/discover` was not answered with a result";
 
 /// Answered requests that give no reason for a refusal.
-fn asked<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use<'a, 'v> {
+fn discoveries<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use<'a, 'v> {
     view.calls("server/discover").filter(|c| c.response.is_some() && view.is_valid_request(c.request))
 }
 
@@ -63,8 +63,8 @@ fn implemented(view: &View<'_>) -> Verdict {
     if !answered.is_empty() {
         return Verdict::Holds(answered);
     }
-    let told = asked(view).filter(|c| c.result().is_some() || c.error_code() == Some(METHOD_NOT_FOUND));
-    Verdict::every(told, "`server/discover` was not asked for, or refused for another reason", |call| {
+    let known = discoveries(view).filter(|c| c.result().is_some() || c.error_code() == Some(METHOD_NOT_FOUND));
+    Verdict::every(known, "`server/discover` was not asked for, or refused for another reason", |call| {
         match (call.response, call.error_code()) {
             (Some(r), Some(METHOD_NOT_FOUND)) => {
                 Err(r.breach("/error/code", "the server does not know `server/discover`"))
@@ -78,10 +78,8 @@ fn versions_listed(view: &View<'_>) -> Verdict {
     let text = |v: &Value| v.as_str().is_some_and(|v| !v.is_empty());
     Verdict::every(view.results("server/discover"), UNSEEN, |(sent, result)| match result.get("supportedVersions") {
         Some(Value::Array(list)) if !list.is_empty() && list.iter().all(text) => Ok(()),
-        Some(_) => {
-            Err(sent
-                .breach("/result/supportedVersions", "`supportedVersions` is no array of versions with at least one"))
-        }
+        Some(_) => Err(sent
+            .breach("/result/supportedVersions", "`supportedVersions` is not an array of versions with at least one")),
         None => Err(sent.breach("/result", "the result does not list the supported versions")),
     })
 }
@@ -124,7 +122,7 @@ fn versions_served(view: &View<'_>) -> Verdict {
 fn capabilities_listed(view: &View<'_>) -> Verdict {
     Verdict::every(view.results("server/discover"), UNSEEN, |(sent, result)| match result.get("capabilities") {
         Some(Value::Object(_)) => Ok(()),
-        Some(_) => Err(sent.breach("/result/capabilities", "`capabilities` is no object")),
+        Some(_) => Err(sent.breach("/result/capabilities", "`capabilities` is not an object")),
         None => Err(sent.breach("/result", "the result has no `capabilities`")),
     })
 }

@@ -1,5 +1,5 @@
 //! The lists a server offers (tools, prompts, resources, templates), put together from their pages, and what the
-//! specification says of all of them alike. It must not know what stands in an item.
+//! specification says of all of them alike. It must not know what is in an item.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,7 +108,7 @@ impl Located for Page<'_> {
 /// An item of a list where it stands.
 #[derive(Clone)]
 pub(crate) struct Item<'v> {
-    /// The response it stands in.
+    /// The response it is in.
     pub sent: MessageAt<'v>,
     /// Where in it.
     pub pointer: String,
@@ -201,7 +201,7 @@ pub(crate) fn declared(view: &View<'_>, list: &List) -> Verdict {
 /// Judges that a server whose messages show a feature declared its capability.
 pub(crate) fn capability<'v>(view: &View<'v>, path: &str, shown: impl IntoIterator<Item = MessageAt<'v>>) -> Verdict {
     if view.server_capabilities().is_none() {
-        return Verdict::NotSeen("what the server declares was not learnt here".to_owned());
+        return Verdict::NotSeen("what the server declares is not known here".to_owned());
     }
     Verdict::every(shown, format!("the server showed nothing that needs `{path}`"), |sent| {
         match view.capability(path) {
@@ -321,14 +321,14 @@ pub(crate) fn change_announced(view: &View<'_>, list: &List) -> Verdict {
         let before = seen[..index].iter().rfind(|s| s.connection == after.connection && s.to < after.from);
         let Some(before) = before.filter(|before| before.keys != after.keys) else { continue };
         let here = |sent: &MessageAt<'_>| sent.connection == after.connection;
-        let told: Vec<_> = view.notifications(list.changed).filter(here).map(|sent| sent.event).collect();
-        if let Some(&event) = told.iter().find(|&&event| event > before.from) {
+        let announced: Vec<_> = view.notifications(list.changed).filter(here).map(|sent| sent.event).collect();
+        if let Some(&event) = announced.iter().find(|&&event| event > before.from) {
             judged.push((event, Ok(())));
             continue;
         }
         let window = view.window_after(after.to, after.connection).map(|w| w.closed);
         let Some(end) =
-            window.filter(|&end| told.is_empty() && listened(view, list, after.connection, before.from, end))
+            window.filter(|&end| announced.is_empty() && listened(view, list, after.connection, before.from, end))
         else {
             continue;
         };

@@ -1,5 +1,5 @@
-//! What became of a client after something that it was told: whether it went on, left, or broke down. A client may leave
-//! whenever it likes, and most leave as soon as they are done: that it said nothing more shows nothing.
+//! What happened to a client after an event: whether it continued, left, or crashed. A client may leave
+//! at any time, and most leave as soon as they are done: that it sent nothing more shows nothing.
 
 use wire::trace::{Content, Frame};
 use wire::{Kind, Party, Transport};
@@ -28,7 +28,7 @@ impl View<'_> {
         own.get(own.partition_point(|&e| e <= event)).copied()
     }
 
-    /// How and where the client's process ended by itself. By a signal that others send (TERM, INT, …) it was ended.
+    /// How and where the client's process ended by itself. A signal that others send (TERM, INT, …) does not count.
     fn end(&self) -> Option<(usize, End)> {
         let exit = self.frames().find_map(|(event, frame)| match &frame.content {
             Content::Exit { code, signal } if frame.from == Party::Client => Some((event, *code, *signal)),
@@ -42,7 +42,7 @@ impl View<'_> {
         }
     }
 
-    /// Where the client's process ended by itself, and whether all was well with it: no crash and no error code.
+    /// Where the client's process ended by itself, and whether it ended well: no crash and no error code.
     pub fn departure(&self) -> Option<(usize, bool)> {
         self.end().map(|(event, how)| (event, how == End::Well))
     }
@@ -52,8 +52,8 @@ impl View<'_> {
         self.end().filter(|(_, how)| *how == End::Crashed).map(|(event, _)| event)
     }
 
-    /// What the client made of `event`: `Ok` with the next thing that it said, `Err` with the end of its process where it
-    /// said nothing more and crashed or failed, `None` where neither is seen. Bad news excuses a failure.
+    /// How the client reacted to `event`: `Ok` with its next message, `Err` with the end of its process where it
+    /// sent nothing more and crashed or failed, `None` where neither is seen. Bad news excuses a failure.
     pub fn reaction(&self, event: usize) -> Option<Result<usize, usize>> {
         if let Some(next) = self.next_message_after(event) {
             return Some(Ok(next));
@@ -63,7 +63,7 @@ impl View<'_> {
         broke_down.then_some(Err(at))
     }
 
-    /// Whether the client was told anything that may rightly make it give up: an error, a failure, what cannot be read.
+    /// Whether the client received anything that may make it give up: an error, a failure, something unreadable.
     fn has_bad_news(&self) -> bool {
         let failed = |result: &serde_json::Value| result.get("isError").is_some_and(|failed| failed == true);
         let bad = self.by(Party::Server).any(|sent| match sent.message.kind() {
@@ -76,10 +76,10 @@ impl View<'_> {
         bad || self.invalid_by_peer().next().is_some() || refused()
     }
 
-    /// Where the client's end of a connection was closed, or its process ended, after `event`: what it had to say it has
-    /// said. Not where the observer ended it, and not what ends an exchange alone.
+    /// Where the client's end of a connection was closed, or its process ended, after `event`: it sends
+    /// nothing more. Not where the observer ended it, and not what ends an exchange alone.
     pub fn left_after(&self, event: usize, connection: u32) -> Option<usize> {
-        // Over HTTP sockets come and go while a client goes on.
+        // Over HTTP sockets come and go while a client continues.
         let lasting = !matches!(self.transport(), Transport::StreamableHttp | Transport::HttpSse);
         let own = |(at, frame): (usize, &Frame)| {
             let here = lasting && frame.exchange == 0 && frame.connection == connection;

@@ -27,11 +27,11 @@ pub struct Exchange<'v> {
     pub response: Option<(usize, u16, &'v Headers)>,
     /// The request's body: event and bytes.
     pub request_body: Option<(usize, &'v [u8])>,
-    /// The response's body where it is no event stream: event and bytes.
+    /// The response's body where it is not an event stream: event and bytes.
     pub response_body: Option<(usize, &'v [u8])>,
-    /// What is wrong with the response's body as a JSON-RPC message, where it is not one (also where it is no JSON at all).
+    /// What is wrong with the response's body as a JSON-RPC message, where it is not one (also where it is not JSON at all).
     pub unreadable: Option<&'v Malformed>,
-    /// Whether the client's body, or a part of its batch, is no message.
+    /// Whether the client's body, or a part of its batch, is not a message.
     pub has_invalid_message: bool,
     /// Blocks of the response's event stream with their events.
     pub blocks: Vec<(usize, &'v SseFields)>,

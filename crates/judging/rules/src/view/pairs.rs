@@ -15,7 +15,7 @@ type Waiting<'v> = BTreeMap<(u32, Option<&'v RequestId>), Vec<MessageAt<'v>>>;
 /// ours too. Places among all messages: of the request, and of the response.
 pub(super) fn pair(sent: &[MessageAt<'_>]) -> BTreeMap<usize, usize> {
     let requests = || sent.iter().filter(|s| s.message.kind() == Kind::Request);
-    let asked: BTreeSet<_> =
+    let requested: BTreeSet<_> =
         requests().filter(|s| s.exchange != 0).map(|s| (s.exchange, s.from, s.message.id())).collect();
     let mut waiting = Waiting::new();
     // Back to front, so that the first of them can be taken from the end.
@@ -31,8 +31,9 @@ pub(super) fn pair(sent: &[MessageAt<'_>]) -> BTreeMap<usize, usize> {
             left.pop();
         }
         let own = left.iter().rposition(|s| s.from != request.from && s.exchange == request.exchange);
-        let elsewhere =
-            || left.iter().rposition(|s| s.from != request.from && !asked.contains(&(s.exchange, request.from, id)));
+        let elsewhere = || {
+            left.iter().rposition(|s| s.from != request.from && !requested.contains(&(s.exchange, request.from, id)))
+        };
         if let Some(place) = own.or_else(elsewhere) {
             answers.insert(request.index, left.remove(place).index);
         }

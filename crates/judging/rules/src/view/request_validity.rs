@@ -1,4 +1,4 @@
-//! How a request stands, and what an answer to it is about: whether there was any other reason to refuse it.
+//! Whether a request was valid, and whether its answer is about its content or was refused for another reason.
 
 use wire::error_code::HEADER_MISMATCH;
 use wire::message::Fault;
@@ -17,15 +17,15 @@ impl MessageAt<'_> {
 
 impl Exchange<'_> {
     /// Whether the request did not get as far as the protocol: it was turned away before the endpoint, or refused for its
-    /// method or media types, or the server broke down over it.
+    /// method or media types, or the server failed over it.
     pub fn refused_by_http(&self) -> bool {
         self.turned_away() || self.status().is_some_and(|status| matches!(status, 405 | 406 | 415 | 500..))
     }
 }
 
 impl<'v> View<'v> {
-    /// Whether a request gives no other reason to refuse it: in the modern era its metadata is there and names this
-    /// revision, in the legacy era its connection's handshake is done, and all its texts are texts.
+    /// Whether a request gives no other reason to refuse it: in the modern era its metadata is present and names this
+    /// revision, in the legacy era its connection's handshake is done, and its text has no unpaired escape.
     pub fn is_valid_request(&self, request: MessageAt<'v>) -> bool {
         let met = match self.era() {
             Era::Legacy => self.handshake(request.connection).is_some_and(|h| h.request.index < request.index),
@@ -34,7 +34,7 @@ impl<'v> View<'v> {
         met && !has_unpaired_escape(request.message.text())
     }
 
-    /// Whether bytes that are no JSON went before a message on the same byte stream: where the next message begins, only
+    /// Whether bytes that are not JSON went before a message on the same byte stream: where the next message begins, only
     /// who reads it line by line can tell.
     pub fn follows_unreadable_bytes(&self, sent: MessageAt<'_>) -> bool {
         let unreadable = |fault: &Fault| matches!(fault, Fault::NotUtf8 | Fault::NotJson(_) | Fault::TooDeep);
@@ -44,7 +44,7 @@ impl<'v> View<'v> {
                 .any(|g| g.connection == sent.connection && g.event < sent.event && unreadable(&g.malformed.fault))
     }
 
-    /// Whether a message came with a status by which HTTP says that the protocol had no say.
+    /// Whether a message came with a status by which HTTP refused the request before MCP saw it.
     pub fn is_http_refusal(&self, sent: MessageAt<'v>) -> bool {
         self.exchange(sent.exchange).is_some_and(Exchange::refused_by_http)
     }
@@ -58,7 +58,7 @@ impl<'v> View<'v> {
             || response.message.error_code() == Some(HEADER_MISMATCH)
     }
 
-    /// Whether a request was in order and its answer, if there is one, is about its content.
+    /// Whether a request was valid and its answer, if there is one, is about its content.
     pub fn judges_content(&self, call: &Call<'v>) -> bool {
         let error = call.response.filter(|response| response.message.kind() == Kind::Error);
         self.is_valid_request(call.request) && !error.is_some_and(|error| self.is_envelope_refusal(error))

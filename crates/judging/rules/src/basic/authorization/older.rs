@@ -49,7 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
 
 const WELL_KNOWN: &str = "/.well-known/oauth-authorization-server";
 
-const NOT_ASKED: &str = "the origin was not asked for it, or no request was refused for want of a token";
+const NOT_ASKED: &str = "the origin was not asked for it, or no request was refused for lack of a token";
 
 /// Where it was looked for.
 fn fetches<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = &'a Exchange<'v>> {
@@ -94,8 +94,8 @@ const AUTHORIZE: &str = "/authorize";
 fn default_endpoints(view: &View<'_>) -> Verdict {
     let missing = root(view).filter(|x| is_missing(x) && !refused(view).is_empty());
     let missing = missing.filter(|_| !is_delegated(view) && !fetches(view).any(|x| metadata(x).is_some()));
-    let asked = view.exchanges().iter().find(|x| x.is("GET") && x.path() == Some(AUTHORIZE));
-    let judged = missing.zip(asked).and_then(|(metadata, x)| match x.status()? {
+    let requested = view.exchanges().iter().find(|x| x.is("GET") && x.path() == Some(AUTHORIZE));
+    let judged = missing.zip(requested).and_then(|(metadata, x)| match x.status()? {
         404 | 410 => {
             let why = "the server publishes no authorization server metadata, and /authorize does not exist";
             Some((x.event(), Err(x.status_breach(why))))

@@ -107,7 +107,7 @@ fn has_scopes(found: &Value) -> bool {
 fn challenge_scoped(view: &View<'_>) -> Verdict {
     let supported = content(view).is_some_and(|(_, found)| has_scopes(&found));
     let bare = refused(view).into_iter().filter(|x| is_bare(x) && !bearer_challenges(x).is_empty());
-    let told = bare.filter_map(|x| match scopes(x).is_empty() {
+    let judged = bare.filter_map(|x| match scopes(x).is_empty() {
         false => Some((x.event(), Ok(()))),
         true if supported => {
             let why = "the challenge names no scope, though the metadata lists some";
@@ -115,12 +115,12 @@ fn challenge_scoped(view: &View<'_>) -> Verdict {
         }
         true => None,
     });
-    Verdict::of(told.collect::<Vec<_>>(), "no challenge named a scope, and no metadata says that there are any")
+    Verdict::of(judged.collect::<Vec<_>>(), "no challenge named a scope, and no metadata says that there are any")
 }
 
 fn consistent(view: &View<'_>) -> Verdict {
     let refused: Vec<_> = refused(view).into_iter().filter(|x| is_bare(x) && asks(x).is_some()).collect();
-    let told = refused.iter().enumerate().filter_map(|(at, x)| {
+    let judged = refused.iter().enumerate().filter_map(|(at, x)| {
         let earlier = refused[..at].iter().find(|y| is_same(y, x))?;
         let (first, second) = (scopes(earlier), scopes(x));
         if first.is_empty() && second.is_empty() {
@@ -132,7 +132,7 @@ fn consistent(view: &View<'_>) -> Verdict {
             if first == second { Ok(()) } else { Err(x.header_breach(CHALLENGE, why().escape_debug().to_string())) },
         ))
     });
-    Verdict::of(told.collect::<Vec<_>>(), "no request was challenged twice for a scope")
+    Verdict::of(judged.collect::<Vec<_>>(), "no request was challenged twice for a scope")
 }
 
 /// Whether two requests ask the same of the server.
@@ -195,5 +195,5 @@ fn no_offline_access(view: &View<'_>) -> Verdict {
         let why = "the metadata lists `offline_access`";
         (event, place.map_or(Ok(()), |at| Err(Breach::at(event, format!("/scopes_supported/{at}"), why))))
     });
-    Verdict::of(challenged.chain(listed).collect::<Vec<_>>(), "nobody was told of a scope")
+    Verdict::of(challenged.chain(listed).collect::<Vec<_>>(), "no scope was named")
 }

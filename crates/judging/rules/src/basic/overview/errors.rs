@@ -24,24 +24,24 @@ const CODES: Anchor = at("basic/index", "error-codes");
 /// The section's rules.
 pub(crate) const RULES: &[Rule] = &[
     both("errors.parse-error")
-        .says(R2024_11_05, FIRST, "What is no JSON SHOULD be answered, if at all, with the code -32700.")
-        .says(R2025_03_26, SINCE, "What is no JSON SHOULD be answered, if at all, with the code -32700.")
-        .says(R2026_07_28, CODES, "What is no JSON SHOULD be answered, if at all, with the code -32700.")
-        .how("Sends text that is no JSON and looks at the code of the error that comes back.")
+        .says(R2024_11_05, FIRST, "Text that is not JSON SHOULD be answered, if at all, with the code -32700.")
+        .says(R2025_03_26, SINCE, "Text that is not JSON SHOULD be answered, if at all, with the code -32700.")
+        .says(R2026_07_28, CODES, "Text that is not JSON SHOULD be answered, if at all, with the code -32700.")
+        .how("Sends text that is not JSON and looks at the code of the error that comes back.")
         .fix("Answer unreadable text with code -32700 (parse error) and a null id.")
         .judge(parse_error),
     both("errors.invalid-request")
-        .says(R2024_11_05, FIRST, "JSON that is no request object SHOULD be answered, if at all, with the code -32600.")
-        .says(R2025_03_26, SINCE, "JSON that is no request object SHOULD be answered, if at all, with the code -32600.")
-        .says(R2026_07_28, CODES, "JSON that is no request object SHOULD be answered, if at all, with the code -32600.")
-        .how("Sends JSON whose envelope is wrong (no `jsonrpc`, a method that is no string, …) and looks at the code of the error that comes back.")
+        .says(R2024_11_05, FIRST, "JSON that is not a request object SHOULD be answered, if at all, with the code -32600.")
+        .says(R2025_03_26, SINCE, "JSON that is not a request object SHOULD be answered, if at all, with the code -32600.")
+        .says(R2026_07_28, CODES, "JSON that is not a request object SHOULD be answered, if at all, with the code -32600.")
+        .how("Sends JSON whose envelope is wrong (no `jsonrpc`, a method that is not a string, …) and looks at the code of the error that comes back.")
         .fix("Answer a malformed envelope with code -32600 (invalid request).")
         .judge(invalid_request),
     both("errors.method-not-found")
         .says(R2024_11_05, FIRST, "A request of a method that does not exist SHOULD be answered with the code -32601.")
         .says(R2025_03_26, SINCE, "A request of a method that does not exist SHOULD be answered with the code -32601.")
         .says(R2026_07_28, CODES, "A request of a method that does not exist SHOULD be answered with the code -32601.")
-        .how("Asks for a method that nobody implements and looks at the answer; also at refusals of methods that the revision has removed.")
+        .how("Asks for a method that does not exist and looks at the answer; also at refusals of methods that the revision has removed.")
         .fix("Answer unknown methods with an error, code -32601 (method not found).")
         .judge(method_not_found),
     server("errors.method-not-declared")
@@ -77,7 +77,7 @@ pub(crate) const RULES: &[Rule] = &[
         .fix("Choose codes of your own outside -32768 to -32000.")
         .judge(legacy_range_unused),
     both("errors.own-codes-outside")
-        .says(R2026_07_28, CODES, "Codes of one's own SHOULD lie outside -32768 to -32000.")
+        .says(R2026_07_28, CODES, "Application-defined codes SHOULD lie outside -32768 to -32000.")
         .how("Looks at the code of every error.")
         .fix("Choose codes of your own outside -32768 to -32000.")
         .judge(own_codes_outside),
@@ -88,31 +88,31 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// The error by which something unreadable was answered: the first error after it on its stream, without an id or with
 /// its id, and before anything else unreadable was sent there. HTTP+SSE has one stream for all that is posted.
-fn reply_to<'v>(view: &View<'v>, garbled: &InvalidMessage<'v>) -> Option<MessageAt<'v>> {
+fn reply_to<'v>(view: &View<'v>, invalid: &InvalidMessage<'v>) -> Option<MessageAt<'v>> {
     let here = |connection: u32, exchange: u32| {
-        connection == garbled.connection && (exchange == garbled.exchange || view.transport() == Transport::HttpSse)
+        connection == invalid.connection && (exchange == invalid.exchange || view.transport() == Transport::HttpSse)
     };
     let reply = view.by_subject().find(|s| {
         here(s.connection, s.exchange)
-            && s.event > garbled.event
+            && s.event > invalid.event
             && s.message.kind() == Kind::Error
-            && (s.message.id().is_none() || s.message.id() == garbled.malformed.id.as_ref())
+            && (s.message.id().is_none() || s.message.id() == invalid.malformed.id.as_ref())
     })?;
     let alone = !view
         .invalid_by_peer()
-        .any(|g| here(g.connection, g.exchange) && g.event < reply.event && g.event != garbled.event);
+        .any(|g| here(g.connection, g.exchange) && g.event < reply.event && g.event != invalid.event);
     let notified = view
-        .by(garbled.from)
-        .any(|s| here(s.connection, s.exchange) && s.event > garbled.event && s.event < reply.event);
-    (alone && !notified && !view.is_http_refusal(reply) && view.is_fully_seen(garbled.connection)).then_some(reply)
+        .by(invalid.from)
+        .any(|s| here(s.connection, s.exchange) && s.event > invalid.event && s.event < reply.event);
+    (alone && !notified && !view.is_http_refusal(reply) && view.is_fully_seen(invalid.connection)).then_some(reply)
 }
 
-fn expect_code(sent: MessageAt<'_>, wanted: i64, what: &str) -> Kept {
+fn expect_code(sent: MessageAt<'_>, expected: i64, what: &str) -> Kept {
     match sent.message.error_code() {
-        Some(code) if code == wanted => Ok(()),
+        Some(code) if code == expected => Ok(()),
         code => {
             let code = code.map_or_else(|| "none".to_owned(), |c| c.to_string());
-            Err(sent.breach("/error/code", format!("{what} was answered with the code {code}, not {wanted}")))
+            Err(sent.breach("/error/code", format!("{what} was answered with the code {code}, not {expected}")))
         }
     }
 }
@@ -120,8 +120,8 @@ fn expect_code(sent: MessageAt<'_>, wanted: i64, what: &str) -> Kept {
 fn parse_error(view: &View<'_>) -> Verdict {
     let bad = view.invalid_by_peer().filter(|g| matches!(g.malformed.fault, Fault::NotJson(_)));
     let replies: Vec<_> = bad.filter_map(|g| reply_to(view, &g)).collect();
-    Verdict::every(replies, "no text that is no JSON was sent and answered", |s| {
-        expect_code(*s, PARSE_ERROR, "text that is no JSON")
+    Verdict::every(replies, "no text that is not JSON was sent and answered", |s| {
+        expect_code(*s, PARSE_ERROR, "text that is not JSON")
     })
 }
 
@@ -145,29 +145,29 @@ fn invalid_request(view: &View<'_>) -> Verdict {
     })
 }
 
-/// Whether nobody implements a method: no revision has it, and its name says that it does not exist. Any other unknown
+/// Whether no server implements a method: no revision has it, and its name says that it does not exist. Any other unknown
 /// name may be a method of the server's own.
-pub(crate) fn is_nobodys(name: &str) -> bool {
-    let telling = ["no-such", "no_such", "nonexistent", "non-existent", "does-not-exist", "unknown"];
-    let says_so = |segment: &str| telling.into_iter().any(|t| segment.starts_with(t));
+pub(crate) fn is_made_up_name(name: &str) -> bool {
+    let marked = ["no-such", "no_such", "nonexistent", "non-existent", "does-not-exist", "unknown"];
+    let says_so = |segment: &str| marked.into_iter().any(|t| segment.starts_with(t));
     !method::known_ever(name) && name.split('/').any(says_so)
 }
 
 fn method_not_found(view: &View<'_>) -> Verdict {
     let calls = view.calls_by(view.subject().peer()).filter(|c| {
         let name = c.request.message.method().unwrap_or_default();
-        let unknown = is_nobodys(name) || (is_removed(view, name) && c.error().is_some());
+        let unknown = is_made_up_name(name) || (is_removed(view, name) && c.error().is_some());
         unknown
             && !c.request.batched
             && view.is_valid_request(c.request)
             && c.response.is_some_and(|r| !view.is_envelope_refusal(r))
     });
-    Verdict::every(calls, "no method that nobody implements was asked for and answered", |call| {
+    Verdict::every(calls, "no method that does not exist was requested and answered", |call| {
         call.response.map_or(Ok(()), |r| expect_answer(r, METHOD_NOT_FOUND, "a method that does not exist"))
     })
 }
 
-/// A method that this revision no longer has: a server may go on serving it, but refuses it as unknown. How
+/// A method that this revision no longer has: a server may continue serving it, but refuses it as unknown. How
 /// `initialize` is refused is left to the server, and an extension may have kept what the core has not.
 fn is_removed(view: &View<'_>, name: &str) -> bool {
     let extended = tasks::METHODS.contains(&name) && view.capability(meta::TASKS_CAPABILITY).is_some();
@@ -183,7 +183,7 @@ fn expect_answer(sent: MessageAt<'_>, code: i64, what: &str) -> Kept {
 
 fn method_not_declared(view: &View<'_>) -> Verdict {
     let Some(capabilities) = view.server_capabilities() else {
-        return Verdict::NotSeen("what the server declares was not learnt here".to_owned());
+        return Verdict::NotSeen("what the server declares is not known here".to_owned());
     };
     let calls = view.all_calls().filter(|c| {
         let needs =
@@ -272,7 +272,7 @@ fn own_codes_outside(view: &View<'_>) -> Verdict {
 
 fn codes_mean(view: &View<'_>) -> Verdict {
     let errors = view.all_calls().filter(|c| matches!(c.error_code(), Some(UNSUPPORTED_VERSION..=HEADER_MISMATCH)));
-    Verdict::every(errors, "no error with a code of the specification's own was seen", |call| {
+    Verdict::every(errors, "no error with a code that the specification defines was seen", |call| {
         let Some(response) = call.response else { return Ok(()) };
         let wrong = |why: &str| Err(response.breach("/error/code", why));
         match call.error_code() {
@@ -295,24 +295,24 @@ fn wants_only_declared(call: &Call<'_>) -> bool {
     let declared = call.request.message.meta().and_then(|m| m.get(meta::CLIENT_CAPABILITIES));
     match (listed, declared) {
         (Some(listed), Some(declared)) if !listed.is_empty() => {
-            listed.iter().all(|(name, wanted)| declared.get(name).is_some_and(|has| covers(has, wanted)))
+            listed.iter().all(|(name, expected)| declared.get(name).is_some_and(|has| covers(has, expected)))
         }
         _ => false,
     }
 }
 
 /// Whether a declared capability has every member that is wanted of it.
-fn covers(has: &Value, wanted: &Value) -> bool {
-    match (has, wanted) {
-        (Value::Object(has), Value::Object(wanted)) => {
-            wanted.iter().all(|(name, wanted)| has.get(name).is_some_and(|has| covers(has, wanted)))
+fn covers(has: &Value, expected: &Value) -> bool {
+    match (has, expected) {
+        (Value::Object(has), Value::Object(expected)) => {
+            expected.iter().all(|(name, expected)| has.get(name).is_some_and(|has| covers(has, expected)))
         }
-        _ => has == wanted,
+        _ => has == expected,
     }
 }
 
 fn refuses_a_listed_version(call: &Call<'_>) -> bool {
-    let asked = call.request.message.meta().and_then(|m| m.get(meta::PROTOCOL_VERSION));
+    let requested = call.request.message.meta().and_then(|m| m.get(meta::PROTOCOL_VERSION));
     let listed = call.error().and_then(|e| e.pointer("/data/supported")?.as_array());
-    asked.zip(listed).is_some_and(|(asked, listed)| listed.contains(asked))
+    requested.zip(listed).is_some_and(|(requested, listed)| listed.contains(requested))
 }

@@ -9,7 +9,7 @@ use wire::trace::{Content, Event, header};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{MessageAt, View};
 
-/// A message that is none.
+/// Bytes that should have been a message.
 pub(super) struct Faulty<'v> {
     pub(super) event: usize,
     pub(super) connection: u32,
@@ -35,7 +35,7 @@ impl Faulty<'_> {
 }
 
 /// Every fault of the judged party that it cannot blame on a cut connection, on our own limits or on HTTP: an error page
-/// is no message, so bodies count only in a 200 response to a request that claims to be JSON.
+/// is not a message, so bodies count only in a 200 response to a request that claims to be JSON.
 pub(super) fn by_subject<'v>(view: &View<'v>) -> Vec<Faulty<'v>> {
     let lines = view.invalid_by_subject().map(|g| (g.event, g.connection, g.malformed));
     let bodies = view.exchanges().iter().filter_map(|x| {
@@ -122,7 +122,7 @@ fn words(fault: &Fault) -> String {
     }
 }
 
-/// Whether the other party sent an id that is no string or integer before: whoever echoes that is not to blame.
+/// Whether the other party sent an id that is not a string or integer before: whoever echoes that is not to blame.
 fn provoked(view: &View<'_>, faulty: &Faulty<'_>) -> bool {
     let about_id = matches!(faulty.fault(), Fault::IdNull | Fault::IdFraction | Fault::IdType);
     let odd = |fault: &Fault| {

@@ -61,7 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
     safety("jsonrpc.members-unique")
         .asks(R2024_11_05, FIRST, "A message names each member of its envelope once.")
         .asks(R2025_03_26, SINCE, "A message names each member of its envelope once.")
-        .how("Looks for `id`, `method`, `params`, `result`, `error` or `jsonrpc` standing twice in one message.")
+        .how("Looks for `id`, `method`, `params`, `result`, `error` or `jsonrpc` repeated in one message.")
         .fix("Write each member once: readers disagree on which of two they take.")
         .judge(members_unique),
 ];
@@ -73,19 +73,19 @@ fn json(view: &View<'_>) -> Verdict {
 
 fn utf8(view: &View<'_>) -> Verdict {
     let strict = view.transport() != Transport::Stdio;
-    if let Some(breach) = view.by_subject().find_map(|sent| garbled_event(view, sent)) {
+    if let Some(breach) = view.by_subject().find_map(|sent| invalid_event(view, sent)) {
         return Verdict::Broken(breach);
     }
     free_of(view, |f| *f.fault() == Fault::NotUtf8 && (strict || f.looks_like_json), |_| true, UNSEEN)
 }
 
 /// A message in an event whose data is not UTF-8: whoever reads the stream puts U+FFFD in the place of what is wrong, and
-/// has a message all the same.
-fn garbled_event(view: &View<'_>, sent: MessageAt<'_>) -> Option<Breach> {
+/// has a message anyway.
+fn invalid_event(view: &View<'_>, sent: MessageAt<'_>) -> Option<Breach> {
     let Content::Sse(block) = &view.frame(sent.event).content else { return None };
     let mut lines = block.split(|b| matches!(b, b'\n' | b'\r'));
-    let garbled = lines.any(|line| line.starts_with(b"data:") && std::str::from_utf8(line).is_err());
-    garbled.then(|| Breach::at(sent.event, "", "the data of the event is not UTF-8"))
+    let invalid = lines.any(|line| line.starts_with(b"data:") && std::str::from_utf8(line).is_err());
+    invalid.then(|| Breach::at(sent.event, "", "the data of the event is not UTF-8"))
 }
 
 fn version_member(view: &View<'_>) -> Verdict {
@@ -93,7 +93,7 @@ fn version_member(view: &View<'_>) -> Verdict {
     free_of(view, |f| binds(f) && is_meant(f), |_| true, UNSEEN)
 }
 
-/// A JSON object on stdout may be a log record: without the members that make a call or a response it was no message.
+/// A JSON object on stdout may be a log record: without the members that make a call or a response it was not a message.
 fn is_meant(f: &faults::Faulty<'_>) -> bool {
     f.has("jsonrpc") || f.has("method") || (f.has("id") && (f.has("result") || f.has("error")))
 }

@@ -61,17 +61,17 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(server_info),
     server("meta.client-info-ignored")
         .says(R2026_07_28, META, "A server SHOULD NOT behave differently for another `clientInfo`.")
-        .how("Makes the same request under different names of the client and looks whether one fails where another succeeds.")
+        .how("Makes the same request under different names of the client and checks whether one fails where another succeeds.")
         .fix("Use `clientInfo` for display and logs only; decide by version, capabilities and authorization.")
         .judge(client_info_ignored),
     client("meta.required-sent")
         .says(R2026_07_28, META, "Every request of a client MUST carry the version and the client's capabilities in `_meta`.")
-        .how("Looks at `_meta` of every request on connections without a handshake. Any server will do.")
+        .how("Looks at `_meta` of every request on connections without a handshake. Works with any server.")
         .fix("Put `io.modelcontextprotocol/protocolVersion` and `io.modelcontextprotocol/clientCapabilities` into `_meta` of every request.")
         .judge(required_sent),
     client("meta.client-info-sent")
         .says(R2026_07_28, META, "Every request of a client SHOULD name the client in `_meta`, under `io.modelcontextprotocol/clientInfo`.")
-        .how("Looks for name and version in `_meta` of every request on connections without a handshake. Any server will do.")
+        .how("Looks for name and version in `_meta` of every request on connections without a handshake. Works with any server.")
         .fix("Put `io.modelcontextprotocol/clientInfo` with `name` and `version` into `_meta` of every request.")
         .judge(client_info_sent),
     client("meta.server-info-ignored")
@@ -142,7 +142,7 @@ fn prefix_labels(view: &View<'_>) -> Verdict {
         match prefix(key).unwrap_or_default().split('.').find(|label| !is_label(label)) {
             None => Ok(()),
             Some(label) => {
-                let why = format!("`{}` is no label for the prefix of a `_meta` key", label.escape_debug());
+                let why = format!("`{}` is not a label for the prefix of a `_meta` key", label.escape_debug());
                 Err(Breach::at(*event, pointer, why))
             }
         }
@@ -155,7 +155,7 @@ fn key_names(view: &View<'_>) -> Verdict {
         if is_name(name) {
             return Ok(());
         }
-        Err(Breach::at(*event, pointer, format!("`{}` is no name for a `_meta` key", name.escape_debug())))
+        Err(Breach::at(*event, pointer, format!("`{}` is not a name for a `_meta` key", name.escape_debug())))
     })
 }
 
@@ -255,9 +255,9 @@ fn missing_capability_refused(view: &View<'_>) -> Verdict {
     let calls: Vec<_> = view.all_calls().collect();
     let mut asking: BTreeMap<String, Vec<Vec<Input<'_>>>> = BTreeMap::new();
     for call in &calls {
-        let asked = call.result().map(inputs).unwrap_or_default();
-        if !asked.is_empty() {
-            asking.entry(call.request.message.content_key(&["_meta"])).or_default().push(asked);
+        let requested = call.result().map(inputs).unwrap_or_default();
+        if !requested.is_empty() {
+            asking.entry(call.request.message.content_key(&["_meta"])).or_default().push(requested);
         }
     }
     let refused = calls.iter().copied().filter(|call| {
@@ -265,10 +265,10 @@ fn missing_capability_refused(view: &View<'_>) -> Verdict {
             return false;
         };
         let first = call.request.message.params().is_some_and(|p| p.get("inputResponses").is_none());
-        let beside = call.response.is_none_or(|r| view.is_envelope_refusal(r));
+        let by_envelope = call.response.is_none_or(|r| view.is_envelope_refusal(r));
         (call.error().is_some() || is_failure(call))
             && first
-            && !beside
+            && !by_envelope
             && asking
                 .get(&call.request.message.content_key(&["_meta"]))
                 .into_iter()
@@ -338,7 +338,7 @@ fn missing_capability_listed(view: &View<'_>) -> Verdict {
             Some(Value::Object(listed)) if !listed.is_empty() => Ok(()),
             Some(_) => Err(sent.breach(
                 "/error/data/requiredCapabilities",
-                "the list of missing capabilities is no object with members",
+                "the list of missing capabilities is not an object with members",
             )),
             None => Err(sent.breach("/error", "the error does not say which capabilities are missing")),
         }

@@ -71,7 +71,7 @@ fn no_id(view: &View<'_>) -> Verdict {
     let breaches = requests
         .map(|s| s.event)
         .chain(nulls.map(|f| f.event))
-        .map(|event| Breach::at(event, "/id", "a notification with an `id`; whoever reads it takes it for a request"));
+        .map(|event| Breach::at(event, "/id", "a notification with an `id`; readers take it for a request"));
     let sent = view.by_subject().filter(|s| s.message.kind() == Kind::Notification).map(|s| s.event);
     Verdict::never(breaches, sent, "the judged party sent no notification")
 }

@@ -44,10 +44,12 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 fn id_type(view: &View<'_>) -> Verdict {
-    let mut told = view.by_subject().filter(|s| s.message.kind() == Kind::Notification);
-    if let Some(sent) = told.find(|s| is_request_by_name(view, *s)) {
+    let mut notifications = view.by_subject().filter(|s| s.message.kind() == Kind::Notification);
+    if let Some(sent) = notifications.find(|s| is_request_by_name(view, *s)) {
         let method = sent.message.method().unwrap_or_default().escape_debug().to_string();
-        return Verdict::Broken(sent.breach("", format!("`{method}` is a request; without an id nobody answers it")));
+        return Verdict::Broken(
+            sent.breach("", format!("`{method}` is a request; without an id it is never answered")),
+        );
     }
     free_of(
         view,
@@ -57,7 +59,7 @@ fn id_type(view: &View<'_>) -> Verdict {
     )
 }
 
-/// Whether the revision spoken has the method as a request of whoever sent this.
+/// Whether the revision spoken has the method as a request of this sender.
 fn is_request_by_name(view: &View<'_>, sent: MessageAt<'_>) -> bool {
     let method = sent.message.method().and_then(|name| method::find(name, view.revision()));
     view.is_current(sent) && method.is_some_and(|m| m.form == Form::Request && m.direction.allows(sent.from))

@@ -103,8 +103,8 @@ fn stray_id(view: &View<'_>, sent: MessageAt<'_>) -> Option<Breach> {
         return None;
     }
     let twin = twin(id);
-    let mut asked = view.requests_under(&twin, view.subject().peer(), sent.connection);
-    let open = asked.any(|s| s.event < sent.event && view.answer(s).is_none());
+    let mut requested = view.requests_under(&twin, view.subject().peer(), sent.connection);
+    let open = requested.any(|s| s.event < sent.event && view.answer(s).is_none());
     if open {
         return Some(
             sent.breach("/id", format!("the request had the id {}, the response has {}", twin.to_json(), id.to_json())),
@@ -159,11 +159,11 @@ fn missing_id(view: &View<'_>, error: MessageAt<'_>) -> Option<Breach> {
 /// a reply.
 fn open_request<'v>(view: &View<'v>, error: MessageAt<'_>) -> Option<MessageAt<'v>> {
     let mine = |s: &MessageAt<'v>| s.connection == error.connection && s.event < error.event;
-    let garbled = view.invalid_by_peer().any(|g| g.connection == error.connection && g.event < error.event);
-    let asked: Vec<_> = view.by(view.subject().peer()).filter(mine).collect();
-    let open = asked.iter().position(|s| s.message.kind() == Kind::Request && view.answer(*s).is_none())?;
-    let only_requests = asked[open..].iter().all(|s| s.message.kind() == Kind::Request && !s.batched);
-    (!garbled && only_requests).then(|| asked[open])
+    let invalid = view.invalid_by_peer().any(|g| g.connection == error.connection && g.event < error.event);
+    let requested: Vec<_> = view.by(view.subject().peer()).filter(mine).collect();
+    let open = requested.iter().position(|s| s.message.kind() == Kind::Request && view.answer(*s).is_none())?;
+    let only_requests = requested[open..].iter().all(|s| s.message.kind() == Kind::Request && !s.batched);
+    (!invalid && only_requests).then(|| requested[open])
 }
 
 /// Over HTTP+SSE: whether HTTP took every message that was posted before. What it refused stays open for good, and whether
@@ -247,8 +247,8 @@ fn answered(view: &View<'_>) -> Verdict {
 
 /// A request that was cancelled, or made where the handshake was still due, may stay without a response; so may one whose
 /// connection or exchange broke, or that was answered in a way that only HTTP knows, before it was given up: every
-/// connection ends some time. That we cut the exchange ourselves for waiting in vain is no excuse, nor is a stream on
-/// which the answer was to come. Whether who lost the thread over bytes that are no JSON finds it again is a matter of
+/// connection ends some time. That we cut the exchange ourselves for waiting in vain is not an excuse, nor is a stream on
+/// which the answer was to come. Whether who lost the thread over bytes that are not JSON finds it again is a matter of
 /// safety (`safety.survives-garbage`).
 fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
     let request = call.request;
@@ -283,7 +283,7 @@ fn one_answer(view: &View<'_>) -> Verdict {
     let answers: Vec<_> = view.calls_by(view.subject().peer()).filter_map(|c| c.response).collect();
     let again =
         view.by_subject().filter(|s| s.message.kind().is_response()).find_map(|s| second_answer(view, &answers, s));
-    // What a client posts stands alone: a second answer would come in another exchange.
+    // What a client posts is alone: a second answer would come in another exchange.
     let apart = |a: &MessageAt<'_>| view.subject() == Party::Client && a.exchange != 0;
     let later = |a: &MessageAt<'_>| {
         view.watched_after(a.event, a.connection).or_else(|| view.answered_after(a.event, a.connection))
@@ -303,9 +303,9 @@ fn second_answer(view: &View<'_>, answers: &[MessageAt<'_>], sent: MessageAt<'_>
         let here = a.exchange == sent.exchange || is_taken(view, a, sent.event);
         a.message.id() == Some(id) && a.connection == sent.connection && here && a.event < sent.event
     })?;
-    let garbled =
+    let invalid =
         view.invalid_by_peer().any(|g| g.connection == sent.connection && g.malformed.id.as_ref() == Some(id));
-    (!garbled && view.is_fully_seen(sent.connection)).then(|| {
+    (!invalid && view.is_fully_seen(sent.connection)).then(|| {
         sent.breach(
             "/id",
             format!("a second response to the request {} (the first is event {})", id.to_json(), first.event),
@@ -313,7 +313,7 @@ fn second_answer(view: &View<'_>, answers: &[MessageAt<'_>], sent: MessageAt<'_>
     })
 }
 
-/// Whether what a client posted was accepted before `event`: who posts it again does not do so for want of an answer.
+/// Whether what a client posted was accepted before `event`: who posts it again does not do so for lack of an answer.
 fn is_taken(view: &View<'_>, posted: &MessageAt<'_>, event: usize) -> bool {
     let head = view.exchange(posted.exchange).and_then(|x| x.response);
     let accepted = |(at, status, _): (usize, u16, _)| at < event && (200..300).contains(&status);

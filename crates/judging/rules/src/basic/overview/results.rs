@@ -24,12 +24,12 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(type_known),
     client("result.client-unknown-type-refused")
         .says(R2026_07_28, at("basic/index", "resulttype"), "A client MUST take a result of a type it does not know for invalid.")
-        .how("Takes a server that gives lists, or asks for input, in results of a type that nobody knows, and looks whether the client uses what stands in them: a cursor, a state, a name with six digits that none can know from elsewhere.")
+        .how("Needs a server that gives lists, or asks for input, in results of an unknown type, and checks whether the client uses what is in them: a cursor, a state, a name with six digits that the client cannot know from elsewhere.")
         .fix("Compare `resultType` with those you know, and treat the answer as an error where it is none of them.")
         .judge(unknown_refused),
     client("result.client-absent-type-complete")
         .says(R2026_07_28, at("basic/index", "resulttype"), "A client MUST take a result of an earlier revision, which has no type, for a complete one.")
-        .how("Takes a server that leaves `resultType` out, and looks whether the client uses what stands in such lists: a cursor, or a name with six digits that none can know from elsewhere. It is broken by a client that breaks down, or that read two pages before and stops at this one.")
+        .how("Needs a server that leaves `resultType` out, and checks whether the client uses what is in such lists: a cursor, or a name with six digits that the client cannot know from elsewhere. It is broken by a client that crashes, or that read two pages before and stops at this one.")
         .fix("Read a result without `resultType` as a complete one.")
         .judge(absent_complete),
 ];
@@ -58,15 +58,17 @@ fn type_known(view: &View<'_>) -> Verdict {
     let typed = results(view).into_iter().filter_map(|(event, (sent, result))| {
         let kind = result.get("resultType")?.as_str()?;
         let core = matches!(kind, "complete" | "input_required");
-        // An extension of the server's may define it; what the server advertises must be known to say otherwise.
+        // An extension of the server's may define it; what the server advertises must be known to say quickly.
         (core || extended == Some(false)).then_some((event, (sent, kind, core)))
     });
     Verdict::every(typed, "no result with a type of the core protocol was seen", |(_, (sent, kind, core))| {
         if *core {
             return Ok(());
         }
-        let why =
-            format!("`{}` is no type of the core protocol and the server advertises no extension", kind.escape_debug());
+        let why = format!(
+            "`{}` is not a type of the core protocol and the server advertises no extension",
+            kind.escape_debug()
+        );
         Err(sent.breach("/result/resultType", why))
     })
 }
@@ -136,7 +138,7 @@ fn absent_complete(view: &View<'_>) -> Verdict {
             Some((end, Err(sent.breach("/result", format!("{how} a result without a type (event {end})")))))
         };
         if let Some(Err(end)) = view.reaction(sent.event) {
-            return broken(end, "the client broke down after");
+            return broken(end, "the client failed after");
         }
         let end = view.watched_after(sent.event, sent.connection).filter(|_| stops_at(view, &call, result))?;
         broken(end, "the client read the list page by page, and went no further after")

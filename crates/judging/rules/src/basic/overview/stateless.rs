@@ -53,8 +53,8 @@ fn is_first(view: &View<'_>, call: &Call<'_>) -> bool {
 
 fn first_request_served(view: &View<'_>) -> Verdict {
     let usual = |c: &Call<'_>| {
-        let heard = c.response.is_some_and(|r| !view.is_envelope_refusal(r));
-        heard && view.is_valid_request(c.request) && !c.request.is("server/discover")
+        let answered = c.response.is_some_and(|r| !view.is_envelope_refusal(r));
+        answered && view.is_valid_request(c.request) && !c.request.is("server/discover")
     };
     let (first, later): (Vec<_>, Vec<_>) = view.all_calls().filter(usual).partition(|c| is_first(view, c));
     let granted = granted(&later);
@@ -76,18 +76,18 @@ fn first_request_served(view: &View<'_>) -> Verdict {
 /// Requests made while another one was open on their connection, that also succeeded when none was.
 fn concurrent_served(view: &View<'_>) -> Verdict {
     let usual = |c: &Call<'_>| {
-        let heard = c.response.is_some_and(|r| !view.is_envelope_refusal(r));
+        let answered = c.response.is_some_and(|r| !view.is_envelope_refusal(r));
         let brief = !c.request.is("subscriptions/listen") && !c.request.batched;
-        heard && brief && view.is_valid_request(c.request)
+        answered && brief && view.is_valid_request(c.request)
     };
     let calls: Vec<_> = view.all_calls().filter(usual).collect();
     // By connection, until when one of the requests so far is under way.
     let mut open: BTreeMap<u32, usize> = BTreeMap::new();
     let (together, alone): (Vec<_>, Vec<_>) = calls.iter().copied().partition(|call| {
         let until = open.entry(call.request.connection).or_default();
-        let beside = *until > call.request.event;
+        let concurrent = *until > call.request.event;
         *until = call.response.map_or(0, |response| response.event).max(*until);
-        beside
+        concurrent
     });
     let granted = granted(&alone);
     let pairs = together.into_iter().filter(|call| granted.contains(&call.request.message.content_key(&["_meta"])));

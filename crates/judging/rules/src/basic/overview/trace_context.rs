@@ -54,7 +54,7 @@ fn well_formed(view: &View<'_>, key: &str, fits: fn(&str) -> bool) -> Verdict {
                 let shown: String = text.chars().take(80).collect();
                 Err(Breach::at(*event, pointer, format!("`{}` is no {key}", shown.escape_debug())))
             }
-            _ => Err(Breach::at(*event, pointer, format!("the {key} is no string"))),
+            _ => Err(Breach::at(*event, pointer, format!("the {key} is not a string"))),
         },
     )
 }

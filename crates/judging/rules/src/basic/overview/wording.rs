@@ -11,7 +11,7 @@ use crate::view::{MessageAt, View};
 /// The rules on the wording of errors.
 pub(crate) const RULES: &[Rule] = &[both("errors.message-concise")
     .says(R2024_11_05, at("basic/index", "schema"), "The message of an error SHOULD be one short sentence.")
-    .how("Reads the message of every error: several lines, or more than a thousand characters, are no short sentence. Up to two hundred on one line will do; what lies between is left alone, and so are echoes of what was asked.")
+    .how("Reads the message of every error: several lines, or more than a thousand characters, are not a short sentence. Up to two hundred on one line will do; what lies between is left alone, and so are echoes of what was asked.")
     .fix("Say in one sentence what happened; put traces, lists and nested errors into `data`.")
     .judge(message_concise)];
 

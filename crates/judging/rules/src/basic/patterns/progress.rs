@@ -100,28 +100,28 @@ type Report<'v> = (MessageAt<'v>, Option<Call<'v>>);
 
 /// Every progress notification with the request it is about: the last one before it with the token, on its connection.
 fn reports<'v>(view: &View<'v>) -> Vec<Report<'v>> {
-    let mut asked: BTreeMap<(u32, String), Vec<Call<'v>>> = BTreeMap::new();
+    let mut requested: BTreeMap<(u32, String), Vec<Call<'v>>> = BTreeMap::new();
     for call in view.all_calls() {
         let Some(token) = given(&call) else { continue };
-        asked.entry((call.request.connection, canonical(token))).or_default().push(call);
+        requested.entry((call.request.connection, canonical(token))).or_default().push(call);
     }
     let about = |sent: &MessageAt<'v>, token: &Value| {
-        let calls = asked.get(&(sent.connection, canonical(token)))?;
+        let calls = requested.get(&(sent.connection, canonical(token)))?;
         let before = calls.partition_point(|call| call.request.event < sent.event);
         calls[..before].last().copied()
     };
-    let told = view.notifications("notifications/progress").filter(|sent| view.is_current(*sent));
-    told.filter_map(|sent| Some((sent, about(&sent, token(&sent)?)))).collect()
+    let notes = view.notifications("notifications/progress").filter(|sent| view.is_current(*sent));
+    notes.filter_map(|sent| Some((sent, about(&sent, token(&sent)?)))).collect()
 }
 
 /// The notifications about each request, by the request's place.
 fn by_request<'v>(view: &View<'v>) -> BTreeMap<usize, Vec<MessageAt<'v>>> {
-    let mut told: BTreeMap<usize, Vec<MessageAt<'v>>> = BTreeMap::new();
+    let mut notes: BTreeMap<usize, Vec<MessageAt<'v>>> = BTreeMap::new();
     for (sent, about) in reports(view) {
         let Some(call) = about else { continue };
-        told.entry(call.request.index).or_default().push(sent);
+        notes.entry(call.request.index).or_default().push(sent);
     }
-    told
+    notes
 }
 
 fn given<'v>(call: &Call<'v>) -> Option<&'v Value> {
@@ -144,8 +144,8 @@ fn increases(view: &View<'_>) -> Verdict {
 fn known(view: &View<'_>) -> Verdict {
     let tokens: Vec<_> = view.all_calls().filter_map(|call| given(&call)).collect();
     let alike: BTreeSet<String> = tokens.iter().map(|token| canonical(token)).collect();
-    let told = reports(view).into_iter().map(|(sent, _)| sent);
-    Verdict::every(told, "no progress was reported", |sent| match token(sent) {
+    let notes = reports(view).into_iter().map(|(sent, _)| sent);
+    Verdict::every(notes, "no progress was reported", |sent| match token(sent) {
         Some(found) if !alike.contains(&canonical(found)) && !tokens.iter().any(|token| same(token, found)) => {
             Err(sent.breach("/params/progressToken", format!("no request gave the token {found}")))
         }
@@ -191,10 +191,10 @@ fn of<'r, 'v>(reports: &'r BTreeMap<usize, Vec<MessageAt<'v>>>, call: &Call<'_>)
 }
 
 fn is_task(call: &Call<'_>) -> bool {
-    let asked = call.request.message.params().is_some_and(|p| p.get("task").is_some());
-    let told =
+    let requested = call.request.message.params().is_some_and(|p| p.get("task").is_some());
+    let notes =
         call.result().is_some_and(|r| r.get("task").is_some() || r.get("resultType").is_some_and(|t| t == "task"));
-    asked || told
+    requested || notes
 }
 
 fn stops(view: &View<'_>) -> Verdict {

@@ -6,7 +6,7 @@ use wire::revision::R2026_07_28;
 use wire::trace::{Closed, Content};
 use wire::{Kind, Party, Transport};
 
-use crate::liveness::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Rule, at, client, server};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Call, Exchange, MessageAt, View};
@@ -31,7 +31,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .how("Compares changes that the server announced with the filters of the client's `subscriptions/listen` requests.")
         .fix("Check each subscription's filter before sending to it.")
-        .judge(nothing_unasked),
+        .judge(nothing_unrequested),
     server("subscriptions.acknowledged")
         .says(
             R2026_07_28,
@@ -55,7 +55,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("subscriptions.id-carried")
         .says(
             R2026_07_28,
-            // The MUST stands in basic/index on `_meta`; what it means is told here.
+            // The MUST is in basic/index on `_meta`; what it means is told here.
             at("basic/patterns/subscriptions", "receiving-notifications"),
             "Every notification of a subscription MUST carry the id of its request in `_meta`.",
         )
@@ -69,7 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/patterns/subscriptions", "graceful-closure"),
             "A server that ends a subscription SHOULD answer its request before it closes the stream.",
         )
-        .how("Over HTTP: looks for the answer on streams of subscriptions that the server ended in good order. Elsewhere: \
+        .how("Over HTTP: looks for the answer on streams of subscriptions that the server ended normally. Elsewhere: \
               looks for the answer to subscriptions that the server cancelled.")
         .fix("Send a final result for the `subscriptions/listen` request, then close.")
         .judge(graceful),
@@ -86,19 +86,19 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             at("basic/patterns/subscriptions", "acknowledgment"),
-            "A client SHOULD look at what was acknowledged, and get along without what was not.",
+            "A client SHOULD look at what was acknowledged, and do without what was not.",
         )
-        .how("Takes a server that acknowledges less than a subscription asked for, and looks whether the client goes on.")
+        .how("Needs a server that acknowledges less than a subscription asked for, and checks whether the client continues.")
         .fix("Read `notifications` of the acknowledgement, and poll for what it leaves out, or do without.")
         .judge(partial_taken),
     client("subscriptions.renewed")
         .says(
             R2026_07_28,
             at("basic/patterns/subscriptions", "graceful-closure"),
-            "Over stdio, a client that comes back on a new connection MUST subscribe anew.",
+            "Over stdio, a client that comes back on a new connection MUST subscribe again.",
         )
         .on(&[Transport::Stdio])
-        .how("Takes a server that ends while a subscription is open, and looks whether the client subscribes again on the connection that it opens next, before it leaves.")
+        .how("Needs a server that ends while a subscription is open, and checks whether the client subscribes again on the connection that it opens next, before it leaves.")
         .fix("Keep what you have subscribed to, and send `subscriptions/listen` again on the new connection.")
         .judge(renewed),
 ];
@@ -116,8 +116,8 @@ fn subscription<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
 }
 
 fn asks_for(call: &Call<'_>, filter: &str) -> bool {
-    let wanted = call.request.message.params().and_then(|p| p.get("notifications")?.get(filter));
-    wanted.is_some_and(|wanted| wanted == true || wanted.as_array().is_some_and(|uris| !uris.is_empty()))
+    let expected = call.request.message.params().and_then(|p| p.get("notifications")?.get(filter));
+    expected.is_some_and(|expected| expected == true || expected.as_array().is_some_and(|uris| !uris.is_empty()))
 }
 
 /// The filter that a notification needs, where it is one that only a subscription brings.
@@ -129,20 +129,20 @@ fn notifications<'v>(view: &View<'v>) -> Vec<MessageAt<'v>> {
     view.by_subject().filter(|sent| sent.message.kind() == Kind::Notification && view.is_current(*sent)).collect()
 }
 
-fn nothing_unasked(view: &View<'_>) -> Verdict {
+fn nothing_unrequested(view: &View<'_>) -> Verdict {
     let listens = listens(view);
     let judged = notifications(view).into_iter().filter_map(|sent| {
         let filter = filter_of(&sent)?;
-        // An id that is no subscription's is another rule's business.
+        // An id that is not a subscription's is left to another rule.
         let carried = subscription(&sent).filter(|of| listens.iter().any(|call| id(&call.request) == Some(*of)));
         let mine = |call: &&Call<'_>| match carried {
             Some(of) => id(&call.request) == Some(of) && call.request.connection == sent.connection,
             None if sent.exchange != 0 => call.request.exchange == sent.exchange,
             None => call.request.connection == sent.connection,
         };
-        let asked = listens.iter().filter(mine).any(|call| asks_for(call, filter));
+        let requested = listens.iter().filter(mine).any(|call| asks_for(call, filter));
         let why = format!("no subscription asked for it with `{filter}`");
-        Some((sent.event, if asked { Ok(()) } else { Err(sent.breach("/method", why)) }))
+        Some((sent.event, if requested { Ok(()) } else { Err(sent.breach("/method", why)) }))
     });
     Verdict::of(judged, "no change was announced")
 }
@@ -168,11 +168,11 @@ fn acknowledged(view: &View<'_>) -> Verdict {
         if view.exchange(call.request.exchange).is_some_and(refused) {
             return None;
         }
-        // An acknowledgement that lacks its id is another rule's business.
+        // An acknowledgement that lacks its id is left to another rule.
         let nameless = view.notifications(ACKNOWLEDGED).any(|sent| subscription(&sent) != id(&call.request));
         let window = view.window_after(call.request.event, call.request.connection).map(|window| window.closed);
         let end = call.response.map(|response| response.event).or(window).filter(|_| !nameless)?;
-        // Over HTTP the exchange may have broken off before anything came. That we gave up on it is no excuse.
+        // Over HTTP the exchange may have broken off before anything came. That we gave up on it is not an excuse.
         let number = call.request.exchange;
         let theirs = |closed: &usize| *closed < end && view.frame(*closed).from != Party::Client;
         let broke_off = view.closed_after(call.request.event, number).as_ref().is_some_and(theirs);
@@ -224,7 +224,7 @@ fn graceful(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no subscription was ended by the server")
 }
 
-/// Where the server ended the stream of a subscription in good order.
+/// Where the server ended the stream of a subscription normally.
 fn ended_stream(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     let exchange = view.exchange(call.request.exchange).filter(|x| x.is_stream())?;
     let (event, by, how) = exchange.closed?;
@@ -287,7 +287,7 @@ fn is_open(view: &View<'_>, call: &Call<'_>, event: usize) -> bool {
 }
 
 fn partial_taken(view: &View<'_>) -> Verdict {
-    let told = view.by(Party::Server).filter(|sent| sent.is(ACKNOWLEDGED));
+    let acknowledgements = view.by(Party::Server).filter(|sent| sent.is(ACKNOWLEDGED));
     let less = |sent: &MessageAt<'_>| {
         let mut own =
             view.client_calls("subscriptions/listen").filter(|call| call.request.connection == sent.connection);
@@ -299,12 +299,12 @@ fn partial_taken(view: &View<'_>) -> Verdict {
         let has = |filter: &str| granted.and_then(|all| all.get(filter)).is_some_and(|one| *one != false);
         FILTERS.into_iter().any(|(_, filter)| asks_for(&call, filter) && !has(filter))
     };
-    let events: Vec<_> = told.filter(less).map(|sent| sent.event).collect();
-    goes_on(
+    let events: Vec<_> = acknowledgements.filter(less).map(|sent| sent.event).collect();
+    client_continues(
         view,
         events,
         "an acknowledgement of less than was asked for",
-        "no subscription was acknowledged in part, or the client said nothing afterwards",
+        "no subscription was acknowledged in part, or the client sent nothing afterwards",
     )
 }
 
@@ -323,7 +323,7 @@ fn renewed(view: &View<'_>) -> Verdict {
         if let Some(other) = there.next() {
             return Some((other.request.event, Ok(())));
         }
-        // Only who goes on there has come back.
+        // Only who continues there has come back.
         let at_work = view.calls_by(Party::Client).find(|other| {
             other.request.connection == next && other.response.is_some() && !other.request.is("server/discover")
         })?;

@@ -19,22 +19,22 @@ use crate::view::{Call, MessageAt, View, declared};
 pub(crate) const RULES: &[Rule] = &[
     client("versioning.client-retries")
         .says(R2026_07_28, NEGOTIATION, "A client whose version is refused SHOULD ask again under one that the error lists, or give up with an error.")
-        .how("Takes a server that refuses the version of a request with -32022 and lists others, and looks at the next request: whether it names a listed version. Where the list holds the refused version itself, another version is not judged.")
+        .how("Needs a server that refuses the version of a request with -32022 and lists others, and looks at the next request: whether it names a listed version. Where the list holds the refused version itself, another version is not judged.")
         .fix("On -32022, choose a version that you implement from `data.supported`, or give up.")
         .judge(retries),
     client("versioning.client-extension-ids")
         .says(R2026_07_28, EXTENSIONS, "The identifier of an extension that a client declares MUST follow the rules for `_meta` keys and have a prefix.")
-        .how("Reads the keys of `extensions` in the capabilities that the client declares. Any server will do.")
+        .how("Reads the keys of `extensions` in the capabilities that the client declares. Works with any server.")
         .fix("Name the extension `reverse.dns.name/extension`.")
         .judge(extension_ids),
     client("versioning.client-extension-fallback")
         .says(R2026_07_28, EXTENSIONS, "Where the server does not support an extension, the client MUST keep to the core protocol or give up.")
-        .how("Takes a server that declares none of the extensions that the client does, and looks for methods that are not the core protocol's.")
+        .how("Needs a server that declares none of the extensions that the client does, and looks for methods that are not the core protocol's.")
         .fix("Look at `extensions` in the answer to `server/discover` before you use what an extension defines.")
         .judge(extension_fallback),
     client("versioning.client-era-cached")
         .says(R2026_07_28, BACKWARD, "A client SHOULD find out the era of a process or origin once, and remember it.")
-        .how("Takes a server of the legacy era alone, and looks for requests of the modern era once the client has fallen back to `initialize` and was answered.")
+        .how("Needs a server of the legacy era alone, and looks for requests of the modern era once the client has fallen back to `initialize` and was answered.")
         .fix("Remember for each process or origin how you found it, and speak to it so.")
         .judge(era_cached),
 ];
@@ -92,7 +92,7 @@ fn extension_ids(view: &View<'_>) -> Verdict {
                 pointer::escape(meta::CLIENT_CAPABILITIES),
                 pointer::escape(key)
             );
-            let why = || format!("`{}` is no identifier of the form prefix/name", key.escape_debug());
+            let why = || format!("`{}` is not an identifier of the form prefix/name", key.escape_debug());
             (sent.event, if is_prefixed_key(key) { Ok(()) } else { Err(sent.breach(pointer, why())) })
         };
         extensions(sent).into_iter().flat_map(serde_json::Map::keys).map(judge).collect::<Vec<(usize, Kept)>>()
@@ -102,7 +102,7 @@ fn extension_ids(view: &View<'_>) -> Verdict {
 
 fn extension_fallback(view: &View<'_>) -> Verdict {
     let Some(servers) = view.server_capabilities() else {
-        return Verdict::NotSeen("what the server declares was not learnt here".to_owned());
+        return Verdict::NotSeen("what the server declares is not known here".to_owned());
     };
     let theirs = declared(servers, "extensions").and_then(Value::as_object);
     let lacking = |sent: &MessageAt<'_>| {
@@ -114,8 +114,9 @@ fn extension_fallback(view: &View<'_>) -> Verdict {
     Verdict::every(requests, "no client with an extension spoke to a server that has none", |sent| {
         let name = sent.message.method().unwrap_or_default();
         let core = method::find(name, R2026_07_28).is_some();
-        let why =
-            || format!("`{}` is no method of the core protocol, and the server has no extension", name.escape_debug());
+        let why = || {
+            format!("`{}` is not a method of the core protocol, and the server has no extension", name.escape_debug())
+        };
         if core { Ok(()) } else { Err(sent.breach("/method", why())) }
     })
 }
@@ -147,5 +148,5 @@ fn era_cached(view: &View<'_>) -> Verdict {
             (false, _) => {}
         }
     }
-    Verdict::of(judged, "the client did not fall back to the legacy era and go on")
+    Verdict::of(judged, "the client did not fall back to the legacy era and continue")
 }

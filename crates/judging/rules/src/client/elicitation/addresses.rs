@@ -46,10 +46,10 @@ const UNSEEN: &str = "the server sent the user to no address";
 
 /// Every address to which the server sends the user: the message, where it stands, and what stands there.
 fn addresses<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, String, &'v Value)> {
-    let asked =
+    let requested =
         questions(view, ELICIT).into_iter().filter(|question| question.param("mode").is_some_and(|m| m == "url"));
     let mut all: Vec<_> =
-        asked.filter_map(|question| Some((question.sent, question.at("/url"), question.param("url")?))).collect();
+        requested.filter_map(|question| Some((question.sent, question.at("/url"), question.param("url")?))).collect();
     if view.revision() == R2025_11_25 {
         all.extend(required(view));
     }
@@ -100,7 +100,7 @@ fn valid(view: &View<'_>) -> Verdict {
     judged(view, |url| {
         let hostless = (is_scheme(url, "http") || is_scheme(url, "https")) && host(url).is_none();
         let fault = uri_fault(url).or_else(|| hostless.then(|| "it has no host".to_owned()));
-        Some(fault.map_or(Ok(()), |why| Err(format!("`{}` is no valid URL: {why}", url.escape_debug()))))
+        Some(fault.map_or(Ok(()), |why| Err(format!("`{}` is not a valid URL: {why}", url.escape_debug()))))
     })
 }
 

@@ -10,7 +10,7 @@ use super::{ELICIT, here, is_form};
 use crate::asking::{Question, asks_for_input, param, questions, retries};
 use crate::budget::Budget;
 use crate::content::canonical;
-use crate::liveness::{Trial, copes};
+use crate::liveness::{Incident, server_survives};
 use crate::rule::{Rule, server};
 use crate::schema_fit::{Fit, fit};
 use crate::verdict::{Kept, Verdict};
@@ -29,19 +29,19 @@ pub(crate) const RULES: &[Rule] = &[
     server("elicitation.refusals-handled")
         .says(R2026_07_28, here("error-handling"), "A server MUST cope with users who decline or cancel.")
         .timed()
-        .how("Looks at what becomes of retries that bring a refusal, and of the connection.")
+        .how("Looks at what happens to retries that bring a refusal, and of the connection.")
         .fix("Answer the request with what can be had without the input, or with a failure.")
         .judge(refusals),
     server("elicitation.bound-to-client")
         .says(
             R2025_11_25,
             here("security-considerations"),
-            "An elicitation MUST be bound to the client that it was put to: nobody else can answer it.",
+            "An elicitation MUST be bound to the client that it was sent to: no other client can answer it.",
         )
         .gone(R2026_07_28)
         .on(&[Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket])
-        .how("Answers an elicitation from another session than the one it was put to, and looks whether the call that waits \
-              for it goes on. Where the server gives its clients no sessions, nothing tells them apart.")
+        .how("Answers an elicitation from another session than the one it was put to, and checks whether the call that waits \
+              for it continues. Where the server gives its clients no sessions, nothing tells them apart.")
         .fix("Keep the requests that you made with the session that you made them in, and look for their answers there only.")
         .judge(bound),
 ];
@@ -57,7 +57,7 @@ struct Filled<'v> {
 
 impl<'v> Filled<'v> {
     /// The same for calls that ask the same and are asked the same.
-    fn matter(&self) -> String {
+    fn subject_key(&self) -> String {
         let of = |name: &str| param(&self.call, name).map(canonical).unwrap_or_default();
         let forms: Vec<_> = self.forms.iter().map(|(schema, _)| canonical(schema)).collect();
         format!("{} {} {}", of("name"), of("arguments"), forms.join(" "))
@@ -72,7 +72,7 @@ impl<'v> Filled<'v> {
         })
     }
 
-    /// The texts of a result that is no failure.
+    /// The texts of a result that is not a failure.
     fn sent(&self) -> Option<String> {
         let result = self.call.result().filter(|result| !asks_for_input(result))?;
         if result.get("isError") == Some(&Value::Bool(true)) {
@@ -134,16 +134,16 @@ fn by_response<'v>(view: &View<'v>) -> Vec<Filling<'v>> {
 }
 
 fn by_retry<'v>(view: &View<'v>) -> Vec<Filling<'v>> {
-    let mut asked: BTreeMap<usize, Vec<Question<'v>>> = BTreeMap::new();
+    let mut origin: BTreeMap<usize, Vec<Question<'v>>> = BTreeMap::new();
     for question in questions(view, ELICIT) {
-        asked.entry(question.sent.event).or_default().push(question);
+        origin.entry(question.sent.event).or_default().push(question);
     }
     let fillings = retries(view).into_iter().flat_map(|retry| {
         let filling = |question: &Question<'v>| {
             let key = question.pointer.rsplit('/').next()?.replace("~1", "/").replace("~0", "~");
             Some((retry.call, retry.call.request.event, schema(question)?, accepted(retry.entries.get(&key)?)?))
         };
-        asked.get(&retry.asked.sent.event).into_iter().flatten().filter_map(filling).collect::<Vec<_>>()
+        origin.get(&retry.origin.sent.event).into_iter().flatten().filter_map(filling).collect::<Vec<_>>()
     });
     fillings.collect()
 }
@@ -152,16 +152,16 @@ fn validated(view: &View<'_>) -> Verdict {
     let (mut good, mut bad): (BTreeMap<String, Filled<'_>>, Vec<Filled<'_>>) = (BTreeMap::new(), Vec::new());
     for one in filled(view) {
         match one.fits(view.budget()) {
-            Fit::Yes if one.sent().is_some() => _ = good.insert(one.matter(), one),
+            Fit::Yes if one.sent().is_some() => _ = good.insert(one.subject_key(), one),
             Fit::No { .. } => bad.push(one),
             _ => {}
         }
     }
     let judged = bad.iter().filter_map(|wrong| {
         let response = wrong.call.response.filter(|response| !view.is_envelope_refusal(*response))?;
-        let right = good.get(&wrong.matter())?;
+        let right = good.get(&wrong.subject_key())?;
         let Some(sent) = wrong.sent() else { return Some((response.event, Ok(()))) };
-        if asked_again(view, wrong) {
+        if asks_again(view, wrong) {
             return Some((response.event, Ok(())));
         }
         taken(wrong, right, &sent).then(|| {
@@ -196,7 +196,7 @@ fn taken(wrong: &Filled<'_>, right: &Filled<'_>, sent: &str) -> bool {
 }
 
 /// Whether the server asked once more within the call (legacy era).
-fn asked_again(view: &View<'_>, filled: &Filled<'_>) -> bool {
+fn asks_again(view: &View<'_>, filled: &Filled<'_>) -> bool {
     let again = |question: &Question<'_>| {
         let mine = question.call.is_some_and(|call| call.request.index == filled.call.request.index);
         mine && question.sent.event > filled.last
@@ -206,9 +206,9 @@ fn asked_again(view: &View<'_>, filled: &Filled<'_>) -> bool {
 
 fn refusals(view: &View<'_>) -> Verdict {
     let refused = |answer: &Value| answer.get("action").is_some_and(|action| action == "decline" || action == "cancel");
-    let trials = retries(view).into_iter().filter(|retry| retry.answers(ELICIT).any(refused));
-    let trials = trials.map(|retry| Trial { sent: retry.call.request, call: Some(retry.call) });
-    copes(view, trials, "a refusal by the user", "no retry brought a refusal by the user")
+    let incidents = retries(view).into_iter().filter(|retry| retry.answers(ELICIT).any(refused));
+    let incidents = incidents.map(|retry| Incident { sent: retry.call.request, call: Some(retry.call) });
+    server_survives(view, incidents, "a refusal by the user", "no retry brought a refusal by the user")
 }
 
 fn bound(view: &View<'_>) -> Verdict {
@@ -220,7 +220,7 @@ fn bound(view: &View<'_>) -> Verdict {
         let call = question.call.filter(|call| call.response.is_none_or(|r| r.event > intruder.event))?;
         if let Some(response) = call.response.filter(|r| before_own(r.event)) {
             let failed = call.result().is_none_or(|result| result.get("isError") == Some(&Value::Bool(true)));
-            let why = "the call goes on with an answer that another client gave";
+            let why = "the call continues with an answer that another client gave";
             return (!failed).then(|| (response.event, Err(response.breach("/result", why))));
         }
         let window = view.window_after(intruder.event, question.sent.connection)?;
@@ -236,8 +236,8 @@ fn intrudes(view: &View<'_>, question: &Question<'_>, sent: &MessageAt<'_>) -> b
     if !elsewhere || sent.message.kind() != Kind::Result || sent.message.id() != Some(id) {
         return false;
     }
-    let mut asked = view.requests_under(id, Party::Server, sent.connection);
-    asked.all(|request| request.event > sent.event) && are_apart(view, question, sent)
+    let mut origin = view.requests_under(id, Party::Server, sent.connection);
+    origin.all(|request| request.event > sent.event) && are_apart(view, question, sent)
 }
 
 /// Whether the server can tell the two clients apart.

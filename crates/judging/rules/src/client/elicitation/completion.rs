@@ -44,14 +44,15 @@ pub(crate) const RULES: &[Rule] = &[
 
 /// The ids by which elicitations in mode `url` were named, with every message that did.
 fn named<'v>(view: &View<'v>) -> BTreeMap<&'v str, Vec<MessageAt<'v>>> {
-    let asked = questions(view, ELICIT).into_iter().filter_map(|q| Some((q.sent, q.param("elicitationId")?.as_str()?)));
+    let requested =
+        questions(view, ELICIT).into_iter().filter_map(|q| Some((q.sent, q.param("elicitationId")?.as_str()?)));
     let errors = view.by_subject().filter(|sent| sent.message.kind() == Kind::Error);
     let listed = errors.flat_map(|sent| {
         let each = elicitations(sent).into_iter().flatten();
         each.filter_map(move |one| Some((sent, one.get("elicitationId")?.as_str()?)))
     });
     let mut named: BTreeMap<&str, Vec<MessageAt<'_>>> = BTreeMap::new();
-    for (sent, id) in asked.chain(listed) {
+    for (sent, id) in requested.chain(listed) {
         named.entry(id).or_default().push(sent);
     }
     named
@@ -64,23 +65,24 @@ fn elicitations(sent: MessageAt<'_>) -> Option<&Vec<Value>> {
 
 fn addressed(view: &View<'_>) -> Verdict {
     let named = named(view);
-    let told = view.notifications("notifications/elicitation/complete").filter(|sent| {
+    let completions = view.notifications("notifications/elicitation/complete").filter(|sent| {
         // Where the handshake is not seen, neither may be what came before it.
         view.is_current(*sent) && view.handshake(sent.connection).is_some() && view.is_fully_seen(sent.connection)
     });
-    let judged = told.filter_map(|sent| {
+    let judged = completions.filter_map(|sent| {
         let breach = |why: &str| Some((sent.event, Err(sent.breach("/params/elicitationId", why))));
         let Some(id) = sent.message.params().and_then(|p| p.get("elicitationId")?.as_str()) else {
             return breach("the notification names no elicitation");
         };
-        let before: Vec<_> = named.get(id).into_iter().flatten().filter(|asked| asked.event < sent.event).collect();
-        if before.iter().any(|asked| asked.connection == sent.connection) {
+        let before: Vec<_> =
+            named.get(id).into_iter().flatten().filter(|requested| requested.event < sent.event).collect();
+        if before.iter().any(|requested| requested.connection == sent.connection) {
             return Some((sent.event, Ok(())));
         }
         match before.first() {
             None => breach("no elicitation was sent under this id"),
             // One client may come back on a new connection when its old one has ended.
-            Some(asked) => (!has_ended(view, asked.connection, sent.event))
+            Some(requested) => (!has_ended(view, requested.connection, sent.event))
                 .then(|| breach("this elicitation was sent to another client"))
                 .flatten(),
         }
@@ -120,6 +122,6 @@ fn fault_of(view: &View<'_>, sent: MessageAt<'_>) -> Option<Result<(), Breach>> 
         sent.breach("/error/code", why)
     };
     // A name of the server's own may mean something to it.
-    let nobodys = unknown.filter(|name| name.contains("no-such"));
-    Some(nobodys.map_or(Ok(()), |name| Err(breach(name))))
+    let has_made_up_method = unknown.filter(|name| name.contains("no-such"));
+    Some(has_made_up_method.map_or(Ok(()), |name| Err(breach(name))))
 }

@@ -8,8 +8,8 @@ use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 
 use super::{ELICIT, here, is_form};
 use crate::asking::{self, Reply, declared_if_served, questions, replies};
-use crate::fetching::{Told, fetches, is_watched};
-use crate::liveness::goes_on;
+use crate::fetching::{OfferedUrl, fetches, is_watched};
+use crate::liveness::client_continues;
 use crate::rule::{Rule, client};
 use crate::schema_fit::{Fit, fit};
 use crate::verdict::{Breach, Kept, Verdict};
@@ -20,19 +20,19 @@ pub(crate) const RULES: &[Rule] = &[
     client("elicitation.capability-declared")
         .says(R2025_06_18, here("capabilities"), "A client that serves elicitation MUST declare it in the handshake.")
         .says(R2026_07_28, here("capabilities"), "A client that serves elicitation MUST declare it with each request.")
-        .how("Takes a server that elicits whatever the client declared, and looks whether it is served in a mode that was not declared.")
+        .how("Needs a server that elicits whatever the client declared, and checks whether it is served in a mode that was not declared.")
         .fix("Declare `elicitation` with the modes you serve, or refuse such requests.")
         .judge(|view| declared_if_served(view, ELICIT)),
     client("elicitation.some-mode-served")
         .says(R2025_11_25, here("capabilities"), "A client that declares elicitation MUST serve one of its modes.")
         .needs("elicitation")
-        .how("Takes a server that elicits in a mode that the client declared, and looks whether it is answered with an action. One answer is enough.")
+        .how("Needs a server that elicits in a mode that the client declared, and checks whether it is answered with an action. One answer is enough.")
         .fix("Serve forms or addresses, or do not declare `elicitation`.")
         .judge(some_mode_served),
     client("elicitation.mode-defaults-to-form")
         .says(R2025_11_25, here("elicitation-requests"), "A client MUST take an elicitation without a mode for a form.")
         .needs("elicitation")
-        .how("Takes a server that elicits by a form without saying `mode`, and looks whether a client with forms answers it with an action.")
+        .how("Needs a server that elicits by a form without saying `mode`, and checks whether a client with forms answers it with an action.")
         .fix("Read a request without `mode` as one in mode `form`.")
         .judge(defaults_to_form),
     client("elicitation.undeclared-mode-refused")
@@ -43,14 +43,14 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .needs("elicitation")
-        .how("Takes a server that elicits in a mode that the client did not declare, and looks at the answer.")
+        .how("Needs a server that elicits in a mode that the client did not declare, and looks at the answer.")
         .fix("Look at `mode` first, and answer -32602 where it is none that you declared.")
         .judge(undeclared_mode_refused),
     client("elicitation.content-conforms")
         .says(R2025_06_18, here("security-considerations"), "What a client sends back SHOULD fit the form.")
         .says(R2025_11_25, here("form-mode-security"), "What a client sends back SHOULD fit the form.")
         .needs("elicitation")
-        .how("Compares the `content` of every accepted form with the schema that was asked for. Takes a server with a form that has required fields, numbers with bounds and choices.")
+        .how("Compares the `content` of every accepted form with the schema that was asked for. Needs a server with a form that has required fields, numbers with bounds and choices.")
         .fix("Validate what the user has typed before you send it.")
         .judge(content_conforms),
     client("elicitation.unknown-completions-ignored")
@@ -60,7 +60,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client MUST ignore that an elicitation is over which it does not know, or knows to be over.",
         )
         .gone(R2026_07_28)
-        .how("Takes a server that says of an elicitation nobody knows, or of one for the second time, that it is over, and looks whether the client goes on.")
+        .how("Needs a server that says that an unknown elicitation is over, or that one is over for the second time, and checks whether the client continues.")
         .fix("Look the id up among the elicitations under way, and drop the notification where it is none of them.")
         .judge(unknown_completions),
     client("elicitation.url-not-fetched")
@@ -69,7 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
             here("safe-url-handling"),
             "A client MUST NOT fetch or open the address of an elicitation before the user has agreed to it.",
         )
-        .how("Takes an elicitation with an address at an origin that is listened to, and looks whether it is asked for before the client has answered.")
+        .how("Needs an elicitation with an address at an observed origin, and checks whether it is asked for before the client has answered.")
         .fix("Show the address, and open it only when the user has agreed.")
         .judge(url_not_fetched),
 ];
@@ -83,8 +83,8 @@ fn each(view: &View<'_>, judge: impl Fn(&Reply<'_>) -> Option<Kept>) -> Verdict 
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), UNSEEN)
 }
 
-/// Whether an answer says what became of an elicitation.
-fn acts(reply: &Reply<'_>) -> bool {
+/// Whether an answer says what happened to an elicitation.
+fn has_action(reply: &Reply<'_>) -> bool {
     reply.result.is_some_and(|result| result.get("action").is_some_and(serde_json::Value::is_string))
 }
 
@@ -95,7 +95,7 @@ fn unserved(reply: &Reply<'_>) -> Option<i64> {
     reply.code().filter(|code| UNSERVED.contains(code))
 }
 
-/// Whether a form is one that nobody may refuse for its own sake.
+/// Whether a form is one that no client may refuse for its content.
 fn is_sound(view: &View<'_>, reply: &Reply<'_>) -> bool {
     let params = reply.question.params.cloned().unwrap_or_default();
     let sound = |value: &serde_json::Value, name: &str| {
@@ -106,7 +106,9 @@ fn is_sound(view: &View<'_>, reply: &Reply<'_>) -> bool {
 }
 
 fn some_mode_served(view: &View<'_>) -> Verdict {
-    if let Some(reply) = replies(view, ELICIT).iter().find(|reply| reply.was_invited() == Some(true) && acts(reply)) {
+    if let Some(reply) =
+        replies(view, ELICIT).iter().find(|reply| reply.was_invited() == Some(true) && has_action(reply))
+    {
         return Verdict::Holds(vec![reply.sent.event]);
     }
     if let Some(event) = view.client_killed() {
@@ -127,7 +129,7 @@ fn defaults_to_form(view: &View<'_>) -> Verdict {
         }
         let why = |code| reply.breach("/code", format!("a form without `mode` is refused with {code}"));
         let refused = unserved(reply).filter(|_| is_sound(view, reply));
-        refused.map(|code| Err(why(code))).or_else(|| acts(reply).then_some(Ok(())))
+        refused.map(|code| Err(why(code))).or_else(|| has_action(reply).then_some(Ok(())))
     })
 }
 
@@ -140,7 +142,7 @@ fn undeclared_mode_refused(view: &View<'_>) -> Verdict {
         let mode = foreign(&reply)?;
         let kept = match reply.code() {
             Some(INVALID_PARAMS) => Ok(()),
-            Some(code) => Err(reply.breach("/code", format!("mode `{mode}` is refused with {code}, due is -32602"))),
+            Some(code) => Err(reply.breach("/code", format!("mode `{mode}` is refused with {code}, expected -32602"))),
             None => {
                 Err(reply.breach("", format!("an elicitation in mode `{mode}`, which was not declared, is served")))
             }
@@ -165,14 +167,14 @@ fn content_conforms(view: &View<'_>) -> Verdict {
 
 fn unknown_completions(view: &View<'_>) -> Verdict {
     let mut open: BTreeSet<&str> = BTreeSet::new();
-    let asked: Vec<_> = questions(view, ELICIT)
+    let requested: Vec<_> = questions(view, ELICIT)
         .into_iter()
         .filter_map(|q| Some((q.sent.event, q.param("elicitationId")?.as_str()?)))
         .collect();
-    let mut asked = asked.into_iter().peekable();
+    let mut requested = requested.into_iter().peekable();
     let mut strange = Vec::new();
     for sent in view.by(Party::Server).filter(|sent| sent.is("notifications/elicitation/complete")) {
-        while let Some((_, id)) = asked.next_if(|(event, _)| *event < sent.event) {
+        while let Some((_, id)) = requested.next_if(|(event, _)| *event < sent.event) {
             open.insert(id);
         }
         let id = sent.message.params().and_then(|p| p.get("elicitationId")?.as_str()).unwrap_or_default();
@@ -180,8 +182,8 @@ fn unknown_completions(view: &View<'_>) -> Verdict {
             strange.push(sent.event);
         }
     }
-    let unseen = "no elicitation that is unknown or over was said to be over, or the client said nothing afterwards";
-    goes_on(view, strange, "the end of an elicitation that it does not know", unseen)
+    let unseen = "no elicitation that is unknown or over was said to be over, or the client sent nothing afterwards";
+    client_continues(view, strange, "the end of an elicitation that it does not know", unseen)
 }
 
 fn url_not_fetched(view: &View<'_>) -> Verdict {
@@ -189,7 +191,7 @@ fn url_not_fetched(view: &View<'_>) -> Verdict {
     let judged = questions(view, ELICIT).into_iter().filter_map(|question| {
         let url = question.param("url")?.as_str()?;
         let sent = question.sent;
-        let told = Told { event: sent.event, connection: sent.connection, url };
+        let offered = OfferedUrl { event: sent.event, connection: sent.connection, url };
         let reply = answered
             .iter()
             .find(|reply| reply.question.sent.index == sent.index && reply.question.pointer == question.pointer);
@@ -198,7 +200,8 @@ fn url_not_fetched(view: &View<'_>) -> Verdict {
             reply.result.is_some_and(|result| result.get("action").is_some_and(|a| a == "accept"))
         });
         let event = |x: &&crate::view::Exchange<'_>| x.request.map_or(0, |(event, ..)| event);
-        let early = fetches(view, &told).into_iter().find(|x| !agreed || until.is_some_and(|until| event(x) < until));
+        let early =
+            fetches(view, &offered).into_iter().find(|x| !agreed || until.is_some_and(|until| event(x) < until));
         if let Some(x) = early {
             let why = format!("`{}` was fetched, and the user had not agreed", url.escape_debug());
             return Some((event(&x), Err(Breach::at(event(&x), "", why))));
@@ -207,5 +210,5 @@ fn url_not_fetched(view: &View<'_>) -> Verdict {
             until.or_else(|| view.watched_after(sent.event, sent.connection)).filter(|_| is_watched(view, url))?;
         Some((end, Ok(())))
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no address at an origin that is listened to was elicited")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no address at an observed origin was elicited")
 }

@@ -1,4 +1,4 @@
-//! The page `client/elicitation`: what a form may not ask for, and what may not stand in it.
+//! The page `client/elicitation`: what a form may not ask for, and what may not be in it.
 
 use serde_json::Value;
 use wire::pointer;
@@ -59,7 +59,7 @@ fn is_secret(name: &str) -> bool {
     SECRETS.contains(&plain.to_ascii_lowercase().as_str())
 }
 
-/// Whether a field takes any text: what is chosen from a list is no secret.
+/// Whether a field takes any text: what is chosen from a list is not a secret.
 fn takes_text(field: &Value) -> bool {
     let free = ["enum", "oneOf", "const"].into_iter().all(|choice| field.get(choice).is_none());
     free && field.get("type").is_none_or(|kind| kind == "string")
@@ -106,7 +106,7 @@ fn no_links(view: &View<'_>) -> Verdict {
         }
         let sent = question.sent;
         if let Some((pointer, _)) = texts.iter().find(|(_, text)| has_link(text)) {
-            return Some((sent.event, Err(sent.breach(pointer, "a link stands in a form"))));
+            return Some((sent.event, Err(sent.breach(pointer, "a link is in a form"))));
         }
         (!texts.iter().any(|(_, text)| has_address(text))).then_some((sent.event, Ok(())))
     });

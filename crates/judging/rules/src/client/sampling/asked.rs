@@ -6,7 +6,7 @@ use wire::{Era, shape};
 
 use super::{SAMPLE, here};
 use crate::asking::{questions, retries};
-use crate::liveness::{Trial, copes};
+use crate::liveness::{Incident, server_survives};
 use crate::rule::{Rule, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{View, declared};
@@ -39,7 +39,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .timed()
         .how("Answers a request for sampling with what is none of the answers there are (no content, or content that is a \
-              number), and looks at what becomes of the call, and of the connection.")
+              number), and looks at what happens to the call, and of the connection.")
         .fix("Check role and content of the answer, and let the call fail where they make no sense.")
         .judge(checked),
 ];
@@ -66,9 +66,9 @@ fn tools_negotiated(view: &View<'_>) -> Verdict {
 fn context_negotiated(view: &View<'_>) -> Verdict {
     let judged = questions(view, SAMPLE).into_iter().filter_map(|question| {
         let able = declared(question.declared?, "sampling.context").is_some();
-        let wanted = question.param("includeContext").and_then(Value::as_str).is_some_and(|which| which != "none");
+        let expected = question.param("includeContext").and_then(Value::as_str).is_some_and(|which| which != "none");
         let why = "the client does not declare `sampling.context`";
-        match (wanted, able) {
+        match (expected, able) {
             (true, false) => {
                 Some((question.sent.event, Err(question.sent.breach(question.at("/includeContext"), why))))
             }
@@ -90,14 +90,19 @@ fn checked(view: &View<'_>) -> Verdict {
     let what = "an answer that is none";
     let unseen = "the server asked for no sampling that was answered with nonsense";
     if view.era() == Era::Modern {
-        let trials =
+        let incidents =
             retries(view).into_iter().filter(|retry| retry.answers(SAMPLE).any(|sent| is_nonsense(view, sent)));
-        return copes(view, trials.map(|r| Trial { sent: r.call.request, call: Some(r.call) }), what, unseen);
+        return server_survives(
+            view,
+            incidents.map(|r| Incident { sent: r.call.request, call: Some(r.call) }),
+            what,
+            unseen,
+        );
     }
-    let trials = questions(view, SAMPLE).into_iter().filter_map(|question| {
+    let incidents = questions(view, SAMPLE).into_iter().filter_map(|question| {
         let sent = view.answer(question.sent)?;
         let nonsense = sent.message.result().is_some_and(|result| is_nonsense(view, result));
-        nonsense.then_some(Trial { sent, call: question.call })
+        nonsense.then_some(Incident { sent, call: question.call })
     });
-    copes(view, trials.collect::<Vec<_>>(), what, unseen)
+    server_survives(view, incidents.collect::<Vec<_>>(), what, unseen)
 }

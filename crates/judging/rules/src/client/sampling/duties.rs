@@ -17,7 +17,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("sampling.capability-declared")
         .says(R2024_11_05, here("capabilities"), "A client that serves sampling MUST declare it in the handshake.")
         .says(R2026_07_28, here("capabilities"), "A client that serves sampling MUST declare it with each request.")
-        .how("Takes a server that asks for sampling whatever the client declared, and looks whether it is served without `sampling`.")
+        .how("Needs a server that asks for sampling whatever the client declared, and checks whether it is served without `sampling`.")
         .fix("Declare `sampling`, or refuse such requests.")
         .judge(|view| declared_if_served(view, SAMPLE)),
     client("sampling.tools-declared")
@@ -27,7 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client whose model may use tools MUST declare `sampling.tools`.",
         )
         .needs("sampling")
-        .how("Takes a server that offers tools to the client's model, and looks for `tool_use` in the answer of a client that did not declare `sampling.tools`.")
+        .how("Needs a server that offers tools to the client's model, and looks for `tool_use` in the answer of a client that did not declare `sampling.tools`.")
         .fix("Declare `tools` under `sampling`, or leave the tools out before the model sees them.")
         .judge(tools_declared),
     client("sampling.messages-checked")
@@ -37,25 +37,25 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD check the messages that it is to hand to its model.",
         )
         .needs("sampling")
-        .how("Takes a server whose request for sampling has messages that are none (a role that does not exist, no content), and looks whether it is answered with a result all the same.")
+        .how("Needs a server whose request for sampling has messages that are none (a role that does not exist, no content), and checks whether it is answered with a result anyway.")
         .fix("Check the messages against the schema, and refuse the request with -32602.")
         .judge(messages_checked),
     client("sampling.unbalanced-refused")
         .says(
             R2025_11_25,
             here("error-handling"),
-            "Tool results that are missing, or stand beside something else, SHOULD be refused with the code -32602.",
+            "Tool results that are missing, or are next to something else, SHOULD be refused with the code -32602.",
         )
         .gone(R2026_07_28)
         .needs("sampling.tools")
-        .how("Takes a server whose messages use tools without results, or mix results with something else, and looks at the answer of a client with `sampling.tools`.")
+        .how("Needs a server whose messages use tools without results, or mix results with something else, and looks at the answer of a client with `sampling.tools`.")
         .fix("Check the messages before the model gets them, and answer -32602.")
         .judge(unbalanced_refused),
     client("sampling.rejection-code")
         .says(R2025_11_25, here("error-handling"), "That the user refused SHOULD be answered with the code -1.")
         .gone(R2026_07_28)
         .needs("sampling")
-        .how("Takes a server that asks for sampling, and a client whose user refuses: an error with the code -1 shows it, and so do words to that effect.")
+        .how("Needs a server that asks for sampling, and a client whose user refuses: an error with the code -1 shows it, and so do words to that effect.")
         .fix("Answer with the code -1 where the user said no.")
         .judge(rejection_code),
     client("sampling.tool-choice-kept")
@@ -65,13 +65,13 @@ pub(crate) const RULES: &[Rule] = &[
             "The model MUST use a tool where `toolChoice` says `required`, and none where it says `none`.",
         )
         .needs("sampling.tools")
-        .how("Takes a server that offers tools with `toolChoice` `required` or `none`, and looks for `tool_use` in the answer.")
+        .how("Needs a server that offers tools with `toolChoice` `required` or `none`, and looks for `tool_use` in the answer.")
         .fix("Hand `toolChoice` on to the model, and check what comes back.")
         .judge(tool_choice_kept),
     client("sampling.max-tokens-kept")
         .says(R2026_07_28, here("sampling-parameters"), "A client MUST NOT let its model say more than `maxTokens`.")
         .needs("sampling")
-        .how("Takes a server that asks for very few tokens. A text of no more bytes than that surely keeps to it; one with four times as many words surely does not.")
+        .how("Needs a server that asks for very few tokens. A text of no more bytes than that surely keeps to it; one with four times as many words surely does not.")
         .fix("Hand `maxTokens` on to the model, and cut off what goes beyond.")
         .judge(max_tokens_kept),
 ];
@@ -125,7 +125,7 @@ fn messages_checked(view: &View<'_>) -> Verdict {
     })
 }
 
-/// Whether results of tools are missing in the messages of a request, or stand beside something else.
+/// Whether results of tools are missing in the messages of a request, or are next to something else.
 fn is_unbalanced(question: &Question<'_>) -> bool {
     let Some(messages) = question.param("messages").and_then(Value::as_array) else { return false };
     messages.iter().enumerate().any(|(place, message)| {
@@ -141,7 +141,7 @@ fn unbalanced_refused(view: &View<'_>) -> Verdict {
         let unbalanced = is_unbalanced(&reply.question) && !is_nonsense(view, &reply.question);
         unbalanced.then(|| match reply.code() {
             Some(INVALID_PARAMS) => Ok(()),
-            Some(code) => Err(reply.breach("/code", format!("refused with {code}, due is -32602"))),
+            Some(code) => Err(reply.breach("/code", format!("refused with {code}, expected -32602"))),
             None => Err(reply.breach("", "messages without the results of their tools are answered with a result")),
         })
     })
@@ -153,7 +153,7 @@ fn rejection_code(view: &View<'_>) -> Verdict {
         let words = reply.error?.get("message")?.as_str()?.to_lowercase();
         let said_no = words.contains("user")
             && ["reject", "declin", "refus", "denied"].into_iter().any(|word| words.contains(word));
-        let why = || format!("that the user refused is answered with {code}, due is -1");
+        let why = || format!("that the user refused is answered with {code}, expected -1");
         match code {
             -1 => Some(Ok(())),
             _ if said_no => Some(Err(reply.breach("/code", why()))),

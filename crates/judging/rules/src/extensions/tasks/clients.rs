@@ -13,7 +13,7 @@ use crate::asking::{self, param};
 use crate::basic::transports::streamable_http::headers::name_of;
 use crate::polling::{about, unhurried, until_done};
 use crate::rule::{Rule, client};
-use crate::tasks::{creations_of, named, sights_of};
+use crate::tasks::{creations_of, named, task_states_of};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, View};
 
@@ -29,15 +29,15 @@ pub(crate) const RULES: &[Rule] = &[
         "A client that declares the extension MUST take a task as well as a result for an answer to its call.",
     )
     .needs(meta::TASKS_CAPABILITY)
-    .how("Takes a server that answers a call by a task, and looks whether a client that declares the extension goes on to ask for it.")
+    .how("Needs a server that answers a call by a task, and checks whether a client that declares the extension continues to ask for it.")
     .fix("Look at `resultType` of every answer to `tools/call`, and follow the task where it is one.")
     .judge(either_taken),
     bound(
         "task-extension.task-elsewhere-refused",
         "capability-negotiation",
-        "A client MUST take a task for an invalid answer to any request that is no `tools/call`.",
+        "A client MUST take a task for an invalid answer to any request that is not a `tools/call`.",
     )
-    .how("Takes a server that answers another request than a call by a task, and looks whether the client asks for that task.")
+    .how("Needs a server that answers another request than a call by a task, and checks whether the client asks for that task.")
     .fix("Take `task` for an unknown `resultType` on everything but `tools/call`.")
     .judge(elsewhere_refused),
     bound(
@@ -46,7 +46,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A client SHOULD wait for `pollIntervalMs` before it asks for the task again.",
     )
     .timed()
-    .how("Measures the time from each answer with `pollIntervalMs` to the next `tasks/get` of that task. Takes a server with tasks that last for several intervals.")
+    .how("Measures the time from each answer with `pollIntervalMs` to the next `tasks/get` of that task. Needs a server with tasks that last for several intervals.")
     .fix("Wait for the latest `pollIntervalMs` before you ask again.")
     .judge(unhurried),
     bound(
@@ -54,7 +54,7 @@ pub(crate) const RULES: &[Rule] = &[
         "task-polling",
         "A client SHOULD ask for a task, or listen, until it is over or the client has cancelled it.",
     )
-    .how("Takes a server with tasks that last, and looks whether the client asks until they are over. It is broken by a client that leaves in good order before.")
+    .how("Needs a server with tasks that last, and checks whether the client asks until they are over. It is broken by a client that leaves normally before.")
     .fix("Keep asking until the status is `completed`, `failed` or `cancelled`, or send `tasks/cancel`.")
     .judge(until_done),
     bound(
@@ -62,7 +62,7 @@ pub(crate) const RULES: &[Rule] = &[
         "task-update-requests",
         "A client that finds a task waiting for input SHOULD give it by `tasks/update`.",
     )
-    .how("Takes a task that waits for something that the client declared, and looks for `tasks/update` with its keys before the client leaves.")
+    .how("Needs a task that waits for something that the client declared, and looks for `tasks/update` with its keys before the client leaves.")
     .fix("Serve each entry of `inputRequests`, and send what comes of it by `tasks/update`.")
     .judge(input_given),
     bound(
@@ -70,7 +70,7 @@ pub(crate) const RULES: &[Rule] = &[
         "task-update-requests",
         "A client SHOULD answer each key of `inputRequests` once.",
     )
-    .how("Compares the keys in the `tasks/update` requests of one task. Takes a server that goes on to show what was answered already, for a poll or two.")
+    .how("Compares the keys in the `tasks/update` requests of one task. Needs a server that still shows what was answered already, for a poll or two.")
     .fix("Remember the keys that you have answered, for each task.")
     .judge(answered_once),
     bound(
@@ -78,7 +78,7 @@ pub(crate) const RULES: &[Rule] = &[
         "task-cancellation",
         "A client MUST NOT send `notifications/cancelled` to cancel a task.",
     )
-    .how("Looks whether a `notifications/cancelled` names a call that was answered by a task half a second before. Takes a client that cancels a task.")
+    .how("Checks whether a `notifications/cancelled` names a call that was answered by a task half a second before. Needs a client that cancels a task.")
     .fix("Send `tasks/cancel` with the task's id.")
     .judge(cancelled_by_request),
     bound(
@@ -87,7 +87,7 @@ pub(crate) const RULES: &[Rule] = &[
         "Over HTTP a client MUST put the task's id into `Mcp-Name` of requests about it.",
     )
     .on(&[wire::Transport::StreamableHttp])
-    .how("Compares `Mcp-Name` of `tasks/get`, `tasks/update` and `tasks/cancel` with `taskId`. Takes a server with tasks.")
+    .how("Compares `Mcp-Name` of `tasks/get`, `tasks/update` and `tasks/cancel` with `taskId`. Needs a server with tasks.")
     .fix("Copy `taskId` into `Mcp-Name`.")
     .judge(name_header),
 ];
@@ -131,28 +131,29 @@ fn brought<'v>(call: &Call<'v>) -> Option<&'v Map<String, Value>> {
 }
 
 fn input_given(view: &View<'_>) -> Verdict {
-    let waiting = sights_of(view, Party::Server).into_iter().filter(|sight| sight.status() == Some("input_required"));
-    let judged = waiting.filter_map(|sight| {
-        let wanted = sight.task.get("inputRequests")?.as_object()?;
-        let own = creations_of(view, Party::Server).into_iter().find(|made| made.id == sight.id)?.call;
+    let waiting =
+        task_states_of(view, Party::Server).into_iter().filter(|state| state.status() == Some("input_required"));
+    let judged = waiting.filter_map(|state| {
+        let expected = state.task.get("inputRequests")?.as_object()?;
+        let own = creations_of(view, Party::Server).into_iter().find(|made| made.id == state.id)?.call;
         let capabilities = capabilities(&own)?;
         let able = |request: &Value| {
             let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
             asking::METHODS.contains(&method) && asking::lacking(capabilities, method, request.get("params")).is_none()
         };
-        let key = wanted.iter().find(|(_, request)| able(request))?.0;
-        let later = about(view, sight.id);
+        let key = expected.iter().find(|(_, request)| able(request))?.0;
+        let later = about(view, state.id);
         let gives = |call: &&Call<'_>| brought(call).is_some_and(|entries| entries.contains_key(key));
         if let Some(call) = later.iter().find(gives) {
             return Some((call.request.event, Ok(())));
         }
         let cancelled = later.iter().any(|call| call.request.is("tasks/cancel"));
-        let left = view.left_after(sight.sent.event, sight.sent.connection).filter(|_| !cancelled)?;
+        let left = view.left_after(state.sent.event, state.sent.connection).filter(|_| !cancelled)?;
         let why = format!(
             "the task waits for `{}`, and the client left (event {left}) without giving it",
             key.escape_debug()
         );
-        Some((left, Err(sight.breach("/inputRequests", why))))
+        Some((left, Err(state.breach("/inputRequests", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task waited for anything that the client serves")
 }
@@ -198,9 +199,9 @@ fn cancelled_by_request(view: &View<'_>) -> Verdict {
             judged.push((sent.event, Err(Breach::at(sent.event, "/params/requestId", why))));
         }
     }
-    let asked =
+    let requested =
         view.client_calls("tasks/cancel").filter(|call| made.iter().any(|made| named(&call.request) == Some(made.id)));
-    judged.extend(asked.map(|call| (call.request.event, Ok(()))).collect::<Vec<_>>());
+    judged.extend(requested.map(|call| (call.request.event, Ok(()))).collect::<Vec<_>>());
     Verdict::of(judged, "the client cancelled no task")
 }
 

@@ -4,7 +4,7 @@ use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
 use wire::meta;
 use wire::revision::R2026_07_28;
 
-use super::{declares, here, other_capabilities, unlike_missing, weighed};
+use super::{declares, here, judgeable_calls, other_capabilities, unlike_missing};
 use crate::legacy::tasks::creating::guessed;
 use crate::rule::{Rule, server};
 use crate::tasks::{by_tool_call, creations, named, tool_call_key};
@@ -66,7 +66,7 @@ pub(crate) const RULES: &[Rule] = &[
             "The id of a task MUST be random enough that no third party guesses or lists it.",
         )
         .needs(meta::TASKS_CAPABILITY)
-        .how("Reckons how many ids of that length and alphabet there can be, and how much of it differs between two ids.")
+        .how("Estimates how many ids of that length and alphabet there can be, and how much of it differs between two ids.")
         .fix("Use a random UUID or 128 bits from a secure generator; no counters, no clocks.")
         .judge(|view| guessed(view, creations(view), "/result/taskId")),
 ];
@@ -108,7 +108,7 @@ fn missing_refused(view: &View<'_>) -> Verdict {
         let kept = unlike_missing(&call).map_or(Ok(()), |(pointer, why)| Err(response.breach(pointer, why)));
         Some((response.event, kept))
     });
-    Verdict::of(judged.collect::<Vec<_>>(), "no call that becomes a task was refused for want of the extension")
+    Verdict::of(judged.collect::<Vec<_>>(), "no call that becomes a task was refused for lack of the extension")
 }
 
 fn named_type(view: &View<'_>) -> Verdict {
@@ -134,10 +134,10 @@ fn reserved(view: &View<'_>) -> Verdict {
 }
 
 fn durable(view: &View<'_>) -> Verdict {
-    let looks: Vec<_> = weighed(view, "tasks/get").collect();
+    let states_by_task: Vec<_> = judgeable_calls(view, "tasks/get").collect();
     let judged = creations(view).into_iter().filter_map(|made| {
         let mine = |call: &&Call<'_>| named(&call.request) == Some(made.id) && call.request.event > made.sent.event;
-        let first = looks.iter().find(mine)?;
+        let first = states_by_task.iter().find(mine)?;
         let response = first.response?;
         let cancelled = view
             .calls("tasks/cancel")
@@ -147,10 +147,10 @@ fn durable(view: &View<'_>) -> Verdict {
         match first.error_code() {
             None => Some((response.event, Ok(()))),
             Some(INVALID_PARAMS) if alive => {
-                Some((response.event, Err(response.breach("/error", "the task that was given out is not found"))))
+                Some((response.event, Err(response.breach("/error", "the task that was issued is not found"))))
             }
             Some(_) => None,
         }
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was asked for after it was given out")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was asked for after it was issued")
 }

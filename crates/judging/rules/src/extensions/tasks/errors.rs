@@ -8,7 +8,7 @@ use wire::{Kind, Transport};
 
 use super::{METHODS, declares, here, unlike_missing};
 use crate::legacy::tasks::errors::{informative, unknown};
-use crate::legacy::tasks::managing::strangers;
+use crate::legacy::tasks::managing::wrong_peer;
 use crate::rule::{Rule, server};
 use crate::tasks::{creations, named};
 use crate::verdict::{Breach, Kept, Verdict};
@@ -84,7 +84,7 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Looks for requests without credentials about tasks that were made with some. Two different credentials may be \
               the same person's and prove nothing, unless the second is refused.")
         .fix("Authenticate each request, and answer for others' tasks as if they were unknown.")
-        .judge(|view| strangers(view, &METHODS)),
+        .judge(|view| wrong_peer(view, &METHODS)),
 ];
 
 fn wants_tasks(call: &Call<'_>) -> bool {
@@ -117,7 +117,7 @@ fn subscriptions(view: &View<'_>) -> Verdict {
     let calls = view.calls("subscriptions/listen");
     let bare = calls.filter(|call| wants_tasks(call) && !declares(call) && view.judges_content(call));
     let judged = bare.filter_map(|call| subscription_breach(view, &call));
-    Verdict::of(judged.collect::<Vec<_>>(), "nobody subscribed to tasks without the extension")
+    Verdict::of(judged.collect::<Vec<_>>(), "no client subscribed to tasks without the extension")
 }
 
 fn no_progress(view: &View<'_>) -> Verdict {
@@ -129,8 +129,8 @@ fn no_progress(view: &View<'_>) -> Verdict {
             here && ((sent.exchange != 0 && sent.exchange == call.request.exchange) || subscription(sent) == id)
         })
     };
-    let told = view.by_subject().filter(|sent| sent.message.kind() == Kind::Notification && on(sent));
-    let judged = told.filter_map(|sent| match sent.message.method()? {
+    let notifications = view.by_subject().filter(|sent| sent.message.kind() == Kind::Notification && on(sent));
+    let judged = notifications.filter_map(|sent| match sent.message.method()? {
         "notifications/tasks" => Some((sent.event, Ok(()))),
         "notifications/progress" | "notifications/message" => {
             Some((sent.event, Err(sent.breach("/method", "this came on a subscription to a task"))))

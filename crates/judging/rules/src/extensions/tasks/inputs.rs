@@ -9,10 +9,10 @@ use wire::meta;
 use wire::pointer;
 use wire::revision::R2026_07_28;
 
-use super::{here, weighed};
+use super::{here, judgeable_calls};
 use crate::content::canonical;
 use crate::rule::{Rule, server};
-use crate::tasks::{How, Sight, is_nobodys, named, sights};
+use crate::tasks::{How, TaskState, is_made_up_name, named, task_states};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -36,7 +36,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A key of `inputRequests` MUST stand for one request through all the life of a task.",
         )
         .needs(meta::TASKS_CAPABILITY)
-        .how("Compares what stands under each key of a task's `inputRequests`, and looks whether a key that was answered and \
+        .how("Compares what stands under each key of a task's `inputRequests`, and checks whether a key that was answered and \
               had gone comes back.")
         .fix("Number the keys, or make random ones; a second question is another key.")
         .judge(reused),
@@ -63,17 +63,17 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// What a task waits for, by key.
-fn requests<'v>(sight: &Sight<'v>) -> Option<&'v Map<String, Value>> {
-    (sight.status()? == "input_required").then(|| sight.task.get("inputRequests")?.as_object()).flatten()
+fn requests<'v>(state: &TaskState<'v>) -> Option<&'v Map<String, Value>> {
+    (state.status()? == "input_required").then(|| state.task.get("inputRequests")?.as_object()).flatten()
 }
 
 /// Looks at tasks, task by task in their order.
-fn looks<'s, 'v>(sights: &'s [Sight<'v>]) -> BTreeMap<&'v str, Vec<&'s Sight<'v>>> {
-    let mut looks: BTreeMap<&str, Vec<&Sight<'v>>> = BTreeMap::new();
-    for sight in sights.iter().filter(|sight| sight.how == How::Got) {
-        looks.entry(sight.id).or_default().push(sight);
+fn states_by_task<'s, 'v>(task_states: &'s [TaskState<'v>]) -> BTreeMap<&'v str, Vec<&'s TaskState<'v>>> {
+    let mut states_by_task: BTreeMap<&str, Vec<&TaskState<'v>>> = BTreeMap::new();
+    for state in task_states.iter().filter(|state| state.how == How::Got) {
+        states_by_task.entry(state.id).or_default().push(state);
     }
-    looks
+    states_by_task
 }
 
 /// Requests that answer a task's questions, with the answers.
@@ -86,17 +86,17 @@ fn updates<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str, &'v Map<String, Value
 }
 
 fn repeated(view: &View<'_>) -> Verdict {
-    let (sights, updates) = (sights(view), updates(view));
+    let (task_states, updates) = (task_states(view), updates(view));
     let mut judged: Vec<(usize, Kept)> = Vec::new();
-    for (id, looks) in looks(&sights) {
+    for (id, states_by_task) in states_by_task(&task_states) {
         let untouched = |from: usize, to: usize| {
             !updates.iter().any(|(call, of, _)| *of == id && (from..to).contains(&call.request.event))
         };
-        for pair in looks.windows(2) {
+        for pair in states_by_task.windows(2) {
             let [first, second] = pair else { continue };
             let (Some(before), Some(now)) = (requests(first), requests(second)) else { continue };
             // Answers given before may take their time: they touch everything after them.
-            if second.asked < first.sent.event || !untouched(0, second.sent.event) {
+            if second.requested < first.sent.event || !untouched(0, second.sent.event) {
                 continue;
             }
             let missing = before.keys().find(|key| !now.contains_key(*key));
@@ -111,15 +111,15 @@ fn repeated(view: &View<'_>) -> Verdict {
 }
 
 fn reused(view: &View<'_>) -> Verdict {
-    let (sights, updates) = (sights(view), updates(view));
+    let (task_states, updates) = (task_states(view), updates(view));
     let mut judged: Vec<(usize, Kept)> = Vec::new();
-    for (id, looks) in looks(&sights) {
+    for (id, states_by_task) in states_by_task(&task_states) {
         let mut known: BTreeMap<&str, String> = BTreeMap::new();
         let mut gone: BTreeSet<&str> = BTreeSet::new();
-        for look in looks {
+        for look in states_by_task {
             let answered: BTreeSet<&str> = updates
                 .iter()
-                .filter(|(call, of, _)| *of == id && call.result().is_some() && call.request.event < look.asked)
+                .filter(|(call, of, _)| *of == id && call.result().is_some() && call.request.event < look.requested)
                 .flat_map(|(.., answers)| answers.keys().map(String::as_str))
                 .collect();
             let now = requests(look);
@@ -159,12 +159,12 @@ fn empty(view: &View<'_>) -> Verdict {
 }
 
 fn stray(view: &View<'_>) -> Verdict {
-    let sights = sights(view);
-    let judged = weighed(view, "tasks/update").filter_map(|call| {
+    let task_states = task_states(view);
+    let judged = judgeable_calls(view, "tasks/update").filter_map(|call| {
         let (response, id) = (call.response?, named(&call.request)?);
         let answers = call.request.message.params()?.get("inputResponses")?.as_object()?;
-        let last = sights.iter().rfind(|s| s.id == id && s.sent.event < call.request.event)?;
-        let strays = !answers.is_empty() && answers.keys().all(|key| is_nobodys(key));
+        let last = task_states.iter().rfind(|s| s.id == id && s.sent.event < call.request.event)?;
+        let strays = !answers.is_empty() && answers.keys().all(|key| is_made_up_name(key));
         if !strays || last.is_over() {
             return None;
         }

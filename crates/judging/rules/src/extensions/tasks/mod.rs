@@ -42,8 +42,8 @@ fn other_capabilities(call: &Call<'_>) -> Value {
     all
 }
 
-/// Requests of `method` that declare the extension, are in order and were answered about their content.
-fn weighed<'a, 'v>(view: &'a View<'v>, method: &'a str) -> impl Iterator<Item = Call<'v>> + 'a {
+/// Requests of `method` that declare the extension, are valid and were answered about their content.
+fn judgeable_calls<'a, 'v>(view: &'a View<'v>, method: &'a str) -> impl Iterator<Item = Call<'v>> + 'a {
     view.calls(method).filter(|call| declares(call) && view.judges_content(call))
 }
 
@@ -61,7 +61,7 @@ fn unlike_missing(call: &Call<'_>) -> Option<(&'static str, String)> {
             })
         }
         Some(code) => {
-            Some(("/error/code", format!("the request lacks the extension; refused with {code}, due is -32021")))
+            Some(("/error/code", format!("the request lacks the extension; refused with {code}, expected -32021")))
         }
         None => Some(("/result", "the request lacks the extension and is served".to_owned())),
     }

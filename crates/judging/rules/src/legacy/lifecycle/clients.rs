@@ -28,14 +28,14 @@ pub(crate) const RULES: &[Rule] = &[
     client("lifecycle.client-initialize-alone")
         .says(R2025_03_26, INITIALIZATION, "A client MUST NOT send `initialize` in a batch.")
         .gone(R2025_06_18)
-        .how("Looks whether `initialize` stands in an array. Any server will do.")
+        .how("Checks whether `initialize` is in an array. Works with any server.")
         .fix("Send `initialize` as a message of its own, and batches only when it is answered.")
         .judge(initialize_alone),
     client("lifecycle.client-initialized-sent")
         .says(R2024_11_05, INITIALIZATION, "Once `initialize` was answered well, the client MUST send `notifications/initialized`.")
         .gone(R2026_07_28)
         .how("Looks for the notification after every `initialize` that was answered with the version it asked for. It is \
-              missed only where the client went on to make requests.")
+              missed only where the client continued to make requests.")
         .fix("Send `notifications/initialized` when the answer has come, before anything else.")
         .judge(initialized_sent),
     client("lifecycle.client-waits-for-greeting")
@@ -48,14 +48,14 @@ pub(crate) const RULES: &[Rule] = &[
     client("lifecycle.client-version-supported")
         .says(R2024_11_05, NEGOTIATION, "The version that a client asks for MUST be one that it supports.")
         .gone(R2026_07_28)
-        .how("Looks whether the version that is asked for can exist at all, and whether the client goes on where a server \
+        .how("Checks whether the version that is asked for can exist at all, and whether the client continues where a server \
               agrees to it.")
         .fix("Ask for a published version of the protocol, as a date.")
         .judge(version_supported),
     client("lifecycle.client-version-latest")
         .says(R2024_11_05, NEGOTIATION, "The version that a client asks for SHOULD be the latest it supports.")
         .gone(R2026_07_28)
-        .how("Compares the version that is asked for with the later ones under which the same client goes on. Without such, \
+        .how("Compares the version that is asked for with the later ones under which the same client continues. Without such, \
               only the last version with a handshake is known to be the latest. A server shows more that answers with a \
               later version than it was asked for.")
         .fix("Ask for the newest version that you implement.")
@@ -64,7 +64,7 @@ pub(crate) const RULES: &[Rule] = &[
         // The page says SHOULD; the schema, of the same answer, MUST.
         .says(R2024_11_05, NEGOTIATION, "A client that is answered with a version it does not support MUST disconnect.")
         .gone(R2026_07_28)
-        .how("Takes a server that answers `initialize` with a version that cannot exist, and looks whether the client goes on.")
+        .how("Needs a server that answers `initialize` with a version that cannot exist, and checks whether the client continues.")
         .fix("Compare the answer's version with those you implement, and close the connection where it is none of them.")
         .judge(leaves_foreign),
 ];
@@ -132,7 +132,7 @@ fn greeted(sent: MessageAt<'_>) -> Kept {
 fn initialize_alone(view: &View<'_>) -> Verdict {
     let all = view.legacy_handshakes().map(|call| call.request);
     Verdict::every(all, "the client sent no `initialize`", |sent| {
-        if sent.batched { Err(sent.breach("", "`initialize` stands in a batch")) } else { Ok(()) }
+        if sent.batched { Err(sent.breach("", "`initialize` is in a batch")) } else { Ok(()) }
     })
 }
 
@@ -155,7 +155,7 @@ fn initialized_sent(view: &View<'_>) -> Verdict {
         }
         let mut later = since.filter(|sent| sent.event > answer.event && sent.message.kind() == Kind::Request);
         let went_on = later.find(|sent| !sent.is("ping") && !sent.is("initialize"))?;
-        let why = "the client goes on without having sent `notifications/initialized`";
+        let why = "the client continues without having sent `notifications/initialized`";
         Some((went_on.event, Err(went_on.breach("", why))))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no `initialize` was answered and followed by anything")
@@ -189,12 +189,12 @@ fn accepted<'v>(own: &BTreeMap<u32, Vec<MessageAt<'v>>>, call: &Call<'v>) -> Opt
 fn version_supported(view: &View<'_>) -> Verdict {
     let own = own(view);
     let judged = view.legacy_handshakes().filter_map(|call| {
-        let asked = requested(&call)?;
-        if impossible(asked) {
-            let why = format!("`{}` is no version of the protocol", asked.escape_debug());
+        let version = requested(&call)?;
+        if impossible(version) {
+            let why = format!("`{}` is not a version of the protocol", version.escape_debug());
             return Some((call.request.event, Err(call.request.breach("/params/protocolVersion", why))));
         }
-        let next = accepted(&own, &call).filter(|_| offered(&call) == Some(asked))?;
+        let next = accepted(&own, &call).filter(|_| offered(&call) == Some(version))?;
         Some((next.event, Ok(())))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no server agreed to the version that was asked for")
@@ -206,13 +206,13 @@ fn version_latest(view: &View<'_>) -> Verdict {
     let known = later.filter_map(|call| offered(&call)).filter(|version| version.parse::<Revision>().is_ok());
     let newest = known.max();
     let judged = view.legacy_handshakes().filter_map(|call| {
-        let asked = requested(&call).filter(|asked| !impossible(asked))?;
-        if let Some(better) = newest.filter(|newest| asked < *newest) {
+        let version = requested(&call).filter(|version| !impossible(version))?;
+        if let Some(better) = newest.filter(|newest| version < *newest) {
             let why =
-                format!("the client asks for `{}`, and goes on under `{better}` all the same", asked.escape_debug());
+                format!("the client asks for `{}`, and continues under `{better}` anyway", version.escape_debug());
             return Some((call.request.event, Err(call.request.breach("/params/protocolVersion", why))));
         }
-        (asked == Revision::NEWEST_LEGACY.as_str()).then_some((call.request.event, Ok(())))
+        (version == Revision::NEWEST_LEGACY.as_str()).then_some((call.request.event, Ok(())))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "which is the latest version that the client supports did not show")
 }
@@ -224,7 +224,7 @@ fn leaves_foreign(view: &View<'_>) -> Verdict {
         let answer = call.response?;
         if let Some(next) = accepted(&own, &call) {
             let version = offered(&call).unwrap_or_default().escape_debug().to_string();
-            let why = format!("the client goes on, though the server answered with version `{version}`");
+            let why = format!("the client continues, though the server answered with version `{version}`");
             return Some((next.event, Err(next.breach("", why))));
         }
         view.watched_after(answer.event, call.request.connection).map(|event| (event, Ok(())))

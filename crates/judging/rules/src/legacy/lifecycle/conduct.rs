@@ -30,7 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, OPERATION, "The client SHOULD use only what the server declared, and what it declared itself.")
         .says(R2025_06_18, OPERATION, "The client MUST use only what the server declared, and what it declared itself.")
         .gone(R2026_07_28)
-        .how("Compares the method of every request and notification with the declarations of the handshake. Takes a server \
+        .how("Compares the method of every request and notification with the declarations of the handshake. Needs a server \
               that leaves out something of what there is to declare: tools, prompts, resources, completions, logging.")
         .fix("Look at the server's capabilities before each request, and at your own before each notification.")
         .judge(negotiated_only),
@@ -43,14 +43,14 @@ pub(crate) const RULES: &[Rule] = &[
         .on(&[wire::Transport::Stdio])
         .gone(R2026_07_28)
         .timed()
-        .how("Looks whether the server, seen from within, was told of the end of its input before a signal ended it.")
+        .how("Checks whether the server, seen from within, was told of the end of its input before a signal ended it.")
         .fix("Close the child's stdin and wait for it to exit; send SIGTERM if it does not, and SIGKILL last.")
         .judge(shutdown_in_order),
     client("lifecycle.client-timeouts-cancelled")
         .says(R2025_03_26, at("basic/lifecycle", "timeouts"), "A client that gives up waiting for an answer SHOULD cancel the request.")
         .gone(R2026_07_28)
         .timed()
-        .how("Takes a server that leaves a request unanswered, and looks for its cancellation. That the client has given up \
+        .how("Needs a server that leaves a request unanswered, and looks for its cancellation. That the client has given up \
               is shown by the same request made again, or by its leaving a second or more later.")
         .fix("When a request times out, send `notifications/cancelled` with its id.")
         .judge(|view| cancelled(view, Signs::RepeatsOrLeaves)),
@@ -116,9 +116,9 @@ pub(crate) fn shutdown_in_order(view: &View<'_>) -> Verdict {
     if let Some(event) = view.client_killed() {
         return Verdict::NotSeen(format!("the client did not end in time and was killed (event {event})"));
     }
-    // A client that breaks down closes its end too.
+    // A client that crashes closes its end too.
     let broke_down = view.departure().is_some_and(|(_, well)| !well);
-    let mut told: BTreeMap<u32, (usize, Kept)> = BTreeMap::new();
+    let mut endings: BTreeMap<u32, (usize, Kept)> = BTreeMap::new();
     for (event, frame) in view.frames().filter(|(_, frame)| frame.exchange == 0) {
         let kept = match &frame.content {
             Content::Closed(Closed::End) if frame.from == Party::Client => Ok(()),
@@ -128,8 +128,8 @@ pub(crate) fn shutdown_in_order(view: &View<'_>) -> Verdict {
             _ => continue,
         };
         let breach = |what: String| Breach::at(event, "", format!("{what} before the server's input was closed"));
-        told.entry(frame.connection).or_insert_with(|| (event, kept.map_err(breach)));
+        endings.entry(frame.connection).or_insert_with(|| (event, kept.map_err(breach)));
     }
-    let judged = told.into_values().filter(|(_, kept)| kept.is_err() || !broke_down);
+    let judged = endings.into_values().filter(|(_, kept)| kept.is_err() || !broke_down);
     Verdict::of(judged.collect::<Vec<_>>(), "no server was seen to be ended by the client")
 }

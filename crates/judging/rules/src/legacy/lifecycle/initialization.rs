@@ -21,7 +21,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("lifecycle.initialize-answered")
         .says(R2024_11_05, INITIALIZATION, "`initialize` MUST be answered with a result.")
         .gone(R2026_07_28)
-        .how("Sends a well-formed `initialize` for a revision the server is known to serve and looks whether a result comes.")
+        .how("Sends a well-formed `initialize` for a revision the server is known to serve and checks whether a result comes.")
         .fix("Answer `initialize` with version, capabilities and information.")
         .judge(initialize_answered),
     server("lifecycle.capabilities-told")
@@ -29,13 +29,13 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .how("Looks at `capabilities` in the result of `initialize`.")
         .fix("Put your capabilities into `capabilities`; an empty object if there are none.")
-        .judge(capabilities_told),
+        .judge(capabilities_present),
     server("lifecycle.server-info-told")
         .says(R2024_11_05, INITIALIZATION, "The server MUST answer `initialize` with its own information: name and version.")
         .gone(R2026_07_28)
         .how("Looks at `serverInfo` in the result of `initialize`.")
         .fix("Put name and version into `serverInfo`.")
-        .judge(server_info_told),
+        .judge(server_info_present),
     server("lifecycle.no-early-requests")
         .says(R2024_11_05, INITIALIZATION, "Before `notifications/initialized` the server SHOULD NOT make requests other than pings.")
         .gone(R2026_07_28)
@@ -47,7 +47,7 @@ pub(crate) const RULES: &[Rule] = &[
 const UNSEEN: &str = "no `initialize` was answered with a result";
 
 fn initialize_first(view: &View<'_>) -> Verdict {
-    // A connection that begins with anything but `initialize` is no legacy one, or the trace begins in its midst.
+    // A connection that begins with anything but `initialize` is not a legacy one, or the trace begins in its midst.
     let openings: Vec<_> = view
         .calls("initialize")
         .filter(|c| {
@@ -56,9 +56,9 @@ fn initialize_first(view: &View<'_>) -> Verdict {
             let begins =
                 |s: &MessageAt<'_>| s.connection == c.request.connection && !(opened && s.message.kind().is_response());
             let mut earlier = view.by(Party::Client).filter(begins);
-            let garbled =
+            let invalid =
                 view.invalid_by_peer().any(|g| g.connection == c.request.connection && g.event < c.request.event);
-            earlier.next().is_some_and(|s| s.index == c.request.index) && !garbled
+            earlier.next().is_some_and(|s| s.index == c.request.index) && !invalid
         })
         .collect();
     let early = view.by_subject().filter(|s| {
@@ -90,8 +90,8 @@ fn initialize_answered(view: &View<'_>) -> Verdict {
     let answered = view.calls("initialize").filter(|c| {
         let first = !view.by(Party::Client).any(|s| s.connection == c.request.connection && s.index < c.request.index);
         let known = super::versions::requested(c).is_some_and(|v| accepted.contains(&v));
-        let beside = c.response.is_none_or(|r| view.is_envelope_refusal(r));
-        known && first && !c.request.batched && !beside && is_well_formed(c.request)
+        let by_envelope = c.response.is_none_or(|r| view.is_envelope_refusal(r));
+        known && first && !c.request.batched && !by_envelope && is_well_formed(c.request)
     });
     Verdict::every(answered, UNSEEN, |call| match call.response {
         Some(r) if r.message.kind() == Kind::Error => {
@@ -106,15 +106,15 @@ fn is_well_formed(request: MessageAt<'_>) -> bool {
     has("capabilities") && has("clientInfo")
 }
 
-fn capabilities_told(view: &View<'_>) -> Verdict {
+fn capabilities_present(view: &View<'_>) -> Verdict {
     Verdict::every(view.results("initialize"), UNSEEN, |(sent, result)| match result.get("capabilities") {
         Some(Value::Object(_)) => Ok(()),
-        Some(_) => Err(sent.breach("/result/capabilities", "`capabilities` is no object")),
+        Some(_) => Err(sent.breach("/result/capabilities", "`capabilities` is not an object")),
         None => Err(sent.breach("/result", "the result has no `capabilities`")),
     })
 }
 
-fn server_info_told(view: &View<'_>) -> Verdict {
+fn server_info_present(view: &View<'_>) -> Verdict {
     Verdict::every(view.results("initialize"), UNSEEN, |(sent, result)| {
         let Some(info) = result.get("serverInfo") else {
             return Err(sent.breach("/result", "the result has no `serverInfo`"));

@@ -102,31 +102,31 @@ fn version_respected(view: &View<'_>) -> Verdict {
 }
 
 fn sampling_negotiated(view: &View<'_>) -> Verdict {
-    asked_only(view, "sampling/createMessage")
+    only_if_declared(view, "sampling/createMessage")
 }
 
 fn roots_negotiated(view: &View<'_>) -> Verdict {
-    asked_only(view, "roots/list")
+    only_if_declared(view, "roots/list")
 }
 
 fn elicitation_negotiated(view: &View<'_>) -> Verdict {
-    asked_only(view, "elicitation/create")
+    only_if_declared(view, "elicitation/create")
 }
 
 /// Requests of `method` against what the client declared in the handshake of their connection. Where it declared
-/// nothing, tools that were called and answered all the same are witnesses: they could have asked.
-fn asked_only(view: &View<'_>, method: &str) -> Verdict {
+/// nothing, tools that were called and answered anyway are witnesses: they could have asked.
+fn only_if_declared(view: &View<'_>, method: &str) -> Verdict {
     let capabilities = |connection: u32| view.handshake(connection)?.request.message.params()?.get("capabilities");
     let lacking = |s: &MessageAt<'_>| asking::lacking(capabilities(s.connection)?, method, s.message.params());
-    let asked: Vec<_> = sent(view)
+    let requested: Vec<_> = sent(view)
         .into_iter()
         .map(|(s, _)| s)
         .filter(|s| s.is(method) && capabilities(s.connection).is_some())
         .collect();
-    let breaches = asked.iter().filter_map(|s| {
+    let breaches = requested.iter().filter_map(|s| {
         Some(s.breach("/method", format!("`{method}`, though the client did not declare `{}`", lacking(s)?)))
     });
-    let asked = asked.iter().map(|s| s.event);
+    let requested = requested.iter().map(|s| s.event);
     let called = view.calls("tools/call").filter(|c| {
         let undeclared =
             capabilities(c.request.connection).is_some_and(|own| asking::lacking(own, method, None).is_some());
@@ -135,7 +135,7 @@ fn asked_only(view: &View<'_>, method: &str) -> Verdict {
     let unasked = called.filter_map(|c| c.response).map(|r| r.event);
     Verdict::never(
         breaches,
-        asked.chain(unasked),
+        requested.chain(unasked),
         format!("`{method}` was not asked for, and no tool was called that could have asked"),
     )
 }

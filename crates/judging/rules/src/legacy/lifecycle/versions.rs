@@ -24,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("lifecycle.version-alternative")
         .says(R2024_11_05, NEGOTIATION, "A version that the server does not support MUST be answered with another one that it supports.")
         .gone(R2026_07_28)
-        .how("Asks for a version that never existed and looks whether another one is offered. A refusal is left alone: the page shows one as an example.")
+        .how("Asks for a version that never existed and checks whether another one is offered. A refusal is left alone: the page shows one as an example.")
         .fix("Answer an unknown version with the newest one you serve.")
         .judge(version_alternative),
     server("lifecycle.version-latest")
@@ -55,7 +55,7 @@ fn supported<'v>(view: &View<'v>) -> BTreeSet<&'v str> {
     view.calls("initialize").filter_map(|c| answered(&c)).filter(|v| v.parse::<Revision>().is_ok()).collect()
 }
 
-/// Whether no server can support a version: it is no date, or one before the first revision or far ahead.
+/// Whether no server can support a version: it is not a date, or one before the first revision or far ahead.
 pub(super) fn never_existed(version: &str) -> bool {
     let digits = |part: Option<&str>, length: usize| {
         part.is_some_and(|p| p.len() == length && p.bytes().all(|b| b.is_ascii_digit()))
@@ -68,16 +68,18 @@ pub(super) fn never_existed(version: &str) -> bool {
 
 fn version_echoed(view: &View<'_>) -> Verdict {
     let supported = supported(view);
-    let telling = view.calls("initialize").filter(|c| match (requested(c), answered(c)) {
-        (Some(asked), Some(told)) => !never_existed(asked) && (asked == told || supported.contains(asked)),
+    let marked = view.calls("initialize").filter(|c| match (requested(c), answered(c)) {
+        (Some(version), Some(offered)) => {
+            !never_existed(version) && (version == offered || supported.contains(version))
+        }
         _ => false,
     });
-    Verdict::every(telling, "no version that the server supports was asked for", |call| {
+    Verdict::every(marked, "no version that the server supports was asked for", |call| {
         match (call.response, requested(call), answered(call)) {
-            (Some(response), Some(asked), Some(told)) if asked != told => {
+            (Some(response), Some(version), Some(offered)) if version != offered => {
                 let why = format!(
-                    "asked for `{asked}`, which the server supports, and answered with `{}`",
-                    told.escape_debug()
+                    "asked for `{version}`, which the server supports, and answered with `{}`",
+                    offered.escape_debug()
                 );
                 Err(response.breach("/result/protocolVersion", why))
             }
@@ -96,8 +98,8 @@ const UNSEEN: &str = "no version that never existed was asked for and answered w
 fn version_alternative(view: &View<'_>) -> Verdict {
     let results = unknown(view).filter(|c| answered(c).is_some());
     Verdict::every(results, UNSEEN, |call| match (call.response, answered(call)) {
-        (Some(response), Some(told)) if never_existed(told) => {
-            let why = format!("agreed to `{}`, a version that never existed", told.escape_debug());
+        (Some(response), Some(offered)) if never_existed(offered) => {
+            let why = format!("agreed to `{}`, a version that never existed", offered.escape_debug());
             Err(response.breach("/result/protocolVersion", why))
         }
         _ => Ok(()),
@@ -107,16 +109,17 @@ fn version_alternative(view: &View<'_>) -> Verdict {
 fn version_latest(view: &View<'_>) -> Verdict {
     let newest = supported(view).into_iter().next_back();
     let offered = unknown(view).filter(|c| {
-        let other = |told: &str| {
+        let other = |offered: &str| {
             view.calls("initialize")
-                .any(|o| o.request.index != c.request.index && answered(&o).is_some_and(|v| v != told))
+                .any(|o| o.request.index != c.request.index && answered(&o).is_some_and(|v| v != offered))
         };
-        answered(c)
-            .is_some_and(|told| !never_existed(told) && (told == Revision::NEWEST_LEGACY.as_str() || other(told)))
+        answered(c).is_some_and(|offered| {
+            !never_existed(offered) && (offered == Revision::NEWEST_LEGACY.as_str() || other(offered))
+        })
     });
     Verdict::every(offered, UNSEEN, |call| match (call.response, answered(call), newest) {
-        (Some(response), Some(told), Some(newest)) if told < newest => {
-            let why = format!("offered `{}`; the server also supports `{newest}`", told.escape_debug());
+        (Some(response), Some(offered), Some(newest)) if offered < newest => {
+            let why = format!("offered `{}`; the server also supports `{newest}`", offered.escape_debug());
             Err(response.breach("/result/protocolVersion", why))
         }
         _ => Ok(()),

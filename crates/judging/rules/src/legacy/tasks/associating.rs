@@ -9,7 +9,7 @@ use wire::{Kind, Party};
 use super::{CALLS, here};
 use crate::content::canonical;
 use crate::rule::{Rule, server};
-use crate::tasks::{creations, endings, named, related, sights};
+use crate::tasks::{creations, endings, named, related, task_states};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View};
 
@@ -55,7 +55,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CALLS)
         .timed()
         .how("Asks for a task by its id with another id in `_meta`, and looks which one the answer is about. A refusal, and \
-              silence for a second, count where the task is there without the metadata, before and after.")
+              silence for a second, count where the task exists without the metadata, before and after.")
         .fix("Read `taskId` from the parameters and nothing else.")
         .judge(param_counts),
     server("tasks.related-not-repeated")
@@ -86,8 +86,8 @@ fn is_asking(sent: &MessageAt<'_>) -> bool {
 
 fn requests_related(view: &View<'_>) -> Verdict {
     let made = creations(view);
-    let sights = sights(view);
-    let ended = endings(&sights);
+    let task_states = task_states(view);
+    let ended = endings(&task_states);
     let known = |id: &str| made.iter().any(|creation| creation.id == id);
     let alone = |sent: &MessageAt<'_>| {
         let open = |id: &str| ended.get(id).is_none_or(|end| end.sent.event > sent.event);
@@ -95,8 +95,8 @@ fn requests_related(view: &View<'_>) -> Verdict {
             made.iter().any(|c| c.sent.connection == sent.connection && c.sent.event < sent.event && open(c.id));
         running && !others_under_way(view, sent)
     };
-    let asked = view.calls_by(Party::Server).map(|call| call.request).filter(is_asking);
-    let judged = asked.filter_map(|sent| {
+    let requested = view.calls_by(Party::Server).map(|call| call.request).filter(is_asking);
+    let judged = requested.filter_map(|sent| {
         let breach = |why: &str| Err(sent.breach("/params/_meta", why));
         let kept: Kept = match related_id(&sent) {
             Some(id) if known(id) => Ok(()),
@@ -138,42 +138,42 @@ fn notifications_related(view: &View<'_>) -> Verdict {
 
 pub(super) fn result_related(view: &View<'_>) -> Verdict {
     let judged = view.calls("tasks/result").filter_map(|call| {
-        let (response, wanted) = (call.response?, named(&call.request)?);
+        let (response, expected) = (call.response?, named(&call.request)?);
         call.result()?;
         let breach = || response.breach("/result/_meta", "the result does not name its task");
-        Some((response.event, if related_id(&response) == Some(wanted) { Ok(()) } else { Err(breach()) }))
+        Some((response.event, if related_id(&response) == Some(expected) { Ok(()) } else { Err(breach()) }))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no task's result was asked for and given")
 }
 
 pub(super) fn param_counts(view: &View<'_>) -> Verdict {
-    let looks: Vec<Call<'_>> = view.calls("tasks/get").filter(|call| view.judges_content(call)).collect();
+    let states_by_task: Vec<Call<'_>> = view.calls("tasks/get").filter(|call| view.judges_content(call)).collect();
     // Seen before and after, it was there in between.
     let there = |id: &str, at: usize| {
         let seen = |call: &&Call<'_>| named(&call.request) == Some(id) && call.result().is_some();
-        let mut plain = looks.iter().filter(seen);
+        let mut plain = states_by_task.iter().filter(seen);
         plain.clone().any(|call| call.request.event < at) && plain.any(|call| call.request.event > at)
     };
-    // Answers to what was asked later show that the server goes on.
+    // Answers to what was asked later show that the server continues.
     let passed_over = |call: &Call<'_>| {
         let later = |other: &Call<'_>| {
             let long = other.request.done > call.request.done.saturating_add(SILENCE);
             long && other.request.connection == call.request.connection && other.result().is_some()
         };
-        looks.iter().any(later)
+        states_by_task.iter().any(later)
     };
-    let judged = looks.iter().filter_map(|call| {
-        let wanted = named(&call.request)?;
-        related_id(&call.request).filter(|other| *other != wanted)?;
+    let judged = states_by_task.iter().filter_map(|call| {
+        let expected = named(&call.request)?;
+        related_id(&call.request).filter(|other| *other != expected)?;
         let Some(response) = call.response else {
-            let (request, told) = (call.request, passed_over(call) && there(wanted, call.request.event));
+            let (request, shown) = (call.request, passed_over(call) && there(expected, call.request.event));
             let breach = || request.breach("/params/_meta", "left unanswered; without `_meta` the task is shown");
-            return told.then(|| (request.event, Err(breach())));
+            return shown.then(|| (request.event, Err(breach())));
         };
         let kept: Kept = match call.result().map(|task| task.get("taskId").and_then(Value::as_str)) {
-            Some(found) if found == Some(wanted) => Ok(()),
+            Some(found) if found == Some(expected) => Ok(()),
             Some(_) => Err(response.breach("/result/taskId", "this is not the task that the parameters name")),
-            None if there(wanted, call.request.event) => {
+            None if there(expected, call.request.event) => {
                 Err(response.breach("/error", "the task that the parameters name is there; `_meta` names another"))
             }
             None => return None,
@@ -186,10 +186,10 @@ pub(super) fn param_counts(view: &View<'_>) -> Verdict {
 fn not_repeated(view: &View<'_>) -> Verdict {
     let answers = ["tasks/get", "tasks/list", "tasks/cancel"].into_iter().flat_map(|method| view.results(method));
     let answers = answers.map(|(sent, _)| (sent, "/result/_meta"));
-    let told =
+    let shown =
         view.by_subject().filter(|s| s.message.kind() == Kind::Notification && s.is("notifications/tasks/status"));
-    let told = told.map(|sent| (sent, "/params/_meta"));
-    let judged = answers.chain(told).map(|(sent, pointer)| {
+    let shown = shown.map(|sent| (sent, "/params/_meta"));
+    let judged = answers.chain(shown).map(|(sent, pointer)| {
         let breach = || sent.breach(pointer, format!("`{}` repeats what the message says anyway", meta::RELATED_TASK));
         (sent.event, if related(&sent).is_none() { Ok(()) } else { Err(breach()) })
     });

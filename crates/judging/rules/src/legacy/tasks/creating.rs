@@ -5,12 +5,12 @@ use serde_json::Value;
 use wire::Transport;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
-use super::{CALLS, here, is_failure, weighed};
+use super::{CALLS, here, is_failure, judgeable_calls};
 use crate::entropy::guessable;
 use crate::rule::{Rule, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::TOOLS;
-use crate::tasks::{Creation, creations, is_timestamp, sights, status, wish};
+use crate::tasks::{Creation, creations, is_timestamp, status, task_params, task_states};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, View};
 
@@ -23,7 +23,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_11_25, here("task-id-requirements"), "The id of a task MUST be made by who runs the task.")
         .gone(R2026_07_28)
         .needs(CALLS)
-        .how("Suggests an id in `task` of a call and looks whether the task has it.")
+        .how("Suggests an id in `task` of a call and checks whether the task has it.")
         .fix("Make the id yourself and ignore what the request suggests.")
         .judge(own_ids),
     server("tasks.ids-unique")
@@ -37,11 +37,11 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2025_11_25,
             here("task-isolation-and-access-control"),
-            "Where nothing says whose a task is, its id MUST be random enough that nobody guesses it.",
+            "Where nothing says whose a task is, its id MUST be random enough that it cannot be guessed.",
         )
         .gone(R2026_07_28)
         .needs(CALLS)
-        .how("Reckons how many ids of that length and alphabet there can be, and how much of it differs between two ids. \
+        .how("Estimates how many ids of that length and alphabet there can be, and how much of it differs between two ids. \
               Tasks of requests with credentials are passed over.")
         .fix("Use a random UUID or 128 bits from a secure generator; no counters, no clocks.")
         .judge(unguessable),
@@ -53,14 +53,14 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .needs(CALLS)
-        .how("Reads both members wherever a task stands in an answer or a notification.")
+        .how("Reads both members wherever a task is in an answer or a notification.")
         .fix("Write both in the form 2025-11-25T10:30:00Z.")
         .judge(timestamps),
     server("tasks.created-in-answer")
         .says(R2025_11_25, here("result-retrieval"), "A call that is accepted as a task MUST be answered with the task.")
         .gone(R2026_07_28)
         .needs(CALLS)
-        .how("Looks for `task` in the results of calls as a task of tools that run as one; a tool's error is let pass.")
+        .how("Looks for `task` in the results of calls as a task of tools that run as one; a tool's error is accepted.")
         .fix("Answer with `CreateTaskResult` and keep the tool's own result for `tasks/result`.")
         .judge(in_answer),
     server("tasks.created-at-once")
@@ -77,13 +77,13 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CALLS)
         .how("Looks at the status in the answer that brings the task. A quick task may show another one; that counts where the \
               task works later and was, by its own timestamps, not updated since it was made.")
-        .fix("Begin each task as `working`, and go on from there.")
+        .fix("Begin each task as `working`, and continue from there.")
         .judge(begins),
 ];
 
 pub(super) fn own_ids(view: &View<'_>) -> Verdict {
     let judged = creations(view).into_iter().filter_map(|creation| {
-        let suggested = wish(&creation.call)?.get("taskId")?.as_str()?;
+        let suggested = task_params(&creation.call)?.get("taskId")?.as_str()?;
         let breach = || creation.sent.breach("/result/task/taskId", "the id is the one that the request suggested");
         Some((creation.event(), if suggested == creation.id { Err(breach()) } else { Ok(()) }))
     });
@@ -115,7 +115,7 @@ pub(super) fn unguessable(view: &View<'_>) -> Verdict {
     guessed(view, creations(view).into_iter().filter(|creation| !bound(creation)).collect(), "/result/task/taskId")
 }
 
-/// Judges that nobody can guess the ids of these tasks.
+/// Judges that the ids of these tasks cannot be guessed.
 pub(crate) fn guessed(view: &View<'_>, all: Vec<Creation<'_>>, pointer: &str) -> Verdict {
     let judged = all.iter().enumerate().map(|(index, creation)| {
         let others = before(view, &all, index).map(|other| (other.event(), other.id));
@@ -126,14 +126,14 @@ pub(crate) fn guessed(view: &View<'_>, all: Vec<Creation<'_>>, pointer: &str) ->
 }
 
 pub(super) fn timestamps(view: &View<'_>) -> Verdict {
-    Verdict::every(sights(view), "no task was told of", |sight| {
+    Verdict::every(task_states(view), "no task was told of", |state| {
         for member in ["createdAt", "lastUpdatedAt"] {
-            let why = match sight.task.get(member).map(Value::as_str) {
+            let why = match state.task.get(member).map(Value::as_str) {
                 Some(Some(text)) if is_timestamp(text) => continue,
-                Some(_) => "is no date and time of ISO 8601",
+                Some(_) => "is not a date and time of ISO 8601",
                 None => "is missing",
             };
-            return Err(sight.breach(&format!("/{member}"), format!("`{member}` {why}")));
+            return Err(state.breach(&format!("/{member}"), format!("`{member}` {why}")));
         }
         Ok(())
     })
@@ -146,12 +146,13 @@ fn in_answer(view: &View<'_>) -> Verdict {
         let support = name.and_then(|name| tools.definition(name)?.pointer("/execution/taskSupport")?.as_str());
         matches!(support, Some("optional" | "required"))
     };
-    let judged = weighed(view).into_iter().filter(|call| wish(call).is_some() && runs(call)).filter_map(|call| {
-        let (response, result) = (call.response?, call.result().filter(|result| !is_failure(result))?);
-        let task = result.get("task").is_some_and(|task| task.get("taskId").is_some());
-        let why = "the call was accepted as a task; the result has no `task`";
-        Some((response.event, if task { Ok(()) } else { Err(response.breach("/result", why)) }))
-    });
+    let judged =
+        judgeable_calls(view).into_iter().filter(|call| task_params(call).is_some() && runs(call)).filter_map(|call| {
+            let (response, result) = (call.response?, call.result().filter(|result| !is_failure(result))?);
+            let task = result.get("task").is_some_and(|task| task.get("taskId").is_some());
+            let why = "the call was accepted as a task; the result has no `task`";
+            Some((response.event, if task { Ok(()) } else { Err(response.breach("/result", why)) }))
+        });
     Verdict::of(judged, "no call as a task was accepted")
 }
 
@@ -173,19 +174,19 @@ fn at_once(view: &View<'_>) -> Verdict {
 }
 
 pub(super) fn begins(view: &View<'_>) -> Verdict {
-    let sights = sights(view);
+    let task_states = task_states(view);
     let text = |task: &Value, member: &str| task.get(member).and_then(Value::as_str).map(str::to_owned);
     let judged = creations(view).into_iter().filter_map(|creation| {
         let found = status(creation.task)?;
         if found == "working" {
             return Some((creation.event(), Ok(())));
         }
-        // A quick task may have gone on before the answer went out. One that works later, and was not updated since it was
+        // A quick task may have continued before the answer went out. One that works later, and was not updated since it was
         // made, has not; clocks that count seconds prove nothing.
         let made = text(creation.task, "createdAt").filter(|at| at.contains('.'))?;
-        let works = sights.iter().find(|s| {
+        let works = task_states.iter().find(|s| {
             s.id == creation.id
-                && s.asked > creation.event()
+                && s.requested > creation.event()
                 && s.status() == Some("working")
                 && text(s.task, "lastUpdatedAt").as_ref() == Some(&made)
         })?;

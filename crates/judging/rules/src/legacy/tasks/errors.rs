@@ -6,7 +6,7 @@ use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::here;
 use crate::rule::{Rule, server};
-use crate::tasks::{is_nobodys, named};
+use crate::tasks::{is_made_up_name, named};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -27,7 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2025_11_25,
             here("protocol-errors"),
-            "A request of `tasks/list` with a cursor that was never given out MUST be refused with the error -32602.",
+            "A request of `tasks/list` with a cursor that was never issued MUST be refused with the error -32602.",
         )
         .gone(R2026_07_28)
         .needs("tasks.list")
@@ -54,9 +54,9 @@ fn is_served(view: &View<'_>, call: &Call<'_>) -> bool {
 
 /// Judges that such requests of these methods are refused with -32602 where the task they name is nobody's.
 pub(crate) fn unknown(view: &View<'_>, methods: &[&str], such: impl Fn(&Call<'_>) -> bool) -> Verdict {
-    let nobodys = |call: &Call<'_>| named(&call.request).is_some_and(is_nobodys);
+    let has_made_up_method = |call: &Call<'_>| named(&call.request).is_some_and(is_made_up_name);
     let calls = methods.iter().flat_map(|method| view.calls(method));
-    let calls = calls.filter(|call| view.judges_content(call) && nobodys(call) && such(call));
+    let calls = calls.filter(|call| view.judges_content(call) && has_made_up_method(call) && such(call));
     let judged = calls.filter_map(|call| refused(&call, "a task that does not exist"));
     Verdict::of(judged.collect::<Vec<_>>(), "no task was asked for that does not exist")
 }
@@ -66,7 +66,7 @@ fn refused(call: &Call<'_>, what: &str) -> Option<(usize, Kept)> {
     let response = call.response?;
     let kept: Kept = match call.error_code() {
         Some(INVALID_PARAMS) => Ok(()),
-        Some(code) => Err(response.breach("/error/code", format!("{what}: refused with {code}, due is -32602"))),
+        Some(code) => Err(response.breach("/error/code", format!("{what}: refused with {code}, expected -32602"))),
         None => Err(response.breach("/result", format!("{what} is answered with a result"))),
     };
     Some((response.event, kept))
@@ -75,11 +75,11 @@ fn refused(call: &Call<'_>, what: &str) -> Option<(usize, Kept)> {
 pub(super) fn invalid_cursor(view: &View<'_>) -> Verdict {
     let cursor = |call: &Call<'_>| {
         let cursor = call.request.message.params().and_then(|p| p.get("cursor")?.as_str());
-        cursor.is_some_and(is_nobodys)
+        cursor.is_some_and(is_made_up_name)
     };
     let calls = view.calls("tasks/list").filter(|call| view.judges_content(call) && cursor(call));
-    let judged = calls.filter_map(|call| refused(&call, "a cursor that was never given out"));
-    Verdict::of(judged.collect::<Vec<_>>(), "tasks were not listed with a cursor that was never given out")
+    let judged = calls.filter_map(|call| refused(&call, "a cursor that was never issued"));
+    Verdict::of(judged.collect::<Vec<_>>(), "tasks were not listed with a cursor that was never issued")
 }
 
 /// Judges that errors of requests about tasks have words.

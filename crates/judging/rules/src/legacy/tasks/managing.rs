@@ -11,7 +11,7 @@ use wire::revision::{R2025_11_25, R2026_07_28};
 use super::{CALLS, here};
 use crate::rule::{Rule, server};
 use crate::server::listing::{List, walks};
-use crate::tasks::{Creation, How, creations, named, sights, wish};
+use crate::tasks::{Creation, How, creations, named, task_params, task_states};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, Exchange, MessageAt, View};
 
@@ -33,7 +33,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2025_11_25,
             here("ttl-and-resource-management"),
-            "The `ttl` in an answer to `tasks/get` MUST be the task's actual one: until it is over the task is there.",
+            "The `ttl` in an answer to `tasks/get` MUST be the task's actual one: until it is over the task exists.",
         )
         .gone(R2026_07_28)
         .needs(CALLS)
@@ -59,7 +59,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .how("Looks for requests without credentials about tasks that were made with some. Two different credentials may be \
               the same person's and prove nothing, unless the second is refused.")
-        .fix("Store who made the task, and answer anybody else as if it were unknown.")
+        .fix("Store who made the task, and answer every other client as if it were unknown.")
         .judge(bound),
     server("tasks.list-not-shared")
         .says(
@@ -96,22 +96,23 @@ fn ttl(task: &Value) -> Option<u64> {
 }
 
 /// When each task was first known to be there, by our clock: not before its call was sent, and not after this.
-fn born<'v>(view: &View<'v>) -> BTreeMap<&'v str, Creation<'v>> {
+fn creations_by_id<'v>(view: &View<'v>) -> BTreeMap<&'v str, Creation<'v>> {
     creations(view).into_iter().map(|creation| (creation.id, creation)).collect()
 }
 
 fn kept_for_ttl(view: &View<'_>) -> Verdict {
-    let born = born(view);
-    let sights = sights(view);
+    let creations_by_id = creations_by_id(view);
+    let task_states = task_states(view);
     let gone_by_wish = |id: &str| {
-        let wished = view.calls("tasks/cancel").any(|call| named(&call.request) == Some(id));
-        wished || sights.iter().any(|s| s.id == id && s.status() == Some("cancelled"))
+        let with_task_params = view.calls("tasks/cancel").any(|call| named(&call.request) == Some(id));
+        with_task_params || task_states.iter().any(|s| s.id == id && s.status() == Some("cancelled"))
     };
-    let looks = view.calls("tasks/get").filter(|call| view.judges_content(call));
-    let judged = looks.filter_map(|call| {
+    let states_by_task = view.calls("tasks/get").filter(|call| view.judges_content(call));
+    let judged = states_by_task.filter_map(|call| {
         let (response, id) = (call.response?, named(&call.request)?);
-        let made = born.get(id).filter(|made| made.sent.connection == response.connection)?;
-        let last = sights.iter().rfind(|s| s.id == id && s.how == How::Got && s.sent.event < call.request.event)?;
+        let made = creations_by_id.get(id).filter(|made| made.sent.connection == response.connection)?;
+        let last =
+            task_states.iter().rfind(|s| s.id == id && s.how == How::Got && s.sent.event < call.request.event)?;
         let until = made.call.request.done.saturating_add(ttl(last.task).unwrap_or(u64::MAX));
         if response.done >= until || gone_by_wish(id) {
             return None;
@@ -127,13 +128,14 @@ fn kept_for_ttl(view: &View<'_>) -> Verdict {
 }
 
 pub(super) fn listed(view: &View<'_>) -> Verdict {
-    let (made, sights) = (creations(view), sights(view));
+    let (made, task_states) = (creations(view), task_states(view));
     let mut judged: Vec<(usize, Kept)> = Vec::new();
     for walk in walks(view, &TASKS) {
         let (Some(first), Some(last)) = (walk.first(), walk.last()) else { continue };
         let listed: BTreeSet<&str> = walk.iter().filter_map(|page| page.keys(&TASKS)).flatten().collect();
         let here = |sent: &MessageAt<'_>| sent.connection == first.request.connection;
-        let there = |id: &str| sights.iter().any(|s| s.id == id && s.how == How::Got && s.asked > last.response.event);
+        let there =
+            |id: &str| task_states.iter().any(|s| s.id == id && s.how == How::Got && s.requested > last.response.event);
         for task in made.iter().filter(|m| here(&m.sent) && m.sent.event < first.request.event && there(m.id)) {
             let why = "the list ends here; a task that `tasks/get` finds was on no page";
             let found = listed.contains(task.id);
@@ -148,11 +150,11 @@ fn credentials<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<&'v str> {
 }
 
 fn bound(view: &View<'_>) -> Verdict {
-    strangers(view, &["tasks/get", "tasks/result", "tasks/cancel", "tasks/list"])
+    wrong_peer(view, &["tasks/get", "tasks/result", "tasks/cancel", "tasks/list"])
 }
 
 /// Judges that requests of these methods under no credentials get nothing of tasks that were made under some.
-pub(crate) fn strangers(view: &View<'_>, methods: &[&str]) -> Verdict {
+pub(crate) fn wrong_peer(view: &View<'_>, methods: &[&str]) -> Verdict {
     let made: Vec<_> =
         creations(view).into_iter().filter_map(|made| Some((credentials(view, &made.call.request)?, made))).collect();
     let judged = view.exchanges().iter().filter_map(|x| {
@@ -181,7 +183,7 @@ fn shows(view: &View<'_>, response: MessageAt<'_>, id: &str) -> bool {
     let Some(result) = response.message.result() else { return false };
     match result.get("tasks").and_then(Value::as_array) {
         Some(tasks) => tasks.iter().any(|task| task.get("taskId").is_some_and(|found| found == id)),
-        None => view.question(response).is_some_and(|asked| named(&asked) == Some(id)),
+        None => view.question(response).is_some_and(|requested| named(&requested) == Some(id)),
     }
 }
 
@@ -194,7 +196,8 @@ fn refused(x: &Exchange<'_>, response: Option<MessageAt<'_>>) -> Option<usize> {
 fn not_shared(view: &View<'_>) -> Verdict {
     let plain = |sent: &MessageAt<'_>| credentials(view, sent).is_none();
     let made: Vec<_> = creations(view).into_iter().filter(|made| plain(&made.call.request)).collect();
-    let lists = view.results("tasks/list").filter(|(sent, _)| view.question(*sent).is_some_and(|asked| plain(&asked)));
+    let lists =
+        view.results("tasks/list").filter(|(sent, _)| view.question(*sent).is_some_and(|requested| plain(&requested)));
     let judged = lists.filter_map(|(sent, result)| {
         let other = |made: &&Creation<'_>| made.sent.connection != sent.connection && made.sent.event < sent.event;
         made.iter().find(other)?;
@@ -202,7 +205,7 @@ fn not_shared(view: &View<'_>) -> Verdict {
         let known = |id: &str| made.iter().filter(other).any(|made| made.id == id);
         let shared = all.iter().position(|task| task.get("taskId").and_then(Value::as_str).is_some_and(known));
         let breach =
-            |index| sent.breach(format!("/result/tasks/{index}"), "a task of another session, shown to anybody");
+            |index| sent.breach(format!("/result/tasks/{index}"), "a task of another session is shown to every client");
         Some((sent.event, shared.map_or(Ok(()), |index| Err(breach(index)))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was made in one session and the list read in another")
@@ -210,22 +213,22 @@ fn not_shared(view: &View<'_>) -> Verdict {
 
 fn bounded(view: &View<'_>) -> Verdict {
     let judged = creations(view).into_iter().filter_map(|made| {
-        let asked = wish(&made.call)?.get("ttl")?.as_u64().filter(|asked| *asked >= FOREVER)?;
+        let requested = task_params(&made.call)?.get("ttl")?.as_u64().filter(|requested| *requested >= FOREVER)?;
         let granted = made.task.get("ttl")?;
         let bounded = granted.as_u64().is_some_and(|granted| granted < FOREVER);
-        let why = || format!("asked to keep the task for {asked} ms, the server grants {granted}");
+        let why = || format!("asked to keep the task for {requested} ms, the server grants {granted}");
         Some((made.sent.event, if bounded { Ok(()) } else { Err(made.sent.breach("/result/task/ttl", why())) }))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was asked to be kept for ever")
 }
 
 fn cleaned(view: &View<'_>) -> Verdict {
-    let born = born(view);
-    let sights = sights(view);
+    let creations_by_id = creations_by_id(view);
+    let task_states = task_states(view);
     let judged = view.calls("tasks/get").filter(|call: &Call<'_>| view.judges_content(call)).filter_map(|call| {
-        let (response, made) = (call.response?, born.get(named(&call.request)?)?);
+        let (response, made) = (call.response?, creations_by_id.get(named(&call.request)?)?);
         // The last word on how long it lives; the server may have changed its mind.
-        let last = sights.iter().rfind(|s| s.id == made.id && s.sent.event < call.request.event)?;
+        let last = task_states.iter().rfind(|s| s.id == made.id && s.sent.event < call.request.event)?;
         let over = made.sent.done.saturating_add(ttl(last.task)?).saturating_add(GRACE);
         let late = view.frame(call.request.event).at > over;
         let kept: Kept =

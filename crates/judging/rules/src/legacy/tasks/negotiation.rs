@@ -5,11 +5,11 @@ use wire::Party;
 use wire::error_code::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND};
 use wire::revision::{R2025_11_25, R2026_07_28};
 
-use super::{CALLS, Twins, here, is_failure, weighed};
+use super::{CALLS, Twins, here, is_failure, judgeable_calls};
 use crate::rule::{Rule, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, TOOLS};
-use crate::tasks::{creations, wish};
+use crate::tasks::{creations, task_params};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, MessageAt, View, declared};
 
@@ -64,7 +64,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs(CALLS)
         .how("Calls a tool whose `execution.taskSupport` is `required` without `task`. A tool's error and other codes count \
-              where the same call was accepted as a task; -32600 is let pass, since the page allows it elsewhere.")
+              where the same call was accepted as a task; -32600 is accepted, since the page allows it elsewhere.")
         .fix("Refuse the call before the tool sees it: a JSON-RPC error -32601, not a result with `isError`.")
         .judge(required),
     server("tasks.unsupported-ignored")
@@ -93,7 +93,7 @@ fn augments(view: &View<'_>) -> Verdict {
     let own = view.calls_by(Party::Server).filter_map(|call| {
         let path = clients_path(&call.request)?;
         let can = declared(view.client_capabilities(call.request)?, path).is_some();
-        let asks = wish(&call).is_some();
+        let asks = task_params(&call).is_some();
         let why = || format!("asks for a task; the client does not declare `{path}`");
         (asks || !can).then(|| {
             let kept: Kept = if asks && !can { Err(call.request.breach("/params/task", why())) } else { Ok(()) };
@@ -112,18 +112,19 @@ pub(super) fn support<'v>(tools: &Catalogue<'v>, call: &Call<'v>) -> Option<&'v 
 /// Calls of listed tools with what the tool says of tasks.
 fn supported<'v>(view: &View<'v>) -> Vec<(Call<'v>, MessageAt<'v>, &'v str)> {
     let tools = Catalogue::of(view, &TOOLS);
-    weighed(view).into_iter().filter_map(|call| Some((call, call.response?, support(&tools, &call)?))).collect()
+    judgeable_calls(view).into_iter().filter_map(|call| Some((call, call.response?, support(&tools, &call)?))).collect()
 }
 
 fn forbidden(view: &View<'_>) -> Verdict {
     let plain = Twins::plain(view);
-    let calls = supported(view).into_iter().filter(|(call, _, says)| wish(call).is_some() && *says == "forbidden");
+    let calls =
+        supported(view).into_iter().filter(|(call, _, says)| task_params(call).is_some() && *says == "forbidden");
     let judged = calls.filter_map(|(call, response, _)| {
         let kept: Kept = match call.error_code() {
             Some(METHOD_NOT_FOUND) => Ok(()),
-            None => Err(response.breach("/result", "the tool does not run as a task; the call is served all the same")),
+            None => Err(response.breach("/result", "the tool does not run as a task; the call is served anyway")),
             Some(code) if plain.served(&call) => {
-                Err(response.breach("/error/code", format!("the tool does not run as a task: {code}, due is -32601")))
+                Err(response.breach("/error/code", format!("the tool does not run as a task: {code}, expected -32601")))
             }
             Some(_) => return None,
         };
@@ -135,7 +136,7 @@ fn forbidden(view: &View<'_>) -> Verdict {
 fn optional(view: &View<'_>) -> Verdict {
     let calls = supported(view).into_iter().filter(|(_, _, says)| *says == "optional");
     let judged = calls.filter_map(|(call, response, _)| {
-        let as_task = wish(&call).is_some();
+        let as_task = task_params(&call).is_some();
         let why =
             || format!("the tool says `optional`; a call {} a task is refused", if as_task { "as" } else { "without" });
         let kept: Kept = match call.error_code() {
@@ -151,7 +152,8 @@ fn optional(view: &View<'_>) -> Verdict {
 
 fn required(view: &View<'_>) -> Verdict {
     let tasks = Twins::tasks(view);
-    let calls = supported(view).into_iter().filter(|(call, _, says)| wish(call).is_none() && *says == "required");
+    let calls =
+        supported(view).into_iter().filter(|(call, _, says)| task_params(call).is_none() && *says == "required");
     let judged = calls.filter_map(|(call, response, _)| {
         let accepted = !tasks.of(&call).is_empty();
         let kept: Kept = match (call.error_code(), call.result()) {
@@ -161,7 +163,7 @@ fn required(view: &View<'_>) -> Verdict {
                 Err(response.breach("/result", "the tool only runs as a task; a plain call is answered with a result"))
             }
             (Some(code), _) if accepted => {
-                Err(response.breach("/error/code", format!("the tool only runs as a task: {code}, due is -32601")))
+                Err(response.breach("/error/code", format!("the tool only runs as a task: {code}, expected -32601")))
             }
             _ => return None,
         };
@@ -172,16 +174,17 @@ fn required(view: &View<'_>) -> Verdict {
 
 fn unsupported(view: &View<'_>) -> Verdict {
     let Some(capabilities) = view.server_capabilities() else {
-        return Verdict::NotSeen("what the server declares was not learnt here".to_owned());
+        return Verdict::NotSeen("what the server declares is not known here".to_owned());
     };
     let calls: Vec<_> = view.all_calls().filter(|c| view.is_current(c.request) && view.judges_content(c)).collect();
-    let served = |call: &&Call<'_>| wish(call).is_none() && call.result().is_some_and(|result| !is_failure(result));
+    let served =
+        |call: &&Call<'_>| task_params(call).is_none() && call.result().is_some_and(|result| !is_failure(result));
     let served: std::collections::BTreeSet<String> =
         calls.iter().filter(served).map(|call| call.request.message.content_key(&["task", "_meta"])).collect();
     let outside = |call: &&Call<'_>| {
         let method = call.request.message.method().unwrap_or_default();
         let path = format!("tasks.requests.{}", method.replace('/', "."));
-        wish(call).is_some() && !method.starts_with("tasks/") && declared(capabilities, &path).is_none()
+        task_params(call).is_some() && !method.starts_with("tasks/") && declared(capabilities, &path).is_none()
     };
     let judged = calls
         .iter()

@@ -34,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client MUST post all its messages to the URI of the `endpoint` event.",
         )
         .gone(R2025_03_26)
-        .how("Compares the target of every POST with a message with the data of the `endpoint` event of its stream: path, and names of query parameters. Any server will do; one that puts a session into the query shows more.")
+        .how("Compares the target of every POST with a message with the data of the `endpoint` event of its stream: path, and names of query parameters. Works with any server; one that puts a session into the query shows more.")
         .fix("Resolve the data of the `endpoint` event against the stream's URL, and post everything there.")
         .judge(posts_to_endpoint),
     client("http.polls-after-close")
@@ -45,7 +45,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client whose connection is closed before the stream is over SHOULD come back for the rest.",
         )
         .gone(R2026_07_28)
-        .how("Takes a server that gives an event id on the stream of a request and closes it before the answer, and looks for a GET with `Last-Event-ID`. It is broken by a client that leaves without one.")
+        .how("Needs a server that gives an event id on the stream of a request and closes it before the answer, and looks for a GET with `Last-Event-ID`. It is broken by a client that leaves without one.")
         .fix("Come back by GET with the last event's id, until the answer is there.")
         .judge(polls_after_close),
     client("http.retry-respected")
@@ -53,7 +53,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_11_25, SENDING, "A client MUST stay away for the time that a `retry` field names.")
         .gone(R2026_07_28)
         .timed()
-        .how("Takes a server that sends `retry` and then closes the stream, and measures how long the client stays away.")
+        .how("Needs a server that sends `retry` and then closes the stream, and measures how long the client stays away.")
         .fix("Wait for the milliseconds that the last `retry` field named before you connect again.")
         .judge(retry_respected),
     client("http.cancels-by-notification")
@@ -61,7 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, SENDING, "A client that gives a request up SHOULD say so in `notifications/cancelled`.")
         .gone(R2026_07_28)
         .timed()
-        .how("Takes a server that leaves a request unanswered on an open stream. That the client has given it up is shown by its closing the stream and going on, without coming back for it.")
+        .how("Needs a server that leaves a request unanswered on an open stream. That the client has given it up is shown by its closing the stream and continuing, without coming back for it.")
         .fix("Send `notifications/cancelled` with the request's id when you give it up.")
         .judge(|view| cancelled(view, Signs::Hangs)),
     client("http.get-accepts-streams")
@@ -72,7 +72,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A GET MUST name event streams in its `Accept` header.",
         )
         .gone(R2026_07_28)
-        .how("Reads the `Accept` header of every GET to the MCP endpoint. Any server will do.")
+        .how("Reads the `Accept` header of every GET to the MCP endpoint. Works with any server.")
         .fix("Send `Accept: text/event-stream`.")
         .judge(get_accepts),
     client("http.resumes-by-last-event-id")
@@ -83,21 +83,21 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD resume a stream by GET, with the last event's id in `Last-Event-ID`.",
         )
         .gone(R2026_07_28)
-        .how("Takes a server that breaks a stream with event ids off, and compares the `Last-Event-ID` of each GET with the ids given out. A GET without one counts where the client has a stream of its own open.")
+        .how("Needs a server that breaks a stream with event ids off, and compares the `Last-Event-ID` of each GET with the ids issued. A GET without one counts where the client has a stream of its own open.")
         .fix("Remember the id of the last event of each stream, and send it as it came.")
         .judge(resumes),
     client("http.session-id-sent")
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A client that was given a session id MUST send it with all it sends afterwards.")
         .gone(R2026_07_28)
-        .how("Takes a server with sessions, and looks for the session id on everything that the client sends to the MCP endpoint after it was given.")
+        .how("Needs a server with sessions, and looks for the session id on everything that the client sends to the MCP endpoint after it was given.")
         .fix("Keep the `Mcp-Session-Id` of the answer to `initialize`, and send it with every request.")
         .judge(session_sent),
     client("http.session-id-guarded")
         .on(HTTP)
-        .says(R2025_11_25, SESSIONS, "A client MUST let nobody but the server that gave it have the session id.")
+        .says(R2025_11_25, SESSIONS, "A client MUST send a session id only to the server that assigned it.")
         .gone(R2026_07_28)
-        .how("Takes a server with sessions that makes its client ask another origin or path (for metadata of authorization, icons, schemas), and looks for the session id in what it sends there.")
+        .how("Needs a server with sessions that makes its client ask another origin or path (for metadata of authorization, icons, schemas), and looks for the session id in what it sends there.")
         .fix("Add the session id to requests of the MCP endpoint alone.")
         .judge(session_guarded),
     client("http.new-session-after-404")
@@ -108,14 +108,14 @@ pub(crate) const RULES: &[Rule] = &[
             "A client whose session is answered 404 MUST open another one, by `initialize` without a session id.",
         )
         .gone(R2026_07_28)
-        .how("Takes a server that answers a session with 404 from some request on, and looks for `initialize` without a session id. Who leaves instead is not judged.")
-        .fix("Forget the session on 404, and begin with `initialize` anew.")
+        .how("Needs a server that answers a session with 404 from some request on, and looks for `initialize` without a session id. Who leaves instead is not judged.")
+        .fix("Forget the session on 404, and start again with `initialize`.")
         .judge(new_session),
     client("http.session-ended-by-delete")
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A client that is done with a session SHOULD end it by DELETE.")
         .gone(R2026_07_28)
-        .how("Takes a server with sessions and a client that is seen to leave, and looks for its DELETE.")
+        .how("Needs a server with sessions and a client that is seen to leave, and looks for its DELETE.")
         .fix("Send DELETE with the session id before you go.")
         .judge(ended_by_delete),
 ];
@@ -212,7 +212,7 @@ fn polls_after_close(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no stream with event ids ended before its answer")
 }
 
-/// How much earlier (microseconds) than told a client may seem to come back: clocks tick coarsely.
+/// How much too early (microseconds) a client may seem to come back: clocks tick coarsely.
 const SLACK: u64 = 25_000;
 /// How long (microseconds) after a 404 a request that comes cannot have been under way before it.
 const LONG: u64 = 1_000_000;
@@ -221,13 +221,13 @@ const THOROUGH: u64 = 250_000;
 
 fn retry_respected(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
-    let told = all.iter().filter_map(|x| {
+    let stated = all.iter().filter_map(|x| {
         let named = |fields: &wire::trace::SseFields| fields.retry.as_deref()?.trim().parse::<u64>().ok();
         let retry = x.blocks.iter().rev().find_map(|(_, block)| named(block)).filter(|ms| *ms > 0)?;
         let (closed, ..) = x.closed.filter(|(_, by, _)| *by == Party::Server)?;
         Some((*x, retry, closed))
     });
-    let judged = told.filter_map(|(x, retry, closed)| {
+    let judged = stated.filter_map(|(x, retry, closed)| {
         let ids: BTreeSet<_> = x.blocks.iter().filter_map(|(_, block)| block.id.as_deref()).collect();
         let mut later = all.iter().filter(|y| y.is("GET") && begun(y) > closed && y.connection == x.connection);
         let back = later.find(|y| match y.resumes() {
@@ -318,7 +318,7 @@ fn session_sent(view: &View<'_>) -> Verdict {
             Some(_) => Err(Breach::at(
                 begun(x),
                 "header:Mcp-Session-Id",
-                "this is no session id that the server gave with its answer to `initialize`",
+                "this is not a session id that the server gave with its answer to `initialize`",
             )),
             None => Err(Breach::at(begun(x), "header:Mcp-Session-Id", "the request does not name its session")),
         };
@@ -336,15 +336,15 @@ fn session_guarded(view: &View<'_>) -> Verdict {
         let mut known = sessions.iter().filter(|one| one.exchange.event() < event).peekable();
         known.peek()?;
         let body = x.request_body.map(|(_, bytes)| String::from_utf8_lossy(bytes)).unwrap_or_default();
-        let told =
+        let stated =
             |id: &str| target.contains(id) || body.contains(id) || headers.iter().any(|(_, value)| value.contains(id));
-        let leaks = header(headers, http::SESSION_ID).is_some() || known.any(|one| told(one.id));
-        let why = "the session id is told to somebody else than the MCP endpoint";
+        let leaks = header(headers, http::SESSION_ID).is_some() || known.any(|one| stated(one.id));
+        let why = "the session id is sent to another address than the MCP endpoint";
         Some((event, if leaks { Err(Breach::at(event, "", why)) } else { Ok(()) }))
     });
     Verdict::of(
         judged.collect::<Vec<(usize, Kept)>>(),
-        "with a session open, the client asked nobody but the MCP endpoint",
+        "with a session open, the client sent requests to the MCP endpoint only",
     )
 }
 
@@ -359,9 +359,10 @@ fn new_session(view: &View<'_>) -> Verdict {
         // What was under way when the 404 came proves nothing. Where the 404 took its time, that had come before it.
         let at = |event: usize| view.frame(event).at;
         let thorough = at(answer).saturating_sub(at(begun(x))) >= THOROUGH;
-        let goes_on = |y: &Exchange<'_>| thorough || at(begun(y)).saturating_sub(at(answer)) > LONG;
-        let next =
-            later.find(|y| y.client_messages.iter().any(|s| s.is("initialize")) || (y.session() == dead && goes_on(y)));
+        let client_continues = |y: &Exchange<'_>| thorough || at(begun(y)).saturating_sub(at(answer)) > LONG;
+        let next = later.find(|y| {
+            y.client_messages.iter().any(|s| s.is("initialize")) || (y.session() == dead && client_continues(y))
+        });
         // Who leaves instead needs no session any more.
         let y = next?;
         let opens = y.client_messages.iter().any(|s| s.is("initialize"));
@@ -369,7 +370,7 @@ fn new_session(view: &View<'_>) -> Verdict {
             (true, None) => Ok(()),
             (true, Some(_)) => Err(Breach::at(begun(y), "header:Mcp-Session-Id", "`initialize` still names a session")),
             (false, _) => {
-                Err(Breach::at(begun(y), "header:Mcp-Session-Id", "the client goes on with a session that is gone"))
+                Err(Breach::at(begun(y), "header:Mcp-Session-Id", "the client continues with a session that is gone"))
             }
         };
         Some((begun(y), kept))
@@ -386,9 +387,9 @@ fn ended_by_delete(view: &View<'_>) -> Verdict {
         }
         let gone = all.iter().filter(named).any(|x| x.status() == Some(404));
         let (left, well) = view.departure()?;
-        let left_open = well && !gone && left > one.exchange.event();
+        let timed_out_at = well && !gone && left > one.exchange.event();
         let why = format!("the client left (event {left}) and did not end this session");
-        left_open.then(|| (left, Err(Breach::at(one.exchange.event(), "header:Mcp-Session-Id", why))))
+        timed_out_at.then(|| (left, Err(Breach::at(one.exchange.event(), "header:Mcp-Session-Id", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no session was opened and ended, or left behind")
 }

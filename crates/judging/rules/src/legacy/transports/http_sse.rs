@@ -129,6 +129,6 @@ fn endpoint_is_uri(view: &View<'_>) -> Verdict {
         if !uri.is_empty() && uri.bytes().all(legal) {
             return Ok(());
         }
-        Err(Breach::at(event, "", format!("{uri:?} is no URI")))
+        Err(Breach::at(event, "", format!("{uri:?} is not a URI")))
     })
 }

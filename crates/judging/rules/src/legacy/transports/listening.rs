@@ -61,7 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(not_broadcast),
 ];
 
-/// What a trace tells of its sessions.
+/// What a trace shows of its sessions.
 struct Sessions<'v> {
     /// The last id that was assigned on each connection.
     last: BTreeMap<u32, &'v str>,
@@ -144,7 +144,7 @@ struct Tokens<'v>(BTreeMap<(u32, String), Vec<Call<'v>>>);
 impl<'v> Tokens<'v> {
     fn of(view: &View<'v>) -> Self {
         let mut calls: BTreeMap<_, Vec<Call<'v>>> = BTreeMap::new();
-        // What runs as a task goes on after its answer, which may come after the first report on another stream.
+        // What runs as a task continues after its answer, which may come after the first report on another stream.
         let task = |call: &Call<'_>| call.request.message.params().is_some_and(|params| params.get("task").is_some());
         for call in view.calls_by(Party::Client).filter(|call| !task(call)) {
             let Some(token) = token(call.request) else { continue };

@@ -108,7 +108,7 @@ fn replay_same_stream(view: &View<'_>) -> Verdict {
                 return Verdict::Broken(Breach::at(event, "", why));
             }
         }
-        if let Some(stray) = x.responses().find(|r| asked_elsewhere(view, *r, origin)) {
+        if let Some(stray) = x.responses().find(|r| requested_elsewhere(view, *r, origin)) {
             return Verdict::Broken(stray.breach("/id", "answers a request of another stream than the one resumed"));
         }
         let others = streams.iter().any(|y| {
@@ -122,12 +122,12 @@ fn replay_same_stream(view: &View<'_>) -> Verdict {
 }
 
 /// Whether the request that `response` answers was put in another exchange than `origin`, and only there.
-fn asked_elsewhere(view: &View<'_>, response: MessageAt<'_>, origin: u32) -> bool {
-    let asked = view.by(Party::Client).filter(|s| {
+fn requested_elsewhere(view: &View<'_>, response: MessageAt<'_>, origin: u32) -> bool {
+    let requested = view.by(Party::Client).filter(|s| {
         s.message.kind() == Kind::Request
             && s.connection == response.connection
             && s.message.id() == response.message.id()
     });
-    let places: Vec<u32> = asked.map(|s| s.exchange).collect();
+    let places: Vec<u32> = requested.map(|s| s.exchange).collect();
     !places.is_empty() && !places.contains(&origin)
 }

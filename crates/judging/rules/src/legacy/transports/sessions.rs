@@ -27,7 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A session id SHOULD be cryptographically secure.")
         .gone(R2026_07_28)
-        .how("Reckons how many ids of that length and alphabet there can be, and how much of it differs between two ids.")
+        .how("Estimates how many ids of that length and alphabet there can be, and how much of it differs between two ids.")
         .fix("Use a random UUID or 128 bits from a secure generator; no counters, no clocks.")
         .judge(session_id_unguessable),
     server("http.session-id-visible-ascii")
@@ -48,14 +48,14 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "Requests with the id of a terminated session MUST be answered with 404.")
         .gone(R2026_07_28)
-        .how("Ends a session with DELETE and, if the server agreed, goes on using its id.")
+        .how("Ends a session with DELETE and, if the server agreed, keeps using its id.")
         .fix("Answer 404 Not Found where the session in the header is not (or no longer) known.")
         .judge(terminated_session_404),
     server("http.bad-version-header-400")
         .on(HTTP)
         .says(R2025_06_18, VERSION, "An invalid or unsupported MCP-Protocol-Version header MUST be answered with 400.")
         .gone(R2026_07_28)
-        .how("Names a protocol version that never was in the header of a request that is otherwise in order.")
+        .how("Names a protocol version that never was in the header of a request that is otherwise valid.")
         .fix("Check the header on every request after `initialize` and answer 400 Bad Request.")
         .judge(bad_version_header_400),
     server("http.absent-version-header-served")
@@ -66,7 +66,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Without a version header, or any other sign of the version, a server SHOULD assume 2025-03-26.",
         )
         .gone(R2026_07_28)
-        .how("Leaves the version header out where no session tells the version, and looks whether the request is served.")
+        .how("Leaves the version header out where no session tells the version, and checks whether the request is served.")
         .fix("Treat a request without `MCP-Protocol-Version` as one of 2025-03-26 instead of refusing it.")
         .judge(absent_version_header_served),
 ];
@@ -183,7 +183,7 @@ fn terminated_session_404(view: &View<'_>) -> Verdict {
             && !x.has_invalid_message
     });
     let opens = |x: &Exchange<'_>| x.client_messages.iter().any(|s| s.is("initialize"));
-    // A second DELETE that succeeds says, as HTTP has it, that the session is gone: no one is misled.
+    // A second DELETE that succeeds says, as HTTP has it, that the session is gone: no client is misled.
     let late = late.filter(|x| !x.is("DELETE"));
     Verdict::every(late.filter(|x| !opens(x)), "no session was ended and used again", |x| match x.status() {
         Some(404) => Ok(()),

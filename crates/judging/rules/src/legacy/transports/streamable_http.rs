@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_03_26, SENDING, "A server SHOULD NOT close a stream before the response to each request was sent.")
         .gone(R2025_11_25)
-        .how("Looks whether a stream that the server ended had carried the responses by then.")
+        .how("Checks whether a stream that the server ended had carried the responses by then.")
         .fix("Keep the stream open until the last response was written.")
         .judge(stream_open_until_response),
     server("http.disconnect-is-no-cancellation")
@@ -51,7 +51,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, SENDING, "A server SHOULD NOT take a lost connection for a cancelled request.")
         .gone(R2026_07_28)
         .timed()
-        .how("Cuts a resumable stream, resumes it, and looks whether the response still comes.")
+        .how("Cuts a resumable stream, resumes it, and checks whether the response still comes.")
         .fix("Let the request run on when its connection is lost; only `notifications/cancelled` cancels.")
         .judge(disconnect_is_no_cancellation),
 ];
@@ -118,7 +118,7 @@ fn resumptions<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Vec<&'a Ex
 }
 
 /// Whether a stream was over only for the connection that carried it: the server took it up again where it had stopped.
-fn goes_on(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
+fn continues_elsewhere(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
     resumptions(all, x).iter().any(|y| y.is_stream() && y.succeeded() && !y.server_messages.is_empty())
 }
 
@@ -141,7 +141,8 @@ fn stream_primed(view: &View<'_>) -> Verdict {
 fn retry_before_disconnect(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
     let unanswered = answering(view).into_iter().filter(|x| !all_answered(x) && !any_cancelled(view, x));
-    let left = all.iter().copied().filter(|x| x.is("GET") && x.is_stream() && x.succeeded() && goes_on(&all, x));
+    let left =
+        all.iter().copied().filter(|x| x.is("GET") && x.is_stream() && x.succeeded() && continues_elsewhere(&all, x));
     let cut = unanswered.chain(left).filter(|x| polls(x) && x.ended() && resumable(x) && !expired(&all, x));
     Verdict::every(cut, "no resumable stream was closed before it was over", |x| {
         let tells = x.blocks.iter().any(|(_, b)| b.retry.as_deref().is_some_and(|r| r.parse::<u64>().is_ok()));

@@ -52,7 +52,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/prompts", "implementation-considerations"),
             "A client SHOULD ask for prompts only where the server declared `prompts`.",
         )
-        .how("Takes a server that declares no `prompts`, and looks whether the client asks for any.")
+        .how("Needs a server that declares no `prompts`, and checks whether the client asks for any.")
         .fix("Look for `prompts` in the server's capabilities first.")
         .judge(only_where_declared),
     server("prompts.injection-prevented")
@@ -64,7 +64,7 @@ pub(crate) const RULES: &[Rule] = &[
         .unobservable("the wire does not show what was checked"),
 ];
 
-fn asked<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
+fn named_requests<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
     let named = |call: Call<'v>| Some((call, call.request.message.params()?.get("name")?.as_str()?));
     view.calls("prompts/get").filter(|call| view.judges_content(call)).filter_map(named).collect()
 }
@@ -75,7 +75,7 @@ fn coded(call: &Call<'_>) -> Option<(usize, Kept)> {
     let kept = match code {
         INVALID_PARAMS => Ok(()),
         INTERNAL_ERROR..=INVALID_REQUEST | PARSE_ERROR => {
-            Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
+            Err(response.breach("/error/code", format!("the code is {code}, expected -32602")))
         }
         _ => return None,
     };
@@ -85,7 +85,7 @@ fn coded(call: &Call<'_>) -> Option<(usize, Kept)> {
 /// Prompts may exist that are not listed: only what was refused, or answered with no message, is judged.
 fn unknown(view: &View<'_>) -> Verdict {
     let prompts = Catalogue::of(view, &PROMPTS);
-    let unknown = asked(view).into_iter().filter(|(call, name)| prompts.surely_lacks(name, call));
+    let unknown = named_requests(view).into_iter().filter(|(call, name)| prompts.surely_lacks(name, call));
     let judged = unknown.filter_map(|(call, _)| {
         let messages = call.result().and_then(|r| r.get("messages")).and_then(Value::as_array);
         match (call.response, messages) {
@@ -109,7 +109,7 @@ fn lacking<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
         let missing = names.find(|name| given.and_then(|g| g.get(name)).is_none())?;
         Some((call, missing))
     };
-    asked(view).into_iter().filter_map(lacks).collect()
+    named_requests(view).into_iter().filter_map(lacks).collect()
 }
 
 fn missing_code(view: &View<'_>) -> Verdict {

@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             at("server/prompts", "capabilities"),
-            "A server that declares `prompts` MUST answer `prompts/list` with the prompts it offers this client, be they none.",
+            "A server that declares `prompts` MUST answer `prompts/list` with the prompts it offers this client, even if there are none.",
         )
         .needs("prompts")
         .how("Looks at the answers to well-formed `prompts/list` requests without a cursor.")

@@ -4,7 +4,7 @@ use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 
 use crate::content::{is_base64, is_media_type, uri_fault};
-use crate::liveness::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::verdict::Verdict;
 use crate::view::{MessageAt, View};
@@ -31,9 +31,9 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             at("server/prompts", "resource-links"),
-            "The messages of a prompt MAY have links to resources: the client goes on with them.",
+            "The messages of a prompt MAY have links to resources: the client takes them and continues.",
         )
-        .how("Takes a prompt whose messages hold a `resource_link`, and looks whether the client goes on.")
+        .how("Needs a prompt whose messages hold a `resource_link`, and checks whether the client continues.")
         .fix("Show the link, or hand it on; at least pass over content of kinds you do not handle.")
         .judge(links_taken),
     server("prompts.embedded-uri")
@@ -73,7 +73,7 @@ fn media(view: &View<'_>, kind: &str) -> Verdict {
     let judged = contents(view, kind).into_iter().map(|(sent, pointer, content)| {
         let member = |name: &str| content.get(name).and_then(Value::as_str);
         let kept = if !member("data").is_some_and(is_base64) {
-            Err(sent.breach(format!("{pointer}/data"), "the data is no Base64"))
+            Err(sent.breach(format!("{pointer}/data"), "the data is not Base64"))
         } else if !member("mimeType").is_some_and(is_media_type) {
             Err(sent.breach(format!("{pointer}/mimeType"), "there is no valid media type"))
         } else {
@@ -119,7 +119,7 @@ fn embedded_content(view: &View<'_>) -> Verdict {
     let judged = embedded(view).into_iter().map(|(sent, pointer, resource)| {
         let text = resource.get("text").is_some_and(Value::is_string);
         let blob = resource.get("blob").and_then(Value::as_str);
-        let why = if blob.is_some() { "the blob is no Base64" } else { "there is neither text nor a blob" };
+        let why = if blob.is_some() { "the blob is not Base64" } else { "there is neither text nor a blob" };
         let kept = if text || blob.is_some_and(is_base64) { Ok(()) } else { Err(sent.breach(pointer, why)) };
         (sent.event, kept)
     });
@@ -133,5 +133,5 @@ fn links_taken(view: &View<'_>) -> Verdict {
         view.is_current(call.request) && messages.is_some_and(|all| all.iter().any(is))
     });
     let events: Vec<_> = linking.filter_map(|call| call.response.map(|sent| sent.event)).collect();
-    goes_on(view, events, "links in a prompt", "no prompt held a link, or the client said nothing afterwards")
+    client_continues(view, events, "links in a prompt", "no prompt held a link, or the client sent nothing afterwards")
 }

@@ -1,4 +1,4 @@
-//! `server/resources#error-handling`: what becomes of reads of what does not exist.
+//! `server/resources#error-handling`: what happens to reads of what does not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_N
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::content::scheme;
-use crate::liveness::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items, walks};
@@ -29,7 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(code),
     client("resources.old-not-found-code-taken")
         .says(R2026_07_28, ERRORS, "A client SHOULD take the code -32002 of earlier servers for a resource that does not exist.")
-        .how("Takes a server that refuses a read with -32002, and looks whether the client goes on.")
+        .how("Needs a server that refuses a read with -32002, and checks whether the client continues.")
         .fix("Treat -32002 on `resources/read` as you treat -32602: the resource does not exist.")
         .judge(old_code_taken),
     server("resources.not-found-not-empty")
@@ -59,8 +59,8 @@ fn missing<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     let reads: BTreeSet<usize> = view.calls("resources/read").filter_map(|c| Some(c.response?.index)).collect();
     let elsewhere: Vec<_> = view.by_subject().filter(|sent| !reads.contains(&sent.index)).collect();
     let mut judged: BTreeMap<&str, bool> = BTreeMap::new();
-    let asked = view.calls("resources/read").filter(|call| view.judges_content(call));
-    let surely = asked.filter(|call| {
+    let requested = view.calls("resources/read").filter(|call| view.judges_content(call));
+    let surely = requested.filter(|call| {
         let Some(uri) = uri(call) else { return false };
         let named = || elsewhere.iter().any(|sent| sent.message.text().contains(uri));
         resources.surely_lacks(uri, call) && *judged.entry(uri).or_insert_with(|| !fits(uri) && !named())
@@ -98,7 +98,7 @@ fn code(view: &View<'_>) -> Verdict {
         if !about_it || !(surely || (uri(&call).is_some() && says_so(&call))) {
             return None;
         }
-        let breach = || response.breach("/error/code", format!("the code is {code}, due is {due}"));
+        let breach = || response.breach("/error/code", format!("the code is {code}, expected {due}"));
         Some((response.event, if code == due { Ok(()) } else { Err(breach()) }))
     });
     Verdict::of(judged, "no resource was read and not found")
@@ -125,10 +125,10 @@ fn old_code_taken(view: &View<'_>) -> Verdict {
         .client_calls("resources/read")
         .filter(|call| view.is_current(call.request) && call.error_code() == Some(RESOURCE_NOT_FOUND));
     let events: Vec<_> = refused.filter_map(|call| call.response.map(|sent| sent.event)).collect();
-    goes_on(
+    client_continues(
         view,
         events,
         "a read that was refused with -32002",
-        "no read was refused with -32002, or the client said nothing afterwards",
+        "no read was refused with -32002, or the client sent nothing afterwards",
     )
 }

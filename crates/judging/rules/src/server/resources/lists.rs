@@ -22,7 +22,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             at("server/resources", "capabilities"),
-            "A server that declares `resources` MUST answer `resources/list` with the resources it offers this client, be they none.",
+            "A server that declares `resources` MUST answer `resources/list` with the resources it offers this client, even if there are none.",
         )
         .needs("resources")
         .how("Looks at the answers to well-formed `resources/list` requests without a cursor.")

@@ -1,4 +1,4 @@
-//! `server/tools#error-handling` and `#security-considerations`: what becomes of calls that cannot be served.
+//! `server/tools#error-handling` and `#security-considerations`: what happens to calls that cannot be served.
 
 use serde_json::{Value, json};
 use wire::Kind;
@@ -37,7 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A `tools/call` whose parameters do not have the form of such a call SHOULD be answered with a protocol error.",
         )
         .needs("tools")
-        .how("Looks at the answers to calls without a name, with a name that is no string, or with arguments that are no \
+        .how("Looks at the answers to calls without a name, with a name that is not a string, or with arguments that are no \
               object.")
         .fix("Check the form of the parameters first and answer -32602.")
         .judge(malformed_refused),
@@ -58,7 +58,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs("tools")
         .how("Looks at calls of listed tools with an argument of a type that its schema refuses and that no reading of it \
               makes right, such as an object for a text: they must not succeed. A result that speaks of an error without \
-              `isError` is let pass here, and so are further arguments, bounds and formats.")
+              `isError` is accepted here, and so are further arguments, bounds and formats.")
         .fix("Check the arguments against the `inputSchema` before the tool runs, and report what does not fit.")
         .judge(inputs_validated),
     server("tools.access-controlled")
@@ -108,7 +108,7 @@ fn unknown_code(view: &View<'_>) -> Verdict {
             INVALID_PARAMS => Ok(()),
             // Refused for what the transport or the server's policy says, before the name was looked at.
             METHOD_NOT_FOUND | INTERNAL_ERROR | INVALID_REQUEST | PARSE_ERROR => {
-                Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
+                Err(response.breach("/error/code", format!("the code is {code}, expected -32602")))
             }
             _ => return None,
         };
@@ -131,9 +131,9 @@ fn malformed_refused(view: &View<'_>) -> Verdict {
     })
 }
 
-/// The first argument that is of another type than the schema says, where nobody could take it for one that fits.
+/// The first argument that is of another type than the schema says, where no reading makes it fit.
 fn mistyped<'v>(schema: &Value, arguments: &'v Value) -> Option<&'v str> {
-    // What stands beside a reference counts in some dialects and not in others.
+    // What is next to a reference counts in some dialects and not in others.
     let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
     let mistyped = |(name, value): &(&String, &Value)| {
         properties
@@ -144,7 +144,7 @@ fn mistyped<'v>(schema: &Value, arguments: &'v Value) -> Option<&'v str> {
     arguments.as_object()?.iter().find(mistyped).map(|(name, _)| name.as_str())
 }
 
-/// Whether `value` is no `due` by any reading: servers may take `"1"` for a number, `1` for a text, one item for a list.
+/// Whether `value` is not a `due` by any reading: servers may take `"1"` for a number, `1` for a text, one item for a list.
 fn is_beyond(due: &str, value: &Value) -> bool {
     let composed = value.is_object() || value.is_array();
     match due {

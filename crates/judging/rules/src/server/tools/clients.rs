@@ -7,7 +7,7 @@ use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 
 use crate::basic::transports::streamable_http::client_headers::argument;
 use crate::basic::transports::streamable_http::headers::Schemas;
-use crate::liveness::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Rule, at, client};
 use crate::verdict::{Kept, Verdict};
 use crate::view::View;
@@ -18,18 +18,18 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2025_06_18,
             at("server/tools", "resource-links"),
-            "A tool MAY return links to resources: the client goes on with them.",
+            "A tool MAY return links to resources: the client takes them and continues.",
         )
-        .how("Takes a tool that returns a `resource_link`, and looks whether the client goes on.")
+        .how("Needs a tool that returns a `resource_link`, and checks whether the client continues.")
         .fix("Show the link, or hand it on; at least pass over content of kinds you do not handle.")
         .judge(|view| taken(view, "resource_link", "links to resources")),
     client("tools.embedded-taken")
         .says(
             R2024_11_05,
             at("server/tools", "embedded-resources"),
-            "A tool MAY return embedded resources: the client goes on with them.",
+            "A tool MAY return embedded resources: the client takes them and continues.",
         )
-        .how("Takes a tool that returns an embedded resource, and looks whether the client goes on.")
+        .how("Needs a tool that returns an embedded resource, and checks whether the client continues.")
         .fix("Show the resource, or hand it on; at least pass over content of kinds you do not handle.")
         .judge(|view| taken(view, "resource", "embedded resources")),
     client("tools.header-integers-sent-safe")
@@ -38,7 +38,7 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/tools", "x-mcp-header"),
             "A client MUST NOT send an integer beyond 2^53 - 1, either way, as an argument that is mirrored into a header.",
         )
-        .how("Takes a tool with `x-mcp-header` on an integer, and looks at the arguments of calls.")
+        .how("Needs a tool with `x-mcp-header` on an integer, and looks at the arguments of calls.")
         .fix("Refuse such an argument before you send the call.")
         .judge(safe_integers),
     client("tools.invalid-headers-rejected")
@@ -48,12 +48,12 @@ pub(crate) const RULES: &[Rule] = &[
             "Over HTTP a client MUST leave out, and so never call, a tool with an invalid `x-mcp-header`, and keep the others.",
         )
         .on(&[wire::Transport::StreamableHttp])
-        .how("Takes a server that lists tools with and without invalid `x-mcp-header` annotations, and looks which of them are called.")
+        .how("Needs a server that lists tools with and without invalid `x-mcp-header` annotations, and looks which of them are called.")
         .fix("Check the annotations of each listed tool, drop those with a fault, and keep the rest.")
         .judge(invalid_rejected),
 ];
 
-/// Judges that the client goes on after results of tools with content of such a type.
+/// Judges that the client continues after results of tools with content of such a type.
 fn taken(view: &View<'_>, kind: &str, what: &str) -> Verdict {
     let is = |block: &Value| block.get("type").is_some_and(|found| found == kind);
     let calls = view.client_calls("tools/call").filter(|call| {
@@ -61,7 +61,7 @@ fn taken(view: &View<'_>, kind: &str, what: &str) -> Verdict {
         view.is_current(call.request) && content.is_some_and(|blocks| blocks.iter().any(is))
     });
     let events: Vec<_> = calls.filter_map(|call| call.response.map(|sent| sent.event)).collect();
-    goes_on(view, events, what, "no tool returned any, or the client said nothing afterwards")
+    client_continues(view, events, what, "no tool returned any, or the client sent nothing afterwards")
 }
 
 /// The greatest integer, either way, that every reader of JSON keeps exactly.

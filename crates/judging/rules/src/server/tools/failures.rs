@@ -17,7 +17,7 @@ pub(crate) const RULES: &[Rule] = &[server("tools.failures-reported")
         "An error of the tool itself SHOULD be reported in a result with `isError: true`, not as a protocol error.",
     )
     .needs("tools")
-    .how("Makes a call that is known to fail in the tool (`failing` among the hints) and looks whether a result says so.")
+    .how("Makes a call that is known to fail in the tool (`failing` among the hints) and checks whether a result says so.")
     .fix("Catch what a tool throws and answer with its text as content and `isError: true`, so that the model sees it.")
     .judge(failures_reported)];
 
@@ -38,6 +38,6 @@ fn reported(view: &View<'_>, call: &Call<'_>) -> Option<Kept> {
         return (result.get("isError") == Some(&Value::Bool(true))).then_some(Ok(()));
     }
     let refused = call.error_code() == Some(INVALID_PARAMS) && !view.revision().at_least(R2025_11_25);
-    let why = "the tool's own failure comes as a protocol error, which no model gets to see";
+    let why = "the tool's own failure comes as a protocol error, which the model never sees";
     (!refused).then(|| Err(response.breach("/error", why)))
 }

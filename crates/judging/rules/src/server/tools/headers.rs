@@ -55,7 +55,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(&["tools"])
         .how("Reads what the schemas of such parameters name: constants, enumerations, defaults, bounds. One that names no \
-              value is let pass.")
+              value is accepted.")
         .fix("Narrow the bounds, or make the parameter a string.")
         .judge(integers_safe),
     server("tools.header-places-reachable")
@@ -81,7 +81,7 @@ fn each(view: &View<'_>, broken: impl Fn(&AnnotationFault, &Value) -> bool) -> V
     judge(view, 1, |fault, schema, pointer| broken(fault, schema.pointer(pointer).unwrap_or(&Value::Null)))
 }
 
-/// A parameter that names no type (a reference, a combination) may still be primitive: that is let pass.
+/// A parameter that names no type (a reference, a combination) may still be primitive: that is accepted.
 fn typed(view: &View<'_>) -> Verdict {
     judge(view, 1, |fault, schema, pointer| {
         let parameter = pointer.rsplit_once('/').and_then(|(parameter, _)| schema.pointer(parameter));
@@ -115,7 +115,7 @@ fn integers_safe(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no integer parameter with an `x-mcp-header` annotation names any value")
 }
 
-/// Whether all integers that a parameter's schema names may be sent; `None` where it is no integer or names none.
+/// Whether all integers that a parameter's schema names may be sent; `None` where it is not an integer or names none.
 fn named_values(parameter: &Value) -> Option<bool> {
     let integer = parameter.get("type")? == "integer";
     let number = |name: &str| parameter.get(name).and_then(Value::as_f64);

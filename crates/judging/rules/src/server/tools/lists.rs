@@ -16,7 +16,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             at("server/tools", "capabilities"),
-            "A server that declares `tools` MUST answer `tools/list` with the tools it offers this client, be they none.",
+            "A server that declares `tools` MUST answer `tools/list` with the tools it offers this client, even if there are none.",
         )
         .needs("tools")
         .how("Looks at the answers to well-formed `tools/list` requests without a cursor.")

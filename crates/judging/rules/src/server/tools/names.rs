@@ -20,12 +20,12 @@ pub(crate) const RULES: &[Rule] = &[
         .fix("Give the tool a name of at least one and at most 128 characters.")
         .judge(|view| each_name(view, |name| match name.chars().count() {
             1..=128 => Ok(()),
-            count => Err(format!("the name has {count} characters, due are 1 to 128")),
+            count => Err(format!("the name has {count} characters, expected 1 to 128")),
         })),
     server("tools.names-case-sensitive")
         .says(R2025_11_25, NAMES, "Upper and lower case in tool names SHOULD be told apart.")
         .about(&["tools"])
-        .how("Looks for a call under a name that differs from a listed one in case alone, in no list itself.")
+        .how("Looks for a call under a name that differs from a listed one in case alone, but is in no list.")
         .fix("Compare tool names exactly.")
         .judge(case_sensitive),
     server("tools.names-characters")
@@ -59,7 +59,7 @@ fn plain(name: &str) -> Result<(), String> {
     odd.map_or(Ok(()), |c| Err(format!("the name holds `{}`", c.escape_debug())))
 }
 
-/// A page may have changed between two walks, and within one: only a name that stands twice in one walk counts.
+/// A page may have changed between two walks, and within one: only a name that is repeated in one walk counts.
 fn unique(view: &View<'_>) -> Verdict {
     let mut judged: Vec<(usize, Kept)> = Vec::new();
     for walk in walks(view, &TOOLS) {

@@ -30,7 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A tool that returns structured content SHOULD return the same JSON as text, for older clients.",
         )
         .about(&["tools"])
-        .how("Looks for a text block that reads as the very value of `structuredContent`. Errors are let pass, and values \
+        .how("Looks for a text block that reads as the very value of `structuredContent`. Errors are accepted, and values \
               other than objects, since the specification's own example does without there.")
         .fix("Add a text block holding the serialized `structuredContent`.")
         .judge(mirrored),
@@ -52,7 +52,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(&["tools"])
         .how("Reads `structuredContent` by the `outputSchema` the tool was listed with. Keywords that need more than a \
-              reading of values (patterns, foreign references) are let pass.")
+              reading of values (patterns, foreign references) are accepted.")
         .fix("Return what the schema promises, or correct the schema.")
         .judge(conforms),
 ];

@@ -5,7 +5,7 @@ use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_N
 use wire::revision::{R2024_11_05, R2025_03_26};
 
 use crate::content::canonical;
-use crate::liveness::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, safety, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, PROMPTS};
@@ -88,16 +88,16 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2024_11_05,
             CONSIDERATIONS,
-            "A client SHOULD get along with completions that are missing, refused or not all there.",
+            "A client SHOULD cope with completions that are missing, refused or incomplete.",
         )
-        .how("Takes a server that refuses a completion, answers with no values, or says that there are more, and looks whether the client goes on.")
-        .fix("Show what came, and let the user go on typing where nothing did.")
+        .how("Needs a server that refuses a completion, answers with no values, or says that there are more, and checks whether the client continues.")
+        .fix("Show what came, and let the user continue typing where nothing did.")
         .judge(partial_taken),
     server("completion.inputs-validated")
         .says(R2024_11_05, SECURITY, "A server MUST validate what it is asked to complete.")
         .about(&["completions"])
         .how("Looks at requests that do not say what they are about (no `ref`, one of a kind that does not exist, no name of \
-              an argument): they must not be answered with suggestions. An empty list is let pass here.")
+              an argument): they must not be answered with suggestions. An empty list is accepted here.")
         .fix("Refuse a request whose `ref` or `argument` is not whole with -32602.")
         .judge(inputs_validated),
     server("completion.rate-limited")
@@ -125,7 +125,7 @@ fn declared(view: &View<'_>) -> Verdict {
 fn at_most_100(view: &View<'_>) -> Verdict {
     let judged = view.results("completion/complete").filter_map(|(sent, result)| {
         let count = values(result)?.len();
-        let why = format!("there are {count} values, at most 100 are due");
+        let why = format!("there are {count} values, at most 100 are allowed");
         Some((sent.event, if count <= 100 { Ok(()) } else { Err(sent.breach("/result/completion/values", why)) }))
     });
     Verdict::of(judged, "no completion was answered with values")
@@ -157,7 +157,7 @@ fn refusal(call: &Call<'_>, due: i64, why: &str) -> Option<(usize, Kept)> {
     let kept = match call.error_code() {
         Some(code) if code == due => Ok(()),
         Some(code @ (INTERNAL_ERROR..=INVALID_REQUEST | PARSE_ERROR)) => {
-            Err(response.breach("/error/code", format!("the code is {code}, due is {due}")))
+            Err(response.breach("/error/code", format!("the code is {code}, expected {due}")))
         }
         Some(_) => return None,
         None => Err(response.breach("/result", why)),
@@ -167,7 +167,7 @@ fn refusal(call: &Call<'_>, due: i64, why: &str) -> Option<(usize, Kept)> {
 
 fn not_supported(view: &View<'_>) -> Verdict {
     match view.server_capabilities() {
-        None => return Verdict::NotSeen("what the server declares was not learnt here".to_owned()),
+        None => return Verdict::NotSeen("what the server declares is not known here".to_owned()),
         Some(_) if view.capability("completions").is_some() => {
             return Verdict::NotApplicable("the server declares `completions`".to_owned());
         }
@@ -209,7 +209,7 @@ fn is_about_nothing(call: &Call<'_>) -> bool {
     !known || member("argument", "name").is_none()
 }
 
-/// Since 2025-03-26 a server says whether it completes. The refusals of one that did not say so, or could not, tell nothing
+/// Since 2025-03-26 a server says whether it completes. The refusals of one that did not say so, or could not, show nothing
 /// unless it also completes.
 fn inputs_validated(view: &View<'_>) -> Verdict {
     let denies = view.server_capabilities().is_some() && view.capability("completions").is_none();
@@ -259,7 +259,7 @@ fn debounced(view: &View<'_>) -> Verdict {
     }
     let skips = steps.iter().enumerate().filter(|(_, step)| step.is_some_and(|step| step > 1));
     judged.extend(skips.map(|(place, _)| (calls[place + 1].1.event, Ok(()))));
-    Verdict::of(judged, "nobody was seen to type something to be completed")
+    Verdict::of(judged, "no user was seen typing an argument to be completed")
 }
 
 fn partial_taken(view: &View<'_>) -> Verdict {
@@ -271,10 +271,10 @@ fn partial_taken(view: &View<'_>) -> Verdict {
     };
     let all = view.client_calls("completion/complete").filter(|call| view.is_current(call.request) && partial(call));
     let events: Vec<_> = all.filter_map(|call| call.response.map(|sent| sent.event)).collect();
-    goes_on(
+    client_continues(
         view,
         events,
-        "completions that were not all there",
-        "no completions were missing, or the client said nothing afterwards",
+        "completions that were incomplete",
+        "no completions were missing, or the client sent nothing afterwards",
     )
 }

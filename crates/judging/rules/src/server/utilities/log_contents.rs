@@ -1,4 +1,4 @@
-//! `server/utilities/logging#security` and `#implementation-considerations`: what stands in log messages.
+//! `server/utilities/logging#security` and `#implementation-considerations`: what is in log messages.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ fn consistent(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no logger sent two messages")
 }
 
-/// How long a credential must be to stand in no text by chance.
+/// How long a credential must be so that no text contains it by chance.
 const LEAST: usize = 12;
 
 /// The credentials that the client sent in `Authorization`, each with the event that had it first.
@@ -82,12 +82,12 @@ fn no_credentials(view: &View<'_>) -> Verdict {
         let has = |needle: &str| texts.iter().any(|text| text.contains(needle));
         let mut known = credentials.iter().filter(|(_, event)| **event < sent.event).peekable();
         if texts.iter().any(|text| is_private_key(text)) {
-            return Some((sent.event, Err(sent.breach("/params/data", "a private key stands in a log message"))));
+            return Some((sent.event, Err(sent.breach("/params/data", "a private key is in a log message"))));
         }
         known.peek()?;
-        let why = "the credential that the client sent stands in a log message";
-        let told = known.any(|(credential, _)| has(credential));
-        Some((sent.event, if told { Err(sent.breach("/params/data", why)) } else { Ok(()) }))
+        let why = "the credential that the client sent is in a log message";
+        let leaked = known.any(|(credential, _)| has(credential));
+        Some((sent.event, if leaked { Err(sent.breach("/params/data", why)) } else { Ok(()) }))
     });
     Verdict::of(judged, "no log message came after the client had sent a credential")
 }

@@ -61,7 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
         .how("Over HTTP looks at the response of each request without a log level; elsewhere looks for log messages before \
               any request on the connection named one.")
         .fix("Send log messages only while serving a request with `io.modelcontextprotocol/logLevel`.")
-        .judge(only_when_asked),
+        .judge(only_when_requested),
     server("logging.not-on-subscriptions")
         .says(R2026_07_28, PER_REQUEST, "Log messages MUST NOT be delivered on a subscription's stream.")
         .about(&["logging"])
@@ -122,7 +122,7 @@ fn accepted(view: &View<'_>) -> Verdict {
 fn honoured(view: &View<'_>) -> Verdict {
     let threshold = |sent: &MessageAt<'_>| match view.era() {
         Era::Legacy => set_before(view, sent),
-        Era::Modern => asked_around(view, sent),
+        Era::Modern => level_around(view, sent),
     };
     let judged = messages(view).into_iter().filter_map(|sent| {
         let (found, least) = (severity(level(&sent)?)?, threshold(&sent)?);
@@ -138,14 +138,14 @@ fn set_before(view: &View<'_>, sent: &MessageAt<'_>) -> Option<usize> {
     let sets = || view.calls("logging/setLevel").filter(|c| c.request.connection == sent.connection);
     let last = sets().filter(|call| call.request.event < sent.event).last()?;
     let confirmed = last.response.filter(|response| response.event < sent.event && last.result().is_some())?;
-    let asked = || view.all_calls().filter(|call| call.request.exchange == sent.exchange);
-    let fresh = sent.exchange == confirmed.exchange || asked().any(|call| call.request.event > confirmed.event);
+    let requests_here = || view.all_calls().filter(|call| call.request.exchange == sent.exchange);
+    let fresh = sent.exchange == confirmed.exchange || requests_here().any(|call| call.request.event > confirmed.event);
     let level = last.request.message.params()?.get("level")?.as_str()?;
     severity(level).filter(|_| fresh)
 }
 
 /// The mildest level among the requests a message may have come for.
-fn asked_around(view: &View<'_>, sent: &MessageAt<'_>) -> Option<usize> {
+fn level_around(view: &View<'_>, sent: &MessageAt<'_>) -> Option<usize> {
     let open = |call: &Call<'_>| {
         call.request.connection == sent.connection
             && call.request.exchange == sent.exchange
@@ -156,9 +156,9 @@ fn asked_around(view: &View<'_>, sent: &MessageAt<'_>) -> Option<usize> {
     levels.min()
 }
 
-fn only_when_asked(view: &View<'_>) -> Verdict {
+fn only_when_requested(view: &View<'_>) -> Verdict {
     let asks = |sent: &MessageAt<'_>| meta(sent, "logLevel").is_some();
-    // What comes on a subscription's stream is another rule's business.
+    // What comes on a subscription's stream is left to another rule.
     let listens = |sent: &MessageAt<'_>| {
         let here = |call: &Call<'_>| sent.exchange != 0 && call.request.exchange == sent.exchange;
         view.calls("subscriptions/listen").any(|call| here(&call))
@@ -222,7 +222,7 @@ fn invalid_refused(view: &View<'_>) -> Verdict {
         let kept: Kept = match call.error_code() {
             Some(INVALID_PARAMS) => Ok(()),
             Some(code @ (INTERNAL_ERROR | INVALID_REQUEST | PARSE_ERROR)) => {
-                Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
+                Err(response.breach("/error/code", format!("the code is {code}, expected -32602")))
             }
             Some(_) => return None,
             None => Err(response.breach("/result", format!("the log level {level} is accepted"))),

@@ -24,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Going from page to page comes to an end: no cursor leads back to itself.",
         )
         .about(OFFERS)
-        .how("Follows the cursors of one walk through a list, looking for one that was given out on it before.")
+        .how("Follows the cursors of one walk through a list, looking for one that was issued on it before.")
         .fix("Leave `nextCursor` out on the last page.")
         .judge(ends),
     server("pagination.cursors-stable")
@@ -35,26 +35,26 @@ pub(crate) const RULES: &[Rule] = &[
         .fix("Encode the position into the cursor instead of keeping it in state that the first use consumes.")
         .judge(stable),
     server("pagination.invalid-cursor-survived")
-        .says(R2024_11_05, GUIDELINES, "A cursor the server never gave out SHOULD be handled gracefully.")
+        .says(R2024_11_05, GUIDELINES, "A cursor the server never issued SHOULD be handled gracefully.")
         .about(OFFERS)
-        .how("Looks whether the connection still serves requests after one with a cursor that was never given out.")
+        .how("Checks whether the connection still serves requests after one with a cursor that was never issued.")
         .fix("Treat a cursor as untrusted input: catch what decoding it raises, and answer with an error.")
         .judge(survived),
     server("pagination.invalid-cursor-refused")
         .says(
             R2024_11_05,
             at("server/utilities/pagination", "error-handling"),
-            "A cursor the server never gave out SHOULD be answered with the error -32602.",
+            "A cursor the server never issued SHOULD be answered with the error -32602.",
         )
         .about(OFFERS)
-        .how("Looks at the answers to list requests whose cursor no page of the trace gave out. In the modern era, where a \
+        .how("Looks at the answers to list requests whose cursor no page of the trace issued. In the modern era, where a \
               cursor may stem from elsewhere, a result counts only if it repeats the first page, or if the cursor was made \
               up for the purpose.")
         .fix("Check the cursor, and answer -32602 (invalid params) where it is none of yours; also where you do not paginate.")
         .judge(refused),
 ];
 
-/// Requests whose cursor no page gave out. An empty cursor is passed over: many read it as none.
+/// Requests whose cursor no page issued. An empty cursor is passed over: many read it as none.
 fn made_up<'v>(view: &View<'v>) -> Vec<(&'static List, Call<'v>, &'v Value)> {
     let of = |list: &'static List| {
         let pages = pages(view, list);
@@ -103,16 +103,16 @@ fn refused(view: &View<'_>) -> Verdict {
         let kept: Kept = match call.error_code() {
             Some(INVALID_PARAMS) => Ok(()),
             Some(code @ (INTERNAL_ERROR | INVALID_REQUEST | PARSE_ERROR)) => {
-                Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
+                Err(response.breach("/error/code", format!("the code is {code}, expected -32602")))
             }
             None if view.era() == Era::Legacy || on_purpose || repeats(view, list, &call) => {
-                Err(response.breach("/result", "a cursor that was never given out is answered with a result"))
+                Err(response.breach("/result", "a cursor that was never issued is answered with a result"))
             }
             _ => return None,
         };
         Some((response.event, kept))
     });
-    Verdict::of(judged, "no list was asked for with a cursor that was never given out")
+    Verdict::of(judged, "no list was asked for with a cursor that was never issued")
 }
 
 /// Whether the result has the very items of the first page: then the cursor was not even looked at.
@@ -129,7 +129,7 @@ fn survived(view: &View<'_>) -> Verdict {
             Err(event) => (event, Err(Breach::at(event, "", "the server ended after an invalid cursor"))),
         })
     });
-    Verdict::of(judged, "no list was asked for with an invalid cursor, or nothing was asked afterwards")
+    Verdict::of(judged, "no list was asked for with an invalid cursor, or no request followed")
 }
 
 fn stable(view: &View<'_>) -> Verdict {

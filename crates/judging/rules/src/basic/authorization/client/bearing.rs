@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::form::Form;
-use super::steps::{Registration, Request, Step, Steps, asked_at, told_at};
+use super::steps::{Registration, Request, Step, Steps, answered_at, requested_at};
 use crate::basic::authorization::{bearer, query_token};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Exchange, View};
@@ -16,8 +16,8 @@ fn not_seen(why: &str) -> Verdict {
 
 const NO_TOKEN: &str = "the client was given no token that it used";
 
-/// What answers to token requests brought as `member`, with the requests. What an identity provider exchanges is no access
-/// token, whatever member it stands in.
+/// What answers to token requests brought as `member`, with the requests. What an identity provider exchanges is not an access
+/// token, whatever member it is in.
 fn brought<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>, member: &str) -> Vec<(&'s str, &'s Request<'a, 'v>)> {
     let plain = |grant: &&Request<'_, '_>| member != "access_token" || grant.given_text("issued_token_type").is_none();
     let all = steps.grants.iter().filter(plain);
@@ -37,7 +37,7 @@ pub(super) fn bearer_header(view: &View<'_>) -> Verdict {
     let steps = Steps::of(view);
     let tokens = brought(&steps, "access_token");
     let judged = steps.endpoint.iter().filter_map(|x| -> Option<(usize, Kept)> {
-        let event = asked_at(x);
+        let event = requested_at(x);
         let is_own = |text: &str| tokens.iter().any(|(token, grant)| *token == text && grant.at() < event);
         if carried(x).is_some_and(is_own) {
             return Some((event, Ok(())));
@@ -55,7 +55,7 @@ pub(super) fn bearer_header(view: &View<'_>) -> Verdict {
         let query = Form::of_target(target);
         let stray = tokens.iter().any(|(token, grant)| grant.at() < event && query.holds(token));
         if stray {
-            breach(String::new(), "the token stands in the query and not in the Authorization header")
+            breach(String::new(), "the token is in the query and not in the Authorization header")
         } else {
             None
         }
@@ -69,19 +69,21 @@ pub(super) fn every_request(view: &View<'_>) -> Verdict {
     let mut let_in: BTreeMap<u32, usize> = BTreeMap::new();
     let mut judged: Vec<(usize, Kept)> = Vec::new();
     for x in &steps.endpoint {
-        let event = asked_at(x);
+        let event = requested_at(x);
         if matches!(x.method(), Some("OPTIONS" | "HEAD")) {
             continue;
         }
-        let known = let_in.get(&x.connection).is_some_and(|told| *told < event);
+        let known = let_in.get(&x.connection).is_some_and(|answered| *answered < event);
         let has = x.request_header("authorization").is_some();
         if known {
             let why = "requests before this one carried a token, and this one carries none";
             judged.push((event, if has { Ok(()) } else { Err(Breach::at(event, "header:Authorization", why)) }));
         }
-        match (x.status(), told_at(x)) {
+        match (x.status(), answered_at(x)) {
             (Some(401 | 403), _) => _ = let_in.remove(&x.connection),
-            (Some(200..=299), Some(told)) if carried(x).is_some() => _ = let_in.entry(x.connection).or_insert(told),
+            (Some(200..=299), Some(answered)) if carried(x).is_some() => {
+                _ = let_in.entry(x.connection).or_insert(answered)
+            }
             _ => {}
         }
     }
@@ -98,9 +100,9 @@ pub(super) fn not_in_query(view: &View<'_>) -> Verdict {
         let (event, _, target, _) = x.request?;
         let query = Form::of_target(target);
         let found = query_token(x).is_some() || secrets.iter().any(|token| query.holds(token));
-        found.then(|| Breach::at(event, "", "a token stands in the query of this request"))
+        found.then(|| Breach::at(event, "", "a token is in the query of this request"))
     });
-    let sent = steps.endpoint.iter().filter(|x| carried(x).is_some()).map(|x| asked_at(x));
+    let sent = steps.endpoint.iter().filter(|x| carried(x).is_some()).map(|x| requested_at(x));
     Verdict::never(stray, sent.collect::<Vec<_>>(), "the client sent no token")
 }
 
@@ -112,12 +114,12 @@ pub(super) fn own_issuer(view: &View<'_>) -> Verdict {
     let assertions = steps.grants.iter().filter(|grant| grant.given_text("issued_token_type").is_some());
     let assertions: Vec<&str> = assertions.filter_map(|grant| grant.given_text("access_token")).collect();
     let judged = steps.endpoint.iter().filter_map(|x| -> Option<(usize, Kept)> {
-        let (event, token) = (asked_at(x), carried(x)?);
+        let (event, token) = (requested_at(x), carried(x)?);
         let breach = |why: String| Some((event, Err(Breach::at(event, "header:Authorization", why))));
         let Some((_, grant)) = access.iter().rfind(|(own, grant)| *own == token && grant.at() < event) else {
             let other = foreign.contains(&token) || assertions.contains(&token);
             return if other {
-                breach("this is no access token, but another one that the client was given".to_owned())
+                breach("this is not an access token, but another one that the client was given".to_owned())
             } else {
                 None
             };
@@ -129,7 +131,7 @@ pub(super) fn own_issuer(view: &View<'_>) -> Verdict {
             return Some((event, Ok(())));
         }
         // A document that came before the token may be about another resource; a later one is what the client goes by.
-        let newer = listed.last().is_some_and(|(told, _)| *told > grant.at());
+        let newer = listed.last().is_some_and(|(answered, _)| *answered > grant.at());
         let why = format!("the token is from {owner}, and the server's metadata lists {}", newest.join(", "));
         if newer { breach(why) } else { None }
     });
@@ -158,8 +160,10 @@ pub(super) fn confidential(view: &View<'_>) -> Verdict {
             host && grant.x.partner == x.partner && same_owner(&steps, grant, event, x)
         };
         let kept = home(giver) || givers.any(|grant| home(grant));
-        let why =
-            format!("a refresh token that came with event {} is sent elsewhere", giver.told_at().unwrap_or_default());
+        let why = format!(
+            "a refresh token that came with event {} is sent elsewhere",
+            giver.answered_at().unwrap_or_default()
+        );
         Some((event, if kept { Ok(()) } else { Err(Breach::at(event, "", why)) }))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "the client used no refresh token that it was seen to be given")
@@ -204,10 +208,10 @@ pub(super) fn not_assumed(view: &View<'_>) -> Verdict {
     let Some(grant) = steps.grants.iter().find(without) else {
         return not_seen("no code was redeemed for an access token alone");
     };
-    let told = grant.told_at().unwrap_or_default();
+    let answered = grant.answered_at().unwrap_or_default();
     let nothing = |step: &&Request<'_, '_>| {
         let token = step.text("refresh_token").unwrap_or("undefined");
-        step.at() > told && step.is_grant("refresh_token") && matches!(token, "undefined" | "null" | "None")
+        step.at() > answered && step.is_grant("refresh_token") && matches!(token, "undefined" | "null" | "None")
     };
     if let Some(step) = steps.grants.iter().find(nothing) {
         return Verdict::Broken(
@@ -215,7 +219,11 @@ pub(super) fn not_assumed(view: &View<'_>) -> Verdict {
         );
     }
     let token = grant.given_text("access_token");
-    let used = steps.endpoint.iter().find(|x| asked_at(x) > told && carried(x) == token).map(|x| asked_at(x));
-    let anew = steps.authorizations.iter().map(Step::at).find(|at| *at > told);
-    Verdict::witnessed(used.or(anew).into_iter().collect(), "the client was not seen to go on without a refresh token")
+    let used =
+        steps.endpoint.iter().find(|x| requested_at(x) > answered && carried(x) == token).map(|x| requested_at(x));
+    let again = steps.authorizations.iter().map(Step::at).find(|at| *at > answered);
+    Verdict::witnessed(
+        used.or(again).into_iter().collect(),
+        "the client was not seen to continue without a refresh token",
+    )
 }

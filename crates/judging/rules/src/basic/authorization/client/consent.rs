@@ -25,8 +25,8 @@ fn redemptions<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>) -> impl Iterator<Item = &'s
 pub(super) fn pkce(view: &View<'_>) -> Verdict {
     let steps = Steps::of(view);
     let asks_code = |step: &&Request<'_, '_>| step.text("response_type").is_some_and(|kind| kind.contains("code"));
-    let mut asked = steps.authorizations.iter().filter(asks_code);
-    if let Some(step) = asked.find(|step| step.text("code_challenge").is_none()) {
+    let mut requested = steps.authorizations.iter().filter(asks_code);
+    if let Some(step) = requested.find(|step| step.text("code_challenge").is_none()) {
         return Verdict::Broken(step.breach("", "this authorization request has no code_challenge"));
     }
     let judged = redemptions(&steps).filter_map(|step| {
@@ -36,7 +36,7 @@ pub(super) fn pkce(view: &View<'_>) -> Verdict {
         };
         let length = verifier.chars().count();
         if !VERIFIER.contains(&length) {
-            return breach(format!("the code_verifier has {length} characters, and 43 to 128 are due"));
+            return breach(format!("the code_verifier has {length} characters, expected 43 to 128"));
         }
         step.given_text("access_token").map(|_| (step.at(), Ok(())))
     });
@@ -72,12 +72,12 @@ pub(super) fn pkce_verified(view: &View<'_>) -> Verdict {
     let offence = steps.authorizations.iter().find_map(|step| {
         let documents = steps.documents_of(step, "authorization_endpoint");
         let all = !documents.is_empty() && documents.into_iter().all(names_no_method);
-        all.then(|| step.breach("", format!("the server's metadata has no {METHODS}, and the client goes on")))
+        all.then(|| step.breach("", format!("the server's metadata has no {METHODS}, and the client continues")))
     });
     // Who gets tokens in another way has no code to protect.
     let other_ways = steps.grants.iter().any(|grant| !grant.is_grant("authorization_code"));
     let silent = steps.issuers.iter().filter(|d| names_no_method(d) && !other_ways);
-    let witnesses: Vec<usize> = silent.filter_map(|d| steps.over(d.told_at()?)).collect();
+    let witnesses: Vec<usize> = silent.filter_map(|d| steps.over(d.answered_at()?)).collect();
     Verdict::never(offence, witnesses, format!("no metadata without {METHODS} was followed by the client's end"))
 }
 
@@ -88,8 +88,9 @@ pub(super) fn redirect_secure(view: &View<'_>) -> Verdict {
         .registrations
         .iter()
         .flat_map(|step| redirects(&step.asks).into_iter().map(|uri| (step.at(), uri.to_owned())).collect::<Vec<_>>());
-    let asked = steps.authorizations.iter().filter_map(|step| Some((step.at(), step.text("redirect_uri")?.to_owned())));
-    let judged = registered.chain(asked).map(|(event, uri)| {
+    let requested =
+        steps.authorizations.iter().filter_map(|step| Some((step.at(), step.text("redirect_uri")?.to_owned())));
+    let judged = registered.chain(requested).map(|(event, uri)| {
         let secure = Address::of(&uri).is_some_and(|address| address.is_secure() || address.is_local());
         let why = format!("{uri} is neither https nor on localhost");
         (event, if secure { Ok(()) } else { Err(Breach::at(event, "", why)) })
@@ -116,11 +117,11 @@ fn known_redirects(steps: &Steps<'_, '_>, step: &Request<'_, '_>, id: &str) -> O
         return object(fetch).map(|document| texts(&document));
     }
     let own = |r: &&super::steps::Registration<'_, '_>| {
-        r.told_at().is_some_and(|told| told < step.at()) && r.given_text("client_id") == Some(id)
+        r.answered_at().is_some_and(|answered| answered < step.at()) && r.given_text("client_id") == Some(id)
     };
     let registration = steps.registrations.iter().rfind(own)?;
-    let told = registration.given.as_ref().map(texts).filter(|all| !all.is_empty());
-    Some(told.unwrap_or_else(|| texts(&registration.asks)))
+    let answered = registration.given.as_ref().map(texts).filter(|all| !all.is_empty());
+    Some(answered.unwrap_or_else(|| texts(&registration.asks)))
 }
 
 pub(super) fn redirect_registered(view: &View<'_>) -> Verdict {
@@ -141,9 +142,9 @@ fn listed(all: &[String]) -> String {
 }
 
 /// The first request that redeems the code of an answer, where it has one.
-fn redeemed<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>, told: usize, back: &Form) -> Option<&'s Request<'a, 'v>> {
+fn redeemed<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>, answered: usize, back: &Form) -> Option<&'s Request<'a, 'v>> {
     let code = back.text("code")?;
-    redemptions(steps).find(|grant| grant.at() > told && grant.text("code") == Some(code))
+    redemptions(steps).find(|grant| grant.at() > answered && grant.text("code") == Some(code))
 }
 
 /// Judges that no code is redeemed of an answer that `is_wrong`, in which case it says why.
@@ -152,14 +153,14 @@ fn discards(
     unseen: &str,
     is_wrong: impl Fn(&Request<'_, '_>, &Form) -> Option<String>,
 ) -> Verdict {
-    let answers = steps.authorizations.iter().filter_map(|step| Some((step, step.told_at()?, step.sent_back()?)));
+    let answers = steps.authorizations.iter().filter_map(|step| Some((step, step.answered_at()?, step.sent_back()?)));
     let mut witnesses = Vec::new();
     let with_code = answers.filter(|(.., back)| back.text("code").is_some());
-    for (step, told, back) in with_code {
+    for (step, answered, back) in with_code {
         let Some(why) = is_wrong(step, &back) else { continue };
-        match redeemed(steps, told, &back) {
+        match redeemed(steps, answered, &back) {
             Some(grant) => return Verdict::Broken(grant.breach("", format!("{why}, and the client redeems its code"))),
-            None => witnesses.extend(steps.over(told)),
+            None => witnesses.extend(steps.over(answered)),
         }
     }
     Verdict::witnessed(witnesses, unseen)

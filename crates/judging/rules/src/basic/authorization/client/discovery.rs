@@ -26,7 +26,7 @@ pub(crate) const RULES: &[Rule] = &[
             discovery("protected-resource-metadata-discovery-requirements"),
             "A client MUST read WWW-Authenticate of a 401 and act on it.",
         )
-        .how("Looks whether a client that was answered 401 with the address of the resource's metadata asks there before it looks for an authorization server.")
+        .how("Checks whether a client that was answered 401 with the address of the resource's metadata asks there before it looks for an authorization server.")
         .fix("Read every challenge in WWW-Authenticate and fetch what `resource_metadata` of the Bearer one names.")
         .judge(understood),
     client("oauth.resource-metadata-used")
@@ -41,7 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
             index("overview"),
             "A client MUST find the authorization server by the resource's own metadata.",
         )
-        .how("Looks whether a client that was answered 401 asks for the resource's metadata before it looks for an authorization server, and then looks at the host of one that is listed.")
+        .how("Checks whether a client that was answered 401 asks for the resource's metadata before it looks for an authorization server, and then looks at the host of one that is listed.")
         .fix("Fetch the protected resource metadata and take the issuer from its `authorization_servers`.")
         .judge(metadata_used),
     client("oauth.resource-metadata-order")
@@ -130,7 +130,7 @@ pub(crate) const RULES: &[Rule] = &[
             discovery("authorization-server-metadata-discovery"),
             "A client MUST NOT use metadata whose issuer is another than the one that it was looked up for.",
         )
-        .how("Looks whether the client goes to an endpoint named by a document whose `issuer` is not, to the letter, the listed one that it was looked up for.")
+        .how("Checks whether the client goes to an endpoint named by a document whose `issuer` is not, to the letter, the listed one that it was looked up for.")
         .fix("Compare `issuer` of the document with the identifier that its address was made of, and stop where they differ.")
         .judge(issuer_validated),
 ];

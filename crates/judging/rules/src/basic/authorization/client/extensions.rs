@@ -25,7 +25,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("oauth.client-credentials-by-assertion")
         .on(HTTP)
         .says(R2025_11_25, AUTHENTICATION, "A client that acts for itself SHOULD authenticate by a signed assertion.")
-        .how("Looks whether a client sends a secret where the metadata lists `private_key_jwt`.")
+        .how("Checks whether a client sends a secret where the metadata lists `private_key_jwt`.")
         .fix("Register a key and sign an assertion instead of sending a secret.")
         .judge(by_assertion),
     client("oauth.assertion-exchanged")

@@ -37,9 +37,9 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(pkce_s256),
     client("oauth.pkce-verified")
         .on(HTTP)
-        .says(R2025_11_25, CODES, "A client MUST NOT go on with an authorization server whose metadata names no PKCE method.")
-        .says(R2026_07_28, CODES_NOW, "A client MUST NOT go on with an authorization server whose metadata names no PKCE method.")
-        .how("Looks whether the client asks for authorization where the metadata has no `code_challenge_methods_supported`.")
+        .says(R2025_11_25, CODES, "A client MUST NOT continue with an authorization server whose metadata names no PKCE method.")
+        .says(R2026_07_28, CODES_NOW, "A client MUST NOT continue with an authorization server whose metadata names no PKCE method.")
+        .how("Checks whether the client asks for authorization where the metadata has no `code_challenge_methods_supported`.")
         .fix("Stop where `code_challenge_methods_supported` is absent from the metadata.")
         .judge(pkce_verified),
     client("oauth.resource-parameter")
@@ -60,14 +60,14 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_06_18, CANONICAL, "A client SHOULD name the MCP server by the most specific URI that it can.")
         .says(R2026_07_28, CANONICAL_NOW, "A client SHOULD name the MCP server by the most specific URI that it can.")
-        .how("Looks whether `resource` has the whole path of the MCP endpoint, or is what the metadata says.")
+        .how("Checks whether `resource` has the whole path of the MCP endpoint, or is what the metadata says.")
         .fix("Send the endpoint's URI with its path rather than its origin alone.")
         .judge(resource_specific),
     client("oauth.uppercase-accepted")
         .on(HTTP)
         .says(R2025_06_18, CANONICAL, "A client SHOULD take a server's URI with upper-case letters in scheme and host.")
         .says(R2026_07_28, CANONICAL_NOW, "A client SHOULD take a server's URI with upper-case letters in scheme and host.")
-        .how("Looks whether a client goes on that was given metadata whose `resource` is the server's URI with upper-case letters in scheme or host.")
+        .how("Checks whether a client continues that was given metadata whose `resource` is the server's URI with upper-case letters in scheme or host.")
         .fix("Compare scheme and host without regard to case.")
         .judge(uppercase_accepted),
     client("oauth.resource-without-slash")
@@ -106,7 +106,7 @@ pub(crate) const RULES: &[Rule] = &[
             index("authorization-response-validation"),
             "A client MUST compare `iss` of the answer, errors included, with the issuer that it recorded before, as it stands.",
         )
-        .how("Looks whether a code is redeemed that came back with another `iss` than the metadata's issuer, or without one though the metadata promises it. Holds where such an answer was rejected.")
+        .how("Checks whether a code is redeemed that came back with another `iss` than the metadata's issuer, or without one though the metadata promises it. Holds where such an answer was rejected.")
         .fix("Compare `iss`, decoded and otherwise as it stands, with the issuer recorded beforehand.")
         .judge(response_issuer),
 ];

@@ -85,10 +85,11 @@ pub(super) fn presented(view: &View<'_>) -> Verdict {
     let steps = Steps::of(view);
     let brought = of_type(&steps, EXCHANGE).filter(|step| step.given_text("issued_token_type") == Some(ASSERTION));
     let brought: Vec<(usize, &str)> =
-        brought.filter_map(|s| Some((s.told_at()?, s.given_text("access_token")?))).collect();
-    let is_assertion = |event: usize, text: &str| brought.iter().any(|(told, own)| *told < event && *own == text);
+        brought.filter_map(|s| Some((s.answered_at()?, s.given_text("access_token")?))).collect();
+    let is_assertion =
+        |event: usize, text: &str| brought.iter().any(|(answered, own)| *answered < event && *own == text);
     let grants = steps.grants.iter().filter_map(|step| -> Option<(usize, Kept)> {
-        let holds = |form: &Form| brought.iter().any(|(told, own)| *told < step.at() && form.holds(own));
+        let holds = |form: &Form| brought.iter().any(|(answered, own)| *answered < step.at() && form.holds(own));
         if !holds(&step.asks) {
             return None;
         }
@@ -98,7 +99,7 @@ pub(super) fn presented(view: &View<'_>) -> Verdict {
         Some((step.at(), if due { Ok(()) } else { Err(step.breach("", why)) }))
     });
     let bare = steps.endpoint.iter().filter_map(|x| -> Option<(usize, Kept)> {
-        let event = super::steps::asked_at(x);
+        let event = super::steps::requested_at(x);
         let token = bearer(x).filter(|token| is_assertion(event, token))?;
         let why = format!(
             "the assertion ({} characters) is sent to the MCP server as if it were a token",

@@ -52,9 +52,9 @@ fn visits<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>) -> Vec<Visit<'s, 'a, 'v>> {
 
 pub(super) fn server_metadata_used(view: &View<'_>) -> Verdict {
     let steps = Steps::of(view);
-    let asked = steps.issuers.first().map(Step::at);
+    let requested = steps.issuers.first().map(Step::at);
     let judged = visits(&steps).into_iter().filter_map(|visit| -> Option<(usize, Kept)> {
-        let before = steps.issuers.iter().filter(|d| d.told_at().is_some_and(|told| told < visit.at));
+        let before = steps.issuers.iter().filter(|d| d.answered_at().is_some_and(|answered| answered < visit.at));
         let places: Vec<&str> = before.filter_map(|d| d.given_text(visit.endpoint)).collect();
         let breach = |why: String| Some((visit.at, Err(Breach::at(visit.at, "", why))));
         if places.iter().any(|url| path_leads_to(url, visit.x)) {
@@ -63,16 +63,16 @@ pub(super) fn server_metadata_used(view: &View<'_>) -> Verdict {
         if !places.is_empty() {
             return breach(format!("the metadata names {} as {}", places.join(", "), visit.endpoint));
         }
-        // Whoever registers is here for the first time, and has nothing stored to go by.
-        let blind = visit.endpoint == "registration_endpoint" && asked.is_none_or(|asked| asked > visit.at);
+        // A client that registers is here for the first time and has nothing stored.
+        let blind = visit.endpoint == "registration_endpoint" && requested.is_none_or(|requested| requested > visit.at);
         let blind = blind && steps.view.revision().at_least(R2025_06_18);
         blind.then(|| breach("the client registers without having asked for the server's metadata".to_owned()))?
     });
     Verdict::of(judged.collect::<Vec<_>>(), "the client went to no endpoint that metadata names")
 }
 
-/// Whether the resource's metadata leads elsewhere: older manners do not apply.
-fn is_led(steps: &Steps<'_, '_>) -> bool {
+/// Whether the resource's metadata leads elsewhere: the older rules do not apply.
+fn points_elsewhere(steps: &Steps<'_, '_>) -> bool {
     steps.resources.iter().any(|d| d.given.is_some())
 }
 
@@ -102,7 +102,7 @@ pub(super) fn version_named(view: &View<'_>) -> Verdict {
     const HEADER: &str = "MCP-Protocol-Version";
     let steps = Steps::of(view);
     let Some(host) = own_host(&steps) else { return not_seen("the client was never answered 401") };
-    if is_led(&steps) {
+    if points_elsewhere(&steps) {
         return not_seen("the server's own metadata says where to go");
     }
     let fetches = at_home(&steps, host);
@@ -116,7 +116,7 @@ pub(super) fn version_named(view: &View<'_>) -> Verdict {
                 named.insert(fetch.x.path());
                 judged.push((fetch.at(), Ok(())));
             }
-            Some(value) => judged.push(breach(format!("`{}` is no protocol version", value.escape_debug()))),
+            Some(value) => judged.push(breach(format!("`{}` is not a protocol version", value.escape_debug()))),
             // A browser that was refused the header asks again without it.
             None if named.contains(&fetch.x.path()) => {}
             None => judged.push(breach(format!("the request for the metadata has no `{HEADER}`"))),
@@ -128,7 +128,7 @@ pub(super) fn version_named(view: &View<'_>) -> Verdict {
 pub(super) fn at_root(view: &View<'_>) -> Verdict {
     let steps = Steps::of(view);
     let Some(host) = own_host(&steps) else { return not_seen("the client was never answered 401") };
-    if is_led(&steps) {
+    if points_elsewhere(&steps) {
         return not_seen("the server's own metadata says where to go");
     }
     let fetches = at_home(&steps, host);
@@ -156,18 +156,18 @@ pub(super) fn at_root(view: &View<'_>) -> Verdict {
 pub(super) fn default_endpoints(view: &View<'_>) -> Verdict {
     let steps = Steps::of(view);
     let Some(host) = own_host(&steps) else { return not_seen("the client was never answered 401") };
-    if is_led(&steps) || steps.issuers.iter().any(|d| d.given.is_some()) {
+    if points_elsewhere(&steps) || steps.issuers.iter().any(|d| d.given.is_some()) {
         return not_seen("there is metadata to go by");
     }
-    let asked = at_home(&steps, host).iter().find(|d| d.is_missing()).and_then(|d| d.told_at());
+    let requested = at_home(&steps, host).iter().find(|d| d.is_missing()).and_then(|d| d.answered_at());
     let judged = visits(&steps).into_iter().filter_map(|visit| -> Option<(usize, Kept)> {
         let breach = |why: String| Some((visit.at, Err(Breach::at(visit.at, "", why))));
-        let Some(asked) = asked else {
+        let Some(requested) = requested else {
             let blind = visit.endpoint == "registration_endpoint" && steps.issuers.is_empty();
             let why = "the client registers without having asked for metadata first";
             return blind.then(|| breach(why.to_owned()))?;
         };
-        if visit.at < asked {
+        if visit.at < requested {
             return None;
         }
         let home = visit.x.request_header("host").is_some_and(|own| own.eq_ignore_ascii_case(host));
@@ -185,33 +185,33 @@ pub(super) fn locations(view: &View<'_>) -> Verdict {
     // The client chose the issuer whose locations it asked first.
     let chosen = steps.issuers.iter().find_map(|d| issuers.iter().find(|issuer| issuer.place(d).is_some()));
     let Some(issuer) = chosen else { return not_seen("the client asked for the metadata of no listed issuer") };
-    let mut asked: Vec<(usize, &Document<'_, '_>)> = Vec::new();
+    let mut requested: Vec<(usize, &Document<'_, '_>)> = Vec::new();
     for document in &steps.issuers {
         let Some(place) = issuer.place(document) else { continue };
-        if let Some(skipped) = (0..place).find(|earlier| !asked.iter().any(|(had, _)| had == earlier)) {
+        if let Some(skipped) = (0..place).find(|earlier| !requested.iter().any(|(had, _)| had == earlier)) {
             let why = format!("{} comes before this one, and was not asked", issuer.locations[skipped]);
             return Verdict::Broken(document.breach("", why));
         }
-        asked.push((place, document));
+        requested.push((place, document));
         if document.given.is_some() {
             break;
         }
     }
-    tried(&steps, issuer, &asked)
+    tried(&steps, issuer, &requested)
 }
 
-/// Whether the client went on to the next location as long as there was no document.
-fn tried(steps: &Steps<'_, '_>, issuer: &Issuer<'_>, asked: &[(usize, &Document<'_, '_>)]) -> Verdict {
-    let Some((last, document)) = asked.iter().max_by_key(|(place, _)| *place) else {
+/// Whether the client continued to the next location as long as there was no document.
+fn tried(steps: &Steps<'_, '_>, issuer: &Issuer<'_>, requested: &[(usize, &Document<'_, '_>)]) -> Verdict {
+    let Some((last, document)) = requested.iter().max_by_key(|(place, _)| *place) else {
         return not_seen("the client asked for the metadata of no listed issuer");
     };
-    let missing = |place: usize| asked.iter().any(|(had, d)| *had == place && d.is_missing());
+    let missing = |place: usize| requested.iter().any(|(had, d)| *had == place && d.is_missing());
     let all_missing = (0..=*last).all(missing);
     match issuer.locations.get(last + 1).filter(|_| all_missing) {
         Some(next) if steps.wants(document.at()).or_else(|| steps.left(document.at())).is_some() => Verdict::Broken(
             document.breach("", format!("there is no document here, and the client does not try {next}")),
         ),
-        _ if *last > 0 && (0..*last).all(missing) => Verdict::Holds(asked.iter().map(|(_, d)| d.at()).collect()),
+        _ if *last > 0 && (0..*last).all(missing) => Verdict::Holds(requested.iter().map(|(_, d)| d.at()).collect()),
         _ => not_seen("the first location had the document"),
     }
 }
@@ -221,27 +221,27 @@ const ENDPOINTS: [&str; 3] = ["authorization_endpoint", "token_endpoint", "regis
 pub(super) fn issuer_validated(view: &View<'_>) -> Verdict {
     let steps = Steps::of(view);
     let issuers = steps.listed_issuers();
-    let wanted = |d: &Document<'_, '_>| -> Vec<&str> {
+    let expected = |d: &Document<'_, '_>| -> Vec<&str> {
         issuers.iter().filter(|issuer| issuer.place(d).is_some()).map(|issuer| issuer.name).collect()
     };
     let is_false = |d: &Document<'_, '_>| {
-        let names = wanted(d);
+        let names = expected(d);
         let usable = d.given.is_some() && !names.is_empty();
         usable && d.given_text("issuer").is_none_or(|issuer| !names.contains(&issuer))
     };
     let (bad, good): (Vec<_>, Vec<_>) = steps.issuers.iter().partition(|d| is_false(d));
     let named = |d: &Document<'_, '_>, visit: &Visit<'_, '_, '_>| {
-        let known = d.told_at().is_some_and(|told| told < visit.at);
+        let known = d.answered_at().is_some_and(|answered| answered < visit.at);
         known && d.given_text(visit.endpoint).is_some_and(|url| path_leads_to(url, visit.x))
     };
     let visits = visits(&steps);
     let offence = visits.iter().find_map(|visit| {
         let by = bad.iter().find(|d| named(d, visit)).filter(|_| !good.iter().any(|d| named(d, visit)))?;
-        let (issuer, names) = (by.given_text("issuer").unwrap_or("none"), wanted(by).join(", "));
+        let (issuer, names) = (by.given_text("issuer").unwrap_or("none"), expected(by).join(", "));
         let why = format!("this endpoint is from a document of issuer {issuer}, which was looked up for {names}");
         Some(Breach::at(visit.at, "", why))
     });
-    let telling = bad.iter().filter(|d| ENDPOINTS.iter().any(|endpoint| d.given_text(endpoint).is_some()));
-    let witnesses: Vec<usize> = telling.filter_map(|d| steps.over(d.told_at()?)).collect();
+    let marked = bad.iter().filter(|d| ENDPOINTS.iter().any(|endpoint| d.given_text(endpoint).is_some()));
+    let witnesses: Vec<usize> = marked.filter_map(|d| steps.over(d.answered_at()?)).collect();
     Verdict::never(offence, witnesses, "no document of a listed issuer's location named another issuer")
 }

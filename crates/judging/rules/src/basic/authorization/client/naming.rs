@@ -34,13 +34,13 @@ struct Known<'s> {
     /// The endpoint's path.
     path: &'s str,
     /// What the resource's metadata said.
-    told: Vec<&'s str>,
+    from_metadata: Vec<&'s str>,
 }
 
 fn known<'s>(steps: &'s Steps<'_, '_>, event: usize) -> Option<Known<'s>> {
     let path = steps.endpoint.iter().find_map(|x| x.path())?;
-    let before = steps.resources.iter().filter(|d| d.told_at().is_some_and(|told| told < event));
-    Some(Known { path, told: before.filter_map(|d| d.given_text("resource")).collect() })
+    let before = steps.resources.iter().filter(|d| d.answered_at().is_some_and(|answered| answered < event));
+    Some(Known { path, from_metadata: before.filter_map(|d| d.given_text("resource")).collect() })
 }
 
 /// Judges every `resource` that is not, to the letter, what the metadata said.
@@ -49,7 +49,7 @@ fn judge_named(steps: &Steps<'_, '_>, judge: impl Fn(&str, &Known<'_>) -> Option
     for step in requests(steps) {
         let Some(known) = known(steps, step.at()) else { continue };
         for resource in step.asks.all("resource") {
-            let kept = if known.told.contains(&resource) { Some(Ok(())) } else { judge(resource, &known) };
+            let kept = if known.from_metadata.contains(&resource) { Some(Ok(())) } else { judge(resource, &known) };
             judged.extend(kept.map(|kept| (step.at(), kept.map_err(|why| step.breach("", why)))));
         }
     }
@@ -128,15 +128,15 @@ pub(super) fn uppercase_accepted(view: &View<'_>) -> Verdict {
     let Some(document) = documents.find(|d| d.given_text("resource").is_some_and(shouted)) else {
         return Verdict::NotSeen("no metadata named the server in upper case".to_owned());
     };
-    let told = document.told_at().unwrap_or_default();
-    if let Some(event) = steps.wants(told) {
+    let answered = document.answered_at().unwrap_or_default();
+    if let Some(event) = steps.wants(answered) {
         return Verdict::Holds(vec![event]);
     }
     // A client that also asked the authorization server may have stopped for what that said.
-    match steps.left(told).filter(|_| steps.seeks(told).is_none()) {
+    match steps.left(answered).filter(|_| steps.seeks(answered).is_none()) {
         Some(_) => {
             Verdict::Broken(document.breach("", "the client stops at a URI with upper-case letters in scheme or host"))
         }
-        None => Verdict::NotSeen("the client was not seen to go on, nor to stop".to_owned()),
+        None => Verdict::NotSeen("the client was not seen to continue, nor to stop".to_owned()),
     }
 }

@@ -20,7 +20,7 @@ fn is_registered(steps: &Steps<'_, '_>, id: &str, event: usize) -> bool {
     steps
         .registrations
         .iter()
-        .any(|r| r.told_at().is_some_and(|told| told < event) && r.given_text("client_id") == Some(id))
+        .any(|r| r.answered_at().is_some_and(|answered| answered < event) && r.given_text("client_id") == Some(id))
 }
 
 /// Whether the authorization server says that it does not know the client.
@@ -89,9 +89,9 @@ pub(super) fn preregistered(view: &View<'_>) -> Verdict {
         Stimulus::ClientIdGiven { client_id } => Some((event, client_id.as_str())),
         _ => None,
     });
-    // A client that nobody taught to read the context has been given nothing.
-    let heard = |given: &str| identified(&steps).into_iter().any(|(.., id)| id == given);
-    if let Some((event, given)) = given.filter(|(_, given)| heard(given)) {
+    // A client that does not read the context has been given nothing.
+    let uses = |given: &str| identified(&steps).into_iter().any(|(.., id)| id == given);
+    if let Some((event, given)) = given.filter(|(_, given)| uses(given)) {
         let later = identified(&steps).into_iter().filter(|(step, ..)| step.at() > event);
         let judged = later.map(|(step, _, id)| {
             let why = format!("the client was given the id `{given}` and uses `{id}`");
@@ -186,8 +186,9 @@ pub(super) fn refusal_survived(view: &View<'_>) -> Verdict {
     let Some(refused) = steps.registrations.iter().find(|step| is_redirect_refusal(step)) else {
         return not_seen("no registration was refused for its redirect URIs");
     };
-    let told = refused.told_at().unwrap_or_default();
-    if let Some(step) = steps.registrations.iter().filter(|r| r.at() > told && r.asks == refused.asks).nth(PATIENCE) {
+    let answered = refused.answered_at().unwrap_or_default();
+    if let Some(step) = steps.registrations.iter().filter(|r| r.at() > answered && r.asks == refused.asks).nth(PATIENCE)
+    {
         return Verdict::Broken(step.breach("", "the client sends again and again what was refused"));
     }
     let nobody = |step: &&Request<'_, '_>| {
@@ -195,15 +196,18 @@ pub(super) fn refusal_survived(view: &View<'_>) -> Verdict {
         matches!(id, "undefined" | "null" | "None")
             || (!is_url(id) && !is_registered(&steps, id, step.at()) && is_refused(step))
     };
-    if let Some(step) = steps.authorizations.iter().filter(|step| step.at() > told).find(nobody) {
-        return Verdict::Broken(step.breach("", "the registration was refused, and the client goes on without an id"));
+    if let Some(step) = steps.authorizations.iter().filter(|step| step.at() > answered).find(nobody) {
+        return Verdict::Broken(
+            step.breach("", "the registration was refused, and the client continues without an id"),
+        );
     }
-    if let Some(event) = steps.crashed(told) {
+    if let Some(event) = steps.crashed(answered) {
         return Verdict::Broken(Breach::at(event, "", "the registration was refused, and a signal ended the client"));
     }
-    let again = steps.registrations.iter().find(|r| r.at() > told && r.asks != refused.asks).map(Step::at);
-    let witness =
-        again.or_else(|| steps.left(told)).or_else(|| steps.authorizations.iter().map(Step::at).find(|at| *at > told));
+    let again = steps.registrations.iter().find(|r| r.at() > answered && r.asks != refused.asks).map(Step::at);
+    let witness = again
+        .or_else(|| steps.left(answered))
+        .or_else(|| steps.authorizations.iter().map(Step::at).find(|at| *at > answered));
     Verdict::witnessed(witness.into_iter().collect(), "it was not seen what the client did after the refusal")
 }
 

@@ -26,7 +26,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .says(R2025_06_18, page("dynamic-client-registration"), "A client SHOULD support dynamic client registration.")
         .gone(R2025_11_25)
-        .how("Looks whether a client registers where the metadata names an endpoint for it. That it did not counts where the authorization server refused the id that it used instead.")
+        .how("Checks whether a client registers where the metadata names an endpoint for it. That it did not counts where the authorization server refused the id that it used instead.")
         .fix("Register at `registration_endpoint` where there is one and no id is known.")
         .judge(registers),
     client("oauth.client-document")
@@ -77,8 +77,8 @@ pub(crate) const RULES: &[Rule] = &[
             registration_page("advertising-cimd-support"),
             "A client SHOULD look whether the authorization server takes metadata documents before it uses one.",
         )
-        .how("Looks whether the metadata of an authorization server that a URL is used with as client id says `client_id_metadata_document_supported`.")
-        .fix("Use a metadata document only where the server's metadata says that it takes one; register otherwise.")
+        .how("Checks whether the metadata of an authorization server that a URL is used with as client id says `client_id_metadata_document_supported`.")
+        .fix("Use a metadata document only where the server's metadata says that it takes one; register quickly.")
         .judge(document_checked),
     client("oauth.registration-order")
         .on(HTTP)
@@ -92,7 +92,7 @@ pub(crate) const RULES: &[Rule] = &[
             registration_page(""),
             "A client SHOULD prefer a registration that it has, then its metadata document, then dynamic registration.",
         )
-        .how("Reads how a client comes by its id where metadata documents and registration are both offered. A client breaks it that has a document, as another request shows, and registers all the same.")
+        .how("Reads how a client comes by its id where metadata documents and registration are both offered. A client breaks it that has a document, as another request shows, and registers anyway.")
         .fix("Take the id registered beforehand, else the metadata document, and register only where neither will do.")
         .judge(registration_order),
     client("oauth.preregistered")
@@ -135,7 +135,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("oauth.registration-refusal-survived")
         .on(HTTP)
         .says(R2026_07_28, CONSTRAINTS, "A client MUST cope with a registration that is refused for its redirect URIs.")
-        .how("Reads what a client does after its registration was refused for its redirect URIs. Going on without an id, sending the same again and again, and ending by a signal break it.")
+        .how("Reads what a client does after its registration was refused for its redirect URIs. Continuing without an id, sending the same again and again, and ending by a signal break it.")
         .fix("Report the refusal, or register again with what the server accepts.")
         .judge(refusal_survived),
     client("oauth.credentials-per-issuer")
@@ -143,9 +143,9 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             registration_page("authorization-server-binding"),
-            "A client MUST use credentials with the issuer that gave them alone, and register anew with another.",
+            "A client MUST use credentials with the issuer that gave them alone, and register again with another.",
         )
         .how("Compares the ids that a client uses with the issuers that they came from or were first used with, where the trace shows two issuers. URLs are good everywhere.")
-        .fix("Store credentials by issuer, and register anew where the resource's metadata lists another.")
+        .fix("Store credentials by issuer, and register again where the resource's metadata lists another.")
         .judge(per_issuer),
 ];

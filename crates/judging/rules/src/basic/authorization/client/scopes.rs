@@ -56,7 +56,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(fallback),
     client("oauth.scope-union")
         .on(HTTP)
-        .says(R2026_07_28, STRATEGY_NOW, "A client that authorizes anew SHOULD ask for its earlier scopes as well.")
+        .says(R2026_07_28, STRATEGY_NOW, "A client that authorizes again SHOULD ask for its earlier scopes as well.")
         .how("Reads the scopes of a request for authorization that follows a challenge for scopes that the granted ones do not have: those granted must be asked for again.")
         .fix("Join the challenge's scopes with those asked for before.")
         .judge(union),
@@ -68,8 +68,8 @@ pub(crate) const RULES: &[Rule] = &[
             STEP_UP_NOW,
             "A client SHOULD meet insufficient_scope with a request for a token of more scope.",
         )
-        .how("Looks whether a client whose user had agreed asks again, with the scopes that a 403 with insufficient_scope names.")
-        .fix("Start the authorization anew with the scopes of the challenge.")
+        .how("Checks whether a client whose user had agreed asks again, with the scopes that a 403 with insufficient_scope names.")
+        .fix("Start the authorization again with the scopes of the challenge.")
         .judge(step_up),
     client("oauth.retry-limited")
         .on(HTTP)

@@ -1,7 +1,7 @@
-//! What a client asks to be allowed, beside what it was told: the judges.
+//! What a client asks to be allowed, compared with what servers demanded: the judges.
 
 use super::form::words;
-use super::steps::{Document, Request, Step, Steps, told_at};
+use super::steps::{Document, Request, Step, Steps, answered_at};
 use crate::basic::authorization::bearer;
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Exchange, View};
@@ -27,19 +27,19 @@ type Challenge = (usize, Option<Vec<String>>);
 /// What the client was told by 401, and by 403 for too little scope, in order.
 fn challenges(steps: &Steps<'_, '_>) -> Vec<Challenge> {
     let all = steps.refusals().chain(steps.too_little());
-    let mut all: Vec<Challenge> = all.filter_map(|x| Some((told_at(x)?, Steps::scopes(x)))).collect();
-    all.sort_by_key(|(told, _)| *told);
+    let mut all: Vec<Challenge> = all.filter_map(|x| Some((answered_at(x)?, Steps::scopes(x)))).collect();
+    all.sort_by_key(|(answered, _)| *answered);
     all
 }
 
 /// The last challenge before a request.
 fn last_before(challenges: &[Challenge], event: usize) -> Option<&Challenge> {
-    challenges.iter().rfind(|(told, _)| *told < event)
+    challenges.iter().rfind(|(answered, _)| *answered < event)
 }
 
 /// The newest metadata of the resource that was fetched before `event`.
 fn metadata<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>, event: usize) -> Option<&'s Document<'a, 'v>> {
-    steps.resources.iter().rfind(|d| d.given.is_some() && d.told_at().is_some_and(|told| told < event))
+    steps.resources.iter().rfind(|d| d.given.is_some() && d.answered_at().is_some_and(|answered| answered < event))
 }
 
 /// The scopes that metadata lists, sorted and each once.
@@ -54,7 +54,7 @@ fn shown(scopes: &[&str]) -> String {
     if scopes.is_empty() { "none".to_owned() } else { format!("`{}`", scopes.join(" ")) }
 }
 
-fn asked<'s>(step: &'s Request<'_, '_>) -> Vec<&'s str> {
+fn scopes_of<'s>(step: &'s Request<'_, '_>) -> Vec<&'s str> {
     step.asks.words("scope").unwrap_or_default()
 }
 
@@ -67,7 +67,7 @@ pub(super) fn authoritative(view: &View<'_>) -> Verdict {
     let challenges = challenges(&steps);
     let (mut judged, mut before) = (Vec::new(), 0);
     for step in requests(&steps) {
-        let since = challenges.iter().filter(|(told, _)| *told > before && *told < step.at());
+        let since = challenges.iter().filter(|(answered, _)| *answered > before && *answered < step.at());
         let named: Vec<&Vec<String>> = since.filter_map(|(_, scopes)| scopes.as_ref()).collect();
         before = step.at();
         let listed = metadata(&steps, step.at()).and_then(supported);
@@ -75,7 +75,7 @@ pub(super) fn authoritative(view: &View<'_>) -> Verdict {
         if let (Some(last), Some(listed)) = (named.last(), listed)
             && named.iter().all(|scopes| listed != refs(scopes))
         {
-            let has = asked(step);
+            let has = scopes_of(step);
             let meets = |scopes: &&Vec<String>| scopes.iter().all(|scope| has.contains(&scope.as_str()));
             let why = || format!("the challenge names {}; the client asks for {}", shown(&refs(last)), shown(&has));
             let kept: Kept = if named.iter().any(meets) { Ok(()) } else { Err(step.breach("", why())) };
@@ -87,32 +87,34 @@ pub(super) fn authoritative(view: &View<'_>) -> Verdict {
 
 /// The first request of a client that had no grant yet, with the 401 before it.
 fn first<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>) -> Option<(&'s Request<'a, 'v>, Challenge)> {
-    let all: Vec<Challenge> = steps.refusals().filter_map(|x| Some((told_at(x)?, Steps::scopes(x)))).collect();
+    let all: Vec<Challenge> = steps.refusals().filter_map(|x| Some((answered_at(x)?, Steps::scopes(x)))).collect();
     let step = *requests(steps).first()?;
-    // Whoever came with a token has agreed to something before.
-    let stranger =
-        !steps.endpoint.iter().any(|x| told_at(x).is_some_and(|told| told < step.at()) && bearer(x).is_some());
+    // A client that came with a token has agreed to something before.
+    let stranger = !steps
+        .endpoint
+        .iter()
+        .any(|x| answered_at(x).is_some_and(|answered| answered < step.at()) && bearer(x).is_some());
     let challenge = last_before(&all, step.at()).filter(|_| stranger)?;
     Some((step, challenge.clone()))
 }
 
 /// What is asked for, `offline_access` left out where it was added by right.
-fn asked_first<'s>(steps: &Steps<'_, '_>, step: &'s Request<'_, '_>, due: &[&str]) -> Vec<&'s str> {
+fn scopes_requested_first<'s>(steps: &Steps<'_, '_>, step: &'s Request<'_, '_>, due: &[&str]) -> Vec<&'s str> {
     let lists = steps.issuers.iter().any(|d| d.list("scopes_supported").is_some_and(|list| list.contains(&OFFLINE)));
     let added = lists && !due.contains(&OFFLINE);
-    asked(step).into_iter().filter(|scope| !(added && *scope == OFFLINE)).collect()
+    scopes_of(step).into_iter().filter(|scope| !(added && *scope == OFFLINE)).collect()
 }
 
 pub(super) fn from_challenge(view: &View<'_>) -> Verdict {
     let steps = Steps::of(view);
-    let Some((step, (told, Some(scopes)))) = first(&steps) else {
+    let Some((step, (answered, Some(scopes)))) = first(&steps) else {
         return not_seen("no first request for authorization followed a 401 that names scopes");
     };
-    let (due, has) = (refs(&scopes), asked_first(&steps, step, &refs(&scopes)));
+    let (due, has) = (refs(&scopes), scopes_requested_first(&steps, step, &refs(&scopes)));
     if due == has {
         return Verdict::Holds(vec![step.at()]);
     }
-    let why = format!("the 401 (event {told}) names {}; the client asks for {}", shown(&due), shown(&has));
+    let why = format!("the 401 (event {answered}) names {}; the client asks for {}", shown(&due), shown(&has));
     Verdict::Broken(step.breach("", why))
 }
 
@@ -123,7 +125,7 @@ pub(super) fn fallback(view: &View<'_>) -> Verdict {
     };
     let Some(document) = metadata(&steps, step.at()) else { return not_seen("the metadata was not fetched") };
     let due = supported(document).unwrap_or_default();
-    let has = asked_first(&steps, step, &due);
+    let has = scopes_requested_first(&steps, step, &due);
     if due == has {
         return Verdict::Holds(vec![step.at()]);
     }
@@ -134,11 +136,11 @@ pub(super) fn fallback(view: &View<'_>) -> Verdict {
 /// What a grant gives, by its answer, else by what was asked for.
 fn granted(steps: &Steps<'_, '_>, request: &Request<'_, '_>, until: usize) -> Option<Vec<String>> {
     let token = |grant: &&Request<'_, '_>| {
-        let within = grant.at() >= request.at() && grant.told_at().is_some_and(|told| told < until);
+        let within = grant.at() >= request.at() && grant.answered_at().is_some_and(|answered| answered < until);
         within && grant.given_text("access_token").is_some()
     };
     let grant = steps.grants.iter().find(token)?;
-    let scopes = grant.given_text("scope").map_or_else(|| asked(request), words);
+    let scopes = grant.given_text("scope").map_or_else(|| scopes_of(request), words);
     Some(scopes.into_iter().map(str::to_owned).collect())
 }
 
@@ -150,15 +152,15 @@ pub(super) fn union(view: &View<'_>) -> Verdict {
         let (before, step) = (pair[0], pair[1]);
         let same_place =
             before.x.path() == step.x.path() && before.x.request_header("host") == step.x.request_header("host");
-        let (told, scopes) =
-            last_before(&challenges, step.at()).filter(|(told, _)| *told > before.at() && same_place)?;
-        let had = granted(&steps, before, *told)?;
+        let (answered, scopes) =
+            last_before(&challenges, step.at()).filter(|(answered, _)| *answered > before.at() && same_place)?;
+        let had = granted(&steps, before, *answered)?;
         let challenged = scopes.as_ref()?;
         let more: Vec<&str> = had.iter().filter(|scope| !challenged.contains(scope)).map(String::as_str).collect();
         if more.is_empty() {
             return None;
         }
-        let has = asked(step);
+        let has = scopes_of(step);
         let lacks = more.into_iter().find(|scope| *scope != OFFLINE && !has.contains(scope));
         let why = |scope: &str| format!("`{scope}` was granted before, and is not asked for again");
         Some((step.at(), lacks.map_or(Ok(()), |scope| Err(step.breach("", why(scope))))))
@@ -173,22 +175,22 @@ pub(super) fn step_up(view: &View<'_>) -> Verdict {
     let steps = Steps::of(view);
     let by_user = steps.grants.iter().any(|grant| grant.is_grant("authorization_code"));
     let judged = steps.too_little().filter(|x| by_user && bearer(x).is_some()).filter_map(|x| {
-        let (told, scopes) = (told_at(x)?, Steps::scopes(x)?);
-        let meets = |step: &Request<'_, '_>| scopes.iter().all(|scope| asked(step).contains(&scope.as_str()));
-        // Whoever asked for them before has tried, and may give up.
-        if steps.authorizations.iter().any(|step| step.at() < told && meets(step)) {
+        let (answered, scopes) = (answered_at(x)?, Steps::scopes(x)?);
+        let meets = |step: &Request<'_, '_>| scopes.iter().all(|scope| scopes_of(step).contains(&scope.as_str()));
+        // A client that asked for them before has tried, and may give up.
+        if steps.authorizations.iter().any(|step| step.at() < answered && meets(step)) {
             return None;
         }
-        let later: Vec<_> = steps.authorizations.iter().filter(|step| step.at() > told).collect();
+        let later: Vec<_> = steps.authorizations.iter().filter(|step| step.at() > answered).collect();
         if let Some(step) = later.iter().find(|step| meets(step)) {
             return Some((step.at(), Ok(())));
         }
         let why = "the token has too little scope, and the client does not ask for what the challenge names";
-        let at = later.first().map(|step| step.at()).or_else(|| steps.left(told));
-        at.map(|_| (told, Err(Breach::at(told, "status", why))))
+        let at = later.first().map(|step| step.at()).or_else(|| steps.left(answered));
+        at.map(|_| (answered, Err(Breach::at(answered, "status", why))))
     });
     let unseen =
-        "no token that a user had agreed to was refused for too little scope, or the client was not seen to go on";
+        "no token that a user had agreed to was refused for too little scope, or the client was not seen to continue";
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
 }
 
@@ -204,7 +206,7 @@ fn operation(x: &Exchange<'_>) -> Option<(String, Option<String>)> {
 
 pub(super) fn retry_limited(view: &View<'_>) -> Verdict {
     let steps = Steps::of(view);
-    let refused: Vec<_> = steps.too_little().filter_map(|x| Some((told_at(x)?, operation(x)?))).collect();
+    let refused: Vec<_> = steps.too_little().filter_map(|x| Some((answered_at(x)?, operation(x)?))).collect();
     let mut witnesses = Vec::new();
     let mut seen: Vec<&(String, Option<String>)> = Vec::new();
     for (_, operation) in &refused {
@@ -212,13 +214,14 @@ pub(super) fn retry_limited(view: &View<'_>) -> Verdict {
             continue;
         }
         seen.push(operation);
-        let times: Vec<usize> = refused.iter().filter(|(_, other)| other == operation).map(|(told, _)| *told).collect();
-        let follows = |told: &usize, next: Option<&usize>| {
+        let times: Vec<usize> =
+            refused.iter().filter(|(_, other)| other == operation).map(|(answered, _)| *answered).collect();
+        let follows = |answered: &usize, next: Option<&usize>| {
             let until = next.copied().unwrap_or(usize::MAX);
-            steps.authorizations.iter().map(Step::at).find(|at| at > told && *at < until)
+            steps.authorizations.iter().map(Step::at).find(|at| at > answered && *at < until)
         };
         let again: Vec<usize> =
-            times.iter().enumerate().filter_map(|(i, told)| follows(told, times.get(i + 1))).collect();
+            times.iter().enumerate().filter_map(|(i, answered)| follows(answered, times.get(i + 1))).collect();
         if let Some(event) = again.get(FEW) {
             let why = format!("for one operation ({}) the client asks for more scope again and again", operation.0);
             return Verdict::Broken(Breach::at(*event, "", why));

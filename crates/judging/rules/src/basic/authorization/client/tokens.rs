@@ -25,7 +25,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_03_26, REQUIREMENTS, "A client MUST send its token with every HTTP request, sessions or not.")
         .says(R2026_07_28, REQUIREMENTS_NOW, "A client MUST send its token with every HTTP request.")
-        .how("Reads every request to the endpoint after one with a token was let in, on the same connection; a refusal starts anew.")
+        .how("Reads every request to the endpoint after one with a token was let in, on the same connection; a refusal starts over.")
         .fix("Attach the token to every request of every kind: POST, GET and DELETE.")
         .judge(every_request),
     client("oauth.token-not-in-query")
@@ -47,12 +47,12 @@ pub(crate) const RULES: &[Rule] = &[
             index("token-handling"),
             "A client MUST NOT send a server tokens that its authorization server did not issue.",
         )
-        .how("Finds out which authorization server gave the token that the client sends, and compares it with those that the resource's metadata lists. ID tokens, refresh tokens and assertions are no access tokens.")
+        .how("Finds out which authorization server gave the token that the client sends, and compares it with those that the resource's metadata lists. ID tokens, refresh tokens and assertions are not access tokens.")
         .fix("Store tokens by resource and issuer, and drop those of an issuer that is no longer listed.")
         .judge(own_issuer),
     client("oauth.refresh-token-confidential")
         .on(HTTP)
-        .says(R2026_07_28, REFRESH, "A client MUST send a refresh token to nobody but its issuer, over TLS.")
+        .says(R2026_07_28, REFRESH, "A client MUST send a refresh token only to its issuer, over TLS.")
         .how("Looks where a refresh token goes that the trace shows was given: to the token endpoint that gave it, or others of its host, and nowhere else. TLS does not show in a trace.")
         .fix("Send refresh tokens to their issuer's own endpoints alone.")
         .judge(confidential),
@@ -65,7 +65,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("oauth.refresh-not-assumed")
         .on(HTTP)
         .says(R2026_07_28, REFRESH, "A client MUST NOT rely on being given a refresh token.")
-        .how("Looks what a client does whose grant brought no refresh token: it must use the access token or ask anew, and not try to renew with nothing.")
+        .how("Looks what a client does whose grant brought no refresh token: it must use the access token or ask again, and not try to renew with nothing.")
         .fix("Treat `refresh_token` of a token response as optional.")
         .judge(not_assumed),
 ];

@@ -95,7 +95,7 @@ fn schema_fault(schema: &Value, dialect: Dialect, at: String) -> Option<(String,
         Value::Object(members) => members,
         _ => return Some((at, "a schema is an object or a boolean".to_owned())),
     };
-    // Before 2019-09 whatever stands beside a reference is ignored.
+    // Before 2019-09 whatever is next to a reference is ignored.
     if dialect == Dialect::Drafts && members.contains_key("$ref") {
         return None;
     }

@@ -5,7 +5,7 @@ use wire::{Party, Transport};
 
 use super::own::own_requests;
 use super::{CANCELLED, named, new, not_answered, old, stopped};
-use crate::liveness::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Rule, client};
 use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Kept, Verdict};
@@ -18,7 +18,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("cancellation.initialize-not-cancelled")
         .says(R2024_11_05, old("behavior-requirements"), "A client MUST NOT cancel `initialize`.")
         .gone(R2026_07_28)
-        .how("Looks whether a `notifications/cancelled` names the request `initialize`. Takes a server that answers it only after half a second or more, or a client that cancels something else.")
+        .how("Checks whether a `notifications/cancelled` names the request `initialize`. Needs a server that answers it only after half a second or more, or a client that cancels something else.")
         .fix("Close the connection if the handshake takes too long.")
         .judge(initialize_kept),
     client("cancellation.client-own-requests")
@@ -30,11 +30,11 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             new("transport-specific-cancellation"),
-            "Over stdio a client that gives a request up MUST say so by `notifications/cancelled`.",
+            "Over stdio a client that gives a request up MUST announce it by `notifications/cancelled`.",
         )
         .on(STDIO)
         .timed()
-        .how("Takes a server that leaves a request unanswered, and looks for its cancellation. That the client has given up is shown only by the same request made again.")
+        .how("Needs a server that leaves a request unanswered, and looks for its cancellation. That the client has given up is shown only by the same request made again.")
         .fix("When you stop waiting for a request, send `notifications/cancelled` with its id.")
         .judge(|view| cancelled(view, Signs::Repeats)),
     client("cancellation.client-work-stopped")
@@ -45,14 +45,14 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .timed()
-        .how("Takes a server that cancels a request of its own on which the client reports progress, and looks for more of it half a second later, until a quiet window closes.")
+        .how("Needs a server that cancels a request of its own on which the client reports progress, and looks for more of it half a second later, until a quiet window closes.")
         .fix("Pass the cancellation on to the work, and stop reporting progress.")
         .judge(stopped),
     client("cancellation.client-not-answered")
         .says(R2024_11_05, old("behavior-requirements"), "A client SHOULD NOT answer a request that was cancelled.")
         .gone(R2026_07_28)
         .timed()
-        .how("Takes a server that cancels a request of its own, such as one for input of a user, and looks for an answer half a second later, until a quiet window closes.")
+        .how("Needs a server that cancels a request of its own, such as one for input of a user, and looks for an answer half a second later, until a quiet window closes.")
         .fix("Drop the answer to a request that was cancelled.")
         .judge(not_answered),
     client("cancellation.client-late-answers-ignored")
@@ -66,8 +66,8 @@ pub(crate) const RULES: &[Rule] = &[
             new("behavior-requirements"),
             "A client SHOULD ignore an answer to a request that it has cancelled.",
         )
-        .how("Takes a server that answers a request though it was cancelled, and looks whether the client goes on.")
-        .fix("Drop answers that nobody waits for.")
+        .how("Needs a server that answers a request though it was cancelled, and checks whether the client continues.")
+        .fix("Drop answers to requests that are no longer open.")
         .judge(late_answers),
 ];
 
@@ -111,5 +111,10 @@ fn late_answers(view: &View<'_>) -> Verdict {
         call.response.map(|response| response.event).filter(|event| *event > sent.event)
     });
     let events: Vec<_> = events.collect();
-    goes_on(view, events, "an answer that came too late", "no request that the client had cancelled was answered")
+    client_continues(
+        view,
+        events,
+        "an answer that came too late",
+        "no request that the client had cancelled was answered",
+    )
 }

@@ -53,8 +53,8 @@ pub(crate) const RULES: &[Rule] = &[
             "Over Streamable HTTP a server MUST take the client's disconnect for a cancellation of the request.",
         )
         .unobservable(
-            "nothing can be sent on the stream that was closed, and work that goes on shows nothing: a request that cannot be \
-             cancelled may go on",
+            "nothing can be sent on the stream that was closed, and work that continues shows nothing: a request that cannot be \
+             cancelled may continue",
         ),
     server("cancellation.work-stopped")
         .says(R2024_11_05, old("behavior-requirements"), "The receiver of a cancellation SHOULD stop working on the request.")
@@ -87,19 +87,19 @@ pub(crate) const RULES: &[Rule] = &[
             new("timing-considerations"),
             "A cancellation that arrives after the answer was sent MUST be handled gracefully.",
         )
-        .how("Looks at what becomes of the connection after a cancellation of a request that was answered before.")
+        .how("Looks at what happens to the connection after a cancellation of a request that was answered before.")
         .fix("Ignore cancellations of requests that are not under way.")
         .judge(|view| outlived(view, is_late)),
     both("cancellation.unknown-ignored")
         .says(R2024_11_05, old("error-handling"), "A cancellation that names no known request SHOULD be ignored.")
         .says(R2026_07_28, new("error-handling"), "A cancellation that names no known request SHOULD be ignored.")
-        .how("Looks at what becomes of the connection after a cancellation of a request that was never sent.")
+        .how("Looks at what happens to the connection after a cancellation of a request that was never sent.")
         .fix("Ignore it: a notification has no answer, and the request may be over.")
         .judge(|view| outlived(view, is_unknown)),
     both("cancellation.malformed-ignored")
         .says(R2024_11_05, old("error-handling"), "A malformed cancellation SHOULD be ignored.")
         .says(R2026_07_28, new("error-handling"), "A malformed cancellation SHOULD be ignored.")
-        .how("Looks at what becomes of the connection after a cancellation without a request id, or with one that is neither \
+        .how("Looks at what happens to the connection after a cancellation without a request id, or with one that is neither \
               a string nor a number.")
         .fix("Check the parameters, and ignore the notification where they make no sense.")
         .judge(|view| outlived(view, is_malformed)),
@@ -127,7 +127,7 @@ fn only_subscriptions(view: &View<'_>) -> Verdict {
     let listens: Vec<_> = view.calls("subscriptions/listen").map(|call| call.request).collect();
     Verdict::every(cancellations(view), "the server cancelled nothing", |sent| {
         let listen = listens.iter().any(|request| id(request) == named(sent));
-        let why = "this is no request of `subscriptions/listen`";
+        let why = "this is not a request of `subscriptions/listen`";
         if listen { Ok(()) } else { Err(sent.breach("/params/requestId", why)) }
     })
 }
@@ -141,8 +141,8 @@ fn ours<'v>(view: &View<'v>) -> impl Iterator<Item = MessageAt<'v>> {
 /// The request that a cancellation names: the last of that id before it.
 fn target<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<Call<'v>> {
     let named = RequestId::from_value(named(sent)?)?;
-    let mut asked = view.requests_under(&named, view.subject().peer(), sent.connection);
-    let request = asked.rfind(|request| request.event < sent.event)?;
+    let mut requested = view.requests_under(&named, view.subject().peer(), sent.connection);
+    let request = requested.rfind(|request| request.event < sent.event)?;
     Some(Call { request, response: view.answer(request) })
 }
 
@@ -208,19 +208,19 @@ pub(crate) struct Progress<'v>(BTreeMap<(u32, String), Vec<MessageAt<'v>>>);
 
 impl<'v> Progress<'v> {
     pub(crate) fn of(view: &View<'v>) -> Self {
-        let mut told: BTreeMap<(u32, String), Vec<MessageAt<'v>>> = BTreeMap::new();
+        let mut reports: BTreeMap<(u32, String), Vec<MessageAt<'v>>> = BTreeMap::new();
         for sent in view.notifications("notifications/progress") {
             let Some(token) = sent.message.params().and_then(|p| p.get("progressToken")) else { continue };
-            told.entry((sent.connection, canonical(token))).or_default().push(sent);
+            reports.entry((sent.connection, canonical(token))).or_default().push(sent);
         }
-        Self(told)
+        Self(reports)
     }
 
     /// What was told of a call.
     pub(crate) fn on(&self, call: &Call<'v>) -> &[MessageAt<'v>] {
         let token = call.request.message.params().and_then(|p| p.get("_meta")?.get("progressToken"));
-        let told = token.and_then(|token| self.0.get(&(call.request.connection, canonical(token))));
-        told.map_or(&[], Vec::as_slice)
+        let reports = token.and_then(|token| self.0.get(&(call.request.connection, canonical(token))));
+        reports.map_or(&[], Vec::as_slice)
     }
 }
 
@@ -254,7 +254,7 @@ fn is_malformed(view: &View<'_>, sent: &MessageAt<'_>) -> bool {
     named(sent).map_or(!task, |id| !id.is_string() && !id.is_number())
 }
 
-/// Judges that the server goes on after such a cancellation. An answer to it is the business of
+/// Judges that the server continues after such a cancellation. An answer to it is the business of
 /// `jsonrpc.notifications-unanswered`.
 fn outlived(view: &View<'_>, such: fn(&View<'_>, &MessageAt<'_>) -> bool) -> Verdict {
     let judged = ours(view).filter(|sent| such(view, sent)).filter_map(|sent| {
@@ -263,5 +263,5 @@ fn outlived(view: &View<'_>, such: fn(&View<'_>, &MessageAt<'_>) -> bool) -> Ver
             Err(event) => (event, Err(Breach::at(event, "", "the connection was ended after a cancellation"))),
         })
     });
-    Verdict::of(judged, "no such cancellation was sent, or nothing was asked afterwards")
+    Verdict::of(judged, "no such cancellation was sent, or no request followed")
 }

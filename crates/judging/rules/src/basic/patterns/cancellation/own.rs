@@ -4,7 +4,7 @@ use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
 use wire::{Era, Party, RequestId, Transport};
 
 use super::{CANCELLED, SPARE, cancellations, id, named, new, old};
-use crate::liveness::{Trial, copes};
+use crate::liveness::{Incident, server_survives};
 use crate::rule::{Rule, both, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{MessageAt, View};
@@ -15,15 +15,15 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2024_11_05,
             old("behavior-requirements"),
-            "Who cancels MUST name a request that it sent itself.",
+            "A cancellation MUST name a request that its sender made.",
         )
         .gone(R2026_07_28)
         .how("Looks for the request that a `notifications/cancelled` names, anywhere among its sender's own.")
         .fix("Send the id of the very request that you no longer want answered.")
         .judge(own_requests),
     both("cancellation.in-progress-only")
-        .says(R2024_11_05, old("behavior-requirements"), "Who cancels MUST name a request that is still under way.")
-        .says(R2026_07_28, new("behavior-requirements"), "Who cancels MUST name a request that is still under way.")
+        .says(R2024_11_05, old("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
+        .says(R2026_07_28, new("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
         .timed()
         .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the end that the client \
               itself made of a subscription. Only one that was surely read half a second before counts: what came in \
@@ -47,8 +47,8 @@ pub(crate) const RULES: &[Rule] = &[
             "An answer to a request that the server has cancelled SHOULD be ignored.",
         )
         .gone(R2026_07_28)
-        .how("Answers a request of the server after it was cancelled, and looks at what becomes of the connection.")
-        .fix("Drop answers that nobody waits for.")
+        .how("Answers a request of the server after it was cancelled, and looks at what happens to the connection.")
+        .fix("Drop answers to requests that are no longer open.")
         .judge(late_answers),
 ];
 
@@ -77,7 +77,7 @@ fn in_progress(view: &View<'_>) -> Verdict {
     let modern = view.era() == Era::Modern && view.subject() == Party::Server;
     let judged = cancellations(view).filter_map(|sent| {
         let standing = if modern { subscription(view, &sent) } else { request(view, &sent) }?;
-        let Standing::Over(over) = standing else { return Some((sent.event, Ok(()))) };
+        let RequestState::Over(over) = standing else { return Some((sent.event, Ok(()))) };
         let why = "the request was over before, and its sender knew";
         let surely = sent.done > over.done + SPARE && was_read(view, over, sent.event);
         surely.then(|| (sent.event, Err(sent.breach("/params/requestId", why))))
@@ -89,7 +89,7 @@ fn in_progress(view: &View<'_>) -> Verdict {
 }
 
 /// How a request stands when it is cancelled.
-enum Standing<'v> {
+enum RequestState<'v> {
     /// It is under way.
     Open,
     /// This has ended it.
@@ -97,15 +97,15 @@ enum Standing<'v> {
 }
 
 /// How the request stands that a cancellation names; `None` where it names none.
-fn request<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<Standing<'v>> {
+fn request<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<RequestState<'v>> {
     let request = taken_back(view, sent).filter(|request| request.connection == sent.connection)?;
     let answer = view.answer(request).filter(|answer| answer.event < sent.event);
-    Some(answer.map_or(Standing::Open, Standing::Over))
+    Some(answer.map_or(RequestState::Open, RequestState::Over))
 }
 
 /// The same for a subscription, which its client ends by a cancellation of its own. Where the server itself has answered
 /// it before, the two come together.
-fn subscription<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<Standing<'v>> {
+fn subscription<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<RequestState<'v>> {
     let mut listens = view.calls("subscriptions/listen").filter(|call| call.request.connection == sent.connection);
     let listen = listens.find(|call| id(&call.request) == named(sent))?;
     if listen.response.is_some_and(|response| response.event < sent.event) {
@@ -113,7 +113,7 @@ fn subscription<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<Standing<'v
     }
     let mut cancelled = view.by(Party::Client).filter(|other| other.is(CANCELLED) && other.event < sent.event);
     let own = cancelled.find(|other| other.connection == sent.connection && named(other) == named(sent));
-    Some(own.map_or(Standing::Open, Standing::Over))
+    Some(own.map_or(RequestState::Open, RequestState::Over))
 }
 
 /// Whether a message of ours was read before `event`: a request that came after it on the same stream was answered, or
@@ -142,18 +142,18 @@ fn tasks_apart(view: &View<'_>) -> Verdict {
 }
 
 fn late_answers(view: &View<'_>) -> Verdict {
-    let trials = cancellations(view).filter_map(|sent| {
+    let incidents = cancellations(view).filter_map(|sent| {
         let request = taken_back(view, &sent).filter(|request| request.connection == sent.connection)?;
         let id = request.message.id()?;
         let mut answers = view.by(view.subject().peer()).filter(|other| other.message.kind().is_response());
         let late = answers.find(|other| {
             other.connection == sent.connection && other.event > sent.event && other.message.id() == Some(id)
         })?;
-        Some(Trial { sent: late, call: None })
+        Some(Incident { sent: late, call: None })
     });
-    copes(
+    server_survives(
         view,
-        trials.collect::<Vec<_>>(),
+        incidents.collect::<Vec<_>>(),
         "an answer that came too late",
         "no request that the server had cancelled was answered",
     )

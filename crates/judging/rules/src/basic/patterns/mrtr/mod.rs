@@ -12,7 +12,7 @@ use wire::json::{self, Outline};
 use wire::pointer;
 use wire::revision::R2026_07_28;
 
-use crate::asking::{self, Asked, asks_for_input, param, results, retries};
+use crate::asking::{self, InputResult, asks_for_input, param, results, retries};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing::OFFERS;
 use crate::verdict::{Kept, Verdict};
@@ -40,7 +40,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("mrtr.keys-unique")
         .says(R2026_07_28, SERVERS, "The keys of `inputRequests` MUST be unique.")
         .about(OFFERS)
-        .how("Looks for a key that stands twice in the text of `inputRequests`.")
+        .how("Looks for a key that is repeated in the text of `inputRequests`.")
         .fix("Give each request a key of its own.")
         .judge(unique_keys),
     server("mrtr.requests-known")
@@ -63,7 +63,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2026_07_28, here("error-handling"), "`inputResponses` of a wrong form SHOULD be answered with an error.")
         .about(OFFERS)
         .how(
-            "Looks at the answers to requests whose `inputResponses` is no object, or has entries that are no objects.",
+            "Looks at the answers to requests whose `inputResponses` is not an object, or has entries that are not objects.",
         )
         .fix("Check the form of `inputResponses` and answer -32602.")
         .judge(malformed),
@@ -71,7 +71,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             here("error-handling"),
-            "Entries of `inputResponses` that nobody asked for SHOULD be ignored.",
+            "Unrequested entries of `inputResponses` SHOULD be ignored.",
         )
         .about(OFFERS)
         .how("Looks at the answers to retries that have all that was asked for, and more: they should not be refused.")
@@ -99,7 +99,7 @@ fn entries(result: &Value) -> impl Iterator<Item = (String, &str)> {
 }
 
 fn only_where_supported(view: &View<'_>) -> Verdict {
-    let judged = results(view).into_iter().map(|Asked { call, sent, .. }| {
+    let judged = results(view).into_iter().map(|InputResult { call, sent, .. }| {
         let method = call.request.message.method().unwrap_or_default();
         let supported = ["prompts/get", "resources/read", "tools/call"].contains(&method);
         let why = || format!("`{}` is answered by asking for input", method.escape_debug());
@@ -107,15 +107,15 @@ fn only_where_supported(view: &View<'_>) -> Verdict {
     });
     // An extension may have requests of its own that support it.
     let core =
-        results(view).iter().all(|asked| asked.call.request.message.method().is_some_and(wire::method::known_ever));
+        results(view).iter().all(|origin| origin.call.request.message.method().is_some_and(wire::method::known_ever));
     Verdict::of(judged.filter(|_| core), "no core request was answered by asking for input")
 }
 
 fn known(view: &View<'_>) -> Verdict {
-    let judged = results(view).into_iter().flat_map(|Asked { sent, result, .. }| {
+    let judged = results(view).into_iter().flat_map(|InputResult { sent, result, .. }| {
         entries(result).map(move |(pointer, method)| {
             let known = asking::METHODS.contains(&method);
-            let why = || format!("`{}` is no request to a client", method.escape_debug());
+            let why = || format!("`{}` is not a request to a client", method.escape_debug());
             (sent.event, if known { Ok(()) } else { Err(sent.breach(pointer, why())) })
         })
     });
@@ -124,14 +124,14 @@ fn known(view: &View<'_>) -> Verdict {
 
 /// Read from the text: a value has lost what stood twice.
 fn unique_keys(view: &View<'_>) -> Verdict {
-    let judged = results(view).into_iter().filter_map(|Asked { sent, .. }| {
+    let judged = results(view).into_iter().filter_map(|InputResult { sent, .. }| {
         let names = keys(keyed(sent.message.body_text()?, "inputRequests")?)?;
         let mut seen = BTreeSet::new();
         let twice = names.iter().find(|name| !seen.insert(name.as_str()));
         let breach = |key: &String| {
             sent.breach(
                 format!("/result/inputRequests/{}", pointer::escape(key)),
-                format!("`{}` stands twice", key.escape_debug()),
+                format!("`{}` is repeated", key.escape_debug()),
             )
         };
         (names.len() > 1).then(|| (sent.event, twice.map_or(Ok(()), |key| Err(breach(key)))))
@@ -146,7 +146,7 @@ fn keyed<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     Some(&text[member.value])
 }
 
-/// The names of an object's members, in order and as often as they stand.
+/// The names of an object's members, in order and as often as they occur.
 fn keys(text: &str) -> Option<Vec<String>> {
     let Ok(Outline::Object(members)) = json::outline(text) else { return None };
     Some(members.into_iter().map(|member| json::unquote(&text[member.name]).into_owned()).collect())
@@ -154,7 +154,7 @@ fn keys(text: &str) -> Option<Vec<String>> {
 
 fn something(view: &View<'_>) -> Verdict {
     Verdict::of(
-        results(view).into_iter().map(|Asked { sent, result, .. }| {
+        results(view).into_iter().map(|InputResult { sent, result, .. }| {
             let there = ["inputRequests", "requestState"].into_iter().any(|member| result.get(member).is_some());
             let breach = || Err(sent.breach("/result", "there is neither `inputRequests` nor `requestState`"));
             (sent.event, if there { Ok(()) } else { breach() })
@@ -169,16 +169,16 @@ fn responses<'v>(call: &Call<'v>) -> Option<&'v Value> {
 
 fn malformed(view: &View<'_>) -> Verdict {
     let wrong = |value: &Value| value.as_object().is_none_or(|all| all.values().any(|entry| !entry.is_object()));
-    let asked = results(view);
+    let origin = results(view);
     let name =
         |call: &Call<'_>| call.request.message.params().and_then(|p| p.get("name").or_else(|| p.get("uri"))).cloned();
     // Who never asked for input may pass `inputResponses` over like any member it does not know.
-    let wanted = |call: &Call<'_>| {
-        asked.iter().any(|Asked { call: first, .. }| {
+    let expected = |call: &Call<'_>| {
+        origin.iter().any(|InputResult { call: first, .. }| {
             first.request.message.method() == call.request.message.method() && name(first) == name(call)
         })
     };
-    let judged = view.all_calls().filter(|call| view.judges_content(call) && wanted(call)).filter_map(|call| {
+    let judged = view.all_calls().filter(|call| view.judges_content(call) && expected(call)).filter_map(|call| {
         let (response, _) = (call.response?, responses(&call).filter(|value| wrong(value))?);
         let why = "malformed `inputResponses` are answered with a result";
         // Asking again is an answer too: nothing of what came was used.

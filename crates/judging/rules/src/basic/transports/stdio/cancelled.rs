@@ -1,4 +1,4 @@
-//! What a server may still say of a request that was cancelled: nothing. A server may leave a request uncancelled, so only
+//! A server may send nothing more for a cancelled request. It may leave a request uncancelled, so only
 //! one that shows that it did cancel can break this.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,10 @@ pub(super) fn silent(view: &View<'_>) -> Verdict {
         return Verdict::NotSeen(unseen.to_owned());
     }
     let (reports, spans) = (Progress::of(view), Spans::of(view));
-    Verdict::of(cancelled.into_iter().filter_map(|(sent, call)| word(view, (&reports, &spans), sent, &call)), unseen)
+    Verdict::of(
+        cancelled.into_iter().filter_map(|(sent, call)| judge_one(view, (&reports, &spans), sent, &call)),
+        unseen,
+    )
 }
 
 /// The client's cancellations of calls that were under way when it began to say so. That an error came before it had ended
@@ -44,7 +47,7 @@ fn cancelled<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, Call<'v>)> {
 }
 
 /// The word on one cancellation, with the event that shows it; `None` where it shows nothing.
-fn word<'v>(
+fn judge_one<'v>(
     view: &View<'v>,
     (reports, spans): (&Progress<'v>, &Spans),
     sent: MessageAt<'v>,

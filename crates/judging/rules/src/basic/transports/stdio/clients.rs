@@ -10,7 +10,7 @@ use wire::{Kind, Party, Transport};
 
 use super::{no_embedded_newlines, only_messages};
 use crate::legacy::lifecycle::conduct::shutdown_in_order;
-use crate::liveness::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client};
 use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Breach, Kept, Verdict};
@@ -29,22 +29,22 @@ pub(crate) const RULES: &[Rule] = &[
         .on(STDIO)
         .says(R2024_11_05, OLD, "A message on stdin MUST NOT contain a newline.")
         .says(R2026_07_28, new(""), "A message on stdin MUST NOT contain a newline.")
-        .how("Looks for lines on stdin that are no message each, but one when they are put together. Any server will do.")
+        .how("Looks for lines on stdin that are not messages one by one, but are one message when joined. Works with any server.")
         .fix("Serialize each message on one line: no pretty-printing, and line feeds within strings escaped.")
         .judge(no_embedded_newlines),
     client("stdio.stderr-is-no-error")
         .on(STDIO)
-        .says(R2024_11_05, OLD, "A server MAY write to stderr; its client goes on all the same.")
+        .says(R2024_11_05, OLD, "A server MAY write to stderr; its client continues anyway.")
         .says(R2025_11_25, OLD, "What a server writes to stderr SHOULD NOT pass for an error by itself.")
         .says(R2026_07_28, new(""), "What a server writes to stderr SHOULD NOT pass for an error by itself.")
-        .how("Takes a server that writes lines to stderr, and looks whether its client goes on.")
+        .how("Needs a server that writes lines to stderr, and checks whether its client continues.")
         .fix("Read stderr and log or drop it; take nothing on it for a failure.")
         .judge(stderr_is_no_error),
     client("stdio.only-messages-on-stdin")
         .on(STDIO)
         .says(R2024_11_05, OLD, "A client MUST NOT write anything but MCP messages to stdin.")
         .says(R2026_07_28, new(""), "A client MUST NOT write anything but MCP messages to stdin.")
-        .how("Reads every line that the client writes as a JSON-RPC message. Any server will do.")
+        .how("Reads every line that the client writes as a JSON-RPC message. Works with any server.")
         .fix("Let nothing but the serializer of messages write to the server's stdin.")
         .judge(only_messages),
     client("jsonrpc.no-client-responses")
@@ -69,7 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client that gives a request up MUST say so in `notifications/cancelled`, with the request's id.",
         )
         .timed()
-        .how("Takes a server that leaves a request unanswered, and looks for its cancellation. That the client has given up \
+        .how("Needs a server that leaves a request unanswered, and looks for its cancellation. That the client has given up \
               is shown only by the same request made again.")
         .fix("When you stop waiting for a request, send `notifications/cancelled` with its id.")
         .judge(|view| cancelled(view, Signs::Repeats)),
@@ -81,7 +81,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD end its server by closing stdin, wait for it to exit, and use force only if it does not.",
         )
         .timed()
-        .how("Looks whether the server, seen from within, was told of the end of its input before a signal ended it.")
+        .how("Checks whether the server, seen from within, was told of the end of its input before a signal ended it.")
         .fix("Close the child's stdin and wait for it to exit before you send any signal.")
         .judge(shutdown_in_order),
     client("stdio.server-restarted")
@@ -89,9 +89,9 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             new("unexpected-termination"),
-            "A client SHOULD start a server anew that ended unexpectedly.",
+            "A client SHOULD restart a server that ended unexpectedly.",
         )
-        .how("Takes a server that ends while a request is under way, and looks whether the client speaks to another process \
+        .how("Needs a server that ends while a request is under way, and checks whether the client speaks to another process \
               before it leaves.")
         .fix("When the child exits unasked, start it again, and repeat what was under way.")
         .judge(restarted),
@@ -113,7 +113,7 @@ pub(crate) const RULES: &[Rule] = &[
             new("backward-compatibility"),
             "Whether a client falls back to `initialize` MUST NOT hang on one error code.",
         )
-        .how("Takes a server that refuses `server/discover` with another code than -32601, none of the modern era's, and \
+        .how("Needs a server that refuses `server/discover` with another code than -32601, none of the modern era's, and \
               looks for `initialize`. It is broken by a client that falls back after one code and leaves after another.")
         .fix("Fall back after any error that is none of the modern era's own, and after silence.")
         .judge(falls_back),
@@ -123,7 +123,7 @@ fn stderr_is_no_error(view: &View<'_>) -> Verdict {
     let written =
         view.frames().filter(|(_, frame)| matches!(frame.content, Content::Stderr(_)) && frame.from == Party::Server);
     let events: Vec<_> = written.map(|(event, _)| event).collect();
-    goes_on(view, events, "what the server wrote to stderr", "the server wrote nothing to stderr")
+    client_continues(view, events, "what the server wrote to stderr", "the server wrote nothing to stderr")
 }
 
 fn no_responses(view: &View<'_>) -> Verdict {
@@ -131,8 +131,8 @@ fn no_responses(view: &View<'_>) -> Verdict {
     let answers = view.by(Party::Client).filter(|sent| sent.message.kind().is_response() && modern(sent));
     let breaches =
         answers.map(|sent| sent.breach("", "a response by the client; in this revision only servers respond"));
-    let asked = view.by(Party::Server).filter(|sent| sent.message.kind() == Kind::Request && modern(sent));
-    let ignored = asked.filter_map(|sent| {
+    let requested = view.by(Party::Server).filter(|sent| sent.message.kind() == Kind::Request && modern(sent));
+    let ignored = requested.filter_map(|sent| {
         view.next_message_after(sent.event).or_else(|| view.watched_after(sent.event, sent.connection))
     });
     let witnesses: Vec<_> = ignored.collect();
@@ -146,7 +146,7 @@ fn restarted(view: &View<'_>) -> Verdict {
         _ => None,
     });
     let judged = ends.filter_map(|(event, connection)| {
-        let told = |(at, frame): (usize, &wire::trace::Frame)| {
+        let explained = |(at, frame): (usize, &wire::trace::Frame)| {
             at < event
                 && frame.connection == connection
                 && frame.from == Party::Client
@@ -154,16 +154,17 @@ fn restarted(view: &View<'_>) -> Verdict {
         };
         let here = |call: &Call<'_>| call.request.connection == connection && call.request.event < event;
         let waiting = view.calls_by(Party::Client).any(|call| here(&call) && call.response.is_none());
-        if view.frames().any(told) || !waiting {
+        if view.frames().any(explained) || !waiting {
             return None;
         }
-        let anew = view.by(Party::Client).find(|sent| sent.event > event && sent.connection != connection);
-        if let Some(sent) = anew {
+        let again = view.by(Party::Client).find(|sent| sent.event > event && sent.connection != connection);
+        if let Some(sent) = again {
             return Some((sent.event, Ok(())));
         }
         let (left, _) = view.departure().filter(|(left, _)| *left > event)?;
-        let why =
-            format!("the server ended amidst a request, and the client left (event {left}) without starting it again");
+        let why = format!(
+            "the server ended in the middle of a request, and the client left (event {left}) without starting it again"
+        );
         Some((event, Err(Breach::at(event, "", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no server ended while the client was waiting for it")

@@ -7,7 +7,7 @@ use wire::revision::{R2025_06_18, R2026_07_28};
 use wire::{Kind, Party, Transport};
 
 use super::headers::{Schemas, is_param, name_of, names};
-use crate::liveness::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Exchange, MessageAt, View};
@@ -28,7 +28,7 @@ pub(crate) const RULES: &[Rule] = &[
             "After the handshake every request of a client MUST have the version header.",
         )
         .says(R2026_07_28, new("protocol-version-header"), "Every POST MUST have the version header.")
-        .how("Looks for the header on every request of the client to the MCP endpoint, since 2026-07-28 on every POST. Any server will do.")
+        .how("Looks for the header on every request of the client to the MCP endpoint, since 2026-07-28 on every POST. Works with any server.")
         .fix("Add `MCP-Protocol-Version` to every request: the version agreed on, or that in `_meta`.")
         .judge(version_sent),
     client("http.version-header-agrees")
@@ -39,7 +39,7 @@ pub(crate) const RULES: &[Rule] = &[
             "The version header SHOULD name the version on which the handshake agreed.",
         )
         .says(R2026_07_28, new("protocol-version-header"), "The version header MUST name the same version as `_meta`.")
-        .how("Compares the header, where there is one, with the version on which the handshake agreed, or with `_meta`. Any server will do; one that agrees to another version than it was asked for shows more.")
+        .how("Compares the header, where there is one, with the version on which the handshake agreed, or with `_meta`. Works with any server; one that agrees to another version than it was asked for shows more.")
         .fix("Fill the header from the answer to `initialize`, or from the very value in `_meta`.")
         .judge(version_agrees),
     client("http.standard-headers-sent")
@@ -49,7 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
             new("standard-request-headers"),
             "A request MUST have its method in `Mcp-Method` and, where it names a tool, prompt or resource, that in `Mcp-Name`.",
         )
-        .how("Compares `Mcp-Method` and `Mcp-Name` of every request with its body. Any server will do.")
+        .how("Compares `Mcp-Method` and `Mcp-Name` of every request with its body. Works with any server.")
         .fix("Copy method and name (or URI) of the body into the headers, the name in Base64 where it is unsafe.")
         .judge(standard_sent),
     client("http.params-mirrored")
@@ -59,7 +59,7 @@ pub(crate) const RULES: &[Rule] = &[
             new("custom-headers-from-tool-parameters"),
             "A client MUST repeat the value of every annotated argument in its `Mcp-Param` header.",
         )
-        .how("Compares every call with the input schema that `tools/list` gave for the tool. Takes a tool with `x-mcp-header` on a parameter.")
+        .how("Compares every call with the input schema that `tools/list` gave for the tool. Needs a tool with `x-mcp-header` on a parameter.")
         .fix("Walk the annotated properties of the schema and add an `Mcp-Param` header for each argument that is there.")
         .judge(params_mirrored),
     client("http.absent-params-not-mirrored")
@@ -69,7 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
             new("server-behavior-for-custom-headers"),
             "A client MUST leave the header out where the argument is null or absent.",
         )
-        .how("Takes a tool with `x-mcp-header` on a parameter that may be left out, and looks at calls without it, or with null.")
+        .how("Needs a tool with `x-mcp-header` on a parameter that may be left out, and looks at calls without it, or with null.")
         .fix("Add the header only where the argument has a value.")
         .judge(absent_not_mirrored),
     client("http.values-encoded")
@@ -79,13 +79,13 @@ pub(crate) const RULES: &[Rule] = &[
             new("value-encoding"),
             "A client MUST write a value that is unsafe in a header as Base64 between `=?base64?` and `?=`.",
         )
-        .how("Looks at `Mcp-Name` and `Mcp-Param` headers whose value in the body has characters beyond visible ASCII, or white space at an end. Takes a tool or parameter with such a value.")
+        .how("Looks at `Mcp-Name` and `Mcp-Param` headers whose value in the body has characters beyond visible ASCII, or white space at an end. Needs a tool or parameter with such a value.")
         .fix("Write such a value as `=?base64?`, the Base64 of its UTF-8, and `?=`.")
         .judge(values_encoded),
     client("http.lookalikes-encoded")
         .on(HTTP)
         .says(R2026_07_28, new("value-encoding"), "A client MUST encode a value that looks encoded as it stands.")
-        .how("Looks at headers whose value in the body begins with `=?base64?` and ends with `?=`. Takes a tool or argument of that look.")
+        .how("Looks at headers whose value in the body begins with `=?base64?` and ends with `?=`. Needs a tool or argument of that look.")
         .fix("Encode every value of that look once more.")
         .judge(lookalikes_encoded),
     client("http.mismatch-relisted")
@@ -95,13 +95,13 @@ pub(crate) const RULES: &[Rule] = &[
             new("client-behavior"),
             "A client whose call is refused for its `Mcp-Param` headers SHOULD list the tools again and repeat the call.",
         )
-        .how("Takes a server that refuses a call with -32020 although method and name are right, and looks for `tools/list` and the call again.")
-        .fix("When a call is refused with -32020, list the tools, build the headers anew and repeat the call once.")
+        .how("Needs a server that refuses a call with -32020 although method and name are right, and looks for `tools/list` and the call again.")
+        .fix("When a call is refused with -32020, list the tools, build the headers again and repeat the call once.")
         .judge(mismatch_relisted),
     client("http.reads-header-names-any-case")
         .on(HTTP)
         .says(R2026_07_28, new("case-sensitivity"), "A client MUST compare header names without regard to case.")
-        .how("Takes a server that spells `Content-Type` in an unusual way, such as `CONTENT-TYPE`, and looks whether the client goes on.")
+        .how("Needs a server that spells `Content-Type` in an unusual way, such as `CONTENT-TYPE`, and checks whether the client continues.")
         .fix("Look response headers up without regard to case.")
         .judge(any_case),
 ];
@@ -151,7 +151,7 @@ fn version_sent(view: &View<'_>) -> Verdict {
 fn version_agrees(view: &View<'_>) -> Verdict {
     let judged = versioned(view).into_iter().filter_map(|(x, version)| {
         let (version, sent) = (version?, x.request_header(http::PROTOCOL_VERSION)?);
-        let why = || format!("the header names `{}`, due is `{}`", sent.escape_debug(), version.escape_debug());
+        let why = || format!("the header names `{}`, expected `{}`", sent.escape_debug(), version.escape_debug());
         Some((begun(x), if sent.trim() == version { Ok(()) } else { Err(breach(x, http::PROTOCOL_VERSION, why())) }))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request had the header and a version to compare it with")
@@ -246,7 +246,7 @@ fn carried<'a, 'v>(view: &'a View<'v>) -> Vec<(&'a Exchange<'v>, String, Option<
     found
 }
 
-/// Judges that texts of some kind stand in their headers in Base64, between the markers. Where there is no header at all
+/// Judges that texts of some kind are in their headers in Base64, between the markers. Where there is no header at all
 /// other rules speak.
 fn encoded(view: &View<'_>, such: fn(&str) -> bool, unseen: &str) -> Verdict {
     let judged = carried(view).into_iter().filter(|(.., text)| such(text)).filter_map(|(x, name, sent, text)| {
@@ -311,5 +311,10 @@ fn any_case(view: &View<'_>) -> Verdict {
     };
     let all = view.endpoint_exchanges().into_iter().filter(|x| x.succeeded()).filter(odd);
     let events: Vec<_> = all.filter_map(|x| x.responses().last().map(|sent| sent.event)).collect();
-    goes_on(view, events, "a header name in an unusual spelling", "no answer spelt `Content-Type` in an unusual way")
+    client_continues(
+        view,
+        events,
+        "a header name in an unusual spelling",
+        "no answer spelt `Content-Type` in an unusual way",
+    )
 }

@@ -29,7 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("http.session-header-ignored")
         .on(HTTP)
         .says(R2026_07_28, EARLIER, "A server of this revision alone SHOULD ignore the session header.")
-        .how("Repeats a request that was served with a session id that nobody assigned.")
+        .how("Repeats a request that was served with a session id that the server never assigned.")
         .fix("Do not read `Mcp-Session-Id` in requests that carry modern `_meta`.")
         .judge(session_header_ignored),
     server("http.no-session-minted")
@@ -51,7 +51,7 @@ fn unbound(view: &View<'_>) -> Option<Verdict> {
     match view.modern_only() {
         Some(true) => None,
         Some(false) => Some(Verdict::NotApplicable("the server serves legacy revisions as well".to_owned())),
-        None => Some(Verdict::NotSeen("which revisions the server serves was not learnt here".to_owned())),
+        None => Some(Verdict::NotSeen("which revisions the server serves is not known here".to_owned())),
     }
 }
 

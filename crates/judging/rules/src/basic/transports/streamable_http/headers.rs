@@ -68,7 +68,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("http.param-header-characters")
         .on(HTTP)
         .says(R2026_07_28, CUSTOM, "A recognized `Mcp-Param` header with invalid characters MUST be rejected.")
-        .how("Puts characters that are no Base64 between the markers, or beyond ASCII without them.")
+        .how("Puts characters that are not Base64 between the markers, or beyond ASCII without them.")
         .fix("Refuse with 400 and -32020 what cannot be decoded.")
         .judge(|view| rejected(view, |fault| is_param(name_of(fault)) && unreadable(fault))),
     server("http.param-header-matches")
@@ -132,7 +132,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("http.name-header-characters")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A request whose `Mcp-Name` holds invalid characters MUST be rejected.")
-        .how("Puts characters that are no Base64 between the markers, or beyond ASCII without them.")
+        .how("Puts characters that are not Base64 between the markers, or beyond ASCII without them.")
         .fix("Refuse with 400 and -32020 what cannot be decoded.")
         .judge(|view| rejected(view, |fault| name_of(fault) == http::NAME && unreadable(fault))),
     server("http.integers-compared-as-numbers")
@@ -247,8 +247,8 @@ impl<'v> Schemas<'v> {
     pub(crate) fn at(&self, request: MessageAt<'v>) -> Option<&'v Value> {
         let name = names(request).filter(|_| request.is("tools/call"))?;
         let listed = self.0.get(&canonical(name))?;
-        let asked = listed.partition_point(|(asked, ..)| *asked < request.event);
-        listed[..asked].iter().rfind(|(_, told, _)| *told < request.event)?.2
+        let requested = listed.partition_point(|(requested, ..)| *requested < request.event);
+        listed[..requested].iter().rfind(|(_, answered, _)| *answered < request.event)?.2
     }
 }
 
@@ -330,14 +330,14 @@ fn rejected(view: &View<'_>, kind: fn(&HeaderFault) -> bool) -> Verdict {
 
 fn version_header_required(view: &View<'_>) -> Verdict {
     let Some(served) = view.served_revisions() else {
-        return Verdict::NotSeen("which revisions the server serves was not learnt here".to_owned());
+        return Verdict::NotSeen("which revisions the server serves is not known here".to_owned());
     };
     if served.iter().any(|v| *v < R2025_06_18.as_str()) {
         return Verdict::NotApplicable("the server serves clients that know no version header".to_owned());
     }
     // A list of modern revisions alone may leave out the legacy ones that are served as well.
     if view.modern_only().is_none() {
-        return Verdict::NotSeen("whether the server serves older clients was not learnt here".to_owned());
+        return Verdict::NotSeen("whether the server serves older clients is not known here".to_owned());
     }
     rejected(view, |fault| missing(fault) && name_of(fault) == http::PROTOCOL_VERSION)
 }
@@ -345,9 +345,9 @@ fn version_header_required(view: &View<'_>) -> Verdict {
 /// What is unusual, though legal, about the headers of a request: if one is refused, this must be why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Oddity {
-    /// `Mcp-Name` stands in Base64.
+    /// `Mcp-Name` is in Base64.
     EncodedName,
-    /// A mirrored argument stands in Base64.
+    /// A mirrored argument is in Base64.
     EncodedParam,
     /// A mirrored argument is null or absent, and so is its header.
     NoParam,
@@ -406,8 +406,8 @@ fn not_refused(view: &View<'_>, oddity: Oddity) -> Verdict {
         odd.retain(|o| *o == oddity || !(tolerated && *o == spelling));
         p.faults.is_empty() && !unnamed(p.request) && known && odd == [oddity]
     });
-    let told = judged.filter(|p| p.exchange.served() || p.exchange.error_code() == Some(HEADER_MISMATCH));
-    Verdict::every(told, "no request that is otherwise in order had such headers", |p| {
+    let answered = judged.filter(|p| p.exchange.served() || p.exchange.error_code() == Some(HEADER_MISMATCH));
+    Verdict::every(answered, "no request that is otherwise valid had such headers", |p| {
         if p.exchange.served() {
             return Ok(());
         }
@@ -440,7 +440,7 @@ fn header_failure_answer(view: &View<'_>) -> Verdict {
             (Some(400), Some(HEADER_MISMATCH)) => Ok(()),
             (status, code) => {
                 let (status, code) = (status.unwrap_or_default(), code.map_or("no".to_owned(), |c| c.to_string()));
-                Err(x.status_breach(format!("refused with status {status} and code {code}; due are 400 and -32020")))
+                Err(x.status_breach(format!("refused with status {status} and code {code}; expected 400 and -32020")))
             }
         }
     })

@@ -9,7 +9,7 @@ use wire::{Revision, Transport};
 
 use super::foreign_origin;
 use super::headers::{Posted, posted};
-use crate::basic::overview::errors::is_nobodys;
+use crate::basic::overview::errors::is_made_up_name;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Exchange, View};
@@ -83,7 +83,7 @@ fn unsupported_version_400(view: &View<'_>) -> Verdict {
             (code, status) => {
                 let (code, status) = (code.map_or("no".to_owned(), |c| c.to_string()), status.unwrap_or_default());
                 Err(x.status_breach(format!(
-                    "version `{version}`: status {status}, code {code}; due are 400 and -32022"
+                    "version `{version}`: status {status}, code {code}; expected 400 and -32022"
                 )))
             }
         }
@@ -113,7 +113,8 @@ fn modern<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
 fn unknown_method_404(view: &View<'_>) -> Verdict {
     let all = modern(view);
     let alive = |x: &Exchange<'_>| all.iter().any(|y| y.path() == x.path() && y.served());
-    let unknown = all.iter().filter(|x| x.error_code() == Some(METHOD_NOT_FOUND) || nobodys(view, x) && alive(x));
+    let unknown =
+        all.iter().filter(|x| x.error_code() == Some(METHOD_NOT_FOUND) || has_made_up_method(view, x) && alive(x));
     Verdict::every(unknown.copied(), "no method that the server does not have was asked for", |x| {
         match (x.status().unwrap_or_default(), x.error_code()) {
             (404, Some(METHOD_NOT_FOUND)) => Ok(()),
@@ -126,21 +127,21 @@ fn unknown_method_404(view: &View<'_>) -> Verdict {
             (status, code) => {
                 let code = code.map_or("no".to_owned(), |c| c.to_string());
                 Err(x.status_breach(format!(
-                    "a method that does not exist: status {status}, code {code}; due are 404 and -32601"
+                    "a method that does not exist: status {status}, code {code}; expected 404 and -32601"
                 )))
             }
         }
     })
 }
 
-/// Whether a request is in order but for its method, which nobody has, and was answered over nothing else.
-fn nobodys(view: &View<'_>, x: &Exchange<'_>) -> bool {
+/// Whether a request is valid but for its method, which nobody has, and was answered over nothing else.
+fn has_made_up_method(view: &View<'_>, x: &Exchange<'_>) -> bool {
     let Some(request) = x.question() else { return false };
     let named = x.request_header(http::METHOD).map(str::trim);
     let method = request.message.method().unwrap_or_default();
     let other = x.refused_by_http() || matches!(x.error_code(), Some(UNSUPPORTED_VERSION..=HEADER_MISMATCH));
     let over = x.response_to(request).is_some() || !x.succeeded() && x.is_whole(view);
-    is_nobodys(method) && view.is_valid_request(request) && named == Some(method) && over && !other
+    is_made_up_name(method) && view.is_valid_request(request) && named == Some(method) && over && !other
 }
 
 fn malformed_meta_400(view: &View<'_>) -> Verdict {
@@ -161,7 +162,7 @@ fn malformed_meta_400(view: &View<'_>) -> Verdict {
 
 fn missing_capability_400(view: &View<'_>) -> Verdict {
     let refused = modern(view).into_iter().filter(|x| x.error_code() == Some(MISSING_CLIENT_CAPABILITY));
-    Verdict::every(refused, "no request was refused for want of a capability", |x| match x.status() {
+    Verdict::every(refused, "no request was refused for lack of a capability", |x| match x.status() {
         Some(400) => Ok(()),
         other => Err(x.status_breach(format!("-32021 came with status {}, not 400", other.unwrap_or_default()))),
     })

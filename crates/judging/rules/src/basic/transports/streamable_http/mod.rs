@@ -53,7 +53,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2026_07_28, SECURITY, "A server that runs locally SHOULD listen on the loopback interface alone.")
         .how("Reaches the server at a loopback address and tries its port at another one, at which only those answer that \
               listen everywhere. Linux alone has such addresses.")
-        .fix("Bind to 127.0.0.1 or ::1, not to 0.0.0.0, unless told otherwise.")
+        .fix("Bind to 127.0.0.1 or ::1, not to 0.0.0.0, unless told quickly.")
         .judge(exposure::bound_to_loopback),
     server("http.authenticated")
         .on(OVER_HTTP)
@@ -141,7 +141,7 @@ fn host(text: &str) -> String {
     host.trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// Whether a host's name is reserved (RFC 2606), so that nobody can be allowed under it.
+/// Whether a host's name is reserved (RFC 2606), so that no server can allow it.
 pub(crate) fn reserved(text: &str) -> bool {
     let host = host(text);
     let within = |name: &str| host == name || host.ends_with(&format!(".{name}"));
@@ -203,7 +203,7 @@ fn origin_forbidden(view: &View<'_>) -> Verdict {
 }
 
 /// POSTs of nothing but notifications and responses that have an answer.
-fn told<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
+fn notification_posts<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
     // 2026-07-28 knows no responses by the client: what to answer them is not said.
     let modern = view.revision().at_least(R2026_07_28);
@@ -218,7 +218,7 @@ fn told<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
 }
 
 fn accepted_202(view: &View<'_>) -> Verdict {
-    let accepted = told(view).into_iter().filter(|x| x.succeeded() && x.error_code().is_none());
+    let accepted = notification_posts(view).into_iter().filter(|x| x.succeeded() && x.error_code().is_none());
     Verdict::every(accepted, "no notification was accepted", |x| match x.status() {
         Some(202) => Ok(()),
         other => Err(x.status_breach(format!("accepted with {}, not 202", other.unwrap_or_default()))),
@@ -232,7 +232,7 @@ fn accepted_empty(view: &View<'_>) -> Verdict {
             || x.ended()
             || x.response_header("content-length") == Some("0")
     };
-    let accepted = told(view).into_iter().filter(|x| x.status() == Some(202) && read(x));
+    let accepted = notification_posts(view).into_iter().filter(|x| x.status() == Some(202) && read(x));
     Verdict::every(accepted, "no 202 was read to its end", |x| {
         let body = x.response_body.filter(|(_, bytes)| !bytes.is_empty()).map(|(event, _)| event);
         match body.or_else(|| x.blocks.first().map(|(event, _)| *event)) {
@@ -243,7 +243,9 @@ fn accepted_empty(view: &View<'_>) -> Verdict {
 }
 
 fn refusal_has_error_status(view: &View<'_>) -> Verdict {
-    let refused = told(view).into_iter().filter(|x| x.error_code().is_some() || x.status().is_some_and(|s| s >= 400));
+    let refused = notification_posts(view)
+        .into_iter()
+        .filter(|x| x.error_code().is_some() || x.status().is_some_and(|s| s >= 400));
     Verdict::every(refused, "no notification was refused", |x| match x.status() {
         Some(400..) => Ok(()),
         other => Err(x.status_breach(format!("an error in the body, but status {}", other.unwrap_or_default()))),
@@ -284,7 +286,7 @@ fn json_is_one_message(view: &View<'_>) -> Verdict {
         let why = match parse(bytes) {
             Ok(Packet::Message(_)) => return Ok(()),
             Ok(Packet::Batch(_)) => "an array where one object is due".to_owned(),
-            Err(malformed) => format!("the body is no message: {}", malformed.fault),
+            Err(malformed) => format!("the body is not a message: {}", malformed.fault),
         };
         Err(Breach::at(event, "", why))
     })

@@ -75,7 +75,7 @@ fn relates(view: &View<'_>, x: &Exchange<'_>, note: MessageAt<'_>) -> Option<boo
             if x.requests().any(|s| token(s) == Some(named)) {
                 return Some(true);
             }
-            // A token that nobody gave out is another rule's business.
+            // A token that nobody issued is left to another rule.
             let elsewhere = view.by(Party::Client).any(|s| s.exchange != x.number && token(s) == Some(named));
             elsewhere.then_some(false)
         }
@@ -196,9 +196,9 @@ fn closed_stream_cancels(view: &View<'_>) -> Verdict {
         }
         // Without a token nothing that came later could be told to be about this request.
         if token(request).is_some() && unique {
-            let heard =
+            let later =
                 |w: &&Window<'_>| w.opened > end && all.iter().any(|y| y.number != x.number && y.open_at(w.opened));
-            witnesses.extend(view.windows().iter().filter(heard).map(Located::event));
+            witnesses.extend(view.windows().iter().filter(later).map(Located::event));
         }
     }
     Verdict::witnessed(witnesses, "no stream was cut and another one listened to afterwards")

@@ -42,13 +42,13 @@ pub(crate) const RULES: &[Rule] = &[
     client("caching.fresh-kept")
         .says(R2026_07_28, TTL, "A client SHOULD keep to a result until its `ttlMs` has passed, unless it has reason to doubt it.")
         .timed()
-        .how("Takes a server whose results have a long `ttlMs`, and looks whether a list of one page, or a resource, is asked for again in that time. Announced changes, errors and a new beginning are reasons to; a second call, read or prompt of what was listed shows that the list was kept.")
+        .how("Needs a server whose results have a long `ttlMs`, and checks whether a list of one page, or a resource, is asked for again in that time. Announced changes, errors and a new beginning are reasons to; a second call, read or prompt of what was listed shows that the list was kept.")
         .fix("Keep results with the time they came, and ask again only when `ttlMs` has passed since.")
         .judge(fresh_kept),
     client("caching.not-polled")
         .says(R2026_07_28, FRESHNESS, "A client SHOULD NOT ask again each time a `ttlMs` has passed, needed or not.")
         .timed()
-        .how("Takes a server whose results have a short `ttlMs`, and looks whether the client asks again each time it has passed, thrice in a row and saying nothing else. A client that stays silent for twice that time, and for a second at least, does not.")
+        .how("Needs a server whose results have a short `ttlMs`, and checks whether the client asks again each time it has passed, three times in a row and saying nothing else. A client that stays silent for twice that time, and for a second at least, does not.")
         .fix("Look at the age of a result when you need it; set no timer.")
         .judge(not_polled),
     client("caching.polls-jittered")
@@ -69,7 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
         .unobservable("a client that begins with the first page again may want a list that is of one piece, as the page advises"),
     client("caching.invalid-cursor-starts-over")
         .says(R2026_07_28, PAGES, "A client whose cursor is refused SHOULD forget all pages and begin with the first.")
-        .how("Takes a server that refuses a cursor which it gave out, and looks whether the next request for the list is for its first page.")
+        .how("Needs a server that refuses a cursor which it issued, and checks whether the next request for the list is for its first page.")
         .fix("Drop all pages when a cursor is refused, and ask without one.")
         .judge(starts_over),
 ];
@@ -80,13 +80,13 @@ fn key(sent: MessageAt<'_>) -> (u32, String) {
 }
 
 /// Requests whose results may be cached, in order, by what they ask.
-fn asked<'v>(view: &View<'v>) -> BTreeMap<(u32, String), Vec<Call<'v>>> {
-    let mut asked: BTreeMap<_, Vec<Call<'v>>> = BTreeMap::new();
+fn cacheable_calls<'v>(view: &View<'v>) -> BTreeMap<(u32, String), Vec<Call<'v>>> {
+    let mut cacheable_calls: BTreeMap<_, Vec<Call<'v>>> = BTreeMap::new();
     let calls = view.calls_by(Party::Client).filter(|call| view.is_current(call.request));
     for call in calls.filter(|call| CACHED.into_iter().any(|method| call.request.is(method))) {
-        asked.entry(key(call.request)).or_default().push(call);
+        cacheable_calls.entry(key(call.request)).or_default().push(call);
     }
-    asked
+    cacheable_calls
 }
 
 /// How long (microseconds) a final result stays fresh.
@@ -95,7 +95,7 @@ fn fresh_for(call: &Call<'_>) -> Option<u64> {
     result.get("ttlMs")?.as_u64().filter(|ms| *ms > 0).map(|ms| ms.saturating_mul(1000))
 }
 
-/// Whether a list has more pages than this one: who wants a list of one piece begins anew when any of them is stale.
+/// Whether a list has more pages than this one: who wants a list of one piece starts over when any of them is stale.
 fn is_part(call: &Call<'_>) -> bool {
     let asks = call.request.message.params().is_some_and(|p| p.get("cursor").is_some());
     asks || call.result().is_some_and(|result| result.get("nextCursor").is_some())
@@ -117,7 +117,7 @@ fn has_doubts(view: &View<'_>, from: usize, to: usize) -> bool {
     })
 }
 
-/// How much earlier (microseconds) a client may reckon that a time has passed.
+/// How much earlier (microseconds) a client may think that a time has passed.
 const SLACK: u64 = 50_000;
 
 /// The requests that use what a list holds.
@@ -132,7 +132,7 @@ fn uses(method: &str) -> Option<&'static str> {
 
 fn fresh_kept(view: &View<'_>) -> Verdict {
     let mut judged: Vec<(usize, Kept)> = Vec::new();
-    for calls in asked(view).values() {
+    for calls in cacheable_calls(view).values() {
         for (place, call) in calls.iter().enumerate() {
             let (Some(answer), Some(fresh)) = (call.response, fresh_for(call)) else { continue };
             // Over HTTP two clients at once look like one that asks twice.
@@ -160,9 +160,9 @@ fn fresh_kept(view: &View<'_>) -> Verdict {
 
 /// Runs of requests for the same, one after the other with nothing else said in between.
 fn runs<'v>(view: &View<'v>) -> Vec<Vec<Call<'v>>> {
-    let asked = asked(view);
+    let cacheable_calls = cacheable_calls(view);
     let mut runs = Vec::new();
-    for calls in asked.values() {
+    for calls in cacheable_calls.values() {
         let mut run: Vec<Call<'v>> = Vec::new();
         for call in calls {
             let follows =
@@ -215,7 +215,7 @@ fn jittered(view: &View<'_>) -> Verdict {
         let gaps = gaps.get(..5)?;
         let (least, most) = (gaps.iter().min()?, gaps.iter().max()?);
         let event = run.get(5)?.request.event;
-        // What comes faster than that is no polling, but a loop.
+        // What comes faster than that is not polling, but a loop.
         if *least < 100_000 {
             return None;
         }
@@ -248,5 +248,5 @@ fn starts_over(view: &View<'_>) -> Verdict {
             judged.push((next.request.event, kept));
         }
     }
-    Verdict::of(judged, "no cursor that had been given out was refused, or the list not asked for again")
+    Verdict::of(judged, "no cursor that had been issued was refused, or the list not asked for again")
 }
