@@ -1,4 +1,4 @@
-//! The book of rules as a list, for people and as JSON.
+//! All rules as a list, for people and as JSON.
 
 use std::fmt::Write as _;
 

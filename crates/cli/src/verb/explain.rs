@@ -1,4 +1,4 @@
-//! `proof explain RULE`: what it says, where the specification says it, how it is judged, how to mend it.
+//! `proof explain RULE`: what it says, where the specification says it, how it is judged, how to fix it.
 
 use std::fmt::Write as _;
 
@@ -72,7 +72,7 @@ fn one(rule: &Rule) -> String {
                     "A finding may be owed to timing: it is tried once more, alone, before it is reported.",
                 );
             }
-            section(&mut out, "How to mend it", rule.fix);
+            section(&mut out, "How to fix it", rule.fix);
             out.push_str(&example(rule));
         }
         Judging::Unobservable(why) => section(&mut out, "Not judged", why),

@@ -1,4 +1,4 @@
-//! What changed between two schemas, and whom it breaks: a caller may send only what the new schema of arguments takes, and relies
+//! What changed between two schemas, and which callers it breaks: a caller may send only what the new schema of arguments takes, and relies
 //! on what the old schema of results said. A changed keyword whose meaning is not known here breaks both.
 
 use std::collections::{BTreeSet, HashSet};
@@ -79,7 +79,7 @@ impl Comparison {
         self.add(what, !harmless);
     }
 
-    /// What stands at a path, in words.
+    /// What is at a path, as text.
     fn called(&self, at: &str) -> String {
         match (self.side, at) {
             (Side::Takes, "") => "what it takes".to_owned(),
@@ -187,7 +187,7 @@ impl Comparison {
         }
     }
 
-    /// What comes and goes as a whole is told as a property.
+    /// A part that comes or goes as a whole is reported as a property.
     fn required(&mut self, before: &Members, after: &Members, at: &str) {
         let both = |name: &&String| has_property(before, name) && has_property(after, name);
         let (was, is) = (required(before), required(after));
@@ -260,7 +260,7 @@ mod tests {
     use super::{Change, Side, compare};
 
     #[test]
-    fn each_change_is_told_and_breaks_the_right_side() {
+    fn each_change_is_reported_and_breaks_the_right_side() {
         let object = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required });
         let a = |schema: Value| object(json!({ "a": schema }), json!([]));
         let text = || a(json!({ "type": "string" }));

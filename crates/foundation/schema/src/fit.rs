@@ -348,7 +348,7 @@ impl<'s> Reader<'s> {
         Fit::of(fits, at, || format!("`{name}` is {rule}, the value is {value}"))
     }
 
-    /// Fractions lose digits: whether one is no multiple is never sure.
+    /// Fractions lose digits: whether one is not a multiple is never sure.
     fn multiple(&self, rule: &Value, value: &Value, at: &str) -> Fit {
         let (Some(step), Some(number)) = (rule.as_f64().filter(|step| *step > 0.0), value.as_f64()) else {
             return self.unread();

@@ -67,7 +67,7 @@ mod tests {
     use crate::vary::{Schema, Width, variations};
 
     #[test]
-    fn what_is_surely_so_is_told() {
+    fn sure_answers_are_given() {
         let schema = json!({ "type": "object", "required": ["n"], "additionalProperties": false, "properties": {
             "n": { "type": "integer", "minimum": 1 }, "tags": { "type": "array", "items": { "enum": ["a", "b"] } },
             "who": { "$ref": "#/$defs/who" } }, "$defs": { "who": { "anyOf": [{ "type": "string" }, { "type": "null" }] } } });
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wants_a_validator_makes_unsure() {
+    fn keywords_that_need_a_validator_make_unsure() {
         for schema in [
             json!({ "pattern": "^a" }),
             json!({ "$ref": "https://example.com/s" }),
@@ -97,7 +97,7 @@ mod tests {
 
     /// Drafts 3 and 4 say in a property what newer ones refuse to compile.
     #[test]
-    fn what_is_malformed_is_passed_over() {
+    fn malformed_keywords_are_passed_over() {
         assert!(admits(&json!({ "type": "string", "required": true }), &json!("x")));
         let excluded = json!({ "type": "number", "minimum": 0, "exclusiveMinimum": true });
         assert!(admits(&excluded, &json!(1)) && !admits(&excluded, &json!(0)));
@@ -116,7 +116,7 @@ mod tests {
 
         /// Wherever it is sure, a validator agrees: of any value, and of those that just fit or just do not.
         #[test]
-        fn it_is_never_mistaken(property in crate::vary::tests::schema(), value in value()) {
+        fn it_agrees_with_a_validator(property in crate::vary::tests::schema(), value in value()) {
             let schema = json!({ "type": "object", "properties": { "x": property } });
             let whole = jsonschema::validator_for(&schema).unwrap();
             let target = Schema::new(&schema).unwrap();

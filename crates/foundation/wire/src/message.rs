@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 messages as MCP uses them, their text kept as it crossed, and a precise word for what is wrong with a bad one.
+//! JSON-RPC 2.0 messages as MCP uses them, their text kept as it crossed, and a precise name for what is wrong with an invalid one.
 //!
 //! Reading is lenient about everything the envelope does not need (unknown members survive) and strict about the
 //! envelope. Whether a *well-formed* message fits its method is the business of [`crate::shape`].
@@ -156,8 +156,8 @@ impl Message {
         self.body.clone().map(|span| &self.text[span])
     }
 
-    /// The members of `params`, `result` or `error`, in order, each that stands twice included: the name, escapes
-    /// resolved, and the raw text of the value. None where that is no object.
+    /// The members of `params`, `result` or `error`, in order, repeated ones included: the name, escapes
+    /// resolved, and the raw text of the value. None where that is not an object.
     pub fn body_members(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
         let text = |span: &Range<usize>| &self.text[span.clone()];
         self.members.iter().map(move |member| (json::unquote(text(&member.name)), text(&member.value)))
@@ -207,7 +207,7 @@ impl Message {
 
 /// A value even where a strict reader balks at a lone surrogate or a number beyond all doubles.
 fn lenient_value(text: &str) -> Value {
-    serde_json::from_str(text).or_else(|_| serde_json::from_str(&json::mend(text))).unwrap_or(Value::Null)
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&json::repair(text))).unwrap_or(Value::Null)
 }
 
 /// What one frame carries.
@@ -226,7 +226,7 @@ pub struct Malformed {
     pub fault: Fault,
     /// Byte offset of the offending part.
     pub at: usize,
-    /// The id of the message, where it could be read all the same: an error answer should carry it.
+    /// The id of the message, where it could be read anyway: an error answer should carry it.
     pub id: Option<RequestId>,
 }
 
@@ -247,7 +247,7 @@ pub enum Fault {
     EmptyBatch,
     /// An array inside a batch.
     NestedBatch,
-    /// A member of the envelope (`id`, `method`, …) stands twice.
+    /// A member of the envelope (`id`, `method`, …) is repeated.
     DuplicateMember(String),
     /// No `jsonrpc` member.
     JsonrpcMissing,
@@ -383,7 +383,7 @@ struct Members<'m> {
     error: Option<&'m Member>,
 }
 
-/// Sorts the members of the envelope out; one of them that stands twice makes the message ambiguous.
+/// Sorts the members of the envelope out; a repeated one makes the message ambiguous.
 fn sort<'m>(text: &str, members: &'m [Member]) -> (Members<'m>, Option<(Fault, usize)>) {
     let mut sorted = Members::default();
     let mut fault = None;

@@ -17,7 +17,7 @@ use serde_json::Value;
 /// An extension of the protocol whose messages are described too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extension {
-    /// `io.modelcontextprotocol/tasks`: calls that go on after their answer.
+    /// `io.modelcontextprotocol/tasks`: calls that continue after their answer.
     Tasks,
 }
 
@@ -77,7 +77,7 @@ pub struct Mismatch {
     pub pointer: String,
     /// What the shape asks for: `a string`, `one of "user", "assistant"`.
     pub expected: String,
-    /// What stands there, short: `number 12`, `nothing (the member is missing)`.
+    /// What was found, short: `number 12`, `nothing (the member is missing)`.
     pub found: String,
 }
 

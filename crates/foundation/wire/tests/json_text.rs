@@ -124,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn a_name_that_stands_twice_is_found(names in vec("[abc]|\\\\u006[1-3]", 0..5), nested in any::<bool>()) {
+    fn a_repeated_name_is_found(names in vec("[abc]|\\\\u006[1-3]", 0..5), nested in any::<bool>()) {
         let object = format!("{{{}}}", names.iter().map(|n| format!("\"{n}\":[{{}}]")).collect::<Vec<_>>().join(","));
         let text = if nested { format!("[1,{{\"x\":{object}}}]") } else { object };
         let plain = |name: &String| name.chars().last().map(|c| if name.len() > 1 { (c as u8 - b'1' + b'a') as char } else { c });

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn uris_are_judged_by_what_is_beyond_dispute() {
+    fn only_clear_faults_of_uris_are_reported() {
         for good in ["file:///a%20b", "x-y+z.1:opaque", "note://ü/1", "urn:a:b"] {
             assert_eq!(uri_fault(good), None, "{good}");
         }

@@ -12,7 +12,6 @@ pub mod safety;
 pub mod verdict;
 pub mod view;
 
-mod asking;
 mod basic;
 mod client;
 mod content;
@@ -21,11 +20,12 @@ mod extensions;
 mod fetching;
 mod legacy;
 mod liveness;
-mod polling;
+mod questions;
 mod references;
 mod schema_fit;
 mod server;
 mod shapes;
+mod task_polling;
 mod tasks;
 mod timeouts;
 

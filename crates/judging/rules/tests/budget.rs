@@ -75,7 +75,7 @@ fn a_schema_that_refers_to_itself_costs_little() {
 }
 
 #[test]
-fn a_schema_with_too_many_ways_is_given_up_with_the_reason() {
+fn a_schema_with_too_many_ways_is_not_seen_with_the_reason() {
     let next = |n: usize| json!({ "anyOf": vec![json!({ "$ref": format!("#/$defs/{}", n + 1) }); 4] });
     let mut defs: serde_json::Map<String, Value> = (0..19).map(|n| (n.to_string(), next(n))).collect();
     defs.insert("19".to_owned(), json!({ "type": "string" }));
@@ -99,7 +99,7 @@ fn log_lines_in_json_are_read_once() {
 }
 
 #[test]
-fn one_message_on_several_lines_is_still_seen() {
+fn one_message_on_several_lines_is_found() {
     for text in ["{\"jsonrpc\":\"2.0\",\n\"method\":\"a\"\n}", "{\"jsonrpc\":\"2.0\",\"method\":\"a\nb\"}"] {
         let lines = text.lines().map(|text| line(Party::Server, text.to_owned()));
         let noise = ["{ no json", "{\"a\":\"}", "{\"whole\":{}}"].map(|text| line(Party::Server, text.to_owned()));

@@ -64,7 +64,7 @@ fn a_capability_that_rules_about_clients_need_is_the_clients() {
 }
 
 #[test]
-fn what_binds_clients_has_no_word_on_servers_and_the_other_way_round() {
+fn a_rule_of_one_party_does_not_apply_to_the_other() {
     for rule in all_rules().filter(|rule| rule.is_judged() && rule.role != Role::Both) {
         let other = if rule.role == Role::Client { Party::Server } else { Party::Client };
         assert!(!rule.binds(other) && rule.binds(other.peer()), "{}", rule.id);

@@ -1,4 +1,4 @@
-//! The book as a whole: ids, wording, anchors that exist, and two fixtures for every judged rule.
+//! All rules: ids, wording, anchors that exist, and two fixtures for every judged rule.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -67,7 +67,7 @@ fn every_judged_rule_has_a_trace_that_holds_and_one_that_breaks() {
 }
 
 #[test]
-fn further_fixtures_do_as_their_names_say() {
+fn further_fixtures_give_the_verdict_of_their_names() {
     let mut wrong = Vec::new();
     for rule in judged() {
         for entry in fs::read_dir(fixtures().join(rule.id)).into_iter().flatten() {

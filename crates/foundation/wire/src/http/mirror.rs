@@ -1,5 +1,5 @@
-//! The headers that mirror a modern message (2026-07-28, basic/transports/streamable-http#request-metadata): which there
-//! must be, and whether those that came say what the body says.
+//! The headers that mirror a modern message (2026-07-28, basic/transports/streamable-http#request-metadata): which
+//! there must be, and whether those that came match the body.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::trace::Headers;
 struct Mirrored {
     header: String,
     value: Value,
-    /// Whether the Base64 form may stand in it.
+    /// Whether the Base64 form may be in it.
     encoded: bool,
 }
 
@@ -80,19 +80,19 @@ pub enum HeaderFault {
         /// The header's name.
         header: String,
     },
-    /// It stands there more than once, and not with one value.
+    /// It is there more than once, with different values.
     Ambiguous {
         /// The header's name.
         header: String,
     },
-    /// It holds characters that may not stand in a header as they are.
+    /// It holds characters that a header cannot carry unencoded.
     Unsafe {
         /// The header's name.
         header: String,
         /// Its value as it came.
         value: String,
     },
-    /// It says something else than the body.
+    /// It differs from the body.
     Differs {
         /// The header's name.
         header: String,

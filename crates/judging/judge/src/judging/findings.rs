@@ -47,7 +47,7 @@ impl<'s> Sources<'s> {
         Self { cases, place, again, redactor, redacted: RefCell::default() }
     }
 
-    /// One finding per selected rule, in the book's order.
+    /// One finding per selected rule, in the order of the rules.
     pub fn findings(&self) -> Vec<Finding> {
         rules::all_rules().filter_map(|rule| self.finding(rule)).collect()
     }

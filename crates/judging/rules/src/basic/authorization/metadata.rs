@@ -4,8 +4,8 @@ use serde_json::Value;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 
 use super::{
-    Address, HTTP, challenged, discovery, host_name, index, is_loopback, is_unrelated_to_tokens, older, page, refused,
-    security,
+    Address, HTTP, challenged, discovery, host_name, index, is_loopback, is_unrelated_to_tokens, legacy_metadata, page,
+    refused, security,
 };
 use crate::rule::{Rule, server};
 use crate::verdict::{Breach, Kept, Located, Verdict};
@@ -260,7 +260,7 @@ fn without_slash(view: &View<'_>) -> Verdict {
 }
 
 fn over_https(view: &View<'_>) -> Verdict {
-    let found = if view.revision() == R2025_03_26 { older::endpoints(view) } else { addresses(view) };
+    let found = if view.revision() == R2025_03_26 { legacy_metadata::endpoints(view) } else { addresses(view) };
     // Loopback is the user's own machine.
     let plain = |url: &str| Address::of(url).is_none_or(|url| !url.is_secure() && !url.is_local());
     let secure = |url: &str| Address::of(url).is_some_and(|url| url.is_secure());

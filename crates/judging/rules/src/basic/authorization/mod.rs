@@ -3,8 +3,8 @@
 //! binds the client is in [`client`]; what binds authorization servers is not our concern.
 
 pub(crate) mod client;
+pub(crate) mod legacy_metadata;
 pub(crate) mod metadata;
-pub(crate) mod older;
 pub(crate) mod scopes;
 pub(crate) mod tokens;
 

@@ -10,7 +10,7 @@ use crate::verdict::{Breach, Verdict};
 use crate::view::{MessageAt, View};
 
 /// Bytes that should have been a message.
-pub(super) struct Faulty<'v> {
+pub(super) struct InvalidText<'v> {
     pub(super) event: usize,
     pub(super) connection: u32,
     pub(super) malformed: &'v Malformed,
@@ -20,7 +20,7 @@ pub(super) struct Faulty<'v> {
     pub(super) value: Option<Value>,
 }
 
-impl Faulty<'_> {
+impl InvalidText<'_> {
     pub(super) fn has(&self, member: &str) -> bool {
         self.value.as_ref().is_some_and(|v| v.get(member).is_some())
     }
@@ -36,7 +36,7 @@ impl Faulty<'_> {
 
 /// Every fault of the judged party that it cannot blame on a cut connection, on our own limits or on HTTP: an error page
 /// is not a message, so bodies count only in a 200 response to a request that claims to be JSON.
-pub(super) fn by_subject<'v>(view: &View<'v>) -> Vec<Faulty<'v>> {
+pub(super) fn by_subject<'v>(view: &View<'v>) -> Vec<InvalidText<'v>> {
     let lines = view.invalid_by_subject().map(|g| (g.event, g.connection, g.malformed));
     let bodies = view.exchanges().iter().filter_map(|x| {
         let (response, status, headers) = x.response?;
@@ -65,12 +65,12 @@ fn is_whole(view: &View<'_>, event: usize) -> bool {
     }
 }
 
-fn read<'v>(view: &View<'v>, event: usize, connection: u32, malformed: &'v Malformed) -> Faulty<'v> {
+fn read<'v>(view: &View<'v>, event: usize, connection: u32, malformed: &'v Malformed) -> InvalidText<'v> {
     let text = text_of(view, event).map(|text| element(text, malformed.at));
     let value = text.and_then(|t| serde_json::from_str(t).ok());
     let first = bytes_of(view, event).iter().find(|b| !b.is_ascii_whitespace());
     let looks_like_json = first.is_none_or(|b| matches!(b, b'{' | b'['));
-    Faulty { event, connection, malformed, looks_like_json, value }
+    InvalidText { event, connection, malformed, looks_like_json, value }
 }
 
 /// The bytes of a line, a body or a text frame; nothing for an event stream.
@@ -99,7 +99,7 @@ fn element(text: &str, at: usize) -> &str {
 /// Broken by the first fault that `binds`; else holds on the messages that `could` have had it.
 pub(super) fn free_of(
     view: &View<'_>,
-    binds: impl Fn(&Faulty<'_>) -> bool,
+    binds: impl Fn(&InvalidText<'_>) -> bool,
     could: impl Fn(&MessageAt<'_>) -> bool,
     unseen: &str,
 ) -> Verdict {
@@ -123,14 +123,14 @@ fn words(fault: &Fault) -> String {
 }
 
 /// Whether the other party sent an id that is not a string or integer before: whoever echoes that is not to blame.
-fn provoked(view: &View<'_>, faulty: &Faulty<'_>) -> bool {
-    let about_id = matches!(faulty.fault(), Fault::IdNull | Fault::IdFraction | Fault::IdType);
+fn provoked(view: &View<'_>, invalid_text: &InvalidText<'_>) -> bool {
+    let about_id = matches!(invalid_text.fault(), Fault::IdNull | Fault::IdFraction | Fault::IdType);
     let odd = |fault: &Fault| {
         matches!(fault, Fault::IdNull | Fault::IdFraction | Fault::IdType | Fault::JsonrpcWrong | Fault::JsonrpcMissing)
     };
     about_id
-        && !faulty.has("method")
+        && !invalid_text.has("method")
         && view
             .invalid_by_peer()
-            .any(|g| g.connection == faulty.connection && g.event < faulty.event && odd(&g.malformed.fault))
+            .any(|g| g.connection == invalid_text.connection && g.event < invalid_text.event && odd(&g.malformed.fault))
 }

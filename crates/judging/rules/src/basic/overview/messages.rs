@@ -5,7 +5,7 @@ use wire::message::{Fault, Packet};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
 use wire::trace::Content;
 
-use super::faults::{self, free_of};
+use super::invalid_messages::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both, safety};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{MessageAt, View};
@@ -89,18 +89,19 @@ fn invalid_event(view: &View<'_>, sent: MessageAt<'_>) -> Option<Breach> {
 }
 
 fn version_member(view: &View<'_>) -> Verdict {
-    let binds = |f: &faults::Faulty<'_>| matches!(f.fault(), Fault::JsonrpcMissing | Fault::JsonrpcWrong);
+    let binds =
+        |f: &invalid_messages::InvalidText<'_>| matches!(f.fault(), Fault::JsonrpcMissing | Fault::JsonrpcWrong);
     free_of(view, |f| binds(f) && is_meant(f), |_| true, UNSEEN)
 }
 
 /// A JSON object on stdout may be a log record: without the members that make a call or a response it was not a message.
-fn is_meant(f: &faults::Faulty<'_>) -> bool {
+fn is_meant(f: &invalid_messages::InvalidText<'_>) -> bool {
     f.has("jsonrpc") || f.has("method") || (f.has("id") && (f.has("result") || f.has("error")))
 }
 
 fn object(view: &View<'_>) -> Verdict {
     let strict = view.transport() != Transport::Stdio;
-    let binds = |f: &faults::Faulty<'_>| match f.fault() {
+    let binds = |f: &invalid_messages::InvalidText<'_>| match f.fault() {
         Fault::EmptyBatch | Fault::NestedBatch => true,
         Fault::NotObject => strict || f.looks_like_json,
         _ => false,

@@ -9,8 +9,8 @@ use wire::pointer;
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Kind, Transport, method};
 
-use crate::asking;
 use crate::content::canonical;
+use crate::questions;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{Call, MessageAt, View};
@@ -239,7 +239,7 @@ fn undeclared_not_used(view: &View<'_>) -> Verdict {
     Verdict::every(asking, "no result asked the client for input", |(event, (_, declared, inputs))| {
         let lacking = inputs
             .iter()
-            .find_map(|(key, method, params)| Some((key, method, asking::lacking(declared, method, *params)?)));
+            .find_map(|(key, method, params)| Some((key, method, questions::lacking(declared, method, *params)?)));
         match lacking {
             None => Ok(()),
             Some((key, method, capability)) => {
@@ -274,7 +274,7 @@ fn missing_capability_refused(view: &View<'_>) -> Verdict {
                 .into_iter()
                 .flatten()
                 .flatten()
-                .any(|(_, method, params)| asking::lacking(declared, method, *params).is_some())
+                .any(|(_, method, params)| questions::lacking(declared, method, *params).is_some())
     });
     Verdict::every(refused, "no request was refused that asks for input once a capability is declared", |call| {
         match (call.response, call.error_code()) {

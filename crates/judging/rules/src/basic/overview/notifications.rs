@@ -4,7 +4,7 @@ use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26};
 use wire::{Kind, Party};
 
-use super::faults;
+use super::invalid_messages;
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{MessageAt, View};
@@ -67,7 +67,8 @@ fn answer_to<'v>(view: &View<'v>, notification: MessageAt<'v>) -> Option<Message
 fn no_id(view: &View<'_>) -> Verdict {
     let named = |method: Option<&str>| method.is_some_and(|m| m.starts_with("notifications/"));
     let requests = view.by_subject().filter(|s| s.message.kind() == Kind::Request && named(s.message.method()));
-    let nulls = faults::by_subject(view).into_iter().filter(|f| *f.fault() == Fault::IdNull && named(f.method()));
+    let nulls =
+        invalid_messages::by_subject(view).into_iter().filter(|f| *f.fault() == Fault::IdNull && named(f.method()));
     let breaches = requests
         .map(|s| s.event)
         .chain(nulls.map(|f| f.event))

@@ -7,7 +7,7 @@ use wire::method::{self, Form};
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 use wire::{Kind, Party};
 
-use super::faults::free_of;
+use super::invalid_messages::free_of;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{MessageAt, View};
@@ -66,7 +66,8 @@ fn is_request_by_name(view: &View<'_>, sent: MessageAt<'_>) -> bool {
 }
 
 fn id_not_null(view: &View<'_>) -> Verdict {
-    let is_notification = |f: &super::faults::Faulty<'_>| f.method().is_some_and(|m| m.starts_with("notifications/"));
+    let is_notification =
+        |f: &super::invalid_messages::InvalidText<'_>| f.method().is_some_and(|m| m.starts_with("notifications/"));
     free_of(
         view,
         |f| *f.fault() == Fault::IdNull && f.has("method") && !is_notification(f),

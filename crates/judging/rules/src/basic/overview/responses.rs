@@ -6,7 +6,7 @@ use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25};
 use wire::trace::{Closed, Content, Frame};
 use wire::{Era, Kind, Party, RequestId, Transport, method};
 
-use super::faults::{self, free_of};
+use super::invalid_messages::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::{Breach, Located, Verdict};
 use crate::view::{Call, Exchange, MessageAt, Timeout, View};
@@ -119,7 +119,7 @@ fn is_comparable(view: &View<'_>, sent: MessageAt<'_>) -> bool {
 }
 
 fn result_id(view: &View<'_>) -> Verdict {
-    let about_id = |f: &faults::Faulty<'_>| {
+    let about_id = |f: &invalid_messages::InvalidText<'_>| {
         let id = matches!(f.fault(), Fault::ResultWithoutId | Fault::IdNull | Fault::IdType | Fault::IdFraction);
         id && f.has("result") && !f.has("method")
     };
@@ -188,12 +188,12 @@ fn posted_request<'v>(view: &View<'v>, error: MessageAt<'_>) -> Option<MessageAt
 }
 
 fn result_xor_error(view: &View<'_>) -> Verdict {
-    let neither = |f: &faults::Faulty<'_>| *f.fault() == Fault::Nothing && f.has("id");
+    let neither = |f: &invalid_messages::InvalidText<'_>| *f.fault() == Fault::Nothing && f.has("id");
     free_of(view, |f| *f.fault() == Fault::ResultAndError || neither(f), |s| s.message.kind().is_response(), UNSEEN)
 }
 
 fn error_object(view: &View<'_>) -> Verdict {
-    let no_code = |f: &faults::Faulty<'_>| *f.fault() == Fault::ErrorCode && code_of(f).is_none();
+    let no_code = |f: &invalid_messages::InvalidText<'_>| *f.fault() == Fault::ErrorCode && code_of(f).is_none();
     free_of(
         view,
         |f| matches!(f.fault(), Fault::ErrorType | Fault::ErrorMessage) || no_code(f),
@@ -211,8 +211,8 @@ fn error_code(view: &View<'_>) -> Verdict {
     )
 }
 
-fn code_of<'f>(faulty: &'f faults::Faulty<'_>) -> Option<&'f serde_json::Value> {
-    faulty.value.as_ref()?.get("error")?.get("code")
+fn code_of<'f>(invalid_text: &'f invalid_messages::InvalidText<'_>) -> Option<&'f serde_json::Value> {
+    invalid_text.value.as_ref()?.get("error")?.get("code")
 }
 
 /// What can be answered without work that may rightly take long.

@@ -15,7 +15,7 @@ use crate::verdict::{Breach, Verdict};
 use crate::view::View;
 
 mod keywords;
-pub(crate) mod sampled;
+pub(crate) mod sampling_results;
 
 use keywords::Dialect;
 

@@ -7,10 +7,10 @@ use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Era, Kind, Party, Transport};
 
 use super::{ELICIT, here, is_form};
-use crate::asking::{Question, asks_for_input, param, questions, retries};
 use crate::budget::Budget;
 use crate::content::canonical;
 use crate::liveness::{Incident, server_survives};
+use crate::questions::{Question, asks_for_input, param, questions, retries};
 use crate::rule::{Rule, server};
 use crate::schema_fit::{Fit, fit};
 use crate::verdict::{Kept, Verdict};

@@ -7,9 +7,9 @@ use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 
 use super::{ELICIT, here, is_form};
-use crate::asking::{self, Reply, declared_if_served, questions, replies};
 use crate::fetching::{OfferedUrl, fetches, is_watched};
 use crate::liveness::client_continues;
+use crate::questions::{self, Reply, declared_if_served, questions, replies};
 use crate::rule::{Rule, client};
 use crate::schema_fit::{Fit, fit};
 use crate::verdict::{Breach, Kept, Verdict};
@@ -135,7 +135,7 @@ fn defaults_to_form(view: &View<'_>) -> Verdict {
 
 fn undeclared_mode_refused(view: &View<'_>) -> Verdict {
     let foreign = |reply: &Reply<'_>| {
-        let lacks = asking::lacking(reply.question.declared?, ELICIT, reply.question.params)?;
+        let lacks = questions::lacking(reply.question.declared?, ELICIT, reply.question.params)?;
         lacks.strip_prefix("elicitation.")
     };
     let judged = replies(view, ELICIT).into_iter().filter_map(|reply| {

@@ -9,10 +9,10 @@ use wire::revision::R2026_07_28;
 use wire::{Party, RequestId};
 
 use super::{METHODS, capabilities, declares, here};
-use crate::asking::{self, param};
 use crate::basic::transports::streamable_http::headers::name_of;
-use crate::polling::{about, unhurried, until_done};
+use crate::questions::{self, param};
 use crate::rule::{Rule, client};
+use crate::task_polling::{about, unhurried, until_done};
 use crate::tasks::{creations_of, named, task_states_of};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, View};
@@ -139,7 +139,8 @@ fn input_given(view: &View<'_>) -> Verdict {
         let capabilities = capabilities(&own)?;
         let able = |request: &Value| {
             let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
-            asking::METHODS.contains(&method) && asking::lacking(capabilities, method, request.get("params")).is_none()
+            questions::METHODS.contains(&method)
+                && questions::lacking(capabilities, method, request.get("params")).is_none()
         };
         let key = expected.iter().find(|(_, request)| able(request))?.0;
         let later = about(view, state.id);

@@ -5,7 +5,7 @@ use wire::method::{self, End};
 use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 use wire::{Kind, Party, Revision};
 
-use crate::asking;
+use crate::questions;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{MessageAt, View, declared};
@@ -117,7 +117,7 @@ fn elicitation_negotiated(view: &View<'_>) -> Verdict {
 /// nothing, tools that were called and answered anyway are witnesses: they could have asked.
 fn only_if_declared(view: &View<'_>, method: &str) -> Verdict {
     let capabilities = |connection: u32| view.handshake(connection)?.request.message.params()?.get("capabilities");
-    let lacking = |s: &MessageAt<'_>| asking::lacking(capabilities(s.connection)?, method, s.message.params());
+    let lacking = |s: &MessageAt<'_>| questions::lacking(capabilities(s.connection)?, method, s.message.params());
     let requested: Vec<_> = sent(view)
         .into_iter()
         .map(|(s, _)| s)
@@ -129,7 +129,7 @@ fn only_if_declared(view: &View<'_>, method: &str) -> Verdict {
     let requested = requested.iter().map(|s| s.event);
     let called = view.calls("tools/call").filter(|c| {
         let undeclared =
-            capabilities(c.request.connection).is_some_and(|own| asking::lacking(own, method, None).is_some());
+            capabilities(c.request.connection).is_some_and(|own| questions::lacking(own, method, None).is_some());
         undeclared && c.result().is_some()
     });
     let unasked = called.filter_map(|c| c.response).map(|r| r.event);

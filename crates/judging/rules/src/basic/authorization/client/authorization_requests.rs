@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 
+use super::client_ids::redirects;
 use super::documents::is_url;
 use super::form::Form;
-use super::registering::redirects;
 use super::steps::{Document, Request, Steps, leads_to};
 use crate::basic::authorization::Address;
 use crate::basic::authorization::metadata::object;

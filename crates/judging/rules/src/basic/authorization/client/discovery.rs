@@ -2,8 +2,10 @@
 
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 
-use super::finding::{metadata_order, metadata_used, understood};
-use super::locating::{at_root, default_endpoints, issuer_validated, locations, server_metadata_used, version_named};
+use super::resource_metadata::{metadata_order, metadata_used, understood};
+use super::server_metadata::{
+    at_root, default_endpoints, issuer_validated, locations, server_metadata_used, version_named,
+};
 use crate::basic::authorization::{HTTP, discovery, index, page};
 use crate::rule::{Rule, client};
 

@@ -2,7 +2,7 @@
 
 use wire::revision::R2025_11_25;
 
-use super::granting::{authenticated, by_assertion, exchanged, presented};
+use super::grants::{authenticated, by_assertion, exchanged, presented};
 use crate::basic::authorization::HTTP;
 use crate::rule::{Anchor, Rule, at, client};
 

@@ -2,10 +2,12 @@
 
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 
-use super::consent::{
+use super::authorization_requests::{
     pkce, pkce_s256, pkce_verified, redirect_registered, redirect_secure, response_issuer, state_verified,
 };
-use super::naming::{resource_canonical, resource_parameter, resource_specific, uppercase_accepted, without_slash};
+use super::resource_names::{
+    resource_canonical, resource_parameter, resource_specific, uppercase_accepted, without_slash,
+};
 use crate::basic::authorization::{HTTP, index, page, security};
 use crate::rule::{Anchor, Rule, client};
 

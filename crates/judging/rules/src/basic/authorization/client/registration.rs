@@ -2,11 +2,11 @@
 
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 
-use super::documents::{document_checked, document_id, document_location, document_members, uses_document};
-use super::registering::{
+use super::client_ids::{
     application_type, id_obtained, per_issuer, preregistered, refusal_survived, registers, registration_order,
     type_fits,
 };
+use super::documents::{document_checked, document_id, document_location, document_members, uses_document};
 use super::registration_page;
 use crate::basic::authorization::{HTTP, index, page};
 use crate::rule::{Anchor, Rule, client};

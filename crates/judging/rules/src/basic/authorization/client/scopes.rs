@@ -2,7 +2,7 @@
 
 use wire::revision::{R2025_11_25, R2026_07_28};
 
-use super::scoping::{authoritative, fallback, from_challenge, retry_limited, step_up, union};
+use super::scope_requests::{authoritative, fallback, from_challenge, retry_limited, step_up, union};
 use crate::basic::authorization::{HTTP, index, page};
 use crate::rule::{Anchor, Rule, client};
 

@@ -2,7 +2,7 @@
 
 use wire::revision::{R2025_03_26, R2025_06_18, R2026_07_28};
 
-use super::bearing::{
+use super::token_use::{
     bearer_header, confidential, every_request, grant_declared, not_assumed, not_in_query, own_issuer,
 };
 use crate::basic::authorization::{HTTP, index, page};

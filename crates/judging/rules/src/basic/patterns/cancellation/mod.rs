@@ -1,6 +1,6 @@
 //! The page `basic/patterns/cancellation` (before 2026-07-28: `basic/utilities/cancellation`).
 
-pub(crate) mod duties;
+pub(crate) mod clients;
 pub(crate) mod own;
 
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use wire::meta;
 use wire::revision::R2026_07_28;
 
 use super::here;
-use crate::asking::{self, InputResult, METHODS, asks_the_same, param, results};
+use crate::questions::{self, InputResult, METHODS, asks_the_same, param, results};
 use crate::rule::{Anchor, Rule, client};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
@@ -113,7 +113,7 @@ fn brought(view: &View<'_>) -> Verdict {
         let capabilities = repeats.origin.call.request.message.meta()?.get(meta::CLIENT_CAPABILITIES)?;
         let due = expected.iter().filter(|(_, request)| {
             let method = request.get("method").and_then(|method| method.as_str()).unwrap_or_default();
-            METHODS.contains(&method) && asking::lacking(capabilities, method, request.get("params")).is_none()
+            METHODS.contains(&method) && questions::lacking(capabilities, method, request.get("params")).is_none()
         });
         let mut due = due.map(|(key, _)| key).peekable();
         due.peek()?;

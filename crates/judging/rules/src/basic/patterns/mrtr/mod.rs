@@ -1,7 +1,7 @@
 //! The page `basic/patterns/mrtr`: multi round-trip requests. That a server sends no requests of its own and asks for
 //! nothing the client did not declare is judged by `jsonrpc.no-server-requests` and `meta.undeclared-not-used`.
 
-pub(crate) mod duties;
+pub(crate) mod clients;
 pub(crate) mod states;
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use wire::json::{self, Outline};
 use wire::pointer;
 use wire::revision::R2026_07_28;
 
-use crate::asking::{self, InputResult, asks_for_input, param, results, retries};
+use crate::questions::{self, InputResult, asks_for_input, param, results, retries};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing::OFFERS;
 use crate::verdict::{Kept, Verdict};
@@ -114,7 +114,7 @@ fn only_where_supported(view: &View<'_>) -> Verdict {
 fn known(view: &View<'_>) -> Verdict {
     let judged = results(view).into_iter().flat_map(|InputResult { sent, result, .. }| {
         entries(result).map(move |(pointer, method)| {
-            let known = asking::METHODS.contains(&method);
+            let known = questions::METHODS.contains(&method);
             let why = || format!("`{}` is not a request to a client", method.escape_debug());
             (sent.event, if known { Ok(()) } else { Err(sent.breach(pointer, why())) })
         })

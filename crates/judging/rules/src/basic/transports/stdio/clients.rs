@@ -9,7 +9,7 @@ use wire::trace::Content;
 use wire::{Kind, Party, Transport};
 
 use super::{no_embedded_newlines, only_messages};
-use crate::legacy::lifecycle::conduct::shutdown_in_order;
+use crate::legacy::lifecycle::client_operation::shutdown_in_order;
 use crate::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client};
 use crate::timeouts::{Signs, cancelled};

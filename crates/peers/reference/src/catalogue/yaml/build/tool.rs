@@ -61,7 +61,7 @@ impl Builder<'_> {
 
     fn headers(&mut self, input: &Value, pointer: &str) {
         for (below, fault) in wire::http::annotations(input).faults {
-            self.fault(&format!("{pointer}{below}"), fault.to_string(), "mend the annotation, or leave it out");
+            self.fault(&format!("{pointer}{below}"), fault.to_string(), "correct the annotation, or leave it out");
         }
     }
 
