@@ -23,7 +23,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("client", Some(&["wire", "schema", "net", "oauth"])),
     ("reference", Some(&["wire", "schema", "document", "net", "oauth"])),
     ("faults", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference"])),
-    ("rules", Some(&["wire"])),
+    ("rules", Some(&["wire", "schema"])),
     ("judge", Some(&["wire", "schema", "report", "net", "oauth", "client", "reference", "faults", "rules"])),
     ("suite", Some(&["wire", "schema", "document", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
