@@ -14,6 +14,8 @@ use serde_json::Value;
 use wire::json::{self, Unwritable, write_string};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
+pub use wire::error_code as code;
+
 pub use crate::server::link::{Closing, Gone, Link, MessageSink, NoAnswer, Opening, Session};
 
 /// Anything that answers requests.
@@ -194,30 +196,6 @@ pub struct RpcError {
     /// More, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-}
-
-/// The error codes of JSON-RPC and of the five revisions.
-pub mod code {
-    /// Not JSON.
-    pub const PARSE_ERROR: i64 = -32700;
-    /// JSON, but not a request that may stand here.
-    pub const INVALID_REQUEST: i64 = -32600;
-    /// No such method, in this revision or at all.
-    pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The parameters do not fit the method.
-    pub const INVALID_PARAMS: i64 = -32602;
-    /// Our own bug.
-    pub const INTERNAL_ERROR: i64 = -32603;
-    /// No such resource (2025-11-25 and earlier).
-    pub const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// The user must visit a page first (2025-11-25).
-    pub const URL_ELICITATION_REQUIRED: i64 = -32042;
-    /// An HTTP header contradicts the body or is missing (2026-07-28).
-    pub const HEADER_MISMATCH: i64 = -32020;
-    /// The client did not declare a capability the request needs (2026-07-28).
-    pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
-    /// A version this server does not serve (2026-07-28).
-    pub const UNSUPPORTED_VERSION: i64 = -32022;
 }
 
 impl RpcError {

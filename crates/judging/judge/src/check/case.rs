@@ -7,6 +7,7 @@ use std::time::Duration;
 use net::client::{Address, ConnectOptions, Connection, Exchange, Limits, OpenError, Outgoing, SendError};
 use net::{Children, Tap};
 use serde_json::{Map, Value, json};
+use wire::meta;
 use wire::trace::{Header, Stimulus, Trace};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
@@ -270,9 +271,9 @@ impl Case {
     /// The metadata that every modern request carries.
     pub fn meta(&self) -> Map<String, Value> {
         let mut meta = Map::new();
-        meta.insert("io.modelcontextprotocol/protocolVersion".to_owned(), json!(self.revision().as_str()));
-        meta.insert("io.modelcontextprotocol/clientInfo".to_owned(), client_info());
-        meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), client_capabilities(self.revision()));
+        meta.insert(meta::PROTOCOL_VERSION.to_owned(), json!(self.revision().as_str()));
+        meta.insert(meta::CLIENT_INFO.to_owned(), client_info());
+        meta.insert(meta::CLIENT_CAPABILITIES.to_owned(), client_capabilities(self.revision()));
         meta
     }
 

@@ -38,9 +38,9 @@ impl<'s> Sources<'s> {
         Self { cases, place, reproduce, redactor, redacted: RefCell::default() }
     }
 
-    /// One finding per selected rule, in the book's order.
+    /// One finding per selected rule, in the order of the rules.
     pub fn findings(&self) -> Vec<Finding> {
-        rules::book().filter_map(|rule| self.finding(rule)).collect()
+        rules::all_rules().filter_map(|rule| self.finding(rule)).collect()
     }
 
     /// A rule's verdict in each case, heaviest first.

@@ -40,7 +40,7 @@ impl Judged {
         let events = trace.events();
         let view = View::new(trace, &events, revision);
         // What binds the other party can only be beside the point.
-        let bound = rules::book().filter(|rule| rule.is_judged() && rule.binds(trace.header.subject));
+        let bound = rules::all_rules().filter(|rule| rule.is_judged() && rule.binds(trace.header.subject));
         let selected = bound.filter(|rule| by.takes(rule, revision));
         let verdicts: Vec<_> = selected.map(|rule| (rule, brief(judge(rule, &view)))).collect();
         let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));

@@ -12,6 +12,7 @@ use crate::advice::Advice;
 use crate::asking::Ask;
 use crate::generate::survey::Surveyed;
 use crate::generate::{Depth, Options};
+use wire::pointer;
 
 /// The name of a tool that nobody has.
 const UNKNOWN: &str = "proof_no_such_tool";
@@ -138,7 +139,7 @@ fn dotted(pointer: &str) -> String {
             if !path.is_empty() {
                 path.push('.');
             }
-            path.push_str(&step.replace("~1", "/").replace("~0", "~"));
+            path.push_str(&pointer::unescape(step));
         }
     }
     path

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::advice::{Advice, Words};
 use crate::import::read::Source;
+use wire::pointer;
 
 const MARK: &str = "{{fixture}}";
 
@@ -31,7 +32,7 @@ fn members(
     missing: &mut Option<String>,
 ) -> Map<String, Value> {
     let member = |(name, value): (&String, &Value)| {
-        let below = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+        let below = pointer::member(pointer, name);
         (name.clone(), one(value, &below, fixture, missing))
     };
     all.iter().map(member).collect()

@@ -10,6 +10,7 @@ use super::super::model::{self, Choose};
 use super::super::plan::{Answer, Answers, Block, Said};
 use super::{Builder, Scope};
 use crate::catalogue::{Hints, Tool};
+use wire::pointer;
 
 /// Keywords that let an object have members which `properties` does not name.
 const OPENING: [&str; 9] =
@@ -60,7 +61,7 @@ impl Builder<'_> {
 
     fn headers(&mut self, input: &Value, pointer: &str) {
         for (below, fault) in wire::http::annotations(input).faults {
-            self.fault(&format!("{pointer}{below}"), fault.to_string(), "mend the annotation, or leave it out");
+            self.fault(&format!("{pointer}{below}"), fault.to_string(), "correct the annotation, or leave it out");
         }
     }
 
@@ -74,7 +75,7 @@ impl Builder<'_> {
         scope: &Scope,
     ) {
         for (name, wanted) in when {
-            let pointer = format!("{pointer}/when/{}", name.replace('~', "~0").replace('/', "~1"));
+            let pointer = format!("{pointer}/when/{}", pointer::escape(name));
             if !self.declared(name, &pointer, scope) {
                 continue;
             }
