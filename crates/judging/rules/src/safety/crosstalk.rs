@@ -34,9 +34,9 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .fix("Keep what belongs to a request in the request, not in a variable that all share.")
     .judge(answers_fit),
-    anywhere("safety.ids-told-apart", "A good server tells the id 1 from the id \"1\", also where both are under way.")
+    anywhere("safety.ids-told-apart", "A good server distinguishes the id 1 from the id \"1\", also where both are under way.")
         .timed()
-        .how("Sends two requests at once whose ids differ in nothing but their type, and looks for both answers.")
+        .how("Sends two requests at once whose ids differ only in their type, and looks for both answers.")
         .fix("Let the type be a part of the key under which requests are kept.")
         .judge(ids_distinguished),
     anywhere(

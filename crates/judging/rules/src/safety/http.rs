@@ -63,7 +63,7 @@ pub(crate) const RULES: &[Rule] = &[
     .judge(garbage_refused),
     over_http(
         "safety.streams-carry-messages",
-        "A good server's streams carry nothing but messages as `message` events.",
+        "The `message` events on a good server's streams are all messages.",
     )
     .how("Reads the data of each event that a client would take for a message.")
     .fix("Send keep-alives as comments (lines that begin with a colon).")

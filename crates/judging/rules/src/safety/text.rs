@@ -130,7 +130,7 @@ fn odd_calls<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use
     view.calls_by(Party::Client).filter(|call| is_odd(call.request.message.text()))
 }
 
-/// The event by which a request that nobody answered should have been: one of ours, some time later, or the end of its
+/// The event by which an unanswered request should have been answered: one of ours, some time later, or the end of its
 /// exchange without a word.
 fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     let request = call.request;

@@ -267,7 +267,7 @@ fn legacy_range_unused(view: &View<'_>) -> Verdict {
 fn own_codes_outside(view: &View<'_>) -> Verdict {
     let reserved =
         |code| (-32768..=-32100).contains(&code) && !matches!(code, PARSE_ERROR | INTERNAL_ERROR..=INVALID_REQUEST);
-    no_code(view, reserved, "lies in the range JSON-RPC reserves and is none of its codes")
+    no_code(view, reserved, "lies in the range JSON-RPC reserves and is not one of its codes")
 }
 
 fn codes_mean(view: &View<'_>) -> Verdict {
@@ -301,7 +301,7 @@ fn wants_only_declared(call: &Call<'_>) -> bool {
     }
 }
 
-/// Whether a declared capability has every member that is wanted of it.
+/// Whether a declared capability has every expected member.
 fn covers(has: &Value, expected: &Value) -> bool {
     match (has, expected) {
         (Value::Object(has), Value::Object(expected)) => {

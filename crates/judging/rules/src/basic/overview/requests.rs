@@ -38,7 +38,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(open_ids),
     server("jsonrpc.no-server-requests")
         .says(R2026_07_28, at("basic/patterns/index", ""), "A server MUST NOT make JSON-RPC requests of its own.")
-        .how("Looks for requests by the server, beside the answers it gives.")
+        .how("Looks for requests by the server.")
         .fix("Ask for input with an `input_required` result; watch over the connection with transport means instead of `ping`.")
         .judge(no_server_requests),
 ];

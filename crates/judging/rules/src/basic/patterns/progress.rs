@@ -138,7 +138,7 @@ fn increases(view: &View<'_>) -> Verdict {
         let kept: Kept = if now > before { Ok(()) } else { Err(sent.breach("/params/progress", why())) };
         Some((sent.event, kept))
     });
-    Verdict::of(judged.collect::<Vec<_>>(), "no request was told of progress twice")
+    Verdict::of(judged.collect::<Vec<_>>(), "no request had two progress notifications")
 }
 
 fn known(view: &View<'_>) -> Verdict {
@@ -202,7 +202,7 @@ fn stops(view: &View<'_>) -> Verdict {
     let judged = view.all_calls().filter(|call| given(call).is_some() && !is_task(call)).filter_map(|call| {
         over(view, call.response?, of(&reports, &call), "progress on a request that was answered before")
     });
-    Verdict::of(judged, "no request was told of progress, answered, and followed by anything")
+    Verdict::of(judged, "no request with progress was answered and followed by anything")
 }
 
 fn task_stops(view: &View<'_>) -> Verdict {
@@ -217,7 +217,7 @@ fn task_stops(view: &View<'_>) -> Verdict {
         let ended = *ends.get(&(call.request.connection, canonical(task)))?;
         over(view, ended, of(&reports, &call), "progress on a task that was over before")
     });
-    Verdict::of(judged, "no task was told of progress, ended, and followed by anything")
+    Verdict::of(judged, "no task with progress ended and was followed by anything")
 }
 
 /// The task that a message says is over.

@@ -62,7 +62,7 @@ pub(crate) const RULES: &[Rule] = &[
             "What a server writes to stdout MUST be single messages, never batches.",
         )
         .how("Sends a batch, or anything else, and checks whether an array comes back.")
-        .fix("Answer each request with a message of its own; batches went with revision 2025-06-18.")
+        .fix("Answer each request with a message of its own; revision 2025-06-18 removed batches.")
         .judge(no_batches),
     server("stdio.no-requests")
         .on(STDIO)

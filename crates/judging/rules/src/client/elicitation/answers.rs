@@ -216,7 +216,7 @@ fn bound(view: &View<'_>) -> Verdict {
         let intruder = view.by(Party::Client).find(|sent| intrudes(view, &question, sent))?;
         let own = view.answer(question.sent).map(|answer| answer.event);
         let before_own = |event: usize| own.is_none_or(|own| event < own);
-        // One that was over before waits for nobody.
+        // A call that was over before does not wait for an answer.
         let call = question.call.filter(|call| call.response.is_none_or(|r| r.event > intruder.event))?;
         if let Some(response) = call.response.filter(|r| before_own(r.event)) {
             let failed = call.result().is_none_or(|result| result.get("isError") == Some(&Value::Bool(true)));

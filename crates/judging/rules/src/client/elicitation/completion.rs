@@ -104,7 +104,7 @@ fn required_error(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no error said that a visit is due")
 }
 
-/// What is wrong with an error as one for a visit that is due; `None` where it is none and need not be.
+/// What is wrong with an error as one for a visit that is due; `None` where it is not one and does not have to be.
 fn fault_of(view: &View<'_>, sent: MessageAt<'_>) -> Option<Result<(), Breach>> {
     let listed = elicitations(sent).map_or(&[][..], Vec::as_slice);
     if sent.message.error_code() != Some(URL_ELICITATION_REQUIRED) {

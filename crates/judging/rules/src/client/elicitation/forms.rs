@@ -79,7 +79,7 @@ fn no_secrets(view: &View<'_>) -> Verdict {
         let secret = fields.iter().find(asks);
         (question.sent.event, secret.map_or(Ok(()), |(name, _)| Err(breach(name))))
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server put no form to the user")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server sent no form")
 }
 
 /// Whether a text has a link that is marked up as one.
@@ -110,7 +110,7 @@ fn no_links(view: &View<'_>) -> Verdict {
         }
         (!texts.iter().any(|(_, text)| has_address(text))).then_some((sent.event, Ok(())))
     });
-    Verdict::of(judged, "the server put no form to the user, or none of which the intent can be told")
+    Verdict::of(judged, "the server sent no form, or no form with a clear intent")
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2025_11_25,
             here("safe-url-handling"),
-            "The `url` of an elicitation MUST NOT carry secrets of the user, nor grant access to whoever opens it.",
+            "The `url` of an elicitation MUST NOT carry secrets of the user, nor grant access to anyone who opens it.",
         )
         .how("Looks for a password before the host, and for parameters that are called `password`, `access_token`, \
               `api_key`, `client_secret` or the like. Other parameters may hide something too.")

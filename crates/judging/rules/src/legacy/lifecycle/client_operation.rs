@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(&[wire::Transport::Stdio])
         .gone(R2026_07_28)
         .timed()
-        .how("Checks whether the server, seen from within, was told of the end of its input before a signal ended it.")
+        .how("Checks whether the server, seen from within, saw the end of its input before a signal ended it.")
         .fix("Close the child's stdin and wait for it to exit; send SIGTERM if it does not, and SIGKILL last.")
         .judge(shutdown_in_order),
     client("lifecycle.client-timeouts-cancelled")

@@ -157,7 +157,7 @@ fn is_beyond(due: &str, value: &Value) -> bool {
     }
 }
 
-/// Words by which a result tells of an error though it does not say so with `isError`.
+/// Words by which a result reports an error though `isError` is not set.
 const TROUBLE: [&str; 10] =
     ["error", "invalid", "must be", "required", "expect", "fail", "cannot", "unable", "missing", "wrong"];
 

@@ -205,7 +205,7 @@ fn not_on_subscriptions(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no log message came while a subscription was open")
 }
 
-/// The level that a request asks for, where it is none.
+/// The level that a request asks for, where it does not exist.
 fn odd_level<'v>(view: &View<'v>, call: &Call<'v>) -> Option<&'v Value> {
     let level = match view.era() {
         Era::Legacy if call.request.is("logging/setLevel") => call.request.message.params()?.get("level")?,

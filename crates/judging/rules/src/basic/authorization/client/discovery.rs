@@ -107,7 +107,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client MUST ask for metadata first and, where there is none, use /authorize, /token and /register.",
         )
         .gone(R2025_06_18)
-        .how("Reads where a client goes that asked for the metadata at the root and was told that there is none.")
+        .how("Reads where a client goes that asked for the metadata at the root and found none.")
         .fix("Ask for the metadata; where it is missing, go to /authorize, /token and /register at the root of the MCP server's origin.")
         .judge(default_endpoints),
     client("oauth.issuer-locations")

@@ -78,7 +78,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD look whether the authorization server takes metadata documents before it uses one.",
         )
         .how("Checks whether the metadata of an authorization server that a URL is used with as client id says `client_id_metadata_document_supported`.")
-        .fix("Use a metadata document only where the server's metadata says that it takes one; register quickly.")
+        .fix("Use a metadata document only where the server's metadata says that it takes one; register otherwise.")
         .judge(document_checked),
     client("oauth.registration-order")
         .on(HTTP)

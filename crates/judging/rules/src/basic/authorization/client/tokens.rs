@@ -60,7 +60,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2026_07_28, REFRESH, "A client that wants refresh tokens SHOULD list the grant in its metadata.")
         .how("Looks for `refresh_token` in `grant_types` of the registration of a client that renews tokens or asks for offline_access.")
-        .fix("List `refresh_token` in `grant_types` beside `authorization_code`.")
+        .fix("List `refresh_token` in `grant_types` in addition to `authorization_code`.")
         .judge(grant_declared),
     client("oauth.refresh-not-assumed")
         .on(HTTP)

@@ -71,7 +71,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(late_answers),
 ];
 
-/// How long (microseconds) an `initialize` must have been under way for anybody to think of cancelling it.
+/// How long (microseconds) an `initialize` must have been under way before a client might cancel it.
 const LONG: u64 = 500_000;
 
 fn initialize_kept(view: &View<'_>) -> Verdict {

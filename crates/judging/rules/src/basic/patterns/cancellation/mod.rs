@@ -216,7 +216,7 @@ impl<'v> Progress<'v> {
         Self(reports)
     }
 
-    /// What was told of a call.
+    /// The progress notifications of a call.
     pub(crate) fn on(&self, call: &Call<'v>) -> &[MessageAt<'v>] {
         let token = call.request.message.params().and_then(|p| p.get("_meta")?.get("progressToken"));
         let reports = token.and_then(|token| self.0.get(&(call.request.connection, canonical(token))));

@@ -1,4 +1,4 @@
-//! The page on cancellation: what a party that cancels owes. In the modern era a server cancels nothing but subscriptions.
+//! The page on cancellation: what a party that cancels must do. In the modern era a server cancels nothing but subscriptions.
 
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
 use wire::{Era, Party, RequestId, Transport};

@@ -45,7 +45,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, OLD, "A client MUST NOT write anything but MCP messages to stdin.")
         .says(R2026_07_28, new(""), "A client MUST NOT write anything but MCP messages to stdin.")
         .how("Reads every line that the client writes as a JSON-RPC message. Works with any server.")
-        .fix("Let nothing but the serializer of messages write to the server's stdin.")
+        .fix("Let only the serializer of messages write to the server's stdin.")
         .judge(only_messages),
     client("jsonrpc.no-client-responses")
         .says(R2026_07_28, new("sending-messages"), "A client MUST NOT send JSON-RPC responses.")
@@ -81,7 +81,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD end its server by closing stdin, wait for it to exit, and use force only if it does not.",
         )
         .timed()
-        .how("Checks whether the server, seen from within, was told of the end of its input before a signal ended it.")
+        .how("Checks whether the server, seen from within, saw the end of its input before a signal ended it.")
         .fix("Close the child's stdin and wait for it to exit before you send any signal.")
         .judge(shutdown_in_order),
     client("stdio.server-restarted")
@@ -113,9 +113,9 @@ pub(crate) const RULES: &[Rule] = &[
             new("backward-compatibility"),
             "Whether a client falls back to `initialize` MUST NOT hang on one error code.",
         )
-        .how("Needs a server that refuses `server/discover` with another code than -32601, none of the modern era's, and \
+        .how("Needs a server that refuses `server/discover` with another code than -32601, and not one of the modern era's, and \
               looks for `initialize`. It is broken by a client that falls back after one code and leaves after another.")
-        .fix("Fall back after any error that is none of the modern era's own, and after silence.")
+        .fix("Fall back after any error that the modern era does not define, and after silence.")
         .judge(falls_back),
 ];
 

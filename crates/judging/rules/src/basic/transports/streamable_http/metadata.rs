@@ -134,7 +134,7 @@ fn unknown_method_404(view: &View<'_>) -> Verdict {
     })
 }
 
-/// Whether a request is valid but for its method, which nobody has, and was answered over nothing else.
+/// Whether a request is valid except for its method, which does not exist, and was refused for nothing else.
 fn has_made_up_method(view: &View<'_>, x: &Exchange<'_>) -> bool {
     let Some(request) = x.question() else { return false };
     let named = x.request_header(http::METHOD).map(str::trim);

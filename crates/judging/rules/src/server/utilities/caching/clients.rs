@@ -95,7 +95,7 @@ fn fresh_for(call: &Call<'_>) -> Option<u64> {
     result.get("ttlMs")?.as_u64().filter(|ms| *ms > 0).map(|ms| ms.saturating_mul(1000))
 }
 
-/// Whether a list has more pages than this one: who wants a list of one piece starts over when any of them is stale.
+/// Whether a list has more pages than this one: a client that needs a consistent list starts over when any page is stale.
 fn is_part(call: &Call<'_>) -> bool {
     let asks = call.request.message.params().is_some_and(|p| p.get("cursor").is_some());
     asks || call.result().is_some_and(|result| result.get("nextCursor").is_some())
