@@ -80,7 +80,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
         &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "cli"],
     ),
     (&["chrono", "jiff", "time"], &["net", "judge", "cli"]),
-    (&["anstream", "clap", "indicatif", "tracing-subscriber"], &["cli"]),
+    (&["clap", "indicatif"], &["cli"]),
     (&["anyhow"], &["cli", "xtask"]),
 ];
 
