@@ -138,7 +138,7 @@ fn frames(rng: &mut Rng, input: &[u8]) {
 
 fn texts(redactor: &Redactor, text: &str) {
     let _ = (redactor.redact_message(text), redactor.redact_text(text), wire::escape::line(text));
-    let _ = (json::outline(text), json::duplicate_name(text), json::mend_surrogates(text), json::unquote(text));
+    let _ = (json::outline(text), json::duplicate_name(text), json::repair_surrogates(text), json::unquote(text));
     for pointer in ["", "/", "/params/arguments", "/result/tools/0/name", "/line/0", "no/slash", "/~2/~"] {
         if let Some(span) = json::locate(text, pointer) {
             let _ = &text[span];

@@ -18,8 +18,7 @@ const GRACE: u64 = 1_000_000;
 pub(crate) const RULES: &[Rule] = &[
     anywhere("safety.text-kept", "A tool or prompt of a good server that returns its input returns it unchanged, in any script.")
         .how(
-            "Calls a tool, or gets a prompt, that gave a plain text back as it was with characters from all over Unicode, written as they are \
-             and as escaped surrogate pairs. Encodings that can be undone are not change.",
+            "Calls a tool, or gets a prompt, that returned a plain text unchanged, with characters from all over Unicode, written directly and as escaped surrogate pairs. Reversible encodings are accepted.",
         )
         .fix("Treat text as Unicode from end to end: UTF-8 on every stream, no code units cut in half.")
         .judge(text_kept),

@@ -83,7 +83,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(own_codes_outside),
     client("errors.client-legacy-codes-unread")
         .says(R2026_07_28, CODES, "A client MUST NOT read a meaning into codes from -32000 to -32019, but for -32002.")
-        .unobservable("what a client reads into a code shows in nothing that it sends: whatever it does next it may do for the error's being one, or for its words"),
+        .unobservable("how a client interprets a code does not show in its messages: it may react to the error itself, or to its message"),
 ];
 
 /// The error by which something unreadable was answered: the first error after it on its stream, without an id or with

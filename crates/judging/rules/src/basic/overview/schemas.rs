@@ -34,10 +34,10 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(valid),
     client("schema.dialect-supported")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema without `$schema` MUST be read as JSON Schema 2020-12, which MUST be supported.")
-        .unobservable("by which dialect a client reads a schema shows in nothing that it sends: what it sends was given to it by a user or a model"),
+        .unobservable("the dialect by which a client reads a schema does not show in its messages: users and models provide the values"),
     client("schema.dialect-respected")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema that names its dialect MUST be read by it.")
-        .unobservable("by which dialect a client reads a schema shows in nothing that it sends: what it sends was given to it by a user or a model"),
+        .unobservable("the dialect by which a client reads a schema does not show in its messages: users and models provide the values"),
     client("schema.unknown-dialect-refused")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema of a dialect that is not supported MUST be answered with an error that says so.")
         .unobservable("the error is for the client's user; the protocol gives it no place where it could be sent to a server"),

@@ -39,8 +39,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server that accepts a subscription MUST acknowledge it.",
         )
         .timed()
-        .how("Looks for the acknowledgement of every `subscriptions/listen` that was not refused, until a quiet window has \
-              closed or the subscription was answered.")
+        .how("Looks for the acknowledgement of every `subscriptions/listen` that was not refused, until a quiet window closes or the subscription is answered.")
         .fix("Send `notifications/subscriptions/acknowledged` as soon as the subscription is open.")
         .judge(acknowledged),
     server("subscriptions.acknowledged-first")
@@ -60,7 +59,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Every notification of a subscription MUST carry the id of its request in `_meta`.",
         )
         .how("Looks for `io.modelcontextprotocol/subscriptionId` in acknowledgements, in changes that the server announces, \
-              and in whatever comes on the stream of a `subscriptions/listen` request.")
+              and in everything on the stream of a `subscriptions/listen` request.")
         .fix("Put the JSON-RPC id of the `subscriptions/listen` request, with its type, into `_meta`.")
         .judge(id_carried),
     server("subscriptions.graceful-close")

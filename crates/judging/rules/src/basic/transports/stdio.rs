@@ -83,8 +83,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .timed()
         .how(
-            "Cancels a call that is known to end well when it is let alone, and listens for longer than that takes: for an \
-             error in its place, or for progress though it never ends. A call that is finished anyway was not cancelled.",
+            "Cancels a call that usually succeeds, and listens for longer than it usually takes: for an error in place of the result, or for progress of a call that never ends. A call that still succeeds was not cancelled.",
         )
         .fix("Drop what a cancelled request still says: its progress, and also the error by which the work ends.")
         .judge(cancelled::silent),

@@ -18,14 +18,13 @@ pub(crate) const RULES: &[Rule] = &[
             here("user-interaction-model"),
             "A server MUST NOT ask for passwords, keys, tokens or means of payment by a form.",
         )
-        .how("Looks for text fields that are named or titled for nothing but a secret (`password`, `api_key`, \
-              `access_token`, `cvv`), or have the format `password`. What a field is called otherwise may still be one.")
+        .how("Looks for text fields whose name or title can only mean a secret (`password`, `api_key`, \
+              `access_token`, `cvv`), or have the format `password`. Other names may still mean a secret.")
         .fix("Ask by an address (mode `url`) for what grants access or moves money.")
         .judge(no_secrets),
     server("elicitation.no-links-in-forms")
         .says(R2025_11_25, here("safe-url-handling"), "A form SHOULD NOT have links to click on in any of its fields.")
-        .how("Looks for links in Markdown or HTML in the message, the titles and the descriptions. An address that merely \
-              stands there may not be meant to be clicked on: such forms are passed over.")
+        .how("Looks for links in Markdown or HTML in the message, the titles and the descriptions. Plain addresses may not be meant as links: forms with only those are passed over.")
         .fix("Send the user to an address in mode `url`; leave links out of forms.")
         .judge(no_links),
 ];

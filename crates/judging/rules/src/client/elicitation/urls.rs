@@ -17,7 +17,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("elicitation.url-valid")
         .says(R2025_11_25, here("url-mode-elicitation-requests"), "The `url` of an elicitation MUST be a valid URL.")
         .how("Reads the `url` of every elicitation in mode `url`, those listed in an error -32042 included: an absolute URI, \
-              and where it is one of HTTP, with a host.")
+              with a host if it is an HTTP URL.")
         .fix("Give the whole address, scheme and host included, with everything escaped that must be.")
         .judge(valid),
     server("elicitation.url-no-secrets")

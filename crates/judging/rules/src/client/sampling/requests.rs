@@ -40,7 +40,7 @@ pub(crate) const RULES: &[Rule] = &[
         .timed()
         .how(
             "Answers a request for sampling with an invalid answer (no content, or content that is a \
-              number), and looks at what happens to the call, and of the connection.",
+              number), and looks at what happens to the call, and to the connection.",
         )
         .fix("Check role and content of the answer, and let the call fail where they make no sense.")
         .judge(checked),

@@ -76,8 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             here("security-considerations"),
-            "Every request about a task MUST be checked for the right to it: without credentials nothing is had that was \
-             made with some.",
+            "Every request about a task MUST be authorized: a task made with credentials is not accessible without them.",
         )
         .needs(meta::TASKS_CAPABILITY)
         .on(&[Transport::StreamableHttp])

@@ -36,8 +36,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A key of `inputRequests` MUST stand for one request through all the life of a task.",
         )
         .needs(meta::TASKS_CAPABILITY)
-        .how("Compares what stands under each key of a task's `inputRequests`, and checks whether a key that was answered and \
-              had gone comes back.")
+        .how("Compares the request under each key of a task's `inputRequests`, and checks whether a key that was answered and removed comes back.")
         .fix("Number the keys, or make random ones; a second question is another key.")
         .judge(reused),
     server("task-extension.acks-empty")

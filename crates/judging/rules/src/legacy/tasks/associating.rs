@@ -23,8 +23,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .needs(CALLS)
-        .how("Looks at requests to sample and to elicit that name a task which the server did not make, or that name none \
-              while nothing but tasks is under way.")
+        .how("Looks at requests to sample and to elicit that name a task which the server did not make, or that name none while only tasks are under way.")
         .fix("Put `io.modelcontextprotocol/related-task` with the task's id into `_meta` of each such request.")
         .judge(requests_related),
     server("tasks.notifications-related")

@@ -102,7 +102,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(inputs_validated),
     server("completion.rate-limited")
         .says(R2024_11_05, SECURITY, "A server MUST limit the rate of completions.")
-        .unobservable("no figure is given, so that no number of served requests is too many"),
+        .unobservable("the specification gives no figure, so no number of served requests is too many"),
     server("completion.suggestions-guarded")
         .says(R2024_11_05, SECURITY, "A server MUST NOT disclose by completions what the client may not know.")
         .unobservable("who may know what is the server's own policy"),

@@ -76,8 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A request that asks for a log level that does not exist SHOULD be answered with the error -32602.",
         )
         .needs("logging")
-        .how("Looks at the answers to `logging/setLevel` (legacy) or to requests with a log level in `_meta` (modern) where \
-              the level is none of the eight.")
+        .how("Looks at the answers to `logging/setLevel` (legacy) or to requests with a log level in `_meta` (modern) where the level is not one of the eight.")
         .fix("Check the level and answer -32602 (invalid params).")
         .judge(invalid_refused),
 ];

@@ -47,8 +47,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A cursor the server never issued SHOULD be answered with the error -32602.",
         )
         .about(OFFERS)
-        .how("Looks at the answers to list requests whose cursor no page of the trace issued. In the modern era, where a \
-              cursor may stem from elsewhere, a result counts only if it repeats the first page, or if the cursor was made \
+        .how("Looks at the answers to list requests whose cursor no page of the trace issued. In the modern era, where a cursor may come from elsewhere, a result counts only if it repeats the first page, or if the cursor was made \
               up for the purpose.")
         .fix("Check the cursor, and answer -32602 (invalid params) where it is unknown; also where you do not paginate.")
         .judge(refused),

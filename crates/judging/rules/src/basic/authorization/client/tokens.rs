@@ -65,7 +65,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("oauth.refresh-not-assumed")
         .on(HTTP)
         .says(R2026_07_28, REFRESH, "A client MUST NOT rely on being given a refresh token.")
-        .how("Looks what a client does whose grant brought no refresh token: it must use the access token or ask again, and not try to renew with nothing.")
+        .how("Looks at a client whose grant brought no refresh token: it must use the access token or authorize again, and not try to renew without one.")
         .fix("Treat `refresh_token` of a token response as optional.")
         .judge(not_assumed),
 ];

@@ -53,8 +53,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Over Streamable HTTP a server MUST take the client's disconnect for a cancellation of the request.",
         )
         .unobservable(
-            "nothing can be sent on the stream that was closed, and work that continues shows nothing: a request that cannot be \
-             cancelled may continue",
+            "nothing can be sent on the closed stream, and continued work proves nothing: a request may be impossible to cancel",
         ),
     server("cancellation.work-stopped")
         .says(R2024_11_05, old("behavior-requirements"), "The receiver of a cancellation SHOULD stop working on the request.")

@@ -25,9 +25,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, old("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
         .says(R2026_07_28, new("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
         .timed()
-        .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the end that the client \
-              itself made of a subscription. Only one that was surely read half a second before counts: what came in \
-              between was answered.")
+        .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the client's own end of a subscription. An answer counts only if the server surely read it half a second before: a later message was answered in between.")
         .fix("Forget a request once it is answered, and its time-out with it.")
         .judge(in_progress),
     both("cancellation.tasks-apart")

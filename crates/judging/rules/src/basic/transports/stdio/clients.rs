@@ -49,8 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(only_messages),
     client("jsonrpc.no-client-responses")
         .says(R2026_07_28, new("sending-messages"), "A client MUST NOT send JSON-RPC responses.")
-        .how("Looks for responses by the client on connections without a handshake. Only a server that makes requests, \
-              against the rules, shows that none come.")
+        .how("Looks for responses by the client on connections without a handshake. Needs a server that makes requests, against the rules, to show that none come.")
         .fix("Drop requests of a server: in this revision it asks by `input_required` results.")
         .judge(no_responses),
     client("stdio.notifications-correlated")
@@ -60,7 +59,7 @@ pub(crate) const RULES: &[Rule] = &[
             new("receiving-messages"),
             "A client MUST tell by the subscription id in `_meta` which of its subscriptions a notification is for.",
         )
-        .unobservable("which of its subscriptions a client takes a notification to be for shows in nothing that it sends"),
+        .unobservable("how a client assigns a notification to a subscription does not show in its messages"),
     client("stdio.cancels-by-notification")
         .on(STDIO)
         .says(
@@ -69,8 +68,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client that gives a request up MUST say so in `notifications/cancelled`, with the request's id.",
         )
         .timed()
-        .how("Needs a server that leaves a request unanswered, and looks for its cancellation. That the client has given up \
-              is shown only by the same request made again.")
+        .how("Needs a server that leaves a request unanswered, and looks for its cancellation. Only a repetition of the same request shows that the client has given up.")
         .fix("When you stop waiting for a request, send `notifications/cancelled` with its id.")
         .judge(|view| cancelled(view, Signs::Repeats)),
     client("stdio.shutdown-in-order")
@@ -91,8 +89,7 @@ pub(crate) const RULES: &[Rule] = &[
             new("unexpected-termination"),
             "A client SHOULD restart a server that ended unexpectedly.",
         )
-        .how("Needs a server that ends while a request is under way, and checks whether the client speaks to another process \
-              before it leaves.")
+        .how("Needs a server that ends while a request is under way, and checks whether the client starts another process before it leaves.")
         .fix("When the child exits unasked, start it again, and repeat what was under way.")
         .judge(restarted),
     client("stdio.probes-first")

@@ -34,8 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2026_07_28, VERSION, "A method that is not implemented MUST be answered with 404 and the error -32601.")
         .how(
-            "Asks for methods that the server does not have and looks at the status beside the error; and at the error \
-              itself where nobody has the method.",
+            "Asks for methods that the server does not have and looks at the status of the error; and at the error itself where no server has the method.",
         )
         .fix("Answer methods you do not have with status 404 and an error, code -32601.")
         .judge(unknown_method_404),

@@ -51,16 +51,14 @@ pub(crate) const RULES: &[Rule] = &[
         .on(OVER_HTTP)
         .says(R2024_11_05, LEGACY_SECURITY, "A server that runs locally SHOULD listen on the loopback interface alone.")
         .says(R2026_07_28, SECURITY, "A server that runs locally SHOULD listen on the loopback interface alone.")
-        .how("Reaches the server at a loopback address and tries its port at another one, at which only those answer that \
-              listen everywhere. Linux alone has such addresses.")
+        .how("Reaches the server at a loopback address and tries its port at another one that only servers on all interfaces answer. Only Linux has such addresses.")
         .fix("Bind to 127.0.0.1 or ::1, not to 0.0.0.0, unless told otherwise.")
         .judge(exposure::bound_to_loopback),
     server("http.authenticated")
         .on(OVER_HTTP)
         .says(R2024_11_05, LEGACY_SECURITY, "Servers SHOULD authenticate all connections.")
         .says(R2026_07_28, SECURITY, "Servers SHOULD authenticate all connections.")
-        .how("Where we were given an `Authorization` header, leaves it out of a request. Whether a server that asks nobody \
-              for credentials ought to does not show.")
+        .how("Where the check was given an `Authorization` header, leaves it out of a request. A server that never asks for credentials is not judged.")
         .fix("Check the credentials of every request before anything is done about it; answer 401 where there are none.")
         .judge(exposure::authenticated),
     server("http.accepted-202")
