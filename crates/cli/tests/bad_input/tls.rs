@@ -71,7 +71,7 @@ fn a_certificate_that_nobody_signed() {
         ran.stderr,
         format!(
             "error: no trusted TLS connection: the certificate is signed by nobody we trust\n  at {url}\n  \
-             try: mend the certificate, or name its issuer with --ca-file\n"
+             try: fix the certificate, or name its issuer with --ca-file\n"
         )
     );
 }

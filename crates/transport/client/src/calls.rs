@@ -52,19 +52,19 @@ impl Client {
     pub async fn call(&self, tool: &Tool, arguments: Map<String, Value>) -> Result<Message, ClientError> {
         let mirrors = self.mirrors_parameters();
         if let Some(why) = tool.annotation_error().filter(|_| mirrors) {
-            return Err(ClientError::unasked(
+            return Err(ClientError::not_sent(
                 format!("the tool `{}` must not be called: {why}", tool.name()),
                 "its author can mend the schema; over stdio it can be called",
             ));
         }
         if tool.needs_a_task() && self.has_tasks() {
-            return Err(ClientError::unasked(
+            return Err(ClientError::not_sent(
                 format!("the tool `{}` only runs as a task, which this client does not do", tool.name()),
                 "another client",
             ));
         }
         if let Some(name) = tool.unsafe_argument(&arguments).filter(|_| mirrors) {
-            return Err(ClientError::unasked(
+            return Err(ClientError::not_sent(
                 format!("`{name}` is mirrored into a header, and too large an integer for one"),
                 "an integer within 2^53 - 1, either way",
             ));
@@ -158,6 +158,6 @@ impl Client {
         if unnamed || greeting.may_have(capability) {
             return Ok(());
         }
-        Err(ClientError::unasked(format!("the server does not declare `{capability}`"), Advice::AskUndeclared))
+        Err(ClientError::not_sent(format!("the server does not declare `{capability}`"), Advice::AskUndeclared))
     }
 }

@@ -17,6 +17,7 @@ mod form;
 mod link;
 mod listen;
 mod open;
+mod opener;
 mod pages;
 mod params;
 mod pump;
@@ -29,15 +30,16 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use net::Tap;
+use net::client::negotiation::server_info;
 use net::client::{Address, Authorizer, Limits};
+use net::{Children, Tap};
 use serde_json::{Map, Value, json};
 use wire::trace::Header;
 use wire::{Era, Revision, Transport};
 
 pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent, Unattended};
 pub use call_policy::CallPolicy;
-pub use carrier::{Carrier, Coming, Connector, Direct, Opening};
+pub use carrier::{BoxFuture, Carrier, Connector, Direct, Opening};
 pub use error::{Advice, ClientError};
 pub use example::example;
 pub use form::{FormError, Given, fill, read, wants};
@@ -62,6 +64,8 @@ pub struct Options {
     pub identity: Identity,
     /// How long and how much. [`Limits::request`] is how long a request may go without a sign of life.
     pub limits: Limits,
+    /// Owns the process of a server that is started.
+    pub children: Children,
     /// How long a server on a channel of its own may be silent before it is greeted as a legacy one, too.
     pub probe: Duration,
     /// Who answers what the server asks.
@@ -81,13 +85,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// A client that wants nothing special of the server at `address`.
-    pub fn new(address: Address) -> Self {
+    /// The defaults for a server at `address`, started through `children` where it is a command.
+    pub fn new(address: Address, children: &Children) -> Self {
         Self {
             address,
             revision: None,
             identity: Identity::default(),
             limits: Limits { start: Duration::from_mins(1), shutdown: Duration::from_secs(1), ..Limits::default() },
+            children: children.clone(),
             probe: Duration::from_secs(3),
             respondent: Arc::new(Unattended),
             authorizer: None,
@@ -153,11 +158,7 @@ impl Greeting {
 
     /// Name and version, as it says itself.
     pub fn server_info(&self) -> Option<&Value> {
-        let result = &self.result.as_ref()?.0;
-        match self.revision.era() {
-            Era::Legacy => result.get("serverInfo"),
-            Era::Modern => result.get("_meta")?.get("io.modelcontextprotocol/serverInfo"),
-        }
+        server_info(self.revision, &self.result.as_ref()?.0)
     }
 }
 
@@ -183,7 +184,10 @@ impl Client {
 
     /// The same, over what `connector` opens.
     /// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
-    pub fn connect_with(options: Options, connector: Arc<dyn Connector>) -> Coming<'static, Result<Self, ClientError>> {
+    pub fn connect_with(
+        options: Options,
+        connector: Arc<dyn Connector>,
+    ) -> BoxFuture<'static, Result<Self, ClientError>> {
         Box::pin(Self::connected(options, connector))
     }
 

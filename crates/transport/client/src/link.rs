@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use net::client::{Address, Connection, Exchange, OpenError, Outgoing, SendError, location, why};
+use net::client::{Address, Connection, Exchange, OpenError, Outgoing, SendError, failure_of, redirect_target};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -82,7 +82,7 @@ pub(super) struct Rejection {
     /// Where a redirect leads.
     pub(super) location: Option<String>,
     /// The same for a person.
-    pub(super) told: OpenError,
+    pub(super) open_error: OpenError,
 }
 
 /// A request that waits for its answer.
@@ -90,7 +90,7 @@ pub(super) struct Rejection {
 pub(super) struct Pending {
     method: String,
     /// The last sign of life.
-    heard: Instant,
+    last_activity: Instant,
 }
 
 /// One connection. Clones are the same one.
@@ -164,11 +164,11 @@ impl Link {
     }
 
     /// A sign of life of the request that carries this progress token, which is its id.
-    pub(super) fn heard(&self, token: &Value) {
+    pub(super) fn last_activity(&self, token: &Value) {
         if let Some(id) = RequestId::from_value(token)
             && let Some(pending) = self.state().pending.get_mut(&id)
         {
-            pending.heard = Instant::now();
+            pending.last_activity = Instant::now();
         }
     }
 
@@ -178,11 +178,11 @@ impl Link {
         if let Some(params) = params {
             message["params"] = params;
         }
-        self.say(message.to_string()).await
+        self.send_message(message.to_string()).await
     }
 
     /// Sends what wants no answer. Over HTTP its head is waited for, lest it be overtaken by what is sent next.
-    pub(super) async fn say(&self, text: String) -> Result<(), SendError> {
+    pub(super) async fn send_message(&self, text: String) -> Result<(), SendError> {
         let exchange = self.0.carrier.send(Outgoing::message(text)).await?;
         exchange.head(self.connection().limits().request).await;
         Ok(())
@@ -249,9 +249,9 @@ impl Link {
             Some(status)
                 if answer.kind() == Kind::Error && (matches!(status, 401 | 403) || status == 404 && in_session) =>
             {
-                let told = OpenError::Http { at: self.at(), status, snippet: answer.text().to_owned() };
+                let open_error = OpenError::Http { at: self.at(), status, snippet: answer.text().to_owned() };
                 let (headers, error) = (exchange.headers(), Some(answer));
-                Outcome::Refused(Box::new(Rejection { status, headers, error, location: None, told }))
+                Outcome::Refused(Box::new(Rejection { status, headers, error, location: None, open_error }))
             }
             _ => Outcome::Answer(answer),
         }
@@ -259,11 +259,17 @@ impl Link {
 
     async fn unanswered(&self, exchange: &Exchange, begun: Instant) -> Outcome {
         let status = exchange.status().filter(|status| !(200..300).contains(status));
-        let told = why(&self.0.address, self.connection(), exchange, begun.into()).await;
-        let Some(status) = status else { return Outcome::Gone(told) };
+        let open_error = failure_of(&self.0.address, self.connection(), exchange, begun.into()).await;
+        let Some(status) = status else { return Outcome::Gone(open_error) };
         exchange.finished(BODY).await;
-        let (headers, error) = (exchange.headers(), exchange.nameless_error());
-        Outcome::Refused(Box::new(Rejection { status, headers, error, location: location(exchange).await, told }))
+        let (headers, error) = (exchange.headers(), exchange.error_without_id());
+        Outcome::Refused(Box::new(Rejection {
+            status,
+            headers,
+            error,
+            location: redirect_target(exchange).await,
+            open_error,
+        }))
     }
 
     /// The address as a person knows it.
@@ -274,8 +280,8 @@ impl Link {
     /// Resolves when nothing was heard of request `id` for too long.
     async fn overdue(&self, id: &RequestId, patience: Duration) {
         loop {
-            let Some(heard) = self.state().pending.get(id).map(|pending| pending.heard) else { return };
-            let left = patience.saturating_sub(heard.elapsed());
+            let Some(last_activity) = self.state().pending.get(id).map(|pending| pending.last_activity) else { return };
+            let left = patience.saturating_sub(last_activity.elapsed());
             if left.is_zero() {
                 return;
             }
@@ -313,8 +319,8 @@ impl Link {
 
     /// Gives a request up, as the transport says it: by closing its stream, or by a notification.
     async fn cancel(&self, id: &RequestId, method: &str, reason: &str) {
-        let exchange = self.connection().asked(id);
-        self.connection().give_up(id);
+        let exchange = self.connection().exchange_of(id);
+        self.connection().forget_request(id);
         let by_closing = self.is_modern() && self.transport() == Transport::StreamableHttp;
         if !by_closing && method != "initialize" {
             let id: Value = serde_json::from_str(&id.to_json()).unwrap_or_default();
@@ -352,7 +358,7 @@ struct Waiting<'l> {
 
 impl<'l> Waiting<'l> {
     fn new(link: &'l Link, id: &RequestId, method: &str) -> Self {
-        let pending = Pending { method: method.to_owned(), heard: Instant::now() };
+        let pending = Pending { method: method.to_owned(), last_activity: Instant::now() };
         link.state().pending.insert(id.clone(), pending);
         Self { link, id: id.clone() }
     }

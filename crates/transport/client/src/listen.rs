@@ -120,7 +120,7 @@ impl Client {
         for uri in &topics.uris {
             if declared.pointer("/resources/subscribe") != Some(&json!(true)) {
                 let why = "the server does not declare that resources can be subscribed to";
-                return Err(ClientError::unasked(why, "watch its lists: leave the URI out"));
+                return Err(ClientError::not_sent(why, "watch its lists: leave the URI out"));
             }
             self.request("resources/subscribe", &Params::new().with("uri", uri.as_str())).await?;
         }
@@ -152,7 +152,7 @@ fn end_of(came: Outcome) -> Result<(), ClientError> {
         Outcome::Answer(answer) => Err(super::ask::rpc("subscriptions/listen", &answer)),
         Outcome::Refused(refused) => match refused.error {
             Some(error) => Err(super::ask::rpc("subscriptions/listen", &error)),
-            None => Err(refused.told.into()),
+            None => Err(refused.open_error.into()),
         },
         Outcome::TimedOut(_) => Err(ClientError::Cancelled),
         Outcome::Gone(error) => Err(error.into()),

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 use wire::{Era, Message};
 
-use super::Coming;
+use super::BoxFuture;
 use super::params::raw_member;
 use super::{Client, ClientError, Params};
 
@@ -27,7 +27,7 @@ pub struct Listed {
 impl Client {
     /// Every page of a list, whose items stand under `key`.
     /// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
-    pub fn list<'a>(&'a self, method: &'a str, key: &'a str) -> Coming<'a, Result<Listed, ClientError>> {
+    pub fn list<'a>(&'a self, method: &'a str, key: &'a str) -> BoxFuture<'a, Result<Listed, ClientError>> {
         Box::pin(self.all_pages(method, key))
     }
 

@@ -5,18 +5,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
+use wire::meta::{RELATED_TASK, SUBSCRIPTION_ID};
 use wire::{Kind, Message, RequestId, Revision};
 
 use super::abilities::{Answer, Refused};
 use super::link::{ClientEvent, Link};
 use super::respond::respond;
-use wire::meta::RELATED_TASK;
 
 /// How many questions of the server are open at a time; more are refused.
 const OPEN_QUESTIONS: usize = 32;
-
-/// What names the subscription that a notification is for.
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Listens until the connection is over or the handle aborted.
 pub(super) fn start(link: Link) -> AbortHandle {
@@ -62,7 +59,7 @@ impl Link {
         let method = message.method().unwrap_or_default();
         let params = message.params().cloned().unwrap_or_default();
         match method {
-            "notifications/progress" => self.heard(&params["progressToken"]),
+            "notifications/progress" => self.last_activity(&params["progressToken"]),
             "notifications/cancelled" => {
                 let id = RequestId::from_value(&params["requestId"]);
                 if let Some(work) = id.and_then(|id| self.state().answering.remove(&id)) {
@@ -72,7 +69,7 @@ impl Link {
             _ => {}
         }
         if let Some(id) =
-            params.pointer("/_meta").and_then(|meta| meta.get(SUBSCRIPTION)).and_then(RequestId::from_value)
+            params.pointer("/_meta").and_then(|meta| meta.get(SUBSCRIPTION_ID)).and_then(RequestId::from_value)
         {
             let state = self.state();
             let Some(subscription) = state.subscriptions.get(&id) else { return };
@@ -138,7 +135,7 @@ impl Link {
             };
             link.state().answering.remove(&key);
             // Where the answer cannot go out, nobody is left who asked.
-            let _ = link.say(text.to_string()).await;
+            let _ = link.send_message(text.to_string()).await;
         });
         if !busy && !work.is_finished() {
             self.state().answering.insert(id, work.abort_handle());

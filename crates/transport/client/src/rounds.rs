@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 use wire::{Era, Message};
 
-use super::Coming;
+use super::BoxFuture;
 use super::abilities::Refused;
 use super::params::raw_member;
 use super::respond::respond;
@@ -21,7 +21,7 @@ const ROUNDABLE: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 impl Client {
     /// Puts a request, through all its rounds, and gives the complete result.
     /// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
-    pub fn request<'a>(&'a self, method: &'a str, params: &'a Params) -> Coming<'a, Result<Message, ClientError>> {
+    pub fn request<'a>(&'a self, method: &'a str, params: &'a Params) -> BoxFuture<'a, Result<Message, ClientError>> {
         Box::pin(self.all_rounds(method, params))
     }
 
@@ -82,7 +82,7 @@ impl Client {
             match respond(self.0.options.respondent.as_ref(), question, &given).await {
                 Ok(answer) => inputs.insert(key.clone(), answer),
                 Err(Refused { code: -1, .. }) => {
-                    return Err(ClientError::unasked(
+                    return Err(ClientError::not_sent(
                         format!("the server asks `{question}`, which was refused, and cannot go on without"),
                         Advice::AnswerQuestions,
                     ));

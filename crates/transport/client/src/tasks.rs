@@ -35,13 +35,13 @@ struct Task {
     begun: Instant,
     created: String,
     ttl: Duration,
-    standing: watch::Sender<Standing>,
+    state: watch::Sender<TaskState>,
     work: Mutex<Option<AbortHandle>>,
 }
 
 /// How a task stands, and since when.
 #[derive(Clone)]
-struct Standing {
+struct TaskState {
     phase: Phase,
     updated: String,
 }
@@ -147,7 +147,7 @@ impl Task {
             id: URL_SAFE_NO_PAD.encode(bytes),
             begun: Instant::now(),
             ttl: ttl.map_or(TTL, |wanted| Duration::from_millis(wanted).min(LONGEST)),
-            standing: watch::Sender::new(Standing { phase: Phase::Working, updated: created.clone() }),
+            state: watch::Sender::new(TaskState { phase: Phase::Working, updated: created.clone() }),
             created,
             work: Mutex::new(None),
         })
@@ -155,7 +155,7 @@ impl Task {
 
     /// As `tasks/get` shows it.
     fn shown(&self) -> Value {
-        let Standing { phase, updated } = self.standing.borrow().clone();
+        let TaskState { phase, updated } = self.state.borrow().clone();
         let (status, why) = match phase {
             Phase::Working => ("working", None),
             Phase::Over(Ok(_)) => ("completed", None),
@@ -176,10 +176,10 @@ impl Task {
 
     /// Ends it, unless it is over; says whether it was not.
     fn end(&self, phase: Phase) -> bool {
-        self.standing.send_if_modified(|standing| {
-            let working = matches!(standing.phase, Phase::Working);
+        self.state.send_if_modified(|state| {
+            let working = matches!(state.phase, Phase::Working);
             if working {
-                *standing = Standing { phase, updated: now() };
+                *state = TaskState { phase, updated: now() };
             }
             working
         })
@@ -201,9 +201,9 @@ impl Task {
 
     /// What the request came to, once it has.
     async fn result(&self) -> Answer {
-        let mut watching = self.standing.subscribe();
-        let over = watching.wait_for(|standing| !matches!(standing.phase, Phase::Working)).await;
-        let phase = over.map_or(Phase::Cancelled, |standing| standing.phase.clone());
+        let mut watching = self.state.subscribe();
+        let over = watching.wait_for(|state| !matches!(state.phase, Phase::Working)).await;
+        let phase = over.map_or(Phase::Cancelled, |state| state.phase.clone());
         match phase {
             Phase::Over(Ok(mut result)) => {
                 result["_meta"] = json!({ RELATED_TASK: { "taskId": self.id } });

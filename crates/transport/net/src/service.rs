@@ -16,7 +16,7 @@ use wire::{Era, Message, RequestId, Revision, Transport};
 
 pub use wire::error_code as code;
 
-pub use crate::server::link::{Closing, Gone, Link, NoAnswer, Opening, Outlet, Session};
+pub use crate::server::link::{Closing, Gone, Link, MessageSink, NoAnswer, Opening, Session};
 
 /// Anything that answers requests.
 pub trait Service: Send + Sync + 'static {
@@ -86,7 +86,7 @@ impl Call {
     /// What the client declared it can do: in `_meta` (modern) or in its `initialize` (legacy).
     pub fn client_capabilities(&self) -> Option<&Value> {
         match self.context.era() {
-            Era::Modern => self.message.meta()?.get("io.modelcontextprotocol/clientCapabilities"),
+            Era::Modern => self.message.meta()?.get(wire::meta::CLIENT_CAPABILITIES),
             Era::Legacy => Some(&self.context.session.as_ref()?.opening()?.capabilities),
         }
     }

@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use crate::process::{Background, Command};
+use crate::process::{Background, Children, Command};
 
 /// What becomes a free port, in the command, its variables and the address.
 pub const PORT: &str = "{port}";
@@ -27,7 +27,7 @@ pub struct Started {
 impl Started {
     /// Starts `command` and waits until somebody listens at `url`, for at most `patience`. Both may have [`PORT`] in them:
     /// it becomes a free port, which the command also finds in its variable `PORT`. The error is for people.
-    pub async fn start(command: &Command, url: &str, patience: Duration) -> Result<Self, String> {
+    pub async fn start(command: &Command, url: &str, patience: Duration, children: &Children) -> Result<Self, String> {
         let mut command = command.clone();
         let mut place = url.to_owned();
         let drawn = if url.contains(PORT) {
@@ -48,7 +48,7 @@ impl Started {
             ));
         }
         let mut process =
-            Background::start(&command).map_err(|error| format!("`{command}` was not started: {error}"))?;
+            children.background(&command).map_err(|error| format!("`{command}` was not started: {error}"))?;
         let begun = Instant::now();
         while !listens().await {
             let why = if let Some(status) = process.exited() {
@@ -61,7 +61,7 @@ impl Started {
                 sleep(PAUSE).await;
                 continue;
             };
-            let said = process.said();
+            let said = process.output();
             process.end(PARTING).await;
             let said = said.trim_end();
             let said = if said.is_empty() { "; it said nothing".to_owned() } else { format!("; it said:\n{said}") };

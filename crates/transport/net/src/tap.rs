@@ -171,7 +171,7 @@ impl Tap {
 
     /// Forgets what was written and writes nothing from now on, for a connection that may last for as long as it likes. A
     /// tap that keeps nothing goes on.
-    pub fn put_down(&self) {
+    pub fn stop_recording(&self) {
         let mut state = self.state();
         if state.sink.is_some() {
             return;

@@ -82,7 +82,7 @@ async fn follow(web: &Web, request: &Request) -> Result<Url, OAuthError> {
             let what = format!("the authorization server answers with HTTP {}, not with a redirect", answered.status);
             return Err(OAuthError::at(what, &at, Advice::UseBrowser));
         };
-        if request.lands_at(&next) {
+        if request.is_redirect_target(&next) {
             return Ok(next);
         }
         at = next;
@@ -97,11 +97,11 @@ async fn listen(browser: &Browser, listener: &TcpListener, request: &Request) ->
         let late = || OAuthError::at("nobody came back from the browser in time", &request.url, "visit it sooner");
         let Ok(accepted) = timeout_at(end, listener.accept()).await else { return Err(late()) };
         let Ok((mut stream, _)) = accepted else { continue };
-        let Ok(Some(landing)) = timeout(VISIT, target(&mut stream, request)).await else { continue };
-        let ours = request.is_answered_by(&landing);
+        let Ok(Some(response_url)) = timeout(VISIT, target(&mut stream, request)).await else { continue };
+        let ours = request.is_answered_by(&response_url);
         let _ = timeout(VISIT, reply(&mut stream, ours)).await;
         if ours {
-            return Ok(landing);
+            return Ok(response_url);
         }
     }
 }

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::Request;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use net::client::{Dialer, HttpAddress, OpenError, listed};
+use net::client::{Dialer, HttpAddress, OpenError, header_list};
 use net::tap::{Tap, Written};
 use serde_json::Value;
 use tokio::task::AbortHandle;
@@ -127,7 +127,7 @@ impl NetBackend {
         let cause = recorder.request(&sent, &request);
         let response = sender.send_request(request).await.map_err(|_| "the answer broke off")?;
         let (head, body) = response.into_parts();
-        let (status, headers) = (head.status.as_u16(), listed(&head.headers));
+        let (status, headers) = (head.status.as_u16(), header_list(&head.headers));
         let body = if sent.head_only && status != 401 && status != 403 {
             Vec::new()
         } else {
@@ -190,7 +190,7 @@ impl<'t> Recorder<'t> {
 
     fn request(&self, sent: &WebRequest, request: &Request<Full<Bytes>>) -> Written {
         let (method, target) = (sent.method.to_owned(), request.uri().to_string());
-        let head = Content::Request { method, target, headers: listed(request.headers()) };
+        let head = Content::Request { method, target, headers: header_list(request.headers()) };
         let head = self.write(Party::Client, head, Written::NONE);
         let Some(body) = &sent.body else { return head };
         self.write(Party::Client, Content::Body { bytes: body.clone().into_bytes(), complete: true }, head)

@@ -20,7 +20,7 @@ const LONGEST: u64 = 4 << 20;
 
 /// What is kept of one issuer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct Stored {
     /// How it knows us.
     pub(crate) client: Option<Client>,
     /// Its tokens, by the resource that they are for.
@@ -37,21 +37,21 @@ impl Cache {
     }
 
     /// What is kept of `issuer`; nothing where there is no file yet.
-    pub(crate) fn load(&self, issuer: &str) -> Result<Kept, OAuthError> {
+    pub(crate) fn load(&self, issuer: &str) -> Result<Stored, OAuthError> {
         Ok(self.read()?.remove(issuer).unwrap_or_default())
     }
 
-    /// Keeps `kept` of `issuer`. Tokens that are bound to a key that will be gone are left out.
-    pub(crate) fn store(&self, issuer: &str, kept: &Kept) -> Result<(), OAuthError> {
+    /// Keeps `stored` of `issuer`. Tokens that are bound to a key that will be gone are left out.
+    pub(crate) fn store(&self, issuer: &str, stored: &Stored) -> Result<(), OAuthError> {
         let mut all = self.read()?;
-        let mut kept = kept.clone();
-        kept.tokens.retain(|_, token| !token.bound);
-        all.insert(issuer.to_owned(), kept);
+        let mut stored = stored.clone();
+        stored.tokens.retain(|_, token| !token.bound);
+        all.insert(issuer.to_owned(), stored);
         let text = serde_json::to_vec_pretty(&all).map_err(|error| self.broken(&error.to_string()))?;
         write(&self.0, &text).map_err(|error| self.broken(&format!("it cannot be written: {error}")))
     }
 
-    fn read(&self) -> Result<BTreeMap<String, Kept>, OAuthError> {
+    fn read(&self) -> Result<BTreeMap<String, Stored>, OAuthError> {
         let file = match File::open(&self.0) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -110,8 +110,8 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let cache = Cache::new(directory.path().join("deep/oauth.json"));
         let tokens = BTreeMap::from([("a".to_owned(), token(false)), ("b".to_owned(), token(true))]);
-        cache.store("https://one.example", &Kept { client: None, tokens }).expect("written");
-        cache.store("https://two.example", &Kept::default()).expect("written");
+        cache.store("https://one.example", &Stored { client: None, tokens }).expect("written");
+        cache.store("https://two.example", &Stored::default()).expect("written");
         assert_eq!(cache.load("https://one.example").expect("read").tokens.keys().collect::<Vec<_>>(), ["a"]);
         assert!(cache.load("https://two.example").expect("read").tokens.is_empty());
         assert!(cache.load("https://one.example/").expect("read").tokens.is_empty());
@@ -124,7 +124,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("oauth.json");
         let cache = Cache::new(path.clone());
-        cache.store("https://one.example", &Kept::default()).expect("written");
+        cache.store("https://one.example", &Stored::default()).expect("written");
         assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("changed");
         assert!(cache.load("https://one.example").is_err());

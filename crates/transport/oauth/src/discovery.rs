@@ -5,7 +5,7 @@ use url::Url;
 use wire::{Party, Revision};
 
 use super::backend::WebRequest;
-use super::demand::AuthChallenge;
+use super::challenge::AuthChallenge;
 use super::error::{Advice, OAuthError, said};
 use super::metadata::{Issuer, Resource};
 use super::web::Web;
@@ -16,7 +16,7 @@ const OPENID: &str = "openid-configuration";
 
 /// What was found out.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct Discovered {
     /// What tokens are for, exactly as published; before 2025-06-18 nobody asks.
     pub(crate) resource: Option<String>,
     /// The scopes that the resource's metadata lists.
@@ -29,18 +29,18 @@ pub(crate) struct Found {
 pub(crate) async fn discover(
     web: &Web,
     url: &Url,
-    demand: &AuthChallenge,
+    challenge: &AuthChallenge,
     revision: Option<Revision>,
     preferred: &[&str],
-) -> Result<Found, OAuthError> {
+) -> Result<Discovered, OAuthError> {
     let rules = revision.unwrap_or(Revision::NEWEST);
-    let by_origin = async || Ok(Found { resource: None, scopes: None, issuer: origin(web, url, rules).await? });
-    if rules <= Revision::R2025_03_26 && demand.metadata.is_none() {
+    let by_origin = async || Ok(Discovered { resource: None, scopes: None, issuer: origin(web, url, rules).await? });
+    if rules <= Revision::R2025_03_26 && challenge.metadata.is_none() {
         return by_origin().await;
     }
-    let Some(resource) = resource(web, url, demand).await? else {
+    let Some(resource) = resource(web, url, challenge).await? else {
         // It may be of before there was such metadata.
-        if revision.is_none() && demand.metadata.is_none() {
+        if revision.is_none() && challenge.metadata.is_none() {
             return by_origin().await;
         }
         let what = "the server demands a token and says nowhere who issues one";
@@ -49,12 +49,12 @@ pub(crate) async fn discover(
     let chosen = resource.servers.iter().find(|server| preferred.contains(&server.as_str()));
     let named = chosen.unwrap_or(&resource.servers[0]).clone();
     let issuer = issuer(web, &named, rules).await?;
-    Ok(Found { resource: Some(resource.id), scopes: resource.scopes, issuer })
+    Ok(Discovered { resource: Some(resource.id), scopes: resource.scopes, issuer })
 }
 
 /// The document that the challenge names, else the one for the endpoint, else the one for the whole origin.
-async fn resource(web: &Web, url: &Url, demand: &AuthChallenge) -> Result<Option<Resource>, OAuthError> {
-    let places = match &demand.metadata {
+async fn resource(web: &Web, url: &Url, challenge: &AuthChallenge) -> Result<Option<Resource>, OAuthError> {
+    let places = match &challenge.metadata {
         Some(named) => vec![address(named, "the address of the server's metadata")?],
         None => resource_places(url),
     };

@@ -6,7 +6,8 @@ mod agent;
 mod authorize;
 mod backend;
 mod cache;
-mod demand;
+mod challenge;
+mod connection;
 mod discovery;
 mod dpop;
 mod error;
@@ -15,7 +16,6 @@ pub mod jose;
 mod metadata;
 mod options;
 mod registration;
-mod seam;
 mod secret;
 mod sign_in;
 mod token;
@@ -30,7 +30,7 @@ use url::Url;
 use wire::trace::{Headers, header};
 
 pub use backend::{Backend, NetBackend, Responding, WebRequest, WebResponse};
-pub use demand::AuthChallenge;
+pub use challenge::AuthChallenge;
 pub use dpop::now;
 pub use error::{Advice, OAuthError};
 pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
@@ -69,12 +69,12 @@ impl fmt::Debug for Authorizer {
     }
 }
 
-/// What came of an answer that was looked at.
+/// What a response led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mended {
-    /// It is no refusal that a token mends.
-    Nothing,
-    /// All that was missing was a nonce.
+enum Recovery {
+    /// The response is not a refusal that a token resolves.
+    None,
+    /// Only a nonce was missing.
     Nonce,
     /// There is another token.
     Token,
@@ -144,23 +144,23 @@ impl Inner {
 
     /// Does what an answer of the server at `url` asks for, if anything. `seen` is the number of the token that the request
     /// went with, `attempts` how often it was authorized already, `nonces` how often it was told one.
-    async fn mend(
+    async fn recover(
         &self,
         url: &Url,
         (status, headers): (u16, &Headers),
         seen: u64,
         (attempts, nonces): (usize, usize),
-    ) -> Result<Mended, OAuthError> {
+    ) -> Result<Recovery, OAuthError> {
         let mut state = self.state.lock().await;
         if let Some(nonce) = header(headers, "dpop-nonce") {
             self.prover.learn(url, nonce);
         }
-        let Some(demand) = AuthChallenge::read(status, headers) else { return Ok(Mended::Nothing) };
-        if demand.nonce.is_some() && nonces < NONCES && state.is_bound() {
-            return Ok(Mended::Nonce);
+        let Some(challenge) = AuthChallenge::read(status, headers) else { return Ok(Recovery::None) };
+        if challenge.nonce.is_some() && nonces < NONCES && state.is_bound() {
+            return Ok(Recovery::Nonce);
         }
         let most = if matches!(self.options.grant, Grant::Assertion(_)) { 1 } else { ATTEMPTS };
-        let vain = attempts > 0 && demand.more_scope && state.grants(&demand);
+        let vain = attempts > 0 && challenge.more_scope && state.grants(&challenge);
         if attempts >= most || vain {
             let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
             let what = format!("the server refuses what it asked for: authorized {times}, and still HTTP {status}");
@@ -168,11 +168,11 @@ impl Inner {
         }
         // Somebody else was refused too, and was sooner.
         if state.generation() > seen {
-            return Ok(Mended::Token);
+            return Ok(Recovery::Token);
         }
-        let authorized = state.authorize(&self.web, &self.options, url, &demand).await;
+        let authorized = state.authorize(&self.web, &self.options, url, &challenge).await;
         self.show(&state);
-        authorized.map(|()| Mended::Token)
+        authorized.map(|()| Recovery::Token)
     }
 }
 
@@ -203,12 +203,12 @@ impl Operation {
     pub async fn refused(&mut self, status: u16, headers: &Headers) -> Result<bool, OAuthError> {
         let inner = self.authorizer.0.as_ref();
         let counts = (self.attempts, self.nonces);
-        let mended = inner.mend(&inner.resource, (status, headers), self.seen, counts).await?;
-        match mended {
-            Mended::Nothing => {}
-            Mended::Nonce => self.nonces += 1,
-            Mended::Token => self.attempts += 1,
+        let recovery = inner.recover(&inner.resource, (status, headers), self.seen, counts).await?;
+        match recovery {
+            Recovery::None => {}
+            Recovery::Nonce => self.nonces += 1,
+            Recovery::Token => self.attempts += 1,
         }
-        Ok(mended != Mended::Nothing)
+        Ok(recovery != Recovery::None)
     }
 }

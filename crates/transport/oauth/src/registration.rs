@@ -18,7 +18,7 @@ pub(crate) fn known(
     options: &Options,
     verifier: &dyn Verifier,
     issuer: &Issuer,
-    kept: Option<&Client>,
+    stored: Option<&Client>,
 ) -> Result<Option<Client>, OAuthError> {
     if let Some(client) = &options.client {
         let verified = client.issuer.as_ref().map_or(Ok(()), |only| verifier.registration(&issuer.id, only));
@@ -32,7 +32,7 @@ pub(crate) fn known(
         }
         return Ok(Some(Client::new(document.as_str(), Proof::None)));
     }
-    Ok(kept.cloned())
+    Ok(stored.cloned())
 }
 
 /// Registers us.

@@ -49,7 +49,7 @@ impl Token {
 }
 
 /// One visit to a token endpoint.
-pub(crate) struct Visit<'a> {
+pub(crate) struct TokenRequest<'a> {
     pub(crate) web: &'a Web,
     pub(crate) endpoint: &'a Url,
     pub(crate) client: &'a Client,
@@ -101,7 +101,7 @@ impl Method {
     }
 }
 
-impl Visit<'_> {
+impl TokenRequest<'_> {
     /// Asks for a token. `prover` binds it to a key; a nonce that is wanted is given, once.
     pub(crate) async fn token(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<Token, OAuthError> {
         let mut again = prover.is_some();
@@ -260,7 +260,8 @@ mod tests {
         let web = Web { backend, verifier, limit: std::time::Duration::from_secs(1), local: true };
         let (endpoint, client) =
             (Url::parse("https://as.example/token").expect("a URL"), Client::new("me", Proof::None));
-        let visit = Visit { web: &web, endpoint: &endpoint, client: &client, method: Method::None, audience: "" };
+        let visit =
+            TokenRequest { web: &web, endpoint: &endpoint, client: &client, method: Method::None, audience: "" };
         let read = |status: u16, body: &str| {
             visit.read(&WebResponse { status, headers: Vec::new(), body: body.as_bytes().to_vec() })
         };

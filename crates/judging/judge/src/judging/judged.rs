@@ -7,6 +7,7 @@ use wire::Revision;
 use wire::trace::{Frame, Trace};
 
 use super::{Place, Selection, Shelf};
+use crate::{Advice, Words};
 
 /// A case that was played and judged.
 pub struct Judged {
@@ -49,7 +50,7 @@ impl Judged {
     }
 
     /// Takes back what is no breach at one of `others`: the peer may speak that revision as well as the one it was judged at.
-    pub fn doubt(&mut self, trace: &Trace, others: &[Revision]) {
+    pub fn doubt(&mut self, trace: &Trace, others: &[Revision], words: Words) {
         let events = trace.events();
         for &other in others {
             let view = View::new(trace, &events, other);
@@ -57,7 +58,7 @@ impl Judged {
                 if !judge(rule, &view).is_broken() {
                     let why =
                         format!("which revisions the server speaks is not known, and at {other} this is no breach");
-                    *verdict = Verdict::NotSeen(format!("{why}; --revision says at which to judge"));
+                    *verdict = Verdict::NotSeen(format!("{why}; {}", words(&Advice::NameRevision)));
                 }
             }
         }

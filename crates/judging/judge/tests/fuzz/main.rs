@@ -110,9 +110,14 @@ fn feed(rng: &mut Rng, input: &[u8]) -> bool {
     let Ok(trace) = file::read(&text) else { return false };
     judged(&trace, Revision::ALL[rng.below(Revision::ALL.len())]);
     written(&redactor, &trace);
-    if let Ok(checked) =
-        recorded(&trace, "--trace x", &Selection { safety: true, ..Selection::default() }, &[], &Keep::default())
-    {
+    if let Ok(checked) = recorded(
+        &trace,
+        "--trace x",
+        &Selection { safety: true, ..Selection::default() },
+        &[],
+        &Keep::default(),
+        (&net::new_redactor(), &judge::Reproduce::new(|facts| facts.rule.to_owned())),
+    ) {
         let document = serde_json::to_string(&checked.report).expect("a report is JSON");
         saved::Report::parse(&document).expect("a report can be read back");
         let baseline = Baseline::of(&checked.report, None, &|id| rules::find(id).is_some());

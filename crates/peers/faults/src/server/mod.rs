@@ -297,7 +297,7 @@ impl Fault {
             (false, false) if self.since == self.until => self.since.to_string(),
             (false, false) => format!("{} to {}", self.since, self.until),
         };
-        let token = if self.token { ", with --bearer-env" } else { "" };
+        let token = if self.token { ", with a bearer token" } else { "" };
         format!("{transport}{but}, {revisions}{token}")
     }
 }

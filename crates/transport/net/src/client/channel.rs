@@ -7,9 +7,9 @@ use wire::message::{self, Malformed, Packet};
 use wire::trace::{Closed, Content, Limit, Mark};
 use wire::{Message, Party, Revision, Transport};
 
-use super::Limits;
 use super::authorizer::Authorizer;
 use super::inbox::Inbox;
+use super::{ConnectOptions, Limits};
 use crate::tap::{Tap, Written};
 
 /// One connection's pen and inbox.
@@ -27,13 +27,8 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    pub(crate) fn new(
-        tap: &Tap,
-        transport: Transport,
-        revision: Revision,
-        limits: &Limits,
-        authorizer: Option<Arc<dyn Authorizer>>,
-    ) -> Arc<Self> {
+    pub(crate) fn new(tap: &Tap, transport: Transport, revision: Revision, options: &ConnectOptions) -> Arc<Self> {
+        let ConnectOptions { limits, authorizer, .. } = options;
         tap.limit(limits.trace_bytes);
         let inbox = Inbox::new(limits.trace_bytes);
         let number = tap.next_connection();
@@ -44,7 +39,7 @@ impl Channel {
             revision,
             limits: limits.clone(),
             inbox,
-            authorizer,
+            authorizer: authorizer.clone(),
             stopped: AtomicBool::new(false),
             forgetful: AtomicBool::new(false),
         })
@@ -85,7 +80,7 @@ impl Channel {
     /// From now on keeps nothing that was taken, and writes nothing down.
     pub(crate) fn forget(&self) {
         self.forgetful.store(true, Ordering::Release);
-        self.tap.put_down();
+        self.tap.stop_recording();
         self.inbox.forget_taken();
     }
 

@@ -20,7 +20,7 @@ pub struct Exchange(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     number: u32,
-    asks: bool,
+    expects_response: bool,
     state: Mutex<State>,
     changed: Notify,
     stop: Notify,
@@ -42,9 +42,10 @@ struct State {
 }
 
 impl Exchange {
-    /// An exchange whose request carries a message that `asks` for an answer, or does not.
-    pub(crate) fn new(number: u32, asks: bool) -> Self {
-        let inner = Inner { number, asks, state: Mutex::default(), changed: Notify::new(), stop: Notify::new() };
+    /// An exchange whose request carries a message that `expects_response` for an answer, or does not.
+    pub(crate) fn new(number: u32, expects_response: bool) -> Self {
+        let inner =
+            Inner { number, expects_response, state: Mutex::default(), changed: Notify::new(), stop: Notify::new() };
         Self(Arc::new(inner))
     }
 
@@ -128,8 +129,8 @@ impl Exchange {
     }
 
     /// Whether the request carried a message that wants an answer.
-    pub(crate) fn asks(&self) -> bool {
-        self.0.asks
+    pub(crate) fn expects_response(&self) -> bool {
+        self.0.expects_response
     }
 
     /// Keeps what is known about a failure.
@@ -140,7 +141,7 @@ impl Exchange {
     }
 
     /// An error without an id in the body, as a server sends it that could not or would not read the request.
-    pub fn nameless_error(&self) -> Option<Message> {
+    pub fn error_without_id(&self) -> Option<Message> {
         match message::parse(&self.body()?) {
             Ok(Packet::Message(message)) if message.kind() == Kind::Error && message.id().is_none() => Some(message),
             _ => None,

@@ -48,7 +48,7 @@ struct State {
     tools: ToolSchemas,
     live: BTreeMap<u32, Exchange>,
     /// Which exchange carried which request.
-    asked: HashMap<RequestId, Exchange>,
+    by_request: HashMap<RequestId, Exchange>,
     closed: bool,
 }
 
@@ -56,9 +56,9 @@ struct State {
 type End = (Party, Closed);
 
 const ENDED: End = (Party::Server, Closed::End);
-const CUT: End = (Party::Server, Closed::Reset);
+const RESET: End = (Party::Server, Closed::Reset);
 const TIMED_OUT: End = (Party::Client, Closed::TimedOut);
-const GIVEN_UP: End = (Party::Client, Closed::Aborted);
+const ABORTED: End = (Party::Client, Closed::Aborted);
 
 impl Http {
     /// Connects once, so that a peer that is not there is known at once.
@@ -80,7 +80,7 @@ impl Http {
         if self.state().closed {
             return Err(SendError::Closed);
         }
-        let message = outgoing.body.as_deref().and_then(single);
+        let message = outgoing.body.as_deref().and_then(single_message);
         let prepared = Prepared::new(outgoing, message.as_ref(), &self.context());
         prepared.request()?;
         let asked = message.filter(|message| message.kind() == Kind::Request);
@@ -95,7 +95,7 @@ impl Http {
         let cause = self.write_request(&prepared, exchange.number());
         let initialize = asked.as_ref().filter(|m| m.method() == Some("initialize")).and_then(|m| m.id().cloned());
         self.register(&exchange, asked.as_ref().and_then(Message::id));
-        let conversation = Conversation { http: self.clone(), exchange: exchange.clone(), cause, initialize };
+        let conversation = ExchangeTask { http: self.clone(), exchange: exchange.clone(), cause, initialize };
         tokio::spawn(conversation.run(prepared, link));
         Ok(exchange)
     }
@@ -104,7 +104,7 @@ impl Http {
         let mut state = self.state();
         state.live.insert(exchange.number(), exchange.clone());
         if let Some(id) = id {
-            state.asked.insert(id.clone(), exchange.clone());
+            state.by_request.insert(id.clone(), exchange.clone());
         }
     }
 
@@ -136,12 +136,12 @@ impl Http {
     }
 
     /// The exchange that carried request `id`.
-    pub(crate) fn asked(&self, id: &RequestId) -> Option<Exchange> {
-        self.state().asked.get(id).cloned()
+    pub(crate) fn exchange_of(&self, id: &RequestId) -> Option<Exchange> {
+        self.state().by_request.get(id).cloned()
     }
 
     pub(crate) fn forget(&self, id: &RequestId) {
-        self.state().asked.remove(id);
+        self.state().by_request.remove(id);
     }
 
     pub(crate) fn session_id(&self) -> Option<String> {
@@ -149,7 +149,7 @@ impl Http {
     }
 
     /// From now on POSTs go to `target`, and the end of `stream` is the end of the connection.
-    pub(crate) fn settle_endpoint(&self, target: String, stream: &Exchange) {
+    pub(crate) fn set_endpoint(&self, target: String, stream: &Exchange) {
         let mut state = self.state();
         state.endpoint = Some(target);
         state.main = Some(stream.number());
@@ -213,7 +213,7 @@ impl Http {
     }
 }
 
-fn single(body: &[u8]) -> Option<Message> {
+fn single_message(body: &[u8]) -> Option<Message> {
     match wire::message::parse(body) {
         Ok(wire::message::Packet::Message(message)) => Some(message),
         _ => None,
@@ -226,7 +226,7 @@ fn has_version_header(version: &str) -> bool {
 }
 
 /// What the task of one exchange knows.
-struct Conversation {
+struct ExchangeTask {
     http: Arc<Http>,
     exchange: Exchange,
     cause: Written,
@@ -234,12 +234,12 @@ struct Conversation {
     initialize: Option<RequestId>,
 }
 
-impl Conversation {
+impl ExchangeTask {
     async fn run(self, prepared: Prepared, link: Link) {
         let (party, how) = tokio::select! {
             biased;
-            () = self.exchange.aborted() => GIVEN_UP,
-            end = self.converse(prepared, link) => end,
+            () = self.exchange.aborted() => ABORTED,
+            end = self.run_request(prepared, link) => end,
         };
         let number = self.exchange.number();
         self.channel().closed(party, number, how.clone());
@@ -257,7 +257,7 @@ impl Conversation {
         &self.http.channel
     }
 
-    async fn converse(&self, prepared: Prepared, mut link: Link) -> End {
+    async fn run_request(&self, prepared: Prepared, mut link: Link) -> End {
         let asked = timeout(self.channel().limits.request, self.ask(&prepared, &mut link)).await;
         let response = match asked {
             Ok(Ok(response)) => response,
@@ -265,7 +265,7 @@ impl Conversation {
             Err(_) => return TIMED_OUT,
         };
         let (parts, body) = response.into_parts();
-        let (status, headers) = (parts.status.as_u16(), listed(&parts.headers));
+        let (status, headers) = (parts.status.as_u16(), header_list(&parts.headers));
         let head = Content::Response { status, headers: headers.clone() };
         self.channel().write(Party::Server, self.exchange.number(), head, self.cause);
         if self.initialize.is_some() && parts.status.is_success() {
@@ -284,7 +284,7 @@ impl Conversation {
     async fn ask(&self, prepared: &Prepared, link: &mut Link) -> Result<Response<Incoming>, End> {
         let mut again = link.is_reused();
         loop {
-            let request = prepared.request().map_err(|_| GIVEN_UP)?;
+            let request = prepared.request().map_err(|_| ABORTED)?;
             let error = match link.sender().send_request(request).await {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
@@ -299,7 +299,7 @@ impl Conversation {
                 self.channel().write(Party::Server, number, Content::Raw(seen.clone()), self.cause);
             }
             self.exchange.fail(error.to_string(), seen);
-            return Err(CUT);
+            return Err(RESET);
         }
     }
 
@@ -311,12 +311,12 @@ impl Conversation {
             match timeout_at(deadline, body.frame()).await {
                 Err(_) => break TIMED_OUT,
                 Ok(None) => break ENDED,
-                Ok(Some(Err(_))) => break CUT,
+                Ok(Some(Err(_))) => break RESET,
                 Ok(Some(Ok(frame))) => bytes.extend_from_slice(frame.data_ref().map_or(&[][..], |data| &data[..])),
             }
             if bytes.len() > self.channel().limits.message_bytes {
                 self.channel().limit(Limit::Message);
-                break GIVEN_UP;
+                break ABORTED;
             }
         };
         let content = Content::Body { bytes: bytes.clone(), complete: end == ENDED };
@@ -336,7 +336,7 @@ impl Conversation {
         let end = loop {
             let data = match body.frame().await {
                 None => break ENDED,
-                Some(Err(_)) => break CUT,
+                Some(Err(_)) => break RESET,
                 Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
             };
             begun.get_or_insert_with(|| self.channel().tap.now());
@@ -346,7 +346,7 @@ impl Conversation {
                 begun = Some(self.channel().tap.now());
                 if let Err(limit) = self.take_block(piece, at) {
                     self.channel().limit(limit);
-                    return GIVEN_UP;
+                    return ABORTED;
                 }
             }
             if data.ends_with(b"\n\n") {
@@ -363,7 +363,7 @@ impl Conversation {
             Some(piece) => {
                 if let Err(limit) = self.take_block(piece, at) {
                     self.channel().limit(limit);
-                    return GIVEN_UP;
+                    return ABORTED;
                 }
             }
             None => {}
@@ -391,7 +391,7 @@ impl Conversation {
 }
 
 /// The headers as a trace writes them; bytes that are not UTF-8 become U+FFFD.
-pub fn listed(headers: &HeaderMap) -> Headers {
+pub fn header_list(headers: &HeaderMap) -> Headers {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value.as_bytes()))).collect()
 }

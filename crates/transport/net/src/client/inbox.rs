@@ -12,7 +12,7 @@ use wire::Message;
 #[derive(Debug)]
 pub(crate) enum Waited {
     /// The message.
-    Came(Message),
+    Received(Message),
     /// Patience ran out.
     TimedOut,
     /// Nothing can come any more.
@@ -98,12 +98,12 @@ impl Inbox {
             tokio::pin!(changed);
             changed.as_mut().enable();
             match self.take(&wanted) {
-                (Some(message), _) => return Waited::Came(message),
+                (Some(message), _) => return Waited::Received(message),
                 (None, true) => return Waited::Ended,
                 (None, false) => {}
             }
             if timeout_at(end, changed).await.is_err() {
-                return self.take(&wanted).0.map_or(Waited::TimedOut, Waited::Came);
+                return self.take(&wanted).0.map_or(Waited::TimedOut, Waited::Received);
             }
         }
     }

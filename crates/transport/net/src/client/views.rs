@@ -11,7 +11,7 @@ use super::exchange::Exchange;
 use super::http::Http;
 use super::outgoing::Outgoing;
 use super::stdio::Stdio;
-use super::{elsewhere, raw};
+use super::{other_addresses, raw};
 use crate::process::Signal;
 
 /// The child process behind a connection over stdio.
@@ -89,6 +89,6 @@ impl HttpView<'_> {
     /// Nothing is written where that cannot be told, nor unless the server itself was reached at a loopback address,
     /// without TLS. What is sent there holds nothing of the user's.
     pub async fn try_port(self, address: IpAddr, patience: Duration) {
-        elsewhere::try_port(self.0, address, patience).await;
+        other_addresses::try_port(self.0, address, patience).await;
     }
 }

@@ -1,5 +1,5 @@
 //! What a service holds of a conversation: the [`Link`] of one request, and the legacy [`Session`]. Both send through an
-//! [`Outlet`], which a transport provides; neither knows which.
+//! [`MessageSink`], which a transport provides; neither knows which.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ impl fmt::Display for Gone {
 impl std::error::Error for Gone {}
 
 /// Where messages go.
-pub trait Outlet: Send + Sync {
+pub trait MessageSink: Send + Sync {
     /// Queues one message, a complete JSON text. Never waits: a queue is bounded, and a peer that lets it fill is dropped.
     fn send(&self, text: String) -> Result<(), Gone>;
 
@@ -77,7 +77,7 @@ impl Closing {
 /// The way back to the client for as long as one request is being answered.
 #[derive(Clone)]
 pub struct Link {
-    outlet: Arc<dyn Outlet>,
+    sink: Arc<dyn MessageSink>,
     session: Option<Arc<Session>>,
     closing: Closing,
 }
@@ -89,15 +89,15 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// A link that sends through `outlet`.
-    pub fn new(outlet: Arc<dyn Outlet>, session: Option<Arc<Session>>, closing: Closing) -> Self {
-        Self { outlet, session, closing }
+    /// A link that sends through `sink`.
+    pub fn new(sink: Arc<dyn MessageSink>, session: Option<Arc<Session>>, closing: Closing) -> Self {
+        Self { sink, session, closing }
     }
 
     /// The same link, but what it sends goes where `route` says.
     #[must_use]
-    pub fn rerouted(&self, route: impl FnOnce(Arc<dyn Outlet>) -> Arc<dyn Outlet>) -> Self {
-        Self { outlet: route(Arc::clone(&self.outlet)), ..self.clone() }
+    pub fn rerouted(&self, route: impl FnOnce(Arc<dyn MessageSink>) -> Arc<dyn MessageSink>) -> Self {
+        Self { sink: route(Arc::clone(&self.sink)), ..self.clone() }
     }
 
     /// Sends a notification that belongs to the request.
@@ -107,7 +107,7 @@ impl Link {
 
     /// Sends any text as one message.
     pub fn send(&self, text: String) -> Result<(), Gone> {
-        self.outlet.send(text)
+        self.sink.send(text)
     }
 
     /// Ends the event stream of a request that goes on; its answer waits for the client, who comes back with the id of the
@@ -116,7 +116,7 @@ impl Link {
     pub fn release_stream(&self) {
         let revision = self.session.as_ref().and_then(|session| session.revision());
         if revision.is_some_and(|revision| revision.at_least(R2025_11_25)) {
-            self.outlet.release();
+            self.sink.release();
         }
     }
 
@@ -130,19 +130,19 @@ impl Link {
     pub async fn request(&self, method: &str, params: impl Serialize) -> Result<Message, NoAnswer> {
         let session = self.session.as_deref().filter(|session| session.is_ready()).ok_or(NoAnswer::NotAllowed)?;
         let (id, answer) = session.expect_answer();
-        let _asked = Asked { session, id };
+        let _pending = PendingRequest { session, id };
         self.send(render(Some(id), method, Some(params))?)?;
         answer.await.map_err(|_| NoAnswer::Gone)
     }
 }
 
 /// A request of ours under way; dropped unanswered, it is cancelled.
-struct Asked<'a> {
+struct PendingRequest<'a> {
     session: &'a Session,
     id: i64,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         if self.session.waiting().remove(&self.id).is_some() {
             // Not through the link: where the client cancelled, that takes nothing more.
@@ -193,7 +193,7 @@ pub struct Opening {
 /// A conversation of the legacy era: one stdio process, or one `Mcp-Session-Id`.
 pub struct Session {
     id: Option<String>,
-    outlet: Arc<dyn Outlet>,
+    sink: Arc<dyn MessageSink>,
     opening: OnceLock<Opening>,
     ready: AtomicBool,
     next_id: AtomicI64,
@@ -209,11 +209,11 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// A session not yet open. `outlet` takes what belongs to no request.
-    pub fn new(id: Option<String>, outlet: Arc<dyn Outlet>) -> Self {
+    /// A session not yet open. `sink` takes what belongs to no request.
+    pub fn new(id: Option<String>, sink: Arc<dyn MessageSink>) -> Self {
         Self {
             id,
-            outlet,
+            sink,
             opening: OnceLock::new(),
             ready: AtomicBool::new(false),
             next_id: AtomicI64::new(1),
@@ -260,7 +260,7 @@ impl Session {
         if !self.is_ready() {
             return Ok(());
         }
-        self.outlet.send(render(None, method, params)?)
+        self.sink.send(render(None, method, params)?)
     }
 
     /// What the service keeps for this session. One type per service; it ends with the session.

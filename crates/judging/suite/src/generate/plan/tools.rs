@@ -8,6 +8,7 @@ use schema::vary::{self, Kind, Variation, Width, refused, variations};
 use serde_json::{Map, Value, json};
 
 use super::{Aim, Plan, Planned, breaks, fits, map, raw};
+use crate::advice::Advice;
 use crate::asking::Ask;
 use crate::generate::survey::Surveyed;
 use crate::generate::{Depth, Options};
@@ -115,8 +116,8 @@ fn skipped(tool: &Value, options: &Options) -> Option<String> {
     if options.calls.allow(tool) {
         return None;
     }
-    let name = wire::escape::line(name);
-    Some(format!("destructive: the server does not say that it only reads; --allow-tool {name} calls it"))
+    let advice = (options.words)(&Advice::AllowTool(name.to_owned()));
+    Some(format!("destructive: the server does not say that it only reads; {advice}"))
 }
 
 /// Where and by which keyword, for a person.

@@ -3,18 +3,23 @@
 use document::Fault;
 use serde_json::{Map, Value, json};
 
+use crate::advice::{Advice, Words};
 use crate::import::read::Source;
 use wire::pointer;
 
 const MARK: &str = "{{fixture}}";
 
 /// The file with the directory in its place. `None` where it is needed and not known.
-pub(super) fn filled(source: &Source, fixture: Option<&str>, faults: &mut Vec<Fault>) -> Option<Source> {
+pub(super) fn filled(
+    source: &Source,
+    (fixture, words): (Option<&str>, Words),
+    faults: &mut Vec<Fault>,
+) -> Option<Source> {
     let mut missing = None;
     let root = members(&source.root, "", fixture, &mut missing);
     if let Some(pointer) = missing {
         let what = format!("{MARK} is a directory that mcp-assert is told on its command line");
-        faults.push(source.fault(&pointer, what, "--fixture DIR"));
+        faults.push(source.fault(&pointer, what, words(&Advice::NameFixture)));
         return None;
     }
     Some(source.with(root))

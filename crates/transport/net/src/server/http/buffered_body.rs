@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, timeout_at};
 
-use crate::server::tapped::Sent;
+use crate::server::recorder::RequestBody;
 
 /// The body of a request.
 pub struct BufferedBody {
@@ -41,11 +41,11 @@ impl From<Bytes> for BufferedBody {
 impl BufferedBody {
     /// Reads a body of about `most` bytes before anybody else does; what is longer or slower stays to be read. `None`
     /// where there is no body at all.
-    pub(super) async fn read(body: Incoming, most: usize, patience: Duration) -> (Self, Option<Sent>) {
+    pub(super) async fn read(body: Incoming, most: usize, patience: Duration) -> (Self, Option<RequestBody>) {
         let mut body = Self::from(body);
         body.read_ahead(most, patience).await;
         let complete = body.whole().is_some();
-        let sent = body.first.as_ref().map(|bytes| Sent { bytes: bytes.to_vec(), complete });
+        let sent = body.first.as_ref().map(|bytes| RequestBody { bytes: bytes.to_vec(), complete });
         (body, sent)
     }
 

@@ -18,8 +18,8 @@ use super::response::{Response, not_allowed, refuse, status};
 use super::{
     MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, guard, legacy, modern, old_sse, upgrade,
 };
-use crate::server::gate::Gate;
-use crate::server::tapped::{Scribe, Seat, Taps};
+use crate::server::era_check::EraCheck;
+use crate::server::recorder::{ExchangeRecorder, ExchangeRole, HttpRecorder};
 use crate::service::{RpcError, code};
 
 /// What a path leads to.
@@ -55,41 +55,41 @@ impl Endpoint {
 
 /// Answers one HTTP request.
 pub(super) async fn respond(shared: &Arc<Shared>, peer: &Peer, request: hyper::Request<Incoming>) -> Response {
-    match &shared.options.taps {
+    match &shared.options.recorder {
         None => layered(shared, peer, request.map(BufferedBody::from)).await,
-        Some(taps) => written_down(taps, shared, peer, request).await,
+        Some(recorder) => written_down(recorder, shared, peer, request).await,
     }
 }
 
 /// Answers one HTTP request and writes down what crosses on the wire: the layer is further in.
 async fn written_down(
-    taps: &Arc<Taps>,
+    recorder: &Arc<HttpRecorder>,
     shared: &Arc<Shared>,
     peer: &Peer,
     request: hyper::Request<Incoming>,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
-    let seat = seat(&parts, &shared.options);
-    let at = taps.now(seat);
+    let role = role(&parts, &shared.options);
+    let at = recorder.now(role);
     let limits = &shared.options.limits;
     let (body, sent) = BufferedBody::read(body, limits.body, limits.body_time).await;
-    let scribe = Scribe::of(taps, seat, &parts, sent, at, shared.closing.clone());
-    if seat == Seat::Socket {
-        parts.extensions.insert(scribe.pen());
+    let exchange = ExchangeRecorder::of(recorder, role, &parts, sent, at, shared.closing.clone());
+    if role == ExchangeRole::Socket {
+        parts.extensions.insert(exchange.connection());
     }
     let (head, body) = layered(shared, peer, Request::from_parts(parts, body)).await.into_parts();
-    let body = scribe.answer(&head, body);
+    let body = exchange.answer(&head, body);
     Response::from_parts(head, body)
 }
 
 /// Where in a trace a request belongs.
-fn seat(head: &Parts, options: &Options) -> Seat {
+fn role(head: &Parts, options: &Options) -> ExchangeRole {
     match (Endpoint::of(head.uri.path(), options), &head.method) {
-        (Some(Endpoint::Sse), &Method::GET) => Seat::Stream,
-        (Some(Endpoint::Sse | Endpoint::Messages), _) => Seat::Messages,
-        (Some(Endpoint::Socket), _) => Seat::Socket,
-        (Some(Endpoint::Guard) | None, _) if guard::issues(head.uri.path(), options) => Seat::Issuer,
-        (Some(Endpoint::Mcp | Endpoint::Metadata | Endpoint::Guard) | None, _) => Seat::Http,
+        (Some(Endpoint::Sse), &Method::GET) => ExchangeRole::Stream,
+        (Some(Endpoint::Sse | Endpoint::Messages), _) => ExchangeRole::Messages,
+        (Some(Endpoint::Socket), _) => ExchangeRole::Socket,
+        (Some(Endpoint::Guard) | None, _) if guard::issues(head.uri.path(), options) => ExchangeRole::Issuer,
+        (Some(Endpoint::Mcp | Endpoint::Metadata | Endpoint::Guard) | None, _) => ExchangeRole::Http,
     }
 }
 
@@ -216,9 +216,9 @@ fn malformed_body(malformed: &Malformed) -> Response {
 }
 
 async fn receive(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
-    let gate = Gate::new(&message, Some(&headers));
-    match (gate.era_among(shared.service.revisions()), message.kind()) {
-        (Era::Modern, Kind::Request) => match gate.admit(shared.service.revisions()) {
+    let era_check = EraCheck::new(&message, Some(&headers));
+    match (era_check.era_among(shared.service.revisions()), message.kind()) {
+        (Era::Modern, Kind::Request) => match era_check.admit(shared.service.revisions()) {
             Ok(revision) => modern::request(shared, headers, message, revision).await,
             Err(error) => refuse(StatusCode::BAD_REQUEST, message.id(), &error),
         },

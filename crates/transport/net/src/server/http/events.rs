@@ -9,7 +9,7 @@ use bytes::Bytes;
 use wire::framing::sse::Block;
 
 use super::Limits;
-use crate::server::link::{Gone, Outlet};
+use crate::server::link::{Gone, MessageSink};
 use crate::service::Answer;
 
 /// Where a reader stands in a stream: the number of the next event it wants. 0 is the priming event.
@@ -203,7 +203,7 @@ fn wake(state: &mut State) {
     }
 }
 
-impl Outlet for EventStream {
+impl MessageSink for EventStream {
     fn send(&self, text: String) -> Result<(), Gone> {
         let mut state = self.state();
         if state.ended {

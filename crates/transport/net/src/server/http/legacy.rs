@@ -3,7 +3,6 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyper::header::HeaderValue;
 use hyper::{HeaderMap, StatusCode};
@@ -33,7 +32,7 @@ pub(super) async fn request(shared: &Arc<Shared>, headers: HeaderMap, message: M
         Err(response) => return *response,
     };
     let Some(id) = message.id().cloned() else { return status(StatusCode::BAD_REQUEST) };
-    if session.flights.has(&id) {
+    if session.in_flight.has(&id) {
         let error = RpcError::invalid_request("Invalid request: this id is in use");
         return refuse(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
@@ -103,12 +102,12 @@ async fn answer(
             stream.finish(answer);
         }
         Reply::Later(pending) => {
-            if session.flights.count() >= shared.options.limits.flights {
+            if session.in_flight.count() >= shared.options.limits.in_flight {
                 let error = RpcError::internal("Too many requests of this session are being answered");
                 return refuse(StatusCode::TOO_MANY_REQUESTS, Some(&id), &error);
             }
             session.streams.keep(&stream);
-            launch(&session, &stream, &id, pending);
+            start(&session, &stream, &id, pending);
             if let Some(answer) = poll_fn(|context| stream.poll_alone(context)).await {
                 session.streams.forget(&stream);
                 return json(StatusCode::OK, answer);
@@ -118,33 +117,31 @@ async fn answer(
     read_events(shared, &session, stream, 1, true)
 }
 
-fn launch(session: &Arc<HttpSession>, stream: &Arc<EventStream>, id: &RequestId, pending: Pending) {
-    let landing = Landing { id: id.clone(), session: Arc::clone(session), stream: Arc::clone(stream) };
+fn start(session: &Arc<HttpSession>, stream: &Arc<EventStream>, id: &RequestId, pending: Pending) {
+    let guard = CompletionGuard { id: id.clone(), session: Arc::clone(session), stream: Arc::clone(stream) };
     let outlet = Arc::clone(stream) as _;
-    session
-        .flights
-        .launch(id, outlet, || tokio::spawn(async move { landing.touch_down(pending.await) }).abort_handle());
+    session.in_flight.start(id, outlet, || tokio::spawn(async move { guard.complete(pending.await) }).abort_handle());
 }
 
 /// The end of a task that answers one request, however it comes.
-struct Landing {
+struct CompletionGuard {
     id: RequestId,
     session: Arc<HttpSession>,
     stream: Arc<EventStream>,
 }
 
-impl Landing {
-    fn touch_down(&self, answer: Answer) {
-        if self.session.flights.land(&self.id) {
+impl CompletionGuard {
+    fn complete(&self, answer: Answer) {
+        if self.session.in_flight.finish(&self.id) {
             self.stream.finish(answer);
         }
     }
 }
 
-impl Drop for Landing {
+impl Drop for CompletionGuard {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.touch_down(Answer::error(Some(&self.id), &RpcError::internal("Internal error")));
+            self.complete(Answer::error(Some(&self.id), &RpcError::internal("Internal error")));
         }
         self.stream.end();
     }
@@ -173,7 +170,7 @@ fn take(shared: &Shared, session: &HttpSession, headers: Option<HeaderMap>, mess
         (_, Some("notifications/cancelled")) => {
             let id = message.params().and_then(|params| params.get("requestId")).and_then(request_id);
             if let Some(id) = id {
-                session.flights.cancel(&id);
+                session.in_flight.cancel(&id);
             }
         }
         (_, method) => {
@@ -191,14 +188,13 @@ pub(super) async fn batch(
     headers: HeaderMap,
     parts: Vec<Result<Message, Malformed>>,
 ) -> Response {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let not_here = RpcError::invalid_request("Invalid request: batches exist only in sessions at 2025-03-26");
+    let unsupported = RpcError::invalid_request("Invalid request: batches exist only in sessions at 2025-03-26");
     if !headers.contains_key(SESSION_ID) {
-        return refuse(StatusCode::BAD_REQUEST, None, &not_here);
+        return refuse(StatusCode::BAD_REQUEST, None, &unsupported);
     }
     let session = match find(shared, &headers, None) {
         Ok(session) if session.session.revision() == Some(R2025_03_26) => session,
-        Ok(_) => return refuse(StatusCode::BAD_REQUEST, None, &not_here),
+        Ok(_) => return refuse(StatusCode::BAD_REQUEST, None, &unsupported),
         Err(response) => return *response,
     };
     let stream = session.streams.open();
@@ -213,8 +209,7 @@ pub(super) async fn batch(
     if batch.is_empty() {
         return status(StatusCode::ACCEPTED);
     }
-    // The parts have ids of their own; the batch as a whole has none that a client could name.
-    let id = RequestId::String(format!("\u{0}batch {}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    let id = session.next_batch_id();
     answer(shared, session, stream, id, batch.reply()).await
 }
 

@@ -43,7 +43,7 @@ pub use self::body::Body;
 pub use self::buffered_body::BufferedBody;
 pub use self::guard::{Asked, Denied, Grant, Guard, Head, Later, SUBJECT, Served};
 pub use self::layer::{Layer, Next, Request};
-use self::old_sse::Talks;
+use self::old_sse::SseSessions;
 pub use self::options::{Beside, Limits, MESSAGES_PATH, Options, SSE_PATH, WEBSOCKET_PATH};
 pub use self::proxy::{ProxyError, proxy};
 pub use self::response::Response;
@@ -56,7 +56,7 @@ pub(crate) struct Shared {
     service: Arc<dyn Service>,
     options: Options,
     sessions: Sessions,
-    talks: Talks,
+    sse_sessions: SseSessions,
     /// Room for sessions that are their connection: HTTP+SSE and WebSocket.
     room: Arc<Semaphore>,
     closing: Closing,
@@ -124,7 +124,7 @@ fn share(service: Arc<dyn Service>, options: Options) -> (watch::Sender<bool>, A
     let (ending, closing) = Closing::new();
     let sessions = Sessions::new(options.limits.clone());
     let room = Arc::new(Semaphore::new(options.limits.sessions.min(Semaphore::MAX_PERMITS)));
-    (ending, Arc::new(Shared { service, options, sessions, talks: Talks::default(), room, closing }))
+    (ending, Arc::new(Shared { service, options, sessions, sse_sessions: SseSessions::default(), room, closing }))
 }
 
 /// Listens on `address` and serves until [`Server::shutdown`], or until the [`Server`] is dropped.
@@ -200,7 +200,7 @@ async fn serve_stream(
     place: OwnedSemaphorePermit,
 ) {
     let limits = &shared.options.limits;
-    let _socket = shared.options.taps.as_ref().map(|taps| taps.socket());
+    let _socket = shared.options.recorder.as_ref().map(|recorder| recorder.socket());
     let peer = Peer { place: Arc::new(place), cut: Arc::default() };
     let service = service_fn(|request| {
         let (shared, peer) = (Arc::clone(&shared), peer.clone());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::bearer::Bearer;
 use super::guard::Guard;
 use super::layer::Layer;
-use crate::server::tapped::Taps;
+use crate::server::recorder::HttpRecorder;
 
 /// Where the old HTTP+SSE transport opens its stream.
 pub const SSE_PATH: &str = "/sse";
@@ -42,7 +42,7 @@ pub struct Options {
     /// What stands around the endpoints, if anything does.
     pub layer: Option<Arc<dyn Layer>>,
     /// Where everything that crosses is written down.
-    pub taps: Option<Arc<Taps>>,
+    pub recorder: Option<Arc<HttpRecorder>>,
     /// Bounds.
     pub limits: Limits,
 }
@@ -68,7 +68,7 @@ pub struct Limits {
     /// long without a message of the client or a request under way.
     pub idle: Duration,
     /// The most requests of one session being answered at once.
-    pub flights: usize,
+    pub in_flight: usize,
     /// How many events one stream keeps for a client that reads slowly or comes back.
     pub events: usize,
     /// How many bytes of events one stream keeps, or may wait for an HTTP+SSE or WebSocket peer that does not read.
@@ -96,7 +96,7 @@ impl Default for Options {
             bearer: None,
             guard: None,
             layer: None,
-            taps: None,
+            recorder: None,
             limits: Limits::default(),
         }
     }
@@ -113,7 +113,7 @@ impl Default for Limits {
             connections: 16_384,
             sessions: 16_384,
             idle: Duration::from_mins(30),
-            flights: 256,
+            in_flight: 256,
             events: 1024,
             event_bytes: 8 << 20,
             streams: 8,

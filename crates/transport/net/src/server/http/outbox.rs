@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::server::link::{Gone, Outlet};
+use crate::server::link::{Gone, MessageSink};
 
 #[derive(Default)]
 struct Queue {
@@ -57,7 +57,7 @@ impl Outbox {
     }
 }
 
-impl Outlet for Outbox {
+impl MessageSink for Outbox {
     fn send(&self, text: String) -> Result<(), Gone> {
         let mut queue = self.queue();
         if queue.texts.len() >= self.most || queue.bytes > self.most_bytes {

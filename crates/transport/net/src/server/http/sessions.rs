@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hyper::header::HeaderValue;
+use wire::RequestId;
 
 use super::Limits;
 use super::events::EventStream;
-use crate::server::Flights;
-use crate::server::link::{Gone, Outlet, Session};
+use crate::server::InFlight;
+use crate::server::link::{Gone, MessageSink, Session};
 
 /// How many streams that belong to no request one session has open; one more ends the oldest.
 const MOST_LISTENING: usize = 4;
@@ -97,7 +98,7 @@ impl Streams {
     }
 }
 
-impl Outlet for Streams {
+impl MessageSink for Streams {
     /// Sends on one stream only: the newest that somebody reads, else the newest, else one that waits for a reader.
     fn send(&self, text: String) -> Result<(), Gone> {
         let mut table = self.table();
@@ -117,16 +118,22 @@ impl Outlet for Streams {
 pub(super) struct HttpSession {
     pub(super) session: Arc<Session>,
     pub(super) streams: Arc<Streams>,
-    pub(super) flights: Flights,
+    pub(super) in_flight: InFlight,
     /// Whose token it was that began it, where there is a guard.
     pub(super) subject: Option<HeaderValue>,
     touched: AtomicU64,
+    batches: AtomicU64,
 }
 
 impl HttpSession {
+    /// An id for a batch as a whole, which no client can name: the parts have ids of their own.
+    pub(super) fn next_batch_id(&self) -> RequestId {
+        RequestId::String(format!("\u{0}batch {}", self.batches.fetch_add(1, Ordering::Relaxed)))
+    }
+
     /// Stops everything that runs in the session.
     fn end(&self) {
-        self.flights.cancel_all();
+        self.in_flight.cancel_all();
         self.session.abandon();
         self.streams.end();
     }
@@ -161,13 +168,14 @@ impl Sessions {
         let id = unguessable()?;
         let streams =
             Arc::new(Streams { next: AtomicU32::new(1), limits: Arc::clone(&self.limits), table: Mutex::default() });
-        let session = Arc::new(Session::new(Some(id), Arc::clone(&streams) as Arc<dyn Outlet>));
+        let session = Arc::new(Session::new(Some(id), Arc::clone(&streams) as Arc<dyn MessageSink>));
         Some(HttpSession {
             session,
             streams,
-            flights: Flights::default(),
+            in_flight: InFlight::default(),
             subject: None,
             touched: AtomicU64::new(self.now()),
+            batches: AtomicU64::new(0),
         })
     }
 
@@ -194,7 +202,7 @@ impl Sessions {
     pub(super) fn sweep(&self) {
         let idle = |session: &HttpSession| {
             let quiet = Duration::from_millis(self.now().saturating_sub(session.touched.load(Ordering::Relaxed)));
-            if session.flights.is_empty() && !session.streams.has_readers() {
+            if session.in_flight.is_empty() && !session.streams.has_readers() {
                 return quiet > self.limits.idle;
             }
             session.touched.store(self.now(), Ordering::Relaxed);

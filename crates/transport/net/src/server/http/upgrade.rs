@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::layer::Request;
 use super::response::{Response, refuse, status};
 use super::{Peer, Shared};
-use crate::server::tapped::Pen;
+use crate::server::recorder::ConnectionRecorder;
 use crate::server::websocket::{self, Frames};
 use crate::service::RpcError;
 
@@ -43,14 +43,14 @@ pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Re
         headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
     }
     let (shared, peer) = (Arc::clone(shared), peer.clone());
-    let pen = request.extensions().get::<Pen>().cloned();
+    let connection = request.extensions().get::<ConnectionRecorder>().cloned();
     tokio::spawn(async move {
         // Held to the end: the connection counts among connections, and the session among sessions.
         let _held = (peer.place, room);
         let upgraded = timeout(shared.options.limits.head_time, hyper::upgrade::on(request)).await;
         if let Ok(Ok(upgraded)) = upgraded {
             let (service, closing) = (Arc::clone(&shared.service), shared.closing.clone());
-            let frames = Frames { layer: shared.options.layer.as_deref(), pen: pen.as_ref() };
+            let frames = Frames { layer: shared.options.layer.as_deref(), connection: connection.as_ref() };
             websocket::serve(service, TokioIo::new(upgraded), &shared.options.limits, closing, frames).await;
         }
     });

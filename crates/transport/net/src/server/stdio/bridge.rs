@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use wire::Party;
 use wire::trace::{Closed, Content};
 
-use crate::server::tapped::Pen;
+use crate::server::recorder::ConnectionRecorder;
 use crate::tap::Tap;
 
 /// What stands before each piece that crosses.
@@ -67,38 +67,42 @@ impl Bridge {
     }
 
     /// The next process that a client started.
-    pub async fn accept(&self) -> io::Result<Far> {
+    pub async fn accept(&self) -> io::Result<ClientProcess> {
         let (stream, _) = self.listener.accept().await?;
-        Ok(Far(stream))
+        Ok(ClientProcess(stream))
     }
 }
 
 /// A process that a client started.
 #[derive(Debug)]
-pub struct Far(UnixStream);
+pub struct ClientProcess(UnixStream);
 
 /// What a process that a client started looks like from the inside.
 #[derive(Debug)]
-pub struct Inside {
+pub struct ProcessStreams {
     /// Its stdin.
     pub stdin: DuplexStream,
     /// Its stdout.
     pub stdout: DuplexStream,
 }
 
-impl Far {
+impl ClientProcess {
     /// Lets `serve` be that process: it is given the streams, the pen, and what tells it that a signal asks it to end, and
     /// gives the exit code. Everything that happens to the process is written down.
-    pub async fn answer<F: Future<Output = u8>>(self, tap: &Tap, serve: impl FnOnce(Inside, Pen, Stop) -> F) {
-        let pen = Pen::next(tap);
-        pen.tell(Party::Client, Content::Opened);
+    pub async fn answer<F: Future<Output = u8>>(
+        self,
+        tap: &Tap,
+        serve: impl FnOnce(ProcessStreams, ConnectionRecorder, Stop) -> F,
+    ) {
+        let connection = ConnectionRecorder::next(tap);
+        connection.record(Party::Client, Content::Opened);
         let (read, mut write) = self.0.into_split();
-        let (stdin, fed) = tokio::io::duplex(PIECE);
+        let (stdin, stdin_writer) = tokio::io::duplex(PIECE);
         let (stdout, mut said) = tokio::io::duplex(PIECE);
         let stop = Stop::default();
         let gone = Notify::new();
-        let serving = serve(Inside { stdin, stdout }, pen.clone(), stop.clone());
-        let listening = listen(read, fed, &stop, &gone);
+        let serving = serve(ProcessStreams { stdin, stdout }, connection.clone(), stop.clone());
+        let listening = listen(read, stdin_writer, &stop, &gone);
         tokio::pin!(listening);
         let code = {
             let served = async {
@@ -111,41 +115,42 @@ impl Far {
                 () = async { (&mut listening).await; std::future::pending().await } => None,
             }
         };
-        pen.closed(Party::Server, Closed::End);
+        connection.closed(Party::Server, Closed::End);
         match code {
             Some(code) => {
                 let _ = write.write_all(&[kind::EXIT, 0, 0, 0, 1, code]).await;
                 let signal = *stop.signal();
-                pen.tell(Party::Server, Content::Exit { code: signal.is_none().then_some(code.into()), signal });
+                connection
+                    .record(Party::Server, Content::Exit { code: signal.is_none().then_some(code.into()), signal });
                 let _ = timeout(FAREWELL, listening).await;
             }
-            None => pen.tell(Party::Server, Content::Exit { code: None, signal: Some(KILLED) }),
+            None => connection.record(Party::Server, Content::Exit { code: None, signal: Some(SIGKILL) }),
         }
     }
 }
 
 /// What a process ends with that is gone without a word.
-const KILLED: i32 = 9;
+const SIGKILL: i32 = 9;
 
 /// Tells a process that a signal asks it to end. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<Asked>);
+pub struct Stop(Arc<StopRequest>);
 
 #[derive(Debug, Default)]
-struct Asked {
-    come: Notify,
+struct StopRequest {
+    signalled: Notify,
     signal: Mutex<Option<i32>>,
 }
 
 impl Stop {
     /// Waits for the signal.
     pub async fn asked(&self) {
-        self.0.come.notified().await;
+        self.0.signalled.notified().await;
     }
 
     fn ask(&self, signal: i32) {
         *self.signal() = Some(signal);
-        self.0.come.notify_one();
+        self.0.signalled.notify_one();
     }
 
     fn signal(&self) -> MutexGuard<'_, Option<i32>> {
@@ -154,24 +159,24 @@ impl Stop {
 }
 
 /// Takes in what the far process tells, until it is gone.
-async fn listen(mut read: OwnedReadHalf, fed: DuplexStream, stop: &Stop, gone: &Notify) {
-    let mut fed = Some(fed);
+async fn listen(mut read: OwnedReadHalf, stdin_writer: DuplexStream, stop: &Stop, gone: &Notify) {
+    let mut stdin_writer = Some(stdin_writer);
     while let Ok((kind, bytes)) = piece(&mut read).await {
         match kind {
             kind::BYTES => {
-                if let Some(open) = &mut fed
+                if let Some(open) = &mut stdin_writer
                     && open.write_all(&bytes).await.is_err()
                 {
-                    fed = None;
+                    stdin_writer = None;
                 }
             }
-            kind::END => fed = None,
+            kind::END => stdin_writer = None,
             kind::SIGNAL => stop.ask(bytes.first().copied().unwrap_or_default().into()),
             _ => break,
         }
     }
     // Gone with its stdin open, it was killed: that is no end of its input.
-    let killed = fed.is_some();
+    let killed = stdin_writer.is_some();
     gone.notify_one();
     if killed {
         std::future::pending::<()>().await;

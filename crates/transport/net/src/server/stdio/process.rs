@@ -25,7 +25,7 @@ pub async fn serve_process(
     limits: Limits,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let bounds = Bounds { queue: limits.queue, flights: limits.flights };
+    let bounds = Bounds { queue: limits.queue, in_flight: limits.in_flight };
     let streams = Arc::new(Streams {
         conversation: Conversation::new(service, Transport::Stdio, bounds),
         writing: Mutex::default(),

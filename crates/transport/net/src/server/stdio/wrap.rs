@@ -13,8 +13,8 @@ use wire::framing::lines::Lines;
 use wire::trace::{Closed, Content};
 
 use super::Limits;
-use crate::process::{self, Command, Signal};
-use crate::server::tapped::{Pen, RecordedReader, RecordedWriter};
+use crate::process::{Children, Command, Signal};
+use crate::server::recorder::{ConnectionRecorder, RecordedReader, RecordedWriter};
 use crate::tap::Tap;
 
 /// How long what the child wrote last may take to pass.
@@ -26,30 +26,35 @@ const STDERR_LINE: usize = 16 << 10;
 
 /// Runs `command` between this process's standard streams until it ends; gives its exit code, which is 128 and the signal's
 /// number where a signal ended it. A signal is passed on.
-pub async fn wrap(command: &Command, tap: &Tap, signal: impl Future<Output = u8>) -> io::Result<u8> {
-    let (mut child, group) = process::spawn(command)?;
-    let pen = Pen::next(tap);
-    pen.tell(Party::Client, Content::Opened);
+pub async fn wrap(
+    command: &Command,
+    children: &Children,
+    tap: &Tap,
+    signal: impl Future<Output = u8>,
+) -> io::Result<u8> {
+    let (mut child, group) = children.spawn(command)?;
+    let connection = ConnectionRecorder::next(tap);
+    connection.record(Party::Client, Content::Opened);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(mut stdin), Some(mut stdout), Some(stderr)) = (stdin, stdout, stderr) else {
         return Err(io::Error::other("the child has no pipes"));
     };
     let limit = Limits::default().line;
-    let hearing = {
-        let mut heard = RecordedReader::new(tokio::io::stdin(), &pen, limit);
+    let copying_stdin = {
+        let mut input = RecordedReader::new(tokio::io::stdin(), &connection, limit);
         tokio::spawn(async move {
-            let _ = tokio::io::copy(&mut heard, &mut stdin).await;
+            let _ = tokio::io::copy(&mut input, &mut stdin).await;
             let _ = stdin.shutdown().await;
         })
     };
-    let saying = {
-        let mut said = RecordedWriter::new(tokio::io::stdout(), &pen, limit);
+    let copying_stdout = {
+        let mut output = RecordedWriter::new(tokio::io::stdout(), &connection, limit);
         tokio::spawn(async move {
-            let _ = tokio::io::copy(&mut stdout, &mut said).await;
-            let _ = said.flush().await;
+            let _ = tokio::io::copy(&mut stdout, &mut output).await;
+            let _ = output.flush().await;
         })
     };
-    let grumbling = tokio::spawn(grumble(stderr, pen.clone()));
+    let recording_stderr = tokio::spawn(record_stderr(stderr, connection.clone()));
     tokio::pin!(signal);
     let status = tokio::select! {
         status = child.wait() => status?,
@@ -64,16 +69,16 @@ pub async fn wrap(command: &Command, tap: &Tap, signal: impl Future<Output = u8>
             }
         }
     };
-    hearing.abort();
-    let _ = timeout(DRAIN, async { tokio::join!(saying, grumbling) }).await;
-    pen.closed(Party::Server, Closed::End);
-    pen.tell(Party::Server, Content::Exit { code: status.code(), signal: status.signal() });
+    copying_stdin.abort();
+    let _ = timeout(DRAIN, async { tokio::join!(copying_stdout, recording_stderr) }).await;
+    connection.closed(Party::Server, Closed::End);
+    connection.record(Party::Server, Content::Exit { code: status.code(), signal: status.signal() });
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
 /// Passes stderr on and writes its lines down.
-async fn grumble(mut from: impl AsyncRead + Unpin, pen: Pen) {
+async fn record_stderr(mut from: impl AsyncRead + Unpin, connection: ConnectionRecorder) {
     let mut lines = Lines::new(STDERR_LINE);
     let mut stderr = tokio::io::stderr();
     let mut chunk = vec![0; 16 << 10];
@@ -81,10 +86,10 @@ async fn grumble(mut from: impl AsyncRead + Unpin, pen: Pen) {
         let _ = stderr.write_all(&chunk[..count]).await;
         lines.push(&chunk[..count]);
         while let Some(Piece::Whole(line) | Piece::TooLong(line) | Piece::Rest(line)) = lines.next_line() {
-            pen.tell(Party::Server, Content::Stderr(line.to_vec()));
+            connection.record(Party::Server, Content::Stderr(line.to_vec()));
         }
     }
     if let Some(Piece::Rest(line)) = lines.finish() {
-        pen.tell(Party::Server, Content::Stderr(line.to_vec()));
+        connection.record(Party::Server, Content::Stderr(line.to_vec()));
     }
 }

@@ -19,7 +19,7 @@ use wire::http::{EVENT_STREAM, has_media_type};
 
 use crate::server::http::Body;
 use crate::server::link::Closing;
-use crate::server::tapped::{Named, Scribe, Seat, Taps, WrittenBody};
+use crate::server::recorder::{ConnectionName, ExchangeRecorder, ExchangeRole, HttpRecorder, RecordedBody};
 
 /// How much may come before the first event.
 const BEFORE: usize = 64 << 10;
@@ -28,19 +28,19 @@ const BEFORE: usize = 64 << 10;
 pub(super) struct Unsettled {
     head: Option<Parts>,
     at: u64,
-    taps: Arc<Taps>,
+    recorder: Arc<HttpRecorder>,
     closing: Closing,
 }
 
 impl Unsettled {
-    pub(super) const fn new(head: Parts, at: u64, taps: Arc<Taps>, closing: Closing) -> Self {
-        Self { head: Some(head), at, taps, closing }
+    pub(super) const fn new(head: Parts, at: u64, recorder: Arc<HttpRecorder>, closing: Closing) -> Self {
+        Self { head: Some(head), at, recorder, closing }
     }
 
     /// Writes it down. `None` where that was done.
-    pub(super) fn settle(&mut self, seat: Seat) -> Option<Scribe> {
+    pub(super) fn settle(&mut self, role: ExchangeRole) -> Option<ExchangeRecorder> {
         let head = self.head.take()?;
-        Some(Scribe::of(&self.taps, seat, &head, None, self.at, self.closing.clone()))
+        Some(ExchangeRecorder::of(&self.recorder, role, &head, None, self.at, self.closing.clone()))
     }
 
     /// Writes the response down as it goes out, unless its first event is yet to tell what it is.
@@ -54,8 +54,8 @@ impl Unsettled {
             let state = State::Awaited(Box::new(awaited));
             return Body::boxed(Opening { state, blocks: Blocks::new(BEFORE), pending: Vec::new(), way });
         }
-        match self.settle(Seat::Http) {
-            Some(scribe) => scribe.answer(head, body),
+        match self.settle(ExchangeRole::Http) {
+            Some(exchange) => exchange.answer(head, body),
             None => body,
         }
     }
@@ -63,7 +63,7 @@ impl Unsettled {
 
 impl Drop for Unsettled {
     fn drop(&mut self) {
-        drop(self.settle(Seat::Http));
+        drop(self.settle(ExchangeRole::Http));
     }
 }
 
@@ -80,7 +80,7 @@ enum State {
     /// No event came yet; `seen` did.
     Awaited(Box<Awaited>),
     /// What it is is known.
-    Known(Box<WrittenBody>),
+    Known(Box<RecordedBody>),
     /// Nothing is left of it.
     Gone,
 }
@@ -108,7 +108,7 @@ impl HttpBody for Opening {
             let Some(data) = polled.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()) else {
                 // It ends, or breaks, before it said anything.
                 let rest = this.rest();
-                this.known(Seat::Http, None, &rest);
+                this.known(ExchangeRole::Http, None, &rest);
                 if rest.is_empty() {
                     return Poll::Ready(polled);
                 }
@@ -135,8 +135,8 @@ impl HttpBody for Opening {
                 let rest = this.rest();
                 passes.extend_from_slice(&rest);
                 let target = endpoint.and_then(|data| this.way.target(&data));
-                let seat = if target.is_some() { Seat::Stream } else { Seat::Http };
-                this.known(seat, target, &[bytes, rest].concat());
+                let role = if target.is_some() { ExchangeRole::Stream } else { ExchangeRole::Http };
+                this.known(role, target, &[bytes, rest].concat());
                 break;
             }
             if !passes.is_empty() {
@@ -161,14 +161,14 @@ impl Opening {
     }
 
     /// Writes down what came so far, `more` last.
-    fn known(&mut self, seat: Seat, target: Option<String>, more: &[u8]) {
+    fn known(&mut self, role: ExchangeRole, target: Option<String>, more: &[u8]) {
         let State::Awaited(awaited) = std::mem::replace(&mut self.state, State::Gone) else { return };
         let Awaited { mut request, mut head, body, seen } = *awaited;
-        let Some(scribe) = request.settle(seat) else { return };
+        let Some(exchange) = request.settle(role) else { return };
         if let Some(target) = target {
-            head.extensions.insert(Named(target));
+            head.extensions.insert(ConnectionName(target));
         }
-        if let Ok(mut written) = scribe.written(&head, body) {
+        if let Ok(mut written) = exchange.written(&head, body) {
             written.take(&seen);
             written.take(more);
             self.state = State::Known(Box::new(written));
@@ -179,7 +179,7 @@ impl Opening {
 impl Drop for Opening {
     fn drop(&mut self) {
         let rest = self.rest();
-        self.known(Seat::Http, None, &rest);
+        self.known(ExchangeRole::Http, None, &rest);
     }
 }
 

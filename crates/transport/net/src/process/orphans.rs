@@ -1,21 +1,20 @@
-//! Processes that left their group (`setsid`) and lost their parent. On Linux we take them in, so that they end with us;
-//! elsewhere the system has them, and nobody can find them again.
+//! Processes that left their group (`setsid`) and lost their parent. On Linux this process becomes their parent, so that it
+//! can end them; elsewhere the system's first process does, and they cannot be found again.
 
 #[cfg(target_os = "linux")]
-pub use linux::adopt;
-#[cfg(target_os = "linux")]
-pub(crate) use linux::end;
+pub(super) use linux::{adopt, kill_children};
 
-/// From now on, what our children leave behind is ours.
+/// Whether orphaned descendants become our children.
 #[cfg(not(target_os = "linux"))]
-pub fn adopt() {}
+pub(super) const fn adopt() -> bool {
+    false
+}
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn end() {}
+pub(super) const fn kill_children() {}
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     use rustix::io::Errno;
@@ -23,29 +22,25 @@ mod linux {
         Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, set_child_subreaper, waitid, waitpid,
     };
 
-    /// How often we look for more: each that is killed may leave us its own children.
+    /// How often to look for more: each process that is killed may leave us its own children.
     const ROUNDS: usize = 100;
     const PAUSE: Duration = Duration::from_millis(2);
 
-    static ADOPTED: AtomicBool = AtomicBool::new(false);
-
-    /// From now on, what our children leave behind is ours. To be called before the first child is started: where there
-    /// are children already, a shell that became us started them, and neither they nor theirs are ours to end.
-    pub fn adopt() {
-        if !has_children() && set_child_subreaper(Some(getpid())).is_ok() {
-            ADOPTED.store(true, Ordering::Release);
-        }
+    /// Makes this process the parent of its orphaned descendants; whether it is that now. It is not where there are children
+    /// already: a shell that became this process started them, and they are not ours to end.
+    pub(in crate::process) fn adopt() -> bool {
+        !has_children() && set_child_subreaper(Some(getpid())).is_ok()
     }
 
-    /// Kills all children and what they leave behind: the last thing to do.
-    pub(crate) fn end() {
+    /// Kills all children of this process and the descendants that they leave to it.
+    pub(in crate::process) fn kill_children() {
         for _ in 0..ROUNDS {
-            let children = if ADOPTED.load(Ordering::Acquire) && has_children() { children() } else { Vec::new() };
+            let children = if has_children() { children() } else { Vec::new() };
             if children.is_empty() {
                 return;
             }
             for child in children {
-                // Either can only fail because it is over.
+                // Both fail only where the process has ended.
                 let _ = kill_process(child, Signal::KILL);
                 let _ = waitpid(Some(child), WaitOptions::NOHANG);
             }
@@ -53,7 +48,7 @@ mod linux {
         }
     }
 
-    /// Whether there is any child, ended or not. Finding out which would take a look at every process of the machine.
+    /// Whether there is any child, ended or not. Finding out which means reading about every process of the machine.
     fn has_children() -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         !matches!(waitid(WaitId::All, look), Err(Errno::CHILD))

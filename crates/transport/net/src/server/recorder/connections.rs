@@ -11,7 +11,7 @@ use wire::message::{Packet, parse};
 use wire::trace::{Closed, Content};
 use wire::{Kind, Party, RequestId};
 
-use super::Pen;
+use super::ConnectionRecorder;
 use crate::tap::{Tap, Written};
 
 /// How many ids of one client are remembered.
@@ -19,7 +19,7 @@ const IDS: usize = 1 << 14;
 
 /// The taps of one listener, for each transport one.
 #[derive(Debug)]
-pub struct Taps {
+pub struct HttpRecorder {
     http: Tap,
     sse: Tap,
     websocket: Tap,
@@ -33,13 +33,13 @@ pub struct Taps {
 #[derive(Debug, Default)]
 struct State {
     /// By session id, or by where an HTTP+SSE endpoint is.
-    sessions: HashMap<String, Pen>,
+    sessions: HashMap<String, ConnectionRecorder>,
     /// What comes outside sessions.
     bare: Option<Bare>,
     /// What is asked of the authorization server.
-    issuer: Option<Pen>,
+    issuer: Option<ConnectionRecorder>,
     /// Every connection that is not closed.
-    open: Vec<Pen>,
+    open: Vec<ConnectionRecorder>,
     sockets: usize,
     /// How often the last socket was closed.
     departures: u64,
@@ -48,14 +48,14 @@ struct State {
 /// Everything that one client sends outside sessions.
 #[derive(Debug)]
 struct Bare {
-    pen: Pen,
+    connection: ConnectionRecorder,
     ids: HashSet<RequestId>,
     departures: u64,
 }
 
 /// What a path leads to, as far as the trace is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seat {
+pub(crate) enum ExchangeRole {
     /// Streamable HTTP, and whatever else is asked of the same origin.
     Http,
     /// The event stream of HTTP+SSE.
@@ -70,7 +70,7 @@ pub(crate) enum Seat {
 
 /// A socket that is open.
 #[derive(Debug)]
-pub(crate) struct Socket<'t>(&'t Taps);
+pub(crate) struct Socket<'t>(&'t HttpRecorder);
 
 impl Drop for Socket<'_> {
     fn drop(&mut self) {
@@ -82,7 +82,7 @@ impl Drop for Socket<'_> {
     }
 }
 
-impl Taps {
+impl HttpRecorder {
     /// Everything goes into one trace, which is of one client.
     pub fn one(tap: &Tap) -> Self {
         Self::new([tap, tap, tap].map(Clone::clone), false)
@@ -108,19 +108,19 @@ impl Taps {
     }
 
     /// The time that a request which comes now is written down with.
-    pub(crate) fn now(&self, seat: Seat) -> u64 {
-        match seat {
-            Seat::Http | Seat::Issuer => self.http.now(),
-            Seat::Stream | Seat::Messages => self.sse.now(),
-            Seat::Socket => self.websocket.now(),
+    pub(crate) fn now(&self, role: ExchangeRole) -> u64 {
+        match role {
+            ExchangeRole::Http | ExchangeRole::Issuer => self.http.now(),
+            ExchangeRole::Stream | ExchangeRole::Messages => self.sse.now(),
+            ExchangeRole::Socket => self.websocket.now(),
         }
     }
 
     /// Says of every connection that its client is gone. To be called once no socket can be open any more.
     pub fn finish(&self) {
         let mut state = self.state();
-        for pen in std::mem::take(&mut state.open) {
-            pen.closed(Party::Client, Closed::End);
+        for connection in std::mem::take(&mut state.open) {
+            connection.closed(Party::Client, Closed::End);
         }
     }
 
@@ -130,24 +130,30 @@ impl Taps {
     }
 
     /// The pen for a request that came at `at`.
-    pub(crate) fn pen(&self, seat: Seat, head: &Parts, body: Option<&[u8]>, at: u64) -> Pen {
+    pub(crate) fn connection(
+        &self,
+        role: ExchangeRole,
+        head: &Parts,
+        body: Option<&[u8]>,
+        at: u64,
+    ) -> ConnectionRecorder {
         let mut state = self.state();
-        let named = match seat {
-            Seat::Http => session(&head.headers).map(str::to_owned),
-            Seat::Messages => head.uri.path_and_query().map(ToString::to_string),
-            Seat::Stream | Seat::Socket | Seat::Issuer => None,
+        let named = match role {
+            ExchangeRole::Http => session(&head.headers).map(str::to_owned),
+            ExchangeRole::Messages => head.uri.path_and_query().map(ToString::to_string),
+            ExchangeRole::Stream | ExchangeRole::Socket | ExchangeRole::Issuer => None,
         };
-        if let Some(pen) = named.and_then(|name| state.sessions.get(&name).cloned()) {
-            return pen;
+        if let Some(connection) = named.and_then(|name| state.sessions.get(&name).cloned()) {
+            return connection;
         }
-        match seat {
-            Seat::Stream => state.open(&self.sse, self.far, at),
+        match role {
+            ExchangeRole::Stream => state.open(&self.sse, self.far, at),
             // It is open once the handshake is over.
-            Seat::Socket => Pen::next(&self.websocket),
-            Seat::Issuer => state.issuer(&self.http, at),
-            Seat::Http if opens(body) => state.open(&self.http, self.far, at),
-            Seat::Http => state.bare(&self.http, self, body, at),
-            Seat::Messages => state.bare(&self.sse, self, body, at),
+            ExchangeRole::Socket => ConnectionRecorder::next(&self.websocket),
+            ExchangeRole::Issuer => state.issuer(&self.http, at),
+            ExchangeRole::Http if opens(body) => state.open(&self.http, self.far, at),
+            ExchangeRole::Http => state.bare(&self.http, self, body, at),
+            ExchangeRole::Messages => state.bare(&self.sse, self, body, at),
         }
     }
 
@@ -157,17 +163,17 @@ impl Taps {
     }
 
     /// Takes note of the name that a response gives to a connection.
-    pub(crate) fn named(&self, pen: &Pen, name: &str) {
-        self.state().sessions.entry(name.to_owned()).or_insert_with(|| pen.clone());
+    pub(crate) fn named(&self, connection: &ConnectionRecorder, name: &str) {
+        self.state().sessions.entry(name.to_owned()).or_insert_with(|| connection.clone());
     }
 
     /// A session was ended by its client.
-    pub(crate) fn ended(&self, pen: &Pen) {
+    pub(crate) fn ended(&self, connection: &ConnectionRecorder) {
         let mut state = self.state();
         let before = state.open.len();
-        state.open.retain(|open| open.connection != pen.connection);
+        state.open.retain(|open| open.number != connection.number);
         if state.open.len() < before {
-            pen.closed(Party::Client, Closed::End);
+            connection.closed(Party::Client, Closed::End);
         }
     }
 
@@ -178,44 +184,44 @@ impl Taps {
 
 impl State {
     /// A connection that began when its first request came.
-    fn open(&mut self, tap: &Tap, far: Party, at: u64) -> Pen {
-        let pen = Pen::next(tap).of(far);
-        pen.write_since(at, Party::Client, 0, Content::Opened, Written::NONE);
-        self.open.push(pen.clone());
-        pen
+    fn open(&mut self, tap: &Tap, far: Party, at: u64) -> ConnectionRecorder {
+        let connection = ConnectionRecorder::next(tap).of(far);
+        connection.write_since(at, Party::Client, 0, Content::Opened, Written::NONE);
+        self.open.push(connection.clone());
+        connection
     }
 
     /// The connection of all that an authorization server is asked.
-    fn issuer(&mut self, tap: &Tap, at: u64) -> Pen {
-        if let Some(pen) = &self.issuer {
-            return pen.clone();
+    fn issuer(&mut self, tap: &Tap, at: u64) -> ConnectionRecorder {
+        if let Some(connection) = &self.issuer {
+            return connection.clone();
         }
-        let pen = self.open(tap, Party::AuthorizationServer, at);
-        self.issuer = Some(pen.clone());
-        pen
+        let connection = self.open(tap, Party::AuthorizationServer, at);
+        self.issuer = Some(connection.clone());
+        connection
     }
 
     /// The connection of what comes outside sessions. A client that went and counts its ids anew is another one, where
     /// several may come.
-    fn bare(&mut self, tap: &Tap, taps: &Taps, body: Option<&[u8]>, at: u64) -> Pen {
+    fn bare(&mut self, tap: &Tap, recorder: &HttpRecorder, body: Option<&[u8]>, at: u64) -> ConnectionRecorder {
         let id = body.and_then(asked);
         let departures = self.departures;
         let known = self.bare.as_ref().filter(|bare| {
             let went = bare.departures != departures;
-            !(taps.several && went && id.as_ref().is_some_and(|id| bare.ids.contains(id)))
+            !(recorder.several && went && id.as_ref().is_some_and(|id| bare.ids.contains(id)))
         });
-        let pen = if let Some(bare) = known {
-            bare.pen.clone()
+        let connection = if let Some(bare) = known {
+            bare.connection.clone()
         } else {
-            let pen = self.open(tap, taps.far, at);
-            self.bare = Some(Bare { pen: pen.clone(), ids: HashSet::new(), departures });
-            pen
+            let connection = self.open(tap, recorder.far, at);
+            self.bare = Some(Bare { connection: connection.clone(), ids: HashSet::new(), departures });
+            connection
         };
         if let Some(bare) = &mut self.bare {
             bare.departures = departures;
             bare.ids.extend(id.filter(|_| bare.ids.len() < IDS));
         }
-        pen
+        connection
     }
 }
 

@@ -16,60 +16,60 @@ use wire::framing::sse::Blocks;
 use wire::http::{EVENT_STREAM, has_media_type};
 use wire::trace::{Closed, Content, Headers};
 
-use super::connections::{Seat, session};
-use super::{Pen, Taps};
+use super::connections::{ExchangeRole, session};
+use super::{ConnectionRecorder, HttpRecorder};
 use crate::server::http::Body;
 use crate::server::link::Closing;
-use crate::tap::Written as Frames;
+use crate::tap::Written as Cause;
 
 /// The longest block of one of our own streams that is looked at.
 const BLOCK: usize = 64 << 20;
 
 /// What came as the body of a request.
-pub(crate) struct Sent {
+pub(crate) struct RequestBody {
     pub(crate) bytes: Vec<u8>,
     pub(crate) complete: bool,
 }
 
 /// Who writes one exchange down. Dropped before the response has ended, it says that the client let go of it.
-pub(crate) struct Scribe {
-    pen: Pen,
-    exchange: u32,
-    cause: Frames,
+pub(crate) struct ExchangeRecorder {
+    connection: ConnectionRecorder,
+    number: u32,
+    cause: Cause,
     ended: bool,
-    taps: Arc<Taps>,
+    recorder: Arc<HttpRecorder>,
     closing: Closing,
-    seat: Seat,
+    role: ExchangeRole,
     /// Whether the session is to be ended.
     deletes: bool,
 }
 
-impl Scribe {
-    /// Writes the request down, which came at `at` (see [`Taps::now`]).
+impl ExchangeRecorder {
+    /// Writes the request down, which came at `at` (see [`HttpRecorder::now`]).
     pub(crate) fn of(
-        taps: &Arc<Taps>,
-        seat: Seat,
+        recorder: &Arc<HttpRecorder>,
+        role: ExchangeRole,
         head: &Parts,
-        sent: Option<Sent>,
+        sent: Option<RequestBody>,
         at: u64,
         closing: Closing,
     ) -> Self {
-        let pen = taps.pen(seat, head, sent.as_ref().map(|sent| sent.bytes.as_slice()), at);
+        let connection = recorder.connection(role, head, sent.as_ref().map(|sent| sent.bytes.as_slice()), at);
         // A WebSocket has but one stream each way, its handshake included.
-        let exchange = if seat == Seat::Socket { 0 } else { pen.tap.next_exchange() };
+        let number = if role == ExchangeRole::Socket { 0 } else { connection.tap.next_exchange() };
         let target = head.uri.path_and_query().map_or("/", |target| target.as_str()).to_owned();
-        let request = Content::Request { method: head.method.to_string(), target, headers: listed(&head.headers) };
-        let mut cause = pen.write_since(at, Party::Client, exchange, request, Frames::NONE);
-        if let Some(Sent { bytes, complete }) = sent {
-            cause = pen.write_since(at, Party::Client, exchange, Content::Body { bytes, complete }, cause);
+        let request = Content::Request { method: head.method.to_string(), target, headers: header_list(&head.headers) };
+        let mut cause = connection.write_since(at, Party::Client, number, request, Cause::NONE);
+        if let Some(RequestBody { bytes, complete }) = sent {
+            cause = connection.write_since(at, Party::Client, number, Content::Body { bytes, complete }, cause);
         }
         let deletes = head.method == Method::DELETE;
-        Self { pen, exchange, cause, ended: false, taps: Arc::clone(taps), closing, seat, deletes }
+        Self { connection, number, cause, ended: false, recorder: Arc::clone(recorder), closing, role, deletes }
     }
 
     /// The connection's own pen, for whoever goes on with it.
-    pub(crate) fn pen(&self) -> Pen {
-        self.pen.clone()
+    pub(crate) fn connection(&self) -> ConnectionRecorder {
+        self.connection.clone()
     }
 
     /// Writes the head of the response down, and gives a body that will write itself.
@@ -78,19 +78,19 @@ impl Scribe {
     }
 
     /// The same; `Err` with the body as it is where that is not of this exchange.
-    pub(crate) fn written(mut self, head: &response::Parts, body: Body) -> Result<Written, Body> {
-        let content = Content::Response { status: head.status.as_u16(), headers: listed(&head.headers) };
-        self.pen.write(Party::Server, self.exchange, content, self.cause);
+    pub(crate) fn written(mut self, head: &response::Parts, body: Body) -> Result<RecordedBody, Body> {
+        let content = Content::Response { status: head.status.as_u16(), headers: header_list(&head.headers) };
+        self.connection.write(Party::Server, self.number, content, self.cause);
         if let Some(name) = session(&head.headers) {
-            self.taps.named(&self.pen, name);
+            self.recorder.named(&self.connection, name);
         }
-        if let Some(Named(name)) = head.extensions.get() {
-            self.taps.named(&self.pen, name);
+        if let Some(ConnectionName(name)) = head.extensions.get() {
+            self.recorder.named(&self.connection, name);
         }
         if self.deletes && head.status.is_success() {
-            self.taps.ended(&self.pen);
+            self.recorder.ended(&self.connection);
         }
-        if self.seat == Seat::Socket {
+        if self.role == ExchangeRole::Socket {
             // The connection goes on, or was refused; either is written down by whoever knows.
             self.ended = true;
             return Err(body);
@@ -98,17 +98,17 @@ impl Scribe {
         let kind = head.headers.get(hyper::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let streams = kind.is_some_and(|kind| has_media_type(kind, EVENT_STREAM));
         let so_far = if streams { SoFar::Events(Blocks::new(BLOCK)) } else { SoFar::Text(Vec::new()) };
-        Ok(Written { body, scribe: self, so_far })
+        Ok(RecordedBody { body, exchange: self, so_far })
     }
 
     fn end(&mut self, from: Party, how: Closed) {
         if !std::mem::replace(&mut self.ended, true) {
-            self.pen.write(from, self.exchange, Content::Closed(how), Frames::NONE);
+            self.connection.write(from, self.number, Content::Closed(how), Cause::NONE);
         }
     }
 }
 
-impl Drop for Scribe {
+impl Drop for ExchangeRecorder {
     fn drop(&mut self) {
         let whose = if self.closing.has_begun() { Party::Server } else { Party::Client };
         self.end(whose, Closed::Aborted);
@@ -117,12 +117,12 @@ impl Drop for Scribe {
 
 /// What a response calls its connection by: an extension of its head.
 #[derive(Clone)]
-pub(crate) struct Named(pub(crate) String);
+pub(crate) struct ConnectionName(pub(crate) String);
 
 /// A body that is written down as it goes out.
-pub(crate) struct Written {
+pub(crate) struct RecordedBody {
     body: Body,
-    scribe: Scribe,
+    exchange: ExchangeRecorder,
     so_far: SoFar,
 }
 
@@ -131,7 +131,7 @@ enum SoFar {
     Events(Blocks),
 }
 
-impl Written {
+impl RecordedBody {
     /// Takes note of what goes out.
     pub(crate) fn take(&mut self, data: &[u8]) {
         match &mut self.so_far {
@@ -139,7 +139,7 @@ impl Written {
             SoFar::Events(blocks) => {
                 blocks.push(data);
                 while let Some(piece) = blocks.next_block() {
-                    self.scribe.block(piece);
+                    self.exchange.block(piece);
                 }
             }
         }
@@ -147,29 +147,29 @@ impl Written {
 
     /// Everything went out.
     fn finish(&mut self) {
-        if self.scribe.ended {
+        if self.exchange.ended {
             return;
         }
         self.rest(true);
-        self.scribe.end(Party::Server, Closed::End);
+        self.exchange.end(Party::Server, Closed::End);
     }
 
     fn rest(&mut self, complete: bool) {
         match &mut self.so_far {
             SoFar::Text(text) => {
                 let content = Content::Body { bytes: std::mem::take(text), complete };
-                self.scribe.pen.write(Party::Server, self.scribe.exchange, content, self.scribe.cause);
+                self.exchange.connection.write(Party::Server, self.exchange.number, content, self.exchange.cause);
             }
             SoFar::Events(blocks) => {
                 if let Some(piece) = blocks.finish() {
-                    self.scribe.block(piece);
+                    self.exchange.block(piece);
                 }
             }
         }
     }
 }
 
-impl HttpBody for Written {
+impl HttpBody for RecordedBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -182,7 +182,7 @@ impl HttpBody for Written {
                 }
             }
             Poll::Ready(None) => self.finish(),
-            Poll::Ready(Some(Err(_))) => self.scribe.end(Party::Server, Closed::Aborted),
+            Poll::Ready(Some(Err(_))) => self.exchange.end(Party::Server, Closed::Aborted),
             Poll::Pending => {}
         }
         polled
@@ -197,27 +197,27 @@ impl HttpBody for Written {
     }
 }
 
-impl Drop for Written {
+impl Drop for RecordedBody {
     fn drop(&mut self) {
         if self.body.is_end_stream() {
             self.finish();
-        } else if !self.scribe.ended {
+        } else if !self.exchange.ended {
             self.rest(false);
         }
     }
 }
 
-impl Scribe {
+impl ExchangeRecorder {
     fn block(&self, piece: Piece<'_>) {
         let content = match piece {
             Piece::Whole(bytes) => Content::Sse(bytes.to_vec()),
             Piece::Rest(bytes) | Piece::TooLong(bytes) => Content::Raw(bytes.to_vec()),
         };
-        self.pen.write(Party::Server, self.exchange, content, self.cause);
+        self.connection.write(Party::Server, self.number, content, self.cause);
     }
 }
 
-fn listed(headers: &HeaderMap) -> Headers {
+fn header_list(headers: &HeaderMap) -> Headers {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value.as_bytes()))).collect()
 }

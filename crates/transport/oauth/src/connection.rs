@@ -3,7 +3,7 @@
 use url::Url;
 use wire::trace::Headers;
 
-use super::{Authorizer, Mended, NONCES};
+use super::{Authorizer, NONCES, Recovery};
 use net::client::{Authorizing, Refusal};
 
 impl net::client::Authorizer for Authorizer {
@@ -18,9 +18,9 @@ impl net::client::Authorizer for Authorizer {
             let Refusal { url, status, headers, before } = refusal;
             let url = if url.origin() == self.0.resource.origin() { url } else { &self.0.resource };
             let counts = (*before, before.saturating_sub(1).min(NONCES));
-            match self.0.mend(url, (*status, headers), seen, counts).await {
-                Ok(Mended::Nothing) => Err(format!("HTTP {status}, which no token would change")),
-                Ok(Mended::Nonce | Mended::Token) => Ok(()),
+            match self.0.recover(url, (*status, headers), seen, counts).await {
+                Ok(Recovery::None) => Err(format!("HTTP {status}, which no token would change")),
+                Ok(Recovery::Nonce | Recovery::Token) => Ok(()),
                 Err(error) => Err(error.line()),
             }
         })

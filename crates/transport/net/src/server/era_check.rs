@@ -55,14 +55,14 @@ struct Meta<'a> {
 }
 
 /// A message seen through what decides its era.
-pub(crate) struct Gate<'a> {
+pub(crate) struct EraCheck<'a> {
     message: &'a Message,
     headers: Option<&'a HeaderMap>,
     params: Params<'a>,
     meta: Option<Meta<'a>>,
 }
 
-impl<'a> Gate<'a> {
+impl<'a> EraCheck<'a> {
     pub(crate) fn new(message: &'a Message, headers: Option<&'a HeaderMap>) -> Self {
         let params = Params::of(message);
         let meta = params.meta.and_then(object);

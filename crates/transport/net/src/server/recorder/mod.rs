@@ -8,26 +8,26 @@ mod lines;
 use wire::Party;
 use wire::trace::{Closed, Content, Frame};
 
-pub use self::connections::Taps;
-pub(crate) use self::connections::{Seat, session};
-pub(crate) use self::exchange::{Named, Scribe, Sent, Written as WrittenBody};
+pub use self::connections::HttpRecorder;
+pub(crate) use self::connections::{ExchangeRole, session};
+pub(crate) use self::exchange::{ConnectionName, ExchangeRecorder, RecordedBody, RequestBody};
 pub use self::lines::{RecordedReader, RecordedWriter};
 
 use crate::tap::{Tap, Written};
 
 /// One connection's pen.
 #[derive(Clone, Debug)]
-pub struct Pen {
+pub struct ConnectionRecorder {
     tap: Tap,
-    connection: u32,
+    number: u32,
     /// Who answers: the server, or another origin.
     far: Party,
 }
 
-impl Pen {
+impl ConnectionRecorder {
     /// A pen for the tap's next connection.
     pub fn next(tap: &Tap) -> Self {
-        Self { tap: tap.clone(), connection: tap.next_connection(), far: Party::Server }
+        Self { tap: tap.clone(), number: tap.next_connection(), far: Party::Server }
     }
 
     /// The same for a party that is not the server.
@@ -36,13 +36,13 @@ impl Pen {
     }
 
     /// Writes down what `from` did now, outside any exchange.
-    pub fn tell(&self, from: Party, content: Content) {
+    pub fn record(&self, from: Party, content: Content) {
         self.write(from, 0, content, Written::NONE);
     }
 
     /// Writes down how the connection ended, and whose doing it was.
     pub fn closed(&self, from: Party, how: Closed) {
-        self.tell(from, Content::Closed(how));
+        self.record(from, Content::Closed(how));
     }
 
     fn now(&self) -> u64 {
@@ -55,7 +55,7 @@ impl Pen {
 
     fn frame(&self, from: Party, exchange: u32, content: Content) -> Frame {
         let (from, to) = if from == Party::Client { (from, self.far) } else { (self.far, Party::Client) };
-        Frame { to, ..self.tap.frame(from, self.connection, exchange, content) }
+        Frame { to, ..self.tap.frame(from, self.number, exchange, content) }
     }
 
     fn write_since(&self, at: u64, from: Party, exchange: u32, content: Content, cause: Written) -> Written {

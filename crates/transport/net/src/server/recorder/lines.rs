@@ -10,7 +10,7 @@ use wire::framing::Piece;
 use wire::framing::lines::Lines;
 use wire::trace::{Closed, Content};
 
-use super::Pen;
+use super::ConnectionRecorder;
 use crate::tap::Written;
 
 /// How much of a line that is longer than any message may be is kept.
@@ -18,19 +18,19 @@ const KEPT: usize = 64 << 10;
 
 /// The lines of one direction.
 struct LineRecorder {
-    pen: Pen,
+    connection: ConnectionRecorder,
     from: Party,
     lines: Lines,
     begun: Option<u64>,
 }
 
 impl LineRecorder {
-    fn new(pen: &Pen, from: Party, most: usize) -> Self {
-        Self { pen: pen.clone(), from, lines: Lines::new(most), begun: None }
+    fn new(connection: &ConnectionRecorder, from: Party, most: usize) -> Self {
+        Self { connection: connection.clone(), from, lines: Lines::new(most), begun: None }
     }
 
     fn take(&mut self, bytes: &[u8]) {
-        let now = self.pen.now();
+        let now = self.connection.now();
         let mut at = self.begun.unwrap_or(now);
         self.lines.push(bytes);
         while let Some(piece) = self.lines.next_line() {
@@ -39,7 +39,7 @@ impl LineRecorder {
                 Piece::TooLong(bytes) | Piece::Rest(bytes) => (&bytes[..bytes.len().min(KEPT)], false),
             };
             let line = Content::Line { bytes: bytes.to_vec(), terminated };
-            self.pen.write_since(at, self.from, 0, line, Written::NONE);
+            self.connection.write_since(at, self.from, 0, line, Written::NONE);
             at = now;
         }
         self.begun = if bytes.ends_with(b"\n") { None } else { Some(at) };
@@ -48,8 +48,8 @@ impl LineRecorder {
     fn finish(&mut self) {
         if let Some(Piece::Rest(bytes)) = self.lines.finish() {
             let line = Content::Line { bytes: bytes.to_vec(), terminated: false };
-            let at = self.begun.take().unwrap_or_else(|| self.pen.now());
-            self.pen.write_since(at, self.from, 0, line, Written::NONE);
+            let at = self.begun.take().unwrap_or_else(|| self.connection.now());
+            self.connection.write_since(at, self.from, 0, line, Written::NONE);
         }
     }
 }
@@ -63,8 +63,8 @@ pub struct RecordedReader<R> {
 
 impl<R> RecordedReader<R> {
     /// Lines of at most `most` bytes.
-    pub fn new(reader: R, pen: &Pen, most: usize) -> Self {
-        Self { reader, lines: LineRecorder::new(pen, Party::Client, most), ended: false }
+    pub fn new(reader: R, connection: &ConnectionRecorder, most: usize) -> Self {
+        Self { reader, lines: LineRecorder::new(connection, Party::Client, most), ended: false }
     }
 }
 
@@ -80,7 +80,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for RecordedReader<R> {
             [] if !self.ended => {
                 self.ended = true;
                 self.lines.finish();
-                self.lines.pen.closed(Party::Client, Closed::End);
+                self.lines.connection.closed(Party::Client, Closed::End);
             }
             [] => {}
             bytes => self.lines.take(bytes),
@@ -97,8 +97,8 @@ pub struct RecordedWriter<W> {
 
 impl<W> RecordedWriter<W> {
     /// Lines of at most `most` bytes.
-    pub fn new(writer: W, pen: &Pen, most: usize) -> Self {
-        Self { writer, lines: LineRecorder::new(pen, Party::Server, most) }
+    pub fn new(writer: W, connection: &ConnectionRecorder, most: usize) -> Self {
+        Self { writer, lines: LineRecorder::new(connection, Party::Server, most) }
     }
 }
 
