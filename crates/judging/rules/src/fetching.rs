@@ -1,4 +1,4 @@
-//! What a client fetches of its own accord, beside the MCP endpoint: an address that a server named, asked for by a
+//! What a client fetches on its own, apart from the MCP endpoint: an address that a server named, fetched by a
 //! request that the trace holds. It judges nothing.
 
 use wire::Party;
@@ -8,7 +8,7 @@ use wire::trace::Stimulus;
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Exchange, View};
 
-/// An address that a server told the client, and the event that did.
+/// An address that a server gave the client, and the event that did.
 #[derive(Clone)]
 pub(crate) struct OfferedUrl<'v> {
     /// The event.
@@ -40,7 +40,7 @@ pub(crate) fn authority<'v>(x: &Exchange<'v>) -> Option<&'v str> {
     x.request_header(HOST).map(str::trim)
 }
 
-/// The requests for that address after it was told, those with messages aside.
+/// The requests for that address after it was offered, those with messages aside.
 pub(crate) fn fetches<'a, 'v>(view: &'a View<'v>, offered: &OfferedUrl<'_>) -> Vec<&'a Exchange<'v>> {
     let Some((expected, target)) = parts(offered.url) else { return Vec::new() };
     let plain =
@@ -52,8 +52,8 @@ pub(crate) fn fetches<'a, 'v>(view: &'a View<'v>, offered: &OfferedUrl<'_>) -> V
     view.exchanges().iter().filter(plain).filter(same).collect()
 }
 
-/// Judges that none of these addresses is fetched. Kept where the client was watched to its end, or for a while, after it
-/// was told: only what can be seen at all (`seen`) counts for that.
+/// Judges that none of these addresses is fetched. Kept where the client was watched to its end, or for a while, after the address
+/// was offered: only what can be seen at all (`seen`) counts for that.
 pub(crate) fn unfetched<'v>(
     view: &View<'v>,
     offered: impl IntoIterator<Item = OfferedUrl<'v>>,
@@ -62,7 +62,7 @@ pub(crate) fn unfetched<'v>(
 ) -> Verdict {
     let judged = offered.into_iter().filter_map(|offered| {
         if let Some(x) = fetches(view, &offered).first() {
-            let why = format!("{why}: `{}`, told in event {}", offered.url.escape_debug(), offered.event);
+            let why = format!("{why}: `{}`, given in event {}", offered.url.escape_debug(), offered.event);
             return Some((begun(x), Err(Breach::at(begun(x), "", why))));
         }
         let end = view.watched_after(offered.event, offered.connection).filter(|_| seen(&offered))?;

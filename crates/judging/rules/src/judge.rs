@@ -75,7 +75,7 @@ fn applicability(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
     }
 }
 
-/// Why there was nothing to see: the party that is judged declared, as often as it did, none of what the rule is about.
+/// Why nothing was seen: the judged party never declared what the rule is about.
 /// Where it declared nothing, or the revision knows no such capability, that says nothing.
 fn without_subject_matter(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
     let (told, declares): (bool, fn(&View<'_>, &str) -> bool) = match view.subject() {

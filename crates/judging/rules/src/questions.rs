@@ -179,7 +179,7 @@ pub(crate) fn param<'v>(call: &Call<'v>, name: &str) -> Option<&'v Value> {
     call.request.message.params()?.get(name)
 }
 
-/// Whether two requests ask the same, whatever they bring besides.
+/// Whether two requests ask for the same thing, input and state aside.
 pub(crate) fn asks_the_same(one: &Call<'_>, other: &Call<'_>) -> bool {
     let same = |name: &str| param(one, name) == param(other, name);
     one.request.message.method() == other.request.message.method() && ["name", "uri", "arguments"].into_iter().all(same)

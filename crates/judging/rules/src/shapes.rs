@@ -48,7 +48,7 @@ fn notifications(view: &View<'_>) -> Verdict {
     calls_of(view, Kind::Notification, "no notification of a known method was sent")
 }
 
-/// 2025-11-25 alone lets its schema out what its words demand: `requestId`, of whoever cancels anything but a task.
+/// Only in 2025-11-25 the schema omits what the text demands: `requestId`, for every cancellation but that of a task.
 fn names_nothing(view: &View<'_>, sent: MessageAt<'_>) -> bool {
     let named = sent.message.params().is_some_and(|p| p.get("requestId").is_some());
     view.revision() == R2025_11_25 && view.is_current(sent) && !named

@@ -50,7 +50,7 @@ pub(crate) enum How {
 pub(crate) struct TaskState<'v> {
     /// The message.
     pub sent: MessageAt<'v>,
-    /// The event that asked for it; that of the message itself where nobody asked.
+    /// The event that asked for it; that of the message itself where it was not requested.
     pub requested: usize,
     /// Why it showed.
     pub how: How,
@@ -146,7 +146,7 @@ pub(crate) fn creations_of<'v>(view: &View<'v>, receiver: Party) -> Vec<Creation
     calls.filter_map(creation).collect()
 }
 
-/// What a call says of the task that it wants to become (2025-11-25).
+/// The `task` parameter of a call that is to become a task (2025-11-25).
 pub(crate) fn task_params<'v>(call: &Call<'v>) -> Option<&'v Value> {
     call.request.message.params()?.get("task").filter(|task_params| task_params.is_object())
 }

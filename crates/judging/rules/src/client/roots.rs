@@ -26,8 +26,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .timed()
         .how(
-            "Answers a request for roots with an error or with none at all, and looks at what happens to the call that \
-              needs them, and of the connection.",
+            "Answers a request for roots with an error or an empty list, and looks at what happens to the call that needs them, and to the connection.",
         )
         .fix("Continue without roots, or let the call fail, where the client has none to give.")
         .judge(unavailable),

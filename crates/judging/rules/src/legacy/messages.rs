@@ -30,7 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, at("basic/index", "messages"), "A batch of notifications MUST NOT be answered with an empty array.")
         .gone(R2025_06_18)
         .how("Sends a batch of notifications and looks for an empty array.")
-        .fix("Send nothing at all where no request of a batch wants an answer.")
+        .fix("Send nothing at all where a batch holds no request.")
         .judge(no_empty_answer),
 ];
 

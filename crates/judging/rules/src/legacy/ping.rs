@@ -40,7 +40,7 @@ pub(crate) const RULES: &[Rule] = &[
     both("ping.periodic")
         .says(R2024_11_05, CONSIDERATIONS, "Implementations SHOULD ping now and then.")
         .gone(R2026_07_28)
-        .unobservable("no sentence bounds the period, so that no window is long enough"),
+        .unobservable("no sentence bounds the period, so no window is long enough"),
     both("ping.sparing")
         .says(R2024_11_05, CONSIDERATIONS, "Implementations SHOULD NOT ping excessively.")
         .gone(R2026_07_28)
@@ -50,7 +50,7 @@ pub(crate) const RULES: &[Rule] = &[
     both("ping.failures-logged")
         .says(R2024_11_05, ERRORS, "Failed pings SHOULD be logged.")
         .gone(R2026_07_28)
-        .unobservable("where an implementation logs is its own affair"),
+        .unobservable("where an implementation logs is not visible"),
 ];
 
 /// Pings made after the handshake of their connection was answered.

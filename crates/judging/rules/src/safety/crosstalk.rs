@@ -29,14 +29,13 @@ pub(crate) const RULES: &[Rule] = &[
         "A good server answers each of many requests that are under way at once with what belongs to that one.",
     )
     .how(
-        "Puts dozens of requests at once, each with a mark of its own in what a tool or an error is known to give back, and \
-         lists between them; looks whose mark, and which list, comes back.",
+        "Sends dozens of concurrent requests, each with its own mark in text that a tool or an error returns, and list requests between them; checks which mark, and which list, each answer has.",
     )
     .fix("Keep what belongs to a request in the request, not in a variable that all share.")
     .judge(answers_fit),
-    anywhere("safety.ids-told-apart", "A good server tells the id 1 from the id \"1\", also where both are under way.")
+    anywhere("safety.ids-told-apart", "A good server distinguishes the id 1 from the id \"1\", also where both are under way.")
         .timed()
-        .how("Sends two requests at once whose ids differ in nothing but their type, and looks for both answers.")
+        .how("Sends two requests at once whose ids differ only in their type, and looks for both answers.")
         .fix("Let the type be a part of the key under which requests are kept.")
         .judge(ids_distinguished),
     anywhere(

@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .how(
         "Repeats a request that was accepted on loopback with a Host under a reserved name, and no Origin: also with names \
-         that begin like a loopback one, in capitals, with a port, with a dot at the end.",
+         that begin like a loopback one, in capitals, with a port, with a trailing dot.",
     )
     .fix("Compare the Host header with the names that the server answers to (DNS rebinding).")
     .judge(foreign_host_refused),
@@ -63,7 +63,7 @@ pub(crate) const RULES: &[Rule] = &[
     .judge(garbage_refused),
     over_http(
         "safety.streams-carry-messages",
-        "A good server's streams carry nothing but messages as `message` events.",
+        "The `message` events on a good server's streams are all messages.",
     )
     .how("Reads the data of each event that a client would take for a message.")
     .fix("Send keep-alives as comments (lines that begin with a colon).")

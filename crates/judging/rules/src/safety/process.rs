@@ -33,8 +33,7 @@ pub(crate) const RULES: &[Rule] = &[
     over_stdio("safety.no-leak", "A good server's memory does not grow with every request that it has answered.")
         .timed()
         .how(
-            "Samples the process's resident memory over a thousand small requests. Where every stretch of them leaves it \
-             larger by 64 KiB for each, continues to three thousand: a heap that is only not yet swept stops growing by then.",
+            "Samples the process's resident memory over a thousand small requests. Where memory grows by 64 KiB per request throughout, continues to three thousand: a heap that is not yet swept stops growing by then.",
         )
         .fix("Drop what belongs to a request once it is answered: entries in maps, listeners, timers, buffers.")
         .judge(leak::no_leak),

@@ -17,7 +17,7 @@ pub(crate) const RULES: &[Rule] = &[
         .fix("Send notifications only once the client has introduced itself.")
         .judge(quiet_until_asked),
     over_stdio("safety.stdout-no-blank-lines", "A good server writes no blank lines to stdout.")
-        .how("Looks for lines of nothing but white space.")
+        .how("Looks for lines that hold only white space.")
         .fix("Write one line feed after each message, and none elsewhere.")
         .judge(no_blank_lines),
     over_stdio("safety.stdout-no-escapes", "A good server writes no terminal control sequences to stdout.")

@@ -18,8 +18,7 @@ const GRACE: u64 = 1_000_000;
 pub(crate) const RULES: &[Rule] = &[
     anywhere("safety.text-kept", "A tool or prompt of a good server that returns its input returns it unchanged, in any script.")
         .how(
-            "Calls a tool, or gets a prompt, that gave a plain text back as it was with characters from all over Unicode, written as they are \
-             and as escaped surrogate pairs. Encodings that can be undone are not change.",
+            "Calls a tool, or gets a prompt, that returned a plain text unchanged, with characters from all over Unicode, written directly and as escaped surrogate pairs. Reversible encodings are accepted.",
         )
         .fix("Treat text as Unicode from end to end: UTF-8 on every stream, no code units cut in half.")
         .judge(text_kept),
@@ -130,7 +129,7 @@ fn odd_calls<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use
     view.calls_by(Party::Client).filter(|call| is_odd(call.request.message.text()))
 }
 
-/// The event by which a request that nobody answered should have been: one of ours, some time later, or the end of its
+/// The event by which an unanswered request should have been answered: one of ours, some time later, or the end of its
 /// exchange without a word.
 fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     let request = call.request;

@@ -15,8 +15,7 @@ pub(crate) const RULES: &[Rule] = &[server("errors.internal-error")
         at("server/resources", "error-handling"),
         "An internal error SHOULD be answered with the code -32603.",
     )
-    .how("Looks at errors whose own text speaks of an internal error, and at refusals of `logging/setLevel` with a level that \
-          exists: what stops that is the server's configuration.")
+    .how("Looks at errors whose text says \"internal error\", and at refusals of `logging/setLevel` with a valid level: these come from the server's configuration.")
     .fix("Answer -32603 where the server fails, and -32602 where the request is at fault.")
     .judge(internal)];
 

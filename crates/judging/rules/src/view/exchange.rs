@@ -67,7 +67,7 @@ impl<'v> Exchange<'v> {
         }
     }
 
-    /// Whether the client sent nothing but notifications and responses.
+    /// Whether the client sent only notifications and responses.
     pub fn has_no_request(&self) -> bool {
         !self.client_messages.is_empty() && !self.has_invalid_message && self.requests().next().is_none()
     }

@@ -219,7 +219,7 @@ impl<'v> View<'v> {
         self.index.first.get(&(connection, party)).map(|&place| self.messages[place])
     }
 
-    /// Whether something that `party` sent on a connection before `event` should have been a message and is none.
+    /// Whether something that `party` sent on a connection before `event` should have been a message and is not.
     pub fn invalid_before(&self, event: usize, party: Party, connection: u32) -> bool {
         self.index.invalid.get(&(connection, party)).is_some_and(|first| *first < event)
     }

@@ -41,8 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server without authorization server metadata MUST serve the default endpoints /authorize, /token and /register.",
         )
         .gone(R2025_06_18)
-        .how("Where no metadata is found, asks for /authorize at the origin without parameters: 404 or 410 shows that there \
-              is no such endpoint, a page, a redirect or a complaint about parameters that there is one.")
+        .how("Where no metadata is found, asks for /authorize at the origin without parameters: 404 or 410 shows that the endpoint is missing; a page, a redirect or an error about parameters shows that it exists.")
         .fix("Publish authorization server metadata, or serve /authorize, /token and /register at the root of the origin.")
         .judge(default_endpoints),
 ];

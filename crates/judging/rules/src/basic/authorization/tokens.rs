@@ -101,7 +101,7 @@ pub(crate) const RULES: &[Rule] = &[
 const NONE_DEMANDED: &str = "no request was refused for lack of a token";
 
 /// Whether the same request was served with a bearer token afterwards. Before is not enough: a server with room for one session
-/// refuses the second greeting, whoever sends it.
+/// refuses the second greeting from any client.
 fn has_served_twin(view: &View<'_>, x: &Exchange<'_>) -> bool {
     let served = |y: &&Exchange<'_>| {
         y.event() > x.event() && bearer(y).is_some() && y.served() && asks(y).is_some() && asks(y) == asks(x)

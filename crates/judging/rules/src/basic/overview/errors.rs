@@ -83,7 +83,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(own_codes_outside),
     client("errors.client-legacy-codes-unread")
         .says(R2026_07_28, CODES, "A client MUST NOT read a meaning into codes from -32000 to -32019, but for -32002.")
-        .unobservable("what a client reads into a code shows in nothing that it sends: whatever it does next it may do for the error's being one, or for its words"),
+        .unobservable("how a client interprets a code does not show in its messages: it may react to the error itself, or to its message"),
 ];
 
 /// The error by which something unreadable was answered: the first error after it on its stream, without an id or with
@@ -267,7 +267,7 @@ fn legacy_range_unused(view: &View<'_>) -> Verdict {
 fn own_codes_outside(view: &View<'_>) -> Verdict {
     let reserved =
         |code| (-32768..=-32100).contains(&code) && !matches!(code, PARSE_ERROR | INTERNAL_ERROR..=INVALID_REQUEST);
-    no_code(view, reserved, "lies in the range JSON-RPC reserves and is none of its codes")
+    no_code(view, reserved, "lies in the range JSON-RPC reserves and is not one of its codes")
 }
 
 fn codes_mean(view: &View<'_>) -> Verdict {
@@ -301,7 +301,7 @@ fn wants_only_declared(call: &Call<'_>) -> bool {
     }
 }
 
-/// Whether a declared capability has every member that is wanted of it.
+/// Whether a declared capability has every expected member.
 fn covers(has: &Value, expected: &Value) -> bool {
     match (has, expected) {
         (Value::Object(has), Value::Object(expected)) => {

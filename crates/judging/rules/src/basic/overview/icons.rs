@@ -13,7 +13,7 @@ use crate::view::View;
 
 const ICONS: Anchor = at("basic/index", "icons");
 
-/// The section's rules. That icons can be shown at all is up to the server; what else it demands binds whoever fetches
+/// The section's rules. That icons can be shown at all is up to the server; the other demands bind the client that fetches
 /// them. How they are drawn is not traffic.
 pub(crate) const RULES: &[Rule] = &[
     safety("icons.src-showable")
@@ -155,7 +155,7 @@ fn redirects_kept(view: &View<'_>) -> Verdict {
 /// How many bytes are too many for an icon by any measure.
 const HUGE: usize = 1_000_000;
 
-/// How many pixels a side are, likewise: decoded, such an image has gigabytes.
+/// How many pixels per side are too many: decoded, such an image has gigabytes.
 const WIDE: u64 = 20_000;
 
 fn resilient(view: &View<'_>) -> Verdict {

@@ -122,7 +122,7 @@ fn words(fault: &Fault) -> String {
     }
 }
 
-/// Whether the other party sent an id that is not a string or integer before: whoever echoes that is not to blame.
+/// Whether the other party sent an id that is not a string or integer before: a party that echoes it is not to blame.
 fn provoked(view: &View<'_>, invalid_text: &InvalidText<'_>) -> bool {
     let about_id = matches!(invalid_text.fault(), Fault::IdNull | Fault::IdFraction | Fault::IdType);
     let odd = |fault: &Fault| {

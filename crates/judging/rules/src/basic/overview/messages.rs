@@ -44,7 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
     both("jsonrpc.one-kind")
         .says(R2024_11_05, FIRST, "A message MUST be either a call (with `method`) or a response, not both.")
         .says(R2025_03_26, SINCE, "A message MUST be either a call (with `method`) or a response, not both.")
-        .how("Looks for messages that have `method` beside `result` or `error`.")
+        .how("Looks for messages that have `method` as well as `result` or `error`.")
         .fix("Leave `method` out of responses, and `result` and `error` out of requests and notifications.")
         .judge(one_kind),
     both("jsonrpc.call-members")
@@ -79,7 +79,7 @@ fn utf8(view: &View<'_>) -> Verdict {
     free_of(view, |f| *f.fault() == Fault::NotUtf8 && (strict || f.looks_like_json), |_| true, UNSEEN)
 }
 
-/// A message in an event whose data is not UTF-8: whoever reads the stream puts U+FFFD in the place of what is wrong, and
+/// A message in an event whose data is not UTF-8: a reader of the stream puts U+FFFD in the place of the invalid bytes, and
 /// has a message anyway.
 fn invalid_event(view: &View<'_>, sent: MessageAt<'_>) -> Option<Breach> {
     let Content::Sse(block) = &view.frame(sent.event).content else { return None };

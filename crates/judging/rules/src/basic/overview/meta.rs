@@ -76,7 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(client_info_sent),
     client("meta.server-info-ignored")
         .says(R2026_07_28, META, "A client SHOULD NOT behave differently for another `serverInfo`.")
-        .unobservable("a trace shows one server under one name: what the client would have done under another is in none"),
+        .unobservable("a trace shows one server under one name, not the client's behaviour under another name"),
 ];
 
 /// Every result of the judged party.

@@ -24,7 +24,7 @@ pub(crate) const RULES: &[Rule] = &[
     both("jsonrpc.notification-no-id")
         .says(R2024_11_05, FIRST, "A notification MUST NOT have an id.")
         .says(R2025_03_26, SINCE, "A notification MUST NOT have an id.")
-        .how("Looks for an `id` beside a method whose name begins with `notifications/`.")
+        .how("Looks for an `id` in messages whose method begins with `notifications/`.")
         .fix("Leave the `id` member out of notifications.")
         .judge(no_id),
 ];

@@ -33,12 +33,12 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(id_not_null),
     client("jsonrpc.open-ids-unique")
         .says(R2026_07_28, SINCE, "The id of a request MUST NOT be that of another one that its sender has not seen answered.")
-        .how("Compares the ids of requests that the client has under way at a time on one connection. It shows only with a client that asks for several things at once, best of a server that answers slowly.")
+        .how("Compares the ids of requests that the client has under way at a time on one connection. Needs a client with several concurrent requests, best with a server that answers slowly.")
         .fix("Count ids up, or make them at random; reuse one only once it was answered.")
         .judge(open_ids),
     server("jsonrpc.no-server-requests")
         .says(R2026_07_28, at("basic/patterns/index", ""), "A server MUST NOT make JSON-RPC requests of its own.")
-        .how("Looks for requests by the server, beside the answers it gives.")
+        .how("Looks for requests by the server.")
         .fix("Ask for input with an `input_required` result; watch over the connection with transport means instead of `ping`.")
         .judge(no_server_requests),
 ];

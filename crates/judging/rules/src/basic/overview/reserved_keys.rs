@@ -18,7 +18,7 @@ pub(crate) const RULES: &[Rule] = &[both("meta.reserved-keys-not-assumed")
     .fix("Read the keys you know and pass over all others, whatever stands under them.")
     .judge(not_assumed)];
 
-/// Whether a key is reserved by every revision's reading, and is none that the specification or its extensions, which use
+/// Whether a key is reserved by every revision's reading, and is not one that the specification or its extensions, which use
 /// `io.modelcontextprotocol/`, give a meaning.
 fn is_reserved(key: &str) -> bool {
     let mut labels = key.rsplit_once('/').map_or("", |(prefix, _)| prefix).split('.').skip(1);

@@ -167,7 +167,7 @@ fn open_request<'v>(view: &View<'v>, error: MessageAt<'_>) -> Option<MessageAt<'
 }
 
 /// Over HTTP+SSE: whether HTTP took every message that was posted before. What it refused stays open for good, and whether
-/// an error on the stream is about that nobody can tell.
+/// an error on the stream is about it is unknown.
 fn all_accepted(view: &View<'_>, error: MessageAt<'_>) -> bool {
     let before = |x: &&Exchange<'_>| x.connection == error.connection && x.is("POST") && x.event() < error.event;
     view.exchanges().iter().filter(before).all(Exchange::succeeded)

@@ -25,7 +25,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("result.client-unknown-type-refused")
         .says(R2026_07_28, at("basic/index", "resulttype"), "A client MUST take a result of a type it does not know for invalid.")
         .how("Needs a server that gives lists, or asks for input, in results of an unknown type, and checks whether the client uses what is in them: a cursor, a state, a name with six digits that the client cannot know from elsewhere.")
-        .fix("Compare `resultType` with those you know, and treat the answer as an error where it is none of them.")
+        .fix("Compare `resultType` with those you know, and treat the answer as an error where it is unknown.")
         .judge(unknown_refused),
     client("result.client-absent-type-complete")
         .says(R2026_07_28, at("basic/index", "resulttype"), "A client MUST take a result of an earlier revision, which has no type, for a complete one.")
@@ -58,7 +58,7 @@ fn type_known(view: &View<'_>) -> Verdict {
     let typed = results(view).into_iter().filter_map(|(event, (sent, result))| {
         let kind = result.get("resultType")?.as_str()?;
         let core = matches!(kind, "complete" | "input_required");
-        // An extension of the server's may define it; what the server advertises must be known to say quickly.
+        // An extension of the server's may define it; what the server advertises must be known to say otherwise.
         (core || extended == Some(false)).then_some((event, (sent, kind, core)))
     });
     Verdict::every(typed, "no result with a type of the core protocol was seen", |(_, (sent, kind, core))| {

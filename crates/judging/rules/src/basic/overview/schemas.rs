@@ -19,7 +19,7 @@ pub(crate) mod sampling_results;
 
 use keywords::Dialect;
 
-/// The section's rules. The protocol gives nobody a place to send a server a schema, so that what it demands of readers
+/// The section's rules. The protocol has no message that sends a server a schema, so what it demands of readers
 /// binds clients.
 pub(crate) const RULES: &[Rule] = &[
     server("schema.dialect-recommended")
@@ -34,13 +34,13 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(valid),
     client("schema.dialect-supported")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema without `$schema` MUST be read as JSON Schema 2020-12, which MUST be supported.")
-        .unobservable("by which dialect a client reads a schema shows in nothing that it sends: what it sends was given to it by a user or a model"),
+        .unobservable("the dialect by which a client reads a schema does not show in its messages: users and models provide the values"),
     client("schema.dialect-respected")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema that names its dialect MUST be read by it.")
-        .unobservable("by which dialect a client reads a schema shows in nothing that it sends: what it sends was given to it by a user or a model"),
+        .unobservable("the dialect by which a client reads a schema does not show in its messages: users and models provide the values"),
     client("schema.unknown-dialect-refused")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema of a dialect that is not supported MUST be answered with an error that says so.")
-        .unobservable("the error is for whoever uses the client; the protocol gives it no place where it could be sent to a server"),
+        .unobservable("the error is for the client's user; the protocol gives it no place where it could be sent to a server"),
     client("schema.remote-refs-not-fetched")
         .says(R2026_07_28, at("basic/index", "ref-resolution"), "References to the network MUST NOT be followed unless someone asked for that.")
         .how("Needs schemas with a `$ref` to an observed origin, and checks whether it is fetched before the client leaves.")

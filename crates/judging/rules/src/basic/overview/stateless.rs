@@ -32,7 +32,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(concurrent_served),
     server("stateless.state-by-identifier")
         .says(R2026_07_28, at("basic/index", "statelessness"), "State that spans requests MUST be named by an identifier in each of them.")
-        .unobservable("whether a server keeps state that no request names cannot be told from a change of its world"),
+        .unobservable("whether a server keeps state that no request names cannot be distinguished from a change of its data"),
 ];
 
 /// What was asked with success.

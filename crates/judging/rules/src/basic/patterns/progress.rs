@@ -43,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("progress.message-readable")
         .says(R2025_03_26, old("progress-flow"), "`message` SHOULD tell people something of the progress.")
         .says(R2026_07_28, new("progress-flow"), "`message` SHOULD tell people something of the progress.")
-        .unobservable("what tells people something is theirs to say"),
+        .unobservable("only a person can judge whether a message is informative"),
     both("progress.known-tokens")
         .says(
             R2024_11_05,
@@ -61,8 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
     both("progress.stops")
         .says(R2024_11_05, old("implementation-notes"), "Progress MUST NOT be reported once the request is answered.")
         .says(R2026_07_28, new("implementation-notes"), "Progress MUST NOT be reported once the request is answered.")
-        .how("Looks for progress on a request after its answer on the same stream. That it stopped is shown by whatever the \
-              server says next, or by the end of the stream or of a quiet window. Requests run as tasks are passed over.")
+        .how("Looks for progress on a request after its answer on the same stream. The server's next message, or the end of the stream or of a quiet window, shows that it stopped. Requests run as tasks are passed over.")
         .fix("Send the last progress before the answer.")
         .judge(stops),
     both("progress.task-stops")
@@ -80,13 +79,13 @@ pub(crate) const RULES: &[Rule] = &[
     client("progress.client-tokens-plain")
         .says(R2024_11_05, old("progress-flow"), "A client's progress token MUST be a string or an integer.")
         .says(R2026_07_28, new("progress-flow"), "A client's progress token MUST be a string or an integer.")
-        .how("Reads the progress tokens of the client's requests. It shows with a client that asks for progress.")
+        .how("Reads the progress tokens of the client's requests. Needs a client that asks for progress.")
         .fix("Use a counter or a random string.")
         .judge(plain_tokens),
     client("progress.client-tokens-unique")
         .says(R2024_11_05, old("progress-flow"), "A client MUST NOT use a progress token for two requests at a time.")
         .says(R2026_07_28, new("progress-flow"), "A client MUST NOT use a progress token for two requests at a time.")
-        .how("Compares the progress tokens of the client's requests that were unanswered at the same time. It shows with a client that asks for progress on two calls at once, best of a server that answers slowly.")
+        .how("Compares the progress tokens of the client's requests that were unanswered at the same time. Needs a client that asks for progress on two calls at once, best with a server that answers slowly.")
         .fix("Make a new token for each request, such as its id.")
         .judge(unique_tokens),
 ];
@@ -138,7 +137,7 @@ fn increases(view: &View<'_>) -> Verdict {
         let kept: Kept = if now > before { Ok(()) } else { Err(sent.breach("/params/progress", why())) };
         Some((sent.event, kept))
     });
-    Verdict::of(judged.collect::<Vec<_>>(), "no request was told of progress twice")
+    Verdict::of(judged.collect::<Vec<_>>(), "no request had two progress notifications")
 }
 
 fn known(view: &View<'_>) -> Verdict {
@@ -202,7 +201,7 @@ fn stops(view: &View<'_>) -> Verdict {
     let judged = view.all_calls().filter(|call| given(call).is_some() && !is_task(call)).filter_map(|call| {
         over(view, call.response?, of(&reports, &call), "progress on a request that was answered before")
     });
-    Verdict::of(judged, "no request was told of progress, answered, and followed by anything")
+    Verdict::of(judged, "no request with progress was answered and followed by anything")
 }
 
 fn task_stops(view: &View<'_>) -> Verdict {
@@ -217,7 +216,7 @@ fn task_stops(view: &View<'_>) -> Verdict {
         let ended = *ends.get(&(call.request.connection, canonical(task)))?;
         over(view, ended, of(&reports, &call), "progress on a task that was over before")
     });
-    Verdict::of(judged, "no task was told of progress, ended, and followed by anything")
+    Verdict::of(judged, "no task with progress ended and was followed by anything")
 }
 
 /// The task that a message says is over.

@@ -39,8 +39,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server that accepts a subscription MUST acknowledge it.",
         )
         .timed()
-        .how("Looks for the acknowledgement of every `subscriptions/listen` that was not refused, until a quiet window has \
-              closed or the subscription was answered.")
+        .how("Looks for the acknowledgement of every `subscriptions/listen` that was not refused, until a quiet window closes or the subscription is answered.")
         .fix("Send `notifications/subscriptions/acknowledged` as soon as the subscription is open.")
         .judge(acknowledged),
     server("subscriptions.acknowledged-first")
@@ -55,12 +54,12 @@ pub(crate) const RULES: &[Rule] = &[
     server("subscriptions.id-carried")
         .says(
             R2026_07_28,
-            // The MUST is in basic/index on `_meta`; what it means is told here.
+            // The MUST is in basic/index on `_meta`; what it means is said here.
             at("basic/patterns/subscriptions", "receiving-notifications"),
             "Every notification of a subscription MUST carry the id of its request in `_meta`.",
         )
         .how("Looks for `io.modelcontextprotocol/subscriptionId` in acknowledgements, in changes that the server announces, \
-              and in whatever comes on the stream of a `subscriptions/listen` request.")
+              and in everything on the stream of a `subscriptions/listen` request.")
         .fix("Put the JSON-RPC id of the `subscriptions/listen` request, with its type, into `_meta`.")
         .judge(id_carried),
     server("subscriptions.graceful-close")
@@ -77,7 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             at("basic/patterns/subscriptions", "multiple-concurrent-subscriptions"),
-            "A client MAY have several subscriptions at a time: a server serves the second beside the first.",
+            "A client MAY have several subscriptions at a time: a server serves the second as well as the first.",
         )
         .how("Looks for the acknowledgement of a subscription that is opened while another one is open.")
         .fix("Keep the subscriptions of a client apart by the ids of their requests.")
@@ -271,7 +270,7 @@ fn concurrent(view: &View<'_>) -> Verdict {
             (None, None) => None,
         }
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no subscription was opened beside another")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no subscription was opened while another was open")
 }
 
 /// How many subscriptions back it is looked for one that is open.

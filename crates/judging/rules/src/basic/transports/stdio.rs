@@ -62,7 +62,7 @@ pub(crate) const RULES: &[Rule] = &[
             "What a server writes to stdout MUST be single messages, never batches.",
         )
         .how("Sends a batch, or anything else, and checks whether an array comes back.")
-        .fix("Answer each request with a message of its own; batches went with revision 2025-06-18.")
+        .fix("Answer each request with a message of its own; revision 2025-06-18 removed batches.")
         .judge(no_batches),
     server("stdio.no-requests")
         .on(STDIO)
@@ -83,8 +83,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .timed()
         .how(
-            "Cancels a call that is known to end well when it is let alone, and listens for longer than that takes: for an \
-             error in its place, or for progress though it never ends. A call that is finished anyway was not cancelled.",
+            "Cancels a call that usually succeeds, and listens for longer than it usually takes: for an error in place of the result, or for progress of a call that never ends. A call that still succeeds was not cancelled.",
         )
         .fix("Drop what a cancelled request still says: its progress, and also the error by which the work ends.")
         .judge(cancelled::silent),

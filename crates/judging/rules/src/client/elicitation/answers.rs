@@ -21,15 +21,13 @@ pub(crate) const RULES: &[Rule] = &[
     server("elicitation.content-validated")
         .says(R2025_06_18, here("security-considerations"), "A server SHOULD check what was filled in against its form.")
         .says(R2025_11_25, here("form-mode-security"), "A server SHOULD check what was filled in against its form.")
-        .how("Compares what comes of a call whose form was filled in as it demands with what comes of the same call where it \
-              was not: the second should fail or ask again, and surely not say the same with the wrong value in the place \
-              of the right one. Calls that succeed with something else altogether are passed over.")
+        .how("Compares a call whose form was filled in correctly with the same call where it was not: the second should fail or ask again, and not give the same result with the wrong value in place of the right one. Calls that succeed with an entirely different result are passed over.")
         .fix("Validate `content` against the `requestedSchema` that you sent before you use it.")
         .judge(validated),
     server("elicitation.refusals-handled")
         .says(R2026_07_28, here("error-handling"), "A server MUST cope with users who decline or cancel.")
         .timed()
-        .how("Looks at what happens to retries that bring a refusal, and of the connection.")
+        .how("Looks at what happens to retries with a refusal, and to the connection.")
         .fix("Answer the request with what can be had without the input, or with a failure.")
         .judge(refusals),
     server("elicitation.bound-to-client")
@@ -40,8 +38,8 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .on(&[Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket])
-        .how("Answers an elicitation from another session than the one it was put to, and checks whether the call that waits \
-              for it continues. Where the server gives its clients no sessions, nothing tells them apart.")
+        .how("Answers an elicitation from another session than the one it was sent to, and checks whether the call that waits \
+              for it continues. Without sessions the server cannot distinguish its clients.")
         .fix("Keep the requests that you made with the session that you made them in, and look for their answers there only.")
         .judge(bound),
 ];
@@ -216,7 +214,7 @@ fn bound(view: &View<'_>) -> Verdict {
         let intruder = view.by(Party::Client).find(|sent| intrudes(view, &question, sent))?;
         let own = view.answer(question.sent).map(|answer| answer.event);
         let before_own = |event: usize| own.is_none_or(|own| event < own);
-        // One that was over before waits for nobody.
+        // A call that was over before does not wait for an answer.
         let call = question.call.filter(|call| call.response.is_none_or(|r| r.event > intruder.event))?;
         if let Some(response) = call.response.filter(|r| before_own(r.event)) {
             let failed = call.result().is_none_or(|result| result.get("isError") == Some(&Value::Bool(true)));

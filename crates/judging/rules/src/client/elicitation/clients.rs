@@ -44,7 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("elicitation")
         .how("Needs a server that elicits in a mode that the client did not declare, and looks at the answer.")
-        .fix("Look at `mode` first, and answer -32602 where it is none that you declared.")
+        .fix("Look at `mode` first, and answer -32602 where you did not declare it.")
         .judge(undeclared_mode_refused),
     client("elicitation.content-conforms")
         .says(R2025_06_18, here("security-considerations"), "What a client sends back SHOULD fit the form.")
@@ -61,7 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .how("Needs a server that says that an unknown elicitation is over, or that one is over for the second time, and checks whether the client continues.")
-        .fix("Look the id up among the elicitations under way, and drop the notification where it is none of them.")
+        .fix("Look the id up among the elicitations under way, and drop the notification where it is unknown.")
         .judge(unknown_completions),
     client("elicitation.url-not-fetched")
         .says(

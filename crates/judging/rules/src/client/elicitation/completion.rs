@@ -25,14 +25,14 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .how("Looks for the id among the elicitations that the server sent before on the same connection, by request or by \
-              the error -32042; one that it sent on another connection that is still open is somebody else's.")
+              the error -32042; one that it sent on another connection that is still open belongs to another client.")
         .fix("Keep with each elicitation the session that it went to, and tell that session alone.")
         .judge(addressed),
     server("elicitation.required-error")
         .says(
             R2025_11_25,
             here("url-elicitation-required-error"),
-            "The error for a visit that is due MUST have the code -32042 and list the visit, and MUST NOT be returned for \
+            "The error for a required visit MUST have the code -32042 and list the visit, and MUST NOT be returned for \
              anything else.",
         )
         .gone(R2026_07_28)
@@ -104,7 +104,7 @@ fn required_error(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no error said that a visit is due")
 }
 
-/// What is wrong with an error as one for a visit that is due; `None` where it is none and need not be.
+/// What is wrong with an error as one for a visit that is due; `None` where it is not one and does not have to be.
 fn fault_of(view: &View<'_>, sent: MessageAt<'_>) -> Option<Result<(), Breach>> {
     let listed = elicitations(sent).map_or(&[][..], Vec::as_slice);
     if sent.message.error_code() != Some(URL_ELICITATION_REQUIRED) {

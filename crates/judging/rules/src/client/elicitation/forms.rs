@@ -18,14 +18,13 @@ pub(crate) const RULES: &[Rule] = &[
             here("user-interaction-model"),
             "A server MUST NOT ask for passwords, keys, tokens or means of payment by a form.",
         )
-        .how("Looks for text fields that are named or titled for nothing but a secret (`password`, `api_key`, \
-              `access_token`, `cvv`), or have the format `password`. What a field is called otherwise may still be one.")
+        .how("Looks for text fields whose name or title can only mean a secret (`password`, `api_key`, \
+              `access_token`, `cvv`), or have the format `password`. Other names may still mean a secret.")
         .fix("Ask by an address (mode `url`) for what grants access or moves money.")
         .judge(no_secrets),
     server("elicitation.no-links-in-forms")
         .says(R2025_11_25, here("safe-url-handling"), "A form SHOULD NOT have links to click on in any of its fields.")
-        .how("Looks for links in Markdown or HTML in the message, the titles and the descriptions. An address that merely \
-              stands there may not be meant to be clicked on: such forms are passed over.")
+        .how("Looks for links in Markdown or HTML in the message, the titles and the descriptions. Plain addresses may not be meant as links: forms with only those are passed over.")
         .fix("Send the user to an address in mode `url`; leave links out of forms.")
         .judge(no_links),
 ];
@@ -79,7 +78,7 @@ fn no_secrets(view: &View<'_>) -> Verdict {
         let secret = fields.iter().find(asks);
         (question.sent.event, secret.map_or(Ok(()), |(name, _)| Err(breach(name))))
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server put no form to the user")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server sent no form")
 }
 
 /// Whether a text has a link that is marked up as one.
@@ -110,7 +109,7 @@ fn no_links(view: &View<'_>) -> Verdict {
         }
         (!texts.iter().any(|(_, text)| has_address(text))).then_some((sent.event, Ok(())))
     });
-    Verdict::of(judged, "the server put no form to the user, or none of which the intent can be told")
+    Verdict::of(judged, "the server sent no form, or no form with a clear intent")
 }
 
 #[cfg(test)]

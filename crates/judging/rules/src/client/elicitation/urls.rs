@@ -17,14 +17,14 @@ pub(crate) const RULES: &[Rule] = &[
     server("elicitation.url-valid")
         .says(R2025_11_25, here("url-mode-elicitation-requests"), "The `url` of an elicitation MUST be a valid URL.")
         .how("Reads the `url` of every elicitation in mode `url`, those listed in an error -32042 included: an absolute URI, \
-              and where it is one of HTTP, with a host.")
+              with a host if it is an HTTP URL.")
         .fix("Give the whole address, scheme and host included, with everything escaped that must be.")
         .judge(valid),
     server("elicitation.url-no-secrets")
         .says(
             R2025_11_25,
             here("safe-url-handling"),
-            "The `url` of an elicitation MUST NOT carry secrets of the user, nor grant access to whoever opens it.",
+            "The `url` of an elicitation MUST NOT carry secrets of the user, nor grant access to anyone who opens it.",
         )
         .how("Looks for a password before the host, and for parameters that are called `password`, `access_token`, \
               `api_key`, `client_secret` or the like. Other parameters may hide something too.")

@@ -37,7 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD check the messages that it is to hand to its model.",
         )
         .needs("sampling")
-        .how("Needs a server whose request for sampling has messages that are none (a role that does not exist, no content), and checks whether it is answered with a result anyway.")
+        .how("Needs a server whose request for sampling has invalid messages (a role that does not exist, no content), and checks whether it is answered with a result anyway.")
         .fix("Check the messages against the schema, and refuse the request with -32602.")
         .judge(messages_checked),
     client("sampling.unbalanced-refused")
@@ -106,7 +106,7 @@ fn tools_declared(view: &View<'_>) -> Verdict {
     })
 }
 
-/// Whether the messages of a request are none by the schema.
+/// Whether the messages of a request are invalid by the schema.
 fn is_nonsense(view: &View<'_>, question: &Question<'_>) -> bool {
     let whole = serde_json::json!({ "messages": question.param("messages"), "maxTokens": 1 });
     let name = "CreateMessageRequestParams";
@@ -120,7 +120,7 @@ fn is_nonsense(view: &View<'_>, question: &Question<'_>) -> bool {
 fn messages_checked(view: &View<'_>) -> Verdict {
     each(view, |reply| {
         let nonsense = is_nonsense(view, &reply.question);
-        let why = "a request whose messages are none is answered with a result";
+        let why = "a request with invalid messages is answered with a result";
         nonsense.then(|| if reply.error.is_some() { Ok(()) } else { Err(reply.breach("", why)) })
     })
 }

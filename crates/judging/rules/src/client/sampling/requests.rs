@@ -35,11 +35,13 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2024_11_05,
             here("security-considerations"),
-            "A server SHOULD check what it is told that the model said.",
+            "A server SHOULD validate the answer of the client's model.",
         )
         .timed()
-        .how("Answers a request for sampling with what is none of the answers there are (no content, or content that is a \
-              number), and looks at what happens to the call, and of the connection.")
+        .how(
+            "Answers a request for sampling with an invalid answer (no content, or content that is a \
+              number), and looks at what happens to the call, and to the connection.",
+        )
         .fix("Check role and content of the answer, and let the call fail where they make no sense.")
         .judge(checked),
 ];
@@ -87,7 +89,7 @@ fn is_nonsense(view: &View<'_>, result: &Value) -> bool {
 }
 
 fn checked(view: &View<'_>) -> Verdict {
-    let what = "an answer that is none";
+    let what = "an invalid answer";
     let unseen = "the server asked for no sampling that was answered with nonsense";
     if view.era() == Era::Modern {
         let incidents =

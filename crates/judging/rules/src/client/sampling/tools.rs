@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A user message with tool results MUST NOT have anything else.",
         )
         .how("Reads the messages of every request for sampling that bring tool results.")
-        .fix("Put what else is to be said into a message of its own, after that with the results.")
+        .fix("Put everything else into a separate message after the one with the results.")
         .judge(results_alone),
     server("sampling.tool-uses-answered")
         .says(

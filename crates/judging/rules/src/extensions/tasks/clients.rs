@@ -122,7 +122,7 @@ fn elsewhere_refused(view: &View<'_>) -> Verdict {
         }
         view.watched_after(sent.event, sent.connection).map(|event| (event, Ok(())))
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "nothing but calls was answered by a task")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "only calls were answered by a task")
 }
 
 /// What a `tasks/update` brings.

@@ -33,7 +33,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Progress and log messages of a task MUST NOT be sent on a subscription to it.",
         )
         .needs(meta::TASKS_CAPABILITY)
-        .how("Looks for either on subscriptions by which tasks are told of.")
+        .how("Looks for either on subscriptions that carry task notifications.")
         .fix("Tell of a task by `notifications/tasks` alone.")
         .judge(no_progress),
     server("task-extension.unknown-refused")
@@ -43,8 +43,8 @@ pub(crate) const RULES: &[Rule] = &[
             "`tasks/get` of a task that does not exist MUST be refused with the error -32602.",
         )
         .needs(meta::TASKS_CAPABILITY)
-        .how("Asks for a task whose id says that there is none.")
-        .fix("Answer -32602 (invalid params) where the id is none of yours, or no longer.")
+        .how("Asks for a task with an id that cannot exist (`no-such-…`).")
+        .fix("Answer -32602 (invalid params) where the id is unknown, or no longer known.")
         .judge(|view| unknown(view, &["tasks/get"], declares)),
     server("task-extension.unknown-update-refused")
         .says(
@@ -53,8 +53,8 @@ pub(crate) const RULES: &[Rule] = &[
             "`tasks/update` and `tasks/cancel` of a task that does not exist SHOULD be refused with the error -32602.",
         )
         .needs(meta::TASKS_CAPABILITY)
-        .how("Answers and cancels a task whose id says that there is none.")
-        .fix("Answer -32602 (invalid params) where the id is none of yours, or no longer.")
+        .how("Answers and cancels a task with an id that cannot exist (`no-such-…`).")
+        .fix("Answer -32602 (invalid params) where the id is unknown, or no longer known.")
         .judge(|view| unknown(view, &["tasks/update", "tasks/cancel"], declares)),
     server("task-extension.methods-need-capability")
         .says(
@@ -76,8 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             here("security-considerations"),
-            "Every request about a task MUST be checked for the right to it: without credentials nothing is had that was \
-             made with some.",
+            "Every request about a task MUST be authorized: a task made with credentials is not accessible without them.",
         )
         .needs(meta::TASKS_CAPABILITY)
         .on(&[Transport::StreamableHttp])
@@ -137,7 +136,7 @@ fn no_progress(view: &View<'_>) -> Verdict {
         }
         _ => None,
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was told of on a subscription")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task notification came on a subscription")
 }
 
 fn undeclared(view: &View<'_>) -> Verdict {

@@ -36,8 +36,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A key of `inputRequests` MUST stand for one request through all the life of a task.",
         )
         .needs(meta::TASKS_CAPABILITY)
-        .how("Compares what stands under each key of a task's `inputRequests`, and checks whether a key that was answered and \
-              had gone comes back.")
+        .how("Compares the request under each key of a task's `inputRequests`, and checks whether a key that was answered and removed comes back.")
         .fix("Number the keys, or make random ones; a second question is another key.")
         .judge(reused),
     server("task-extension.acks-empty")
@@ -47,7 +46,7 @@ pub(crate) const RULES: &[Rule] = &[
             "`tasks/update` and `tasks/cancel` MUST be answered, where they succeed, with an empty result.",
         )
         .needs(meta::TASKS_CAPABILITY)
-        .how("Looks for members beside `resultType` and `_meta` in such answers.")
+        .how("Looks for members other than `resultType` and `_meta` in such answers.")
         .fix("Answer with `resultType: complete` alone; how the task stands `tasks/get` tells.")
         .judge(empty),
     server("task-extension.stray-answers-ignored")
@@ -57,7 +56,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Answers under keys that the task does not wait for SHOULD be ignored.",
         )
         .needs(meta::TASKS_CAPABILITY)
-        .how("Sends an answer under a key that says of itself that there is none to a task under way: it should be acknowledged.")
+        .how("Sends an answer under an unknown key (`no-such-…`) to a task under way: it should be acknowledged.")
         .fix("Pass over keys that are not outstanding; do not refuse the request for them.")
         .judge(stray),
 ];

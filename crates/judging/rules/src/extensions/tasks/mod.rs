@@ -1,5 +1,5 @@
 //! The extension `io.modelcontextprotocol/tasks` of 2026-07-28, a file per group of sections. Each request declares it
-//! anew; whether a call becomes a task the server decides.
+//! again; whether a call becomes a task the server decides.
 
 pub(crate) mod clients;
 pub(crate) mod creating;

@@ -19,8 +19,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("task-extension.status-told")
         .says(R2026_07_28, here("task-polling"), "The answer to `tasks/get` MUST show the status that the task has.")
         .needs(meta::TASKS_CAPABILITY)
-        .how("Compares it with an end that was told of before: a task that is over stays as it is. What must be next to \
-              each status the schema knows.")
+        .how("Compares it with an earlier final status: a task that is over keeps it. The schema judges which members each status needs.")
         .fix("Read the status when the request comes, from where it is kept.")
         .judge(final_status),
     server("task-extension.answers-complete")

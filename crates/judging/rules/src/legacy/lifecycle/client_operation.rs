@@ -22,16 +22,14 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, OPERATION, "The client SHOULD respect the agreed version: it uses nothing of another one.")
         .says(R2025_06_18, OPERATION, "The client MUST respect the agreed version: it uses nothing of another one.")
         .gone(R2026_07_28)
-        .how("Looks up the method of every request and notification after the handshake in the version that was agreed on. A \
-              server shows most that agrees to an older version than it was asked for.")
+        .how("Looks up the method of every request and notification after the handshake in the version that was agreed on. Shows most with a server that agrees to an older version than requested.")
         .fix("Look at the agreed version before you send what only other versions define.")
         .judge(version_respected),
     client("lifecycle.client-negotiated-only")
         .says(R2024_11_05, OPERATION, "The client SHOULD use only what the server declared, and what it declared itself.")
         .says(R2025_06_18, OPERATION, "The client MUST use only what the server declared, and what it declared itself.")
         .gone(R2026_07_28)
-        .how("Compares the method of every request and notification with the declarations of the handshake. Needs a server \
-              that leaves out something of what there is to declare: tools, prompts, resources, completions, logging.")
+        .how("Compares the method of every request and notification with the declarations of the handshake. Needs a server that does not declare all of tools, prompts, resources, completions and logging.")
         .fix("Look at the server's capabilities before each request, and at your own before each notification.")
         .judge(negotiated_only),
     client("lifecycle.client-shutdown-in-order")
@@ -43,7 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(&[wire::Transport::Stdio])
         .gone(R2026_07_28)
         .timed()
-        .how("Checks whether the server, seen from within, was told of the end of its input before a signal ended it.")
+        .how("Checks whether the server, seen from within, saw the end of its input before a signal ended it.")
         .fix("Close the child's stdin and wait for it to exit; send SIGTERM if it does not, and SIGKILL last.")
         .judge(shutdown_in_order),
     client("lifecycle.client-timeouts-cancelled")

@@ -21,8 +21,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("lifecycle.client-greets-first")
         .says(R2024_11_05, INITIALIZATION, "A client MUST begin with `initialize`, and say in it what it is and speaks.")
         .gone(R2026_07_28)
-        .how("Looks at the first message of each connection, pings and what a client of the modern era tries aside. Any \
-              server will do.")
+        .how("Looks at the first message of each connection, pings and attempts of the modern era aside. Works with any server.")
         .fix("Send `initialize` first, with `protocolVersion`, `capabilities` and `clientInfo` (name and version).")
         .judge(greets_first),
     client("lifecycle.client-initialize-alone")
@@ -34,15 +33,13 @@ pub(crate) const RULES: &[Rule] = &[
     client("lifecycle.client-initialized-sent")
         .says(R2024_11_05, INITIALIZATION, "Once `initialize` was answered well, the client MUST send `notifications/initialized`.")
         .gone(R2026_07_28)
-        .how("Looks for the notification after every `initialize` that was answered with the version it asked for. It is \
-              missed only where the client continued to make requests.")
+        .how("Looks for the notification after every `initialize` that was answered with the version it asked for. It counts as missing only where the client continued with requests.")
         .fix("Send `notifications/initialized` when the answer has come, before anything else.")
         .judge(initialized_sent),
     client("lifecycle.client-waits-for-greeting")
         .says(R2024_11_05, INITIALIZATION, "Until `initialize` is answered, the client SHOULD NOT make requests other than pings.")
         .gone(R2026_07_28)
-        .how("Looks for requests between an `initialize` and its answer. It shows best with a server that takes its time \
-              over that answer; that a client did wait is shown by the request it makes afterwards.")
+        .how("Looks for requests between an `initialize` and its answer. Shows best with a server that answers `initialize` slowly; the client's next request shows that it waited.")
         .fix("Wait for the answer before the first request.")
         .judge(waits),
     client("lifecycle.client-version-supported")
@@ -55,9 +52,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("lifecycle.client-version-latest")
         .says(R2024_11_05, NEGOTIATION, "The version that a client asks for SHOULD be the latest it supports.")
         .gone(R2026_07_28)
-        .how("Compares the version that is asked for with the later ones under which the same client continues. Without such, \
-              only the last version with a handshake is known to be the latest. A server shows more that answers with a \
-              later version than it was asked for.")
+        .how("Compares the version that is asked for with the later ones under which the same client continues. Without such a version, only the last version with a handshake is known to be the latest. Shows more with a server that answers with a later version than requested.")
         .fix("Ask for the newest version that you implement.")
         .judge(version_latest),
     client("lifecycle.client-leaves-foreign-version")
@@ -65,7 +60,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, NEGOTIATION, "A client that is answered with a version it does not support MUST disconnect.")
         .gone(R2026_07_28)
         .how("Needs a server that answers `initialize` with a version that cannot exist, and checks whether the client continues.")
-        .fix("Compare the answer's version with those you implement, and close the connection where it is none of them.")
+        .fix("Compare the answer's version with those you implement, and close the connection where you do not implement it.")
         .judge(leaves_foreign),
 ];
 

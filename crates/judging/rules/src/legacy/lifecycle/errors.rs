@@ -19,7 +19,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, ERRORS, "Requests SHOULD have time-outs.")
         .says(R2025_03_26, TIMEOUTS, "Requests SHOULD have time-outs, and one that no progress can put off.")
         .gone(R2026_07_28)
-        .unobservable("no sentence bounds the time, so that no window is long enough"),
+        .unobservable("no sentence bounds the time, so no window is long enough"),
     server("lifecycle.timeouts-cancelled")
         .says(R2025_03_26, TIMEOUTS, "A server that gives up waiting for its client SHOULD cancel the request it made.")
         .gone(R2026_07_28)
@@ -30,7 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, ERRORS, "A server SHOULD be prepared for a client whose version it does not have: it answers.")
         .gone(R2026_07_28)
         .timed()
-        .how("Asks for a version that never existed and looks for any answer; silence, a breakdown or the end of the connection is none.")
+        .how("Asks for a version that never existed and looks for any answer; silence, a crash or the end of the connection does not count as one.")
         .fix("Answer with a version of yours, or with an error; do not end, and do not stay silent.")
         .judge(mismatch_handled),
     server("lifecycle.missing-capability-handled")

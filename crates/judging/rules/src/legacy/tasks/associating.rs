@@ -23,8 +23,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .needs(CALLS)
-        .how("Looks at requests to sample and to elicit that name a task which the server did not make, or that name none \
-              while nothing but tasks is under way.")
+        .how("Looks at requests to sample and to elicit that name a task which the server did not make, or that name none while only tasks are under way.")
         .fix("Put `io.modelcontextprotocol/related-task` with the task's id into `_meta` of each such request.")
         .judge(requests_related),
     server("tasks.notifications-related")
@@ -102,7 +101,7 @@ fn requests_related(view: &View<'_>) -> Verdict {
             Some(id) if known(id) => Ok(()),
             // A task may be older than the trace, but not than the connection that it belongs to.
             Some(_) if view.handshake(sent.connection).is_some() => breach("names a task that the server did not make"),
-            None if alone(&sent) => breach("nothing but a task is under way, and the request does not name it"),
+            None if alone(&sent) => breach("only a task is under way, and the request does not name it"),
             _ => return None,
         };
         Some((sent.event, kept))
@@ -133,7 +132,7 @@ fn notifications_related(view: &View<'_>) -> Verdict {
         let breach = || sent.breach("/params/_meta", "progress on a task that it does not name");
         Some((sent.event, if right { Ok(()) } else { Err(breach()) }))
     });
-    Verdict::of(judged.collect::<Vec<_>>(), "no task was told to make progress")
+    Verdict::of(judged.collect::<Vec<_>>(), "no progress of a task was reported")
 }
 
 pub(super) fn result_related(view: &View<'_>) -> Verdict {
@@ -193,5 +192,5 @@ fn not_repeated(view: &View<'_>) -> Verdict {
         let breach = || sent.breach(pointer, format!("`{}` repeats what the message says anyway", meta::RELATED_TASK));
         (sent.event, if related(&sent).is_none() { Ok(()) } else { Err(breach()) })
     });
-    Verdict::of(judged.collect::<Vec<_>>(), "no task was told of by its id")
+    Verdict::of(judged.collect::<Vec<_>>(), "no message named a task by its id")
 }

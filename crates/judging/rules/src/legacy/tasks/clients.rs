@@ -49,7 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
     bound(
         "tasks.polled-until-done",
         "getting-tasks",
-        "A requestor SHOULD ask for a task until it is over or waits for input, whatever else it was told of it.",
+        "A requestor SHOULD ask for a task until it is over or waits for input, whatever notifications say.",
     )
     .how("Needs a server with tasks that last, and checks whether the client asks until they are over or wait for input. It is broken by a client that leaves normally before.")
     .fix("Keep asking until the status is `completed`, `failed`, `cancelled` or `input_required`.")
@@ -57,10 +57,10 @@ pub(crate) const RULES: &[Rule] = &[
     bound(
         "tasks.notifications-not-relied-on",
         "task-notifications",
-        "A requestor MUST NOT wait for notifications to learn that a task is over.",
+        "A requestor MUST NOT rely on notifications to learn that a task is over.",
     )
     .timed()
-    .how("Needs a server that tells of no task by notification, and checks whether the client asks for the task it made, before a quiet window of three seconds closes.")
+    .how("Needs a server that sends no task notifications, and checks whether the client asks for the task it made, before a quiet window of three seconds closes.")
     .fix("Ask by `tasks/get` or `tasks/result`; take notifications for a hint.")
     .judge(not_relied_on),
     bound(
@@ -124,7 +124,7 @@ pub(crate) const RULES: &[Rule] = &[
     bound(
         "tasks.client-ids-own",
         "task-id-requirements",
-        "The id of a client's task MUST be a string of its own making that is unique and cannot be guessed.",
+        "The id of a client's task MUST be a string that the client made, unique and hard to guess.",
     )
     .needs("tasks")
     .how("Looks at the ids of all tasks that the client makes: whether the request suggested them, whether two are the same, and how hard they are to guess. Needs a server that asks for several tasks.")
@@ -142,11 +142,11 @@ pub(crate) const RULES: &[Rule] = &[
     bound(
         "tasks.client-answers-whole",
         "ttl-and-resource-management",
-        "What a client tells of a task MUST have both timestamps and the actual `ttl`.",
+        "A client's messages about a task MUST have both timestamps and the actual `ttl`.",
     )
     .needs("tasks")
     .how("Looks at everything that the client says of a task. Needs a server that asks for tasks and looks at them.")
-    .fix("Send `createdAt` and `lastUpdatedAt` in ISO 8601, and `ttl` in milliseconds or null, whenever you tell of a task.")
+    .fix("Send `createdAt` and `lastUpdatedAt` in ISO 8601, and `ttl` in milliseconds or null, in every message about a task.")
     .judge(answers_whole),
     bound(
         "tasks.client-created-in-answer",
@@ -200,7 +200,7 @@ pub(crate) const RULES: &[Rule] = &[
         "A client MUST refuse unknown tasks and cursors with the error -32602, and say in words what is wrong.",
     )
     .needs("tasks")
-    .how("Needs a server that asks for a task whose id says that there is none (`no-such-task`), and lists tasks with such a cursor.")
+    .how("Needs a server that asks for a task that cannot exist (`no-such-task`), and lists tasks with such a cursor.")
     .fix("Answer -32602 with a message that says what is wrong.")
     .judge(errors),
 ];

@@ -1,5 +1,5 @@
 //! "Task ID Requirements", "TTL and Resource Management" and the first rule of "Result Retrieval": what comes back when a
-//! call becomes a task, and what every later word on the task must have.
+//! call becomes a task, and what every later message about the task must have.
 
 use serde_json::Value;
 use wire::Transport;
@@ -49,7 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2025_11_25,
             here("ttl-and-resource-management"),
-            "Whenever a task is told of, `createdAt` and `lastUpdatedAt` MUST be there, as dates and times of ISO 8601.",
+            "Every message about a task MUST have `createdAt` and `lastUpdatedAt`, as dates and times of ISO 8601.",
         )
         .gone(R2026_07_28)
         .needs(CALLS)
@@ -126,7 +126,7 @@ pub(crate) fn guessed(view: &View<'_>, all: Vec<Creation<'_>>, pointer: &str) ->
 }
 
 pub(super) fn timestamps(view: &View<'_>) -> Verdict {
-    Verdict::every(task_states(view), "no task was told of", |state| {
+    Verdict::every(task_states(view), "no message about a task was seen", |state| {
         for member in ["createdAt", "lastUpdatedAt"] {
             let why = match state.task.get(member).map(Value::as_str) {
                 Some(Some(text)) if is_timestamp(text) => continue,

@@ -20,8 +20,8 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .needs("tasks")
-        .how("Asks for, cancels and wants the result of a task whose id says that there is none.")
-        .fix("Answer -32602 (invalid params) where the id is none of yours, or no longer.")
+        .how("Asks for, cancels and requests the result of a task with an id that cannot exist (`no-such-…`).")
+        .fix("Answer -32602 (invalid params) where the id is unknown, or no longer known.")
         .judge(|view| unknown(view, &["tasks/get", "tasks/result", "tasks/cancel"], |call| is_served(view, call))),
     server("tasks.invalid-cursor-refused")
         .says(
@@ -31,8 +31,8 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .needs("tasks.list")
-        .how("Lists tasks with a cursor that says of itself that there is none of that name.")
-        .fix("Check the cursor, and answer -32602 where it is none of yours.")
+        .how("Lists tasks with a cursor that cannot exist (`no-such-…`).")
+        .fix("Check the cursor, and answer -32602 where it is unknown.")
         .judge(invalid_cursor),
     server("tasks.errors-informative")
         .says(
@@ -52,7 +52,7 @@ fn is_served(view: &View<'_>, call: &Call<'_>) -> bool {
     !call.request.is("tasks/cancel") || view.capability("tasks.cancel").is_some()
 }
 
-/// Judges that such requests of these methods are refused with -32602 where the task they name is nobody's.
+/// Judges that such requests of these methods are refused with -32602 where the task they name does not exist.
 pub(crate) fn unknown(view: &View<'_>, methods: &[&str], such: impl Fn(&Call<'_>) -> bool) -> Verdict {
     let has_made_up_method = |call: &Call<'_>| named(&call.request).is_some_and(is_made_up_name);
     let calls = methods.iter().flat_map(|method| view.calls(method));

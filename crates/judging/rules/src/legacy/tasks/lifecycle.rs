@@ -87,7 +87,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(cancelled),
 ];
 
-/// Judges that a task which was said to be over is told of with the same status afterwards.
+/// Judges that a task which was said to be over keeps its status in later messages.
 pub(crate) fn final_status(view: &View<'_>) -> Verdict {
     let task_states = task_states(view);
     let ended = endings(&task_states);

@@ -19,7 +19,7 @@ use crate::view::{Call, Exchange, MessageAt, View};
 pub(super) const TASKS: List =
     List { method: "tasks/list", member: "tasks", key: "taskId", capability: "tasks.list", changed: "", filter: "" };
 
-/// Longer than anybody means to keep a task, in milliseconds: ten years.
+/// Longer than any task is kept, in milliseconds: ten years.
 const FOREVER: u64 = 315_360_000_000;
 
 /// How long after its time a task may still be there, in microseconds.

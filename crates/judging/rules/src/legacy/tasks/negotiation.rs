@@ -74,7 +74,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A request of a type without declared task support MUST be processed normally, whatever its `task` says.",
         )
         .gone(R2026_07_28)
-        .how("Repeats a request that is served with a `task` beside its other parameters, where `tasks.requests` does not \
+        .how("Repeats a request that is served with an additional `task` parameter, where `tasks.requests` does not \
               list its method.")
         .fix("Ignore `task` in requests of types that you do not declare.")
         .judge(unsupported),

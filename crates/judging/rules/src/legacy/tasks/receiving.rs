@@ -82,11 +82,12 @@ pub(super) fn lifecycle(view: &View<'_>) -> Verdict {
 }
 
 pub(super) fn answers_whole(view: &View<'_>) -> Verdict {
-    let lifetimes = Verdict::every(task_states(view), "no task was told of", |state| match state.task.get("ttl") {
-        Some(ttl) if ttl.is_null() || ttl.is_number() => Ok(()),
-        Some(_) => Err(state.breach("/ttl", "`ttl` is neither a number nor null")),
-        None => Err(state.breach("", "`ttl` is missing")),
-    });
+    let lifetimes =
+        Verdict::every(task_states(view), "no message about a task was seen", |state| match state.task.get("ttl") {
+            Some(ttl) if ttl.is_null() || ttl.is_number() => Ok(()),
+            Some(_) => Err(state.breach("/ttl", "`ttl` is neither a number nor null")),
+            None => Err(state.breach("", "`ttl` is missing")),
+        });
     together([timestamps(view), lifetimes])
 }
 

@@ -67,10 +67,10 @@ pub(super) fn not_relied_on(view: &View<'_>) -> Verdict {
         // Only what a client does by itself tells: it stays for longer than that, and leaves well.
         let late = |event: usize| view.frame(event).at > made.sent.done.saturating_add(PATIENCE);
         let (left, _) = view.departure().filter(|(left, well)| *well && *left > made.event() && late(*left))?;
-        let why = "nothing told the client of this task, and it did not ask";
+        let why = "no notification named this task, and the client did not ask for it";
         (!notified).then(|| (left, Err(Breach::at(made.event(), "/result/task", why))))
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no call became a task of which no notification told")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "every task was named by a notification, or no call became one")
 }
 
 /// The server's requests on behalf of a task, with the task's id. Requests about tasks name theirs in the parameters, and

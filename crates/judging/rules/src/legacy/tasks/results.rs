@@ -44,8 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .needs(CALLS)
-        .how("Makes the same call plainly and as a task; where the plain one is always refused with one code, the other's \
-              result must be too.")
+        .how("Makes the same call plainly and as a task; where the plain one is always refused with one code, `tasks/result` must be refused with the same code.")
         .fix("Keep the error's code and message with the task and answer `tasks/result` with them.")
         .judge(error_same),
     server("tasks.failure-explained")

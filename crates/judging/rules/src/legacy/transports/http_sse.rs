@@ -41,7 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, SECTION, "The data of an `endpoint` event MUST be the URI to post to.")
         .gone(R2025_03_26)
         .how("Reads the data of the `endpoint` event as a URI reference.")
-        .fix("Put nothing but the URI into the event's data: no JSON, no quotes.")
+        .fix("Put only the URI into the event's data: no JSON, no quotes.")
         .judge(endpoint_is_uri),
 ];
 

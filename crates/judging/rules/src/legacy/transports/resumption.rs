@@ -25,7 +25,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_11_25, SECTION, "Event ids SHOULD tell the server which stream they came from.")
         .gone(R2026_07_28)
-        .unobservable("an event id is opaque; what it means to the server does not cross"),
+        .unobservable("an event id is opaque; its meaning to the server is not sent"),
     server("http.replay-same-stream")
         .on(HTTP)
         .says(R2025_03_26, SECTION, "A resumed stream MUST NOT replay messages of another stream.")

@@ -143,7 +143,7 @@ fn issued_session<'i, 'a, 'v>(issued: &'i [Issued<'a, 'v>], x: &Exchange<'v>) ->
     issued.iter().rfind(|i| i.exchange.connection == x.connection && i.event() < x.event())
 }
 
-/// Whether nothing but what a rule is about can be wrong with a request's head.
+/// Whether a request's head can only be wrong in what a rule is about.
 fn sound_version(x: &Exchange<'_>) -> bool {
     x.request_header("mcp-protocol-version").is_none_or(|v| v.parse::<Revision>().is_ok())
 }

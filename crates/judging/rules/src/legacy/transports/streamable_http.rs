@@ -159,7 +159,7 @@ fn stream_carries_response(view: &View<'_>) -> Verdict {
         let carried =
             |request| x.response_to(request).is_some() || resumed.iter().any(|y| y.response_to(request).is_some());
         let ends = std::iter::once(x).chain(resumed.iter().copied()).all(Exchange::ended);
-        // Where the last stream can be resumed and was not, nobody knows what would have come.
+        // Where the last stream can be resumed and was not, what would have come is unknown.
         let untried = resumed.last().map_or(resumable(x), |last| last.is_stream() && resumable(last));
         if x.requests().all(carried) {
             witnesses.push(x.responses().last().map_or(x.event(), |r| r.event));

@@ -40,7 +40,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, SECURITY, "A server MUST check the URIs it is asked for.")
         .needs("resources")
         .how("Looks at reads of what is not a URI by any reading and in no list: they must not yield contents.")
-        .fix("Parse the URI before use, and answer with an error where it is none.")
+        .fix("Parse the URI before use, and answer with an error where it is invalid.")
         .judge(validated),
     server("resources.access-controlled")
         .says(R2024_11_05, SECURITY, "A server SHOULD control access to what is sensitive, and check permissions first.")

@@ -37,8 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A `tools/call` whose parameters do not have the form of such a call SHOULD be answered with a protocol error.",
         )
         .needs("tools")
-        .how("Looks at the answers to calls without a name, with a name that is not a string, or with arguments that are no \
-              object.")
+        .how("Looks at the answers to calls without a name, with a name that is not a string, or with arguments that are not an object.")
         .fix("Check the form of the parameters first and answer -32602.")
         .judge(malformed_refused),
     server("tools.invalid-input-reported")
@@ -56,9 +55,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("tools.inputs-validated")
         .says(R2024_11_05, SECURITY, "A server MUST validate what its tools are called with.")
         .needs("tools")
-        .how("Looks at calls of listed tools with an argument of a type that its schema refuses and that no reading of it \
-              makes right, such as an object for a text: they must not succeed. A result that speaks of an error without \
-              `isError` is accepted here, and so are further arguments, bounds and formats.")
+        .how("Looks at calls of listed tools with an argument of a type that its schema refuses and that no conversion makes valid, such as an object for a text: they must not succeed. A result whose text reports an error without `isError` is accepted here, and so are additional arguments, bounds and formats.")
         .fix("Check the arguments against the `inputSchema` before the tool runs, and report what does not fit.")
         .judge(inputs_validated),
     server("tools.access-controlled")
@@ -66,7 +63,7 @@ pub(crate) const RULES: &[Rule] = &[
         .unobservable("who may do what is the server's own policy"),
     server("tools.rate-limited")
         .says(R2024_11_05, SECURITY, "A server MUST limit the rate of tool calls.")
-        .unobservable("no figure is given, so that no number of served calls is too many"),
+        .unobservable("the specification gives no figure, so no number of served calls is too many"),
     server("tools.outputs-sanitized")
         .says(R2024_11_05, SECURITY, "A server MUST sanitize what its tools return.")
         .unobservable("the wire does not show what the output was before"),
@@ -157,7 +154,7 @@ fn is_beyond(due: &str, value: &Value) -> bool {
     }
 }
 
-/// Words by which a result tells of an error though it does not say so with `isError`.
+/// Words by which a result reports an error though `isError` is not set.
 const TROUBLE: [&str; 10] =
     ["error", "invalid", "must be", "required", "expect", "fail", "cannot", "unable", "missing", "wrong"];
 

@@ -67,8 +67,7 @@ pub(crate) const RULES: &[Rule] = &[
     server("tools.header-not-sensitive")
         .says(R2026_07_28, HERE, "Passwords, keys, tokens and the like SHOULD NOT be marked with `x-mcp-header`.")
         .about(&["tools"])
-        .how("Reads the names of parameters that are mirrored, the names of their headers, and what their schemas say of \
-              secrecy (`format: password`, `writeOnly`). Only names that can hardly mean anything else count.")
+        .how("Reads the names of parameters that are mirrored, the names of their headers, and the signs of secrecy in their schemas (`format: password`, `writeOnly`). Only names that can hardly mean anything else count.")
         .fix("Remove the annotation: proxies and their logs see every header.")
         .judge(not_sensitive),
 ];

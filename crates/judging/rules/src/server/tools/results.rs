@@ -30,8 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A tool that returns structured content SHOULD return the same JSON as text, for older clients.",
         )
         .about(&["tools"])
-        .how("Looks for a text block that reads as the very value of `structuredContent`. Errors are accepted, and values \
-              other than objects, since the specification's own example does without there.")
+        .how("Looks for a text block whose JSON equals `structuredContent`. Errors are accepted, and values other than objects, because the specification's own example omits the text there.")
         .fix("Add a text block holding the serialized `structuredContent`.")
         .judge(mirrored),
     server("tools.structured-present")
@@ -51,8 +50,7 @@ pub(crate) const RULES: &[Rule] = &[
             "`structuredContent` MUST conform to the tool's `outputSchema`.",
         )
         .about(&["tools"])
-        .how("Reads `structuredContent` by the `outputSchema` the tool was listed with. Keywords that need more than a \
-              reading of values (patterns, foreign references) are accepted.")
+        .how("Reads `structuredContent` by the `outputSchema` the tool was listed with. Keywords that need a full validator (patterns, external references) are accepted.")
         .fix("Return what the schema promises, or correct the schema.")
         .judge(conforms),
 ];

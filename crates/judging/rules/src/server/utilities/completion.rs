@@ -61,7 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, ERRORS, "A completion for a prompt that does not exist SHOULD be answered with the error -32602.")
         .needs("completions")
         .how("Looks at completions for prompt names that the list, read to its end, does not contain.")
-        .fix("Look the prompt up first, and answer -32602 where there is none.")
+        .fix("Look the prompt up first, and answer -32602 where it does not exist.")
         .judge(unknown_prompt),
     server("completion.missing-arguments-refused")
         .says(
@@ -102,7 +102,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(inputs_validated),
     server("completion.rate-limited")
         .says(R2024_11_05, SECURITY, "A server MUST limit the rate of completions.")
-        .unobservable("no figure is given, so that no number of served requests is too many"),
+        .unobservable("the specification gives no figure, so no number of served requests is too many"),
     server("completion.suggestions-guarded")
         .says(R2024_11_05, SECURITY, "A server MUST NOT disclose by completions what the client may not know.")
         .unobservable("who may know what is the server's own policy"),

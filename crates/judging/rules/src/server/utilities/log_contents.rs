@@ -28,12 +28,12 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, SECURITY, "Log messages MUST NOT hold credentials or secrets.")
         .about(&["logging"])
         .how("Looks in log messages for the very credential that the client sent in `Authorization` before, and for private \
-              keys. Other secrets cannot be told from the text alone.")
+              keys. Other secrets cannot be recognized in the text.")
         .fix("Leave request headers out of what is logged, or blacken them first.")
         .judge(no_credentials),
     server("logging.nothing-secret")
         .says(R2024_11_05, SECURITY, "Log messages MUST NOT hold personal data or what helps an attack.")
-        .unobservable("what is personal, or helps an attack, cannot be told from the text alone"),
+        .unobservable("the text alone does not show whether data is personal or helps an attack"),
 ];
 
 /// A logger's name without what two spellings of it may differ in.

@@ -76,8 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A request that asks for a log level that does not exist SHOULD be answered with the error -32602.",
         )
         .needs("logging")
-        .how("Looks at the answers to `logging/setLevel` (legacy) or to requests with a log level in `_meta` (modern) where \
-              the level is none of the eight.")
+        .how("Looks at the answers to `logging/setLevel` (legacy) or to requests with a log level in `_meta` (modern) where the level is not one of the eight.")
         .fix("Check the level and answer -32602 (invalid params).")
         .judge(invalid_refused),
 ];
@@ -205,7 +204,7 @@ fn not_on_subscriptions(view: &View<'_>) -> Verdict {
     Verdict::of(judged, "no log message came while a subscription was open")
 }
 
-/// The level that a request asks for, where it is none.
+/// The level that a request asks for, where it does not exist.
 fn odd_level<'v>(view: &View<'v>, call: &Call<'v>) -> Option<&'v Value> {
     let level = match view.era() {
         Era::Legacy if call.request.is("logging/setLevel") => call.request.message.params()?.get("level")?,

@@ -47,10 +47,9 @@ pub(crate) const RULES: &[Rule] = &[
             "A cursor the server never issued SHOULD be answered with the error -32602.",
         )
         .about(OFFERS)
-        .how("Looks at the answers to list requests whose cursor no page of the trace issued. In the modern era, where a \
-              cursor may stem from elsewhere, a result counts only if it repeats the first page, or if the cursor was made \
+        .how("Looks at the answers to list requests whose cursor no page of the trace issued. In the modern era, where a cursor may come from elsewhere, a result counts only if it repeats the first page, or if the cursor was made \
               up for the purpose.")
-        .fix("Check the cursor, and answer -32602 (invalid params) where it is none of yours; also where you do not paginate.")
+        .fix("Check the cursor, and answer -32602 (invalid params) where it is unknown; also where you do not paginate.")
         .judge(refused),
 ];
 
@@ -152,7 +151,7 @@ fn again(view: &View<'_>, list: &List, page: &Page<'_>) -> Option<(usize, Kept)>
     })?;
     let response = later.response?;
     let changed = view.notifications(list.changed).any(|n| n.event > page.request.event && n.event < response.event);
-    // Positions may be forgotten in time; a minute is asked of nobody.
+    // Positions may be forgotten in time; no server has to keep one for a minute.
     let soon = response.done < page.response.done.saturating_add(60_000_000);
     if later.error_code() == Some(INVALID_PARAMS) && !changed && soon {
         return Some((response.event, Err(response.breach("/error", "a cursor that was good before is refused"))));

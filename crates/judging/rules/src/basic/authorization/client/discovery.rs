@@ -74,7 +74,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client MUST learn the endpoints from authorization server metadata.",
         )
         .gone(R2025_11_25)
-        .how("Compares where the client registers and asks for authorization and tokens with the endpoints in the metadata that it fetched. It takes endpoints that are not where one would guess them.")
+        .how("Compares where the client registers and asks for authorization and tokens with the endpoints in the metadata that it fetched. Needs endpoints at unusual addresses.")
         .fix("Take every endpoint from the authorization server's metadata.")
         .judge(server_metadata_used),
     client("oauth.metadata-version-header")
@@ -107,7 +107,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client MUST ask for metadata first and, where there is none, use /authorize, /token and /register.",
         )
         .gone(R2025_06_18)
-        .how("Reads where a client goes that asked for the metadata at the root and was told that there is none.")
+        .how("Reads where a client goes that asked for the metadata at the root and found none.")
         .fix("Ask for the metadata; where it is missing, go to /authorize, /token and /register at the root of the MCP server's origin.")
         .judge(default_endpoints),
     client("oauth.issuer-locations")
@@ -122,7 +122,7 @@ pub(crate) const RULES: &[Rule] = &[
             discovery("authorization-server-metadata-discovery"),
             "A client MUST try the OAuth and the OpenID locations of an issuer's metadata, in the order laid down.",
         )
-        .how("Reads in which order the client asks the locations of the listed issuer's metadata. Shows only where the first location has no document.")
+        .how("Reads in which order the client asks the locations of the listed issuer's metadata. Needs an issuer whose first location has no document.")
         .fix("Ask the OAuth location, then OpenID's with the path inserted, then with the path before it, until one has a document.")
         .judge(locations),
     client("oauth.issuer-validated")

@@ -69,7 +69,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_06_18, CANONICAL, "A client SHOULD take a server's URI with upper-case letters in scheme and host.")
         .says(R2026_07_28, CANONICAL_NOW, "A client SHOULD take a server's URI with upper-case letters in scheme and host.")
-        .how("Checks whether a client continues that was given metadata whose `resource` is the server's URI with upper-case letters in scheme or host.")
+        .how("Gives the client metadata whose `resource` is the server's URI with upper-case letters in scheme or host, and checks whether it continues.")
         .fix("Compare scheme and host without regard to case.")
         .judge(uppercase_accepted),
     client("oauth.resource-without-slash")

@@ -26,7 +26,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .says(R2025_06_18, page("dynamic-client-registration"), "A client SHOULD support dynamic client registration.")
         .gone(R2025_11_25)
-        .how("Checks whether a client registers where the metadata names an endpoint for it. That it did not counts where the authorization server refused the id that it used instead.")
+        .how("Checks whether a client registers where the metadata names an endpoint for it. A missing registration counts only where the authorization server refused the id that the client used instead.")
         .fix("Register at `registration_endpoint` where there is one and no id is known.")
         .judge(registers),
     client("oauth.client-document")
@@ -77,8 +77,8 @@ pub(crate) const RULES: &[Rule] = &[
             registration_page("advertising-cimd-support"),
             "A client SHOULD look whether the authorization server takes metadata documents before it uses one.",
         )
-        .how("Checks whether the metadata of an authorization server that a URL is used with as client id says `client_id_metadata_document_supported`.")
-        .fix("Use a metadata document only where the server's metadata says that it takes one; register quickly.")
+        .how("Where a client uses a URL as its id, checks whether the authorization server's metadata says `client_id_metadata_document_supported`.")
+        .fix("Use a metadata document only where the server's metadata says that it takes one; register otherwise.")
         .judge(document_checked),
     client("oauth.registration-order")
         .on(HTTP)
@@ -92,7 +92,7 @@ pub(crate) const RULES: &[Rule] = &[
             registration_page(""),
             "A client SHOULD prefer a registration that it has, then its metadata document, then dynamic registration.",
         )
-        .how("Reads how a client comes by its id where metadata documents and registration are both offered. A client breaks it that has a document, as another request shows, and registers anyway.")
+        .how("Reads how a client comes by its id where metadata documents and registration are both offered. A client that has a document, as another request shows, and registers anyway breaks it.")
         .fix("Take the id registered beforehand, else the metadata document, and register only where neither will do.")
         .judge(registration_order),
     client("oauth.preregistered")

@@ -1,4 +1,4 @@
-//! By what name a client calls the MCP server that it wants a token for: the judges.
+//! Which name of the MCP server a client puts into requests for tokens: the judges.
 
 use super::steps::{Request, Steps, is_at};
 use crate::basic::authorization::Address;

@@ -6,7 +6,7 @@ use crate::basic::authorization::bearer;
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Exchange, View};
 
-/// What a client may add that wants to come back without its user.
+/// The scope that a client may add to get refresh tokens.
 const OFFLINE: &str = "offline_access";
 
 fn not_seen(why: &str) -> Verdict {
@@ -24,7 +24,7 @@ fn requests<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>) -> Vec<&'s Request<'a, 'v>> {
 /// A challenge's event and its scopes, if it names any.
 type Challenge = (usize, Option<Vec<String>>);
 
-/// What the client was told by 401, and by 403 for too little scope, in order.
+/// The challenges of the client by 401, and by 403 for too little scope, in order.
 fn challenges(steps: &Steps<'_, '_>) -> Vec<Challenge> {
     let all = steps.refusals().chain(steps.too_little());
     let mut all: Vec<Challenge> = all.filter_map(|x| Some((answered_at(x)?, Steps::scopes(x)))).collect();

@@ -244,7 +244,7 @@ impl<'a, 'v> Steps<'a, 'v> {
         })
     }
 
-    /// The event by which the client left of its own accord after `event`: what it left undone it did not mean to do.
+    /// The event by which the client left on its own after `event`: anything not done by then it did not intend.
     pub(super) fn left(&self, event: usize) -> Option<usize> {
         let left = self.view.departure().map(|(at, _)| at).filter(|at| self.view.crash() != Some(*at));
         left.filter(|at| *at > event)

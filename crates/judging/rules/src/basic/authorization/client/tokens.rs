@@ -60,12 +60,12 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2026_07_28, REFRESH, "A client that wants refresh tokens SHOULD list the grant in its metadata.")
         .how("Looks for `refresh_token` in `grant_types` of the registration of a client that renews tokens or asks for offline_access.")
-        .fix("List `refresh_token` in `grant_types` beside `authorization_code`.")
+        .fix("List `refresh_token` in `grant_types` in addition to `authorization_code`.")
         .judge(grant_declared),
     client("oauth.refresh-not-assumed")
         .on(HTTP)
         .says(R2026_07_28, REFRESH, "A client MUST NOT rely on being given a refresh token.")
-        .how("Looks what a client does whose grant brought no refresh token: it must use the access token or ask again, and not try to renew with nothing.")
+        .how("Looks at a client whose grant brought no refresh token: it must use the access token or authorize again, and not try to renew without one.")
         .fix("Treat `refresh_token` of a token response as optional.")
         .judge(not_assumed),
 ];

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use wire::pointer;
 
-/// How far a schema's structure can be told.
+/// The dialects whose keywords are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// Draft 6 and draft 7.

@@ -19,7 +19,7 @@ pub(crate) const RULES: &[Rule] = &[server("sampling.tool-results-conform")
         at("basic/index", "schema"),
         "In a request for sampling, the structured result of a tool SHOULD conform to the `outputSchema` of that tool.",
     )
-    .how("Reads `structuredContent` of every tool result in a request for sampling by the schema of the tool that its tool use names. What that needs more than a reading of values for is accepted.")
+    .how("Reads `structuredContent` of every tool result in a request for sampling by the schema of the tool that its tool use names. Keywords that need a full validator are accepted.")
     .fix("Check what the tool gave before passing it on, or pass it on as text.")
     .judge(conform)];
 

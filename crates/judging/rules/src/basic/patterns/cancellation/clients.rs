@@ -34,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .on(STDIO)
         .timed()
-        .how("Needs a server that leaves a request unanswered, and looks for its cancellation. That the client has given up is shown only by the same request made again.")
+        .how("Needs a server that leaves a request unanswered, and looks for its cancellation. Only a repetition of the same request shows that the client has given up.")
         .fix("When you stop waiting for a request, send `notifications/cancelled` with its id.")
         .judge(|view| cancelled(view, Signs::Repeats)),
     client("cancellation.client-work-stopped")
@@ -71,7 +71,7 @@ pub(crate) const RULES: &[Rule] = &[
         .judge(late_answers),
 ];
 
-/// How long (microseconds) an `initialize` must have been under way for anybody to think of cancelling it.
+/// How long (microseconds) an `initialize` must have been under way before a client might cancel it.
 const LONG: u64 = 500_000;
 
 fn initialize_kept(view: &View<'_>) -> Verdict {

@@ -53,8 +53,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Over Streamable HTTP a server MUST take the client's disconnect for a cancellation of the request.",
         )
         .unobservable(
-            "nothing can be sent on the stream that was closed, and work that continues shows nothing: a request that cannot be \
-             cancelled may continue",
+            "nothing can be sent on the closed stream, and continued work proves nothing: a request may be impossible to cancel",
         ),
     server("cancellation.work-stopped")
         .says(R2024_11_05, old("behavior-requirements"), "The receiver of a cancellation SHOULD stop working on the request.")
@@ -216,7 +215,7 @@ impl<'v> Progress<'v> {
         Self(reports)
     }
 
-    /// What was told of a call.
+    /// The progress notifications of a call.
     pub(crate) fn on(&self, call: &Call<'v>) -> &[MessageAt<'v>] {
         let token = call.request.message.params().and_then(|p| p.get("_meta")?.get("progressToken"));
         let reports = token.and_then(|token| self.0.get(&(call.request.connection, canonical(token))));

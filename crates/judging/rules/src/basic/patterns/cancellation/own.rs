@@ -1,4 +1,4 @@
-//! The page on cancellation: what a party that cancels owes. In the modern era a server cancels nothing but subscriptions.
+//! The page on cancellation: what a party that cancels must do. In the modern era a server cancels nothing but subscriptions.
 
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
 use wire::{Era, Party, RequestId, Transport};
@@ -25,9 +25,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, old("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
         .says(R2026_07_28, new("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
         .timed()
-        .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the end that the client \
-              itself made of a subscription. Only one that was surely read half a second before counts: what came in \
-              between was answered.")
+        .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the client's own end of a subscription. An answer counts only if the server surely read it half a second before: a later message was answered in between.")
         .fix("Forget a request once it is answered, and its time-out with it.")
         .judge(in_progress),
     both("cancellation.tasks-apart")

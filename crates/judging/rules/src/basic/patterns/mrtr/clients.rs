@@ -91,8 +91,8 @@ fn repeats<'v>(view: &View<'v>) -> Vec<Repeat<'v>> {
 
 /// Judges every request that came again, where it is known what from.
 fn each(view: &View<'_>, judge: impl Fn(&Repeat<'_>) -> Option<Kept>) -> Verdict {
-    let all = repeats(view).into_iter().filter(|repeats| !repeats.doubtful);
-    let judged = all.filter_map(|repeats| Some((repeats.call.request.event, judge(&repeats)?)));
+    let all = repeats(view).into_iter().filter(|repeat| !repeat.doubtful);
+    let judged = all.filter_map(|repeat| Some((repeat.call.request.event, judge(&repeat)?)));
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), UNSEEN)
 }
 
@@ -107,20 +107,20 @@ fn complete(view: &View<'_>) -> Verdict {
 }
 
 fn brought(view: &View<'_>) -> Verdict {
-    each(view, |repeats| {
-        let expected = repeats.origin.result.get("inputRequests")?.as_object()?;
+    each(view, |repeat| {
+        let expected = repeat.origin.result.get("inputRequests")?.as_object()?;
         // What the client never declared, and what no client knows, it need not bring.
-        let capabilities = repeats.origin.call.request.message.meta()?.get(meta::CLIENT_CAPABILITIES)?;
+        let capabilities = repeat.origin.call.request.message.meta()?.get(meta::CLIENT_CAPABILITIES)?;
         let due = expected.iter().filter(|(_, request)| {
             let method = request.get("method").and_then(|method| method.as_str()).unwrap_or_default();
             METHODS.contains(&method) && questions::lacking(capabilities, method, request.get("params")).is_none()
         });
         let mut due = due.map(|(key, _)| key).peekable();
         due.peek()?;
-        let entries = param(&repeats.call, "inputResponses").and_then(|value| value.as_object());
+        let entries = param(&repeat.call, "inputResponses").and_then(|value| value.as_object());
         let missing = due.find(|key| entries.is_none_or(|entries| !entries.contains_key(*key)));
         let breach = |key: &String| {
-            repeats
+            repeat
                 .call
                 .request
                 .breach("/params/inputResponses", format!("`{}` was asked for and is not brought", key.escape_debug()))
@@ -130,10 +130,10 @@ fn brought(view: &View<'_>) -> Verdict {
 }
 
 fn state_echoed(view: &View<'_>) -> Verdict {
-    each(view, |repeats| {
-        let given = repeats.origin.result.get("requestState")?;
-        let request = repeats.call.request;
-        Some(match param(&repeats.call, "requestState") {
+    each(view, |repeat| {
+        let given = repeat.origin.result.get("requestState")?;
+        let request = repeat.call.request;
+        Some(match param(&repeat.call, "requestState") {
             Some(found) if found == given => Ok(()),
             Some(_) => Err(request.breach("/params/requestState", "this is not the `requestState` that was given")),
             None => Err(request.breach("/params", "the `requestState` that was given is not brought")),
@@ -142,19 +142,19 @@ fn state_echoed(view: &View<'_>) -> Verdict {
 }
 
 fn no_state_invented(view: &View<'_>) -> Verdict {
-    each(view, |repeats| {
-        let none = repeats.origin.result.get("requestState").is_none();
+    each(view, |repeat| {
+        let none = repeat.origin.result.get("requestState").is_none();
         let why = "no `requestState` was given that could be brought";
-        let invented = param(&repeats.call, "requestState").is_some();
-        none.then(|| if invented { Err(repeats.call.request.breach("/params/requestState", why)) } else { Ok(()) })
+        let invented = param(&repeat.call, "requestState").is_some();
+        none.then(|| if invented { Err(repeat.call.request.breach("/params/requestState", why)) } else { Ok(()) })
     })
 }
 
 fn id_new(view: &View<'_>) -> Verdict {
-    each(view, |repeats| {
-        let same = repeats.call.request.message.id() == repeats.origin.call.request.message.id();
+    each(view, |repeat| {
+        let same = repeat.call.request.message.id() == repeat.origin.call.request.message.id();
         let why = "the request that comes again has the id of the one before";
-        Some(if same { Err(repeats.call.request.breach("/id", why)) } else { Ok(()) })
+        Some(if same { Err(repeat.call.request.breach("/id", why)) } else { Ok(()) })
     })
 }
 

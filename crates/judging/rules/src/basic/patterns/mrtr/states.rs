@@ -19,17 +19,13 @@ pub(crate) const RULES: &[Rule] = &[
     server("mrtr.state-verified")
         .says(R2026_07_28, SERVERS, "A server MUST refuse a `requestState` that fails its verification.")
         .about(OFFERS)
-        .how("Comes back with a state that the server never gave, one character of its own being changed. It should fail or \
-              be asked again. A success that uses what was brought counts against the server where the true state gave the \
-              same outcome more than once and this one gives another: then somebody else can decide what the state says. \
-              Where nothing comes of the change it may not have mattered.")
+        .how("Repeats a request with a `requestState` in which one character is changed. It should fail or be asked again. A success that uses the input breaks the rule where the true state gave one outcome more than once and the changed state gives another: then a client can decide what the state says. A change without effect is not judged.")
         .fix("Seal the state with a key of your own (HMAC or AEAD), and refuse with -32602 what does not open.")
         .judge(verified),
     server("mrtr.state-bound")
         .says(R2026_07_28, SERVERS, "A server SHOULD refuse a `requestState` that it gave for another request.")
         .about(OFFERS)
-        .how("Comes back to one call with the state of another. Where the server does not look at states at all, nothing is \
-              judged: the same answers without any state show that.")
+        .how("Repeats one call with the state of another. A server that ignores states is not judged: its answers without any state are the same.")
         .fix("Put the method and a digest of the parameters into the sealed state, and compare.")
         .judge(bound),
     server("mrtr.abandonment-survived")

@@ -71,7 +71,7 @@ fn judge_one<'v>(
     over.then(|| (late.event, Err(late.breach("", "a cancelled request still makes progress"))))
 }
 
-/// How long calls took, at the most, where nobody cancelled them and they came to a result: by what they ask.
+/// How long calls took, at the most, where they were not cancelled and had a result: by method and parameters.
 struct Spans(BTreeMap<String, u64>);
 
 impl Spans {

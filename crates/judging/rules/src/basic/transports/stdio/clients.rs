@@ -45,12 +45,11 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, OLD, "A client MUST NOT write anything but MCP messages to stdin.")
         .says(R2026_07_28, new(""), "A client MUST NOT write anything but MCP messages to stdin.")
         .how("Reads every line that the client writes as a JSON-RPC message. Works with any server.")
-        .fix("Let nothing but the serializer of messages write to the server's stdin.")
+        .fix("Let only the serializer of messages write to the server's stdin.")
         .judge(only_messages),
     client("jsonrpc.no-client-responses")
         .says(R2026_07_28, new("sending-messages"), "A client MUST NOT send JSON-RPC responses.")
-        .how("Looks for responses by the client on connections without a handshake. Only a server that makes requests, \
-              against the rules, shows that none come.")
+        .how("Looks for responses by the client on connections without a handshake. Needs a server that makes requests, against the rules, to show that none come.")
         .fix("Drop requests of a server: in this revision it asks by `input_required` results.")
         .judge(no_responses),
     client("stdio.notifications-correlated")
@@ -60,7 +59,7 @@ pub(crate) const RULES: &[Rule] = &[
             new("receiving-messages"),
             "A client MUST tell by the subscription id in `_meta` which of its subscriptions a notification is for.",
         )
-        .unobservable("which of its subscriptions a client takes a notification to be for shows in nothing that it sends"),
+        .unobservable("how a client assigns a notification to a subscription does not show in its messages"),
     client("stdio.cancels-by-notification")
         .on(STDIO)
         .says(
@@ -69,8 +68,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client that gives a request up MUST say so in `notifications/cancelled`, with the request's id.",
         )
         .timed()
-        .how("Needs a server that leaves a request unanswered, and looks for its cancellation. That the client has given up \
-              is shown only by the same request made again.")
+        .how("Needs a server that leaves a request unanswered, and looks for its cancellation. Only a repetition of the same request shows that the client has given up.")
         .fix("When you stop waiting for a request, send `notifications/cancelled` with its id.")
         .judge(|view| cancelled(view, Signs::Repeats)),
     client("stdio.shutdown-in-order")
@@ -81,7 +79,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD end its server by closing stdin, wait for it to exit, and use force only if it does not.",
         )
         .timed()
-        .how("Checks whether the server, seen from within, was told of the end of its input before a signal ended it.")
+        .how("Checks whether the server, seen from within, saw the end of its input before a signal ended it.")
         .fix("Close the child's stdin and wait for it to exit before you send any signal.")
         .judge(shutdown_in_order),
     client("stdio.server-restarted")
@@ -91,8 +89,7 @@ pub(crate) const RULES: &[Rule] = &[
             new("unexpected-termination"),
             "A client SHOULD restart a server that ended unexpectedly.",
         )
-        .how("Needs a server that ends while a request is under way, and checks whether the client speaks to another process \
-              before it leaves.")
+        .how("Needs a server that ends while a request is under way, and checks whether the client starts another process before it leaves.")
         .fix("When the child exits unasked, start it again, and repeat what was under way.")
         .judge(restarted),
     client("stdio.probes-first")
@@ -113,9 +110,9 @@ pub(crate) const RULES: &[Rule] = &[
             new("backward-compatibility"),
             "Whether a client falls back to `initialize` MUST NOT hang on one error code.",
         )
-        .how("Needs a server that refuses `server/discover` with another code than -32601, none of the modern era's, and \
+        .how("Needs a server that refuses `server/discover` with another code than -32601, and not one of the modern era's, and \
               looks for `initialize`. It is broken by a client that falls back after one code and leaves after another.")
-        .fix("Fall back after any error that is none of the modern era's own, and after silence.")
+        .fix("Fall back after any error that the modern era does not define, and after silence.")
         .judge(falls_back),
 ];
 

@@ -124,7 +124,7 @@ fn holds_message(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client posted nothing whole")
 }
 
-/// What keeps the body of a POST from being what `revision` wants.
+/// Why the body of a POST is not what `revision` demands.
 fn wrong_with(body: &[u8], revision: Revision) -> Option<String> {
     match parse(body) {
         Err(malformed) => Some(format!("the body is not a message: {}", malformed.fault)),

@@ -8,7 +8,7 @@ use super::{foreign_origin, only_errors};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{Exchange, View};
 
-/// At which addresses of this machine the server's port was tried is told by marks: the wire does not show it.
+/// At which addresses of this machine the server's port was tried is known from marks: the wire does not show it.
 pub(super) fn bound_to_loopback(view: &View<'_>) -> Verdict {
     let tried = view.marks().filter_map(|(event, mark)| match mark {
         Mark::PortTried { address, open } => Some((event, (address, *open))),

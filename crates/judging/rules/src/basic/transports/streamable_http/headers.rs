@@ -160,7 +160,7 @@ pub(crate) struct Posted<'a, 'v> {
     pub version: &'v str,
     /// What is wrong with the headers, as far as we know what they mirror.
     pub faults: Vec<HeaderFault>,
-    /// The input schema of the tool that is called, where a list told it.
+    /// The input schema of the tool that is called, where a list had it.
     schema: Option<&'v Value>,
     /// The first request of the same method and parameters (`_meta` aside) that was served, with nothing wrong in its
     /// headers.

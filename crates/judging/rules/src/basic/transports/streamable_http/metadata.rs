@@ -34,8 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2026_07_28, VERSION, "A method that is not implemented MUST be answered with 404 and the error -32601.")
         .how(
-            "Asks for methods that the server does not have and looks at the status beside the error; and at the error \
-              itself where nobody has the method.",
+            "Asks for methods that the server does not have and looks at the status of the error; and at the error itself where no server has the method.",
         )
         .fix("Answer methods you do not have with status 404 and an error, code -32601.")
         .judge(unknown_method_404),
@@ -134,7 +133,7 @@ fn unknown_method_404(view: &View<'_>) -> Verdict {
     })
 }
 
-/// Whether a request is valid but for its method, which nobody has, and was answered over nothing else.
+/// Whether a request is valid except for its method, which does not exist, and was refused for nothing else.
 fn has_made_up_method(view: &View<'_>, x: &Exchange<'_>) -> bool {
     let Some(request) = x.question() else { return false };
     let named = x.request_header(http::METHOD).map(str::trim);

@@ -51,16 +51,14 @@ pub(crate) const RULES: &[Rule] = &[
         .on(OVER_HTTP)
         .says(R2024_11_05, LEGACY_SECURITY, "A server that runs locally SHOULD listen on the loopback interface alone.")
         .says(R2026_07_28, SECURITY, "A server that runs locally SHOULD listen on the loopback interface alone.")
-        .how("Reaches the server at a loopback address and tries its port at another one, at which only those answer that \
-              listen everywhere. Linux alone has such addresses.")
-        .fix("Bind to 127.0.0.1 or ::1, not to 0.0.0.0, unless told quickly.")
+        .how("Reaches the server at a loopback address and tries its port at another one that only servers on all interfaces answer. Only Linux has such addresses.")
+        .fix("Bind to 127.0.0.1 or ::1, not to 0.0.0.0, unless told otherwise.")
         .judge(exposure::bound_to_loopback),
     server("http.authenticated")
         .on(OVER_HTTP)
         .says(R2024_11_05, LEGACY_SECURITY, "Servers SHOULD authenticate all connections.")
         .says(R2026_07_28, SECURITY, "Servers SHOULD authenticate all connections.")
-        .how("Where we were given an `Authorization` header, leaves it out of a request. Whether a server that asks nobody \
-              for credentials ought to does not show.")
+        .how("Where the check was given an `Authorization` header, leaves it out of a request. A server that never asks for credentials is not judged.")
         .fix("Check the credentials of every request before anything is done about it; answer 401 where there are none.")
         .judge(exposure::authenticated),
     server("http.accepted-202")
@@ -176,7 +174,7 @@ fn foreign<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     odd.filter(|x| !matches!(x.status(), Some(300..=399 | 401 | 407 | 408 | 429 | 502..=504))).copied().collect()
 }
 
-/// Whether nothing but an error came back, whatever the status says.
+/// Whether only errors came back, whatever the status.
 fn only_errors(x: &Exchange<'_>) -> bool {
     x.error_code().is_some() && !x.served()
 }
@@ -202,7 +200,7 @@ fn origin_forbidden(view: &View<'_>) -> Verdict {
     })
 }
 
-/// POSTs of nothing but notifications and responses that have an answer.
+/// Answered POSTs that hold only notifications and responses.
 fn notification_posts<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
     // 2026-07-28 knows no responses by the client: what to answer them is not said.

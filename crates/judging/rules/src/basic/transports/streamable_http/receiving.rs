@@ -194,7 +194,7 @@ fn closed_stream_cancels(view: &View<'_>) -> Verdict {
         if let Some(late) = later.into_iter().find(|s| about(s) && unique) {
             return Verdict::Broken(late.breach("", "progress of a request whose stream was closed before"));
         }
-        // Without a token nothing that came later could be told to be about this request.
+        // Without a token nothing that came later could be known to be about this request.
         if token(request).is_some() && unique {
             let later =
                 |w: &&Window<'_>| w.opened > end && all.iter().any(|y| y.number != x.number && y.open_at(w.opened));

@@ -24,21 +24,21 @@ pub(crate) const RULES: &[Rule] = &[
             KEY,
             "A client MUST NOT use a cached result for a request of another method or with other parameters.",
         )
-        .unobservable("what a client takes from its cache it does not ask for, and what it does not ask for it may not need"),
+        .unobservable("a client's use of its cache is invisible: a request that it does not make may be unnecessary"),
     client("caching.retries-not-cached")
         .says(
             R2026_07_28,
             KEY,
             "What came of a request with `inputResponses` or `requestState` MUST NOT be cached.",
         )
-        .unobservable("what a client takes from its cache it does not ask for, and what it does not ask for it may not need"),
+        .unobservable("a client's use of its cache is invisible: a request that it does not make may be unnecessary"),
     client("caching.stale-refetched")
         .says(
             R2026_07_28,
             TTL,
             "A client SHOULD ask again where `ttlMs` has passed, is 0, negative or absent, the next time it needs the result.",
         )
-        .unobservable("what a client takes from its cache it does not ask for, and what it does not ask for it may not need"),
+        .unobservable("a client's use of its cache is invisible: a request that it does not make may be unnecessary"),
     client("caching.fresh-kept")
         .says(R2026_07_28, TTL, "A client SHOULD keep to a result until its `ttlMs` has passed, unless it has reason to doubt it.")
         .timed()
@@ -63,10 +63,10 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/utilities/caching", "cache-scope-field"),
             "A `private` result MUST NOT be used under another authorization than the one it was got with.",
         )
-        .unobservable("what a client takes from its cache it does not ask for, and what it does not ask for it may not need"),
+        .unobservable("a client's use of its cache is invisible: a request that it does not make may be unnecessary"),
     client("caching.page-refetched-by-cursor")
         .says(R2026_07_28, PAGES, "A client SHOULD get a page that is stale again by its own cursor.")
-        .unobservable("a client that begins with the first page again may want a list that is of one piece, as the page advises"),
+        .unobservable("a client that starts again with the first page may want a consistent list, as the page advises"),
     client("caching.invalid-cursor-starts-over")
         .says(R2026_07_28, PAGES, "A client whose cursor is refused SHOULD forget all pages and begin with the first.")
         .how("Needs a server that refuses a cursor which it issued, and checks whether the next request for the list is for its first page.")
@@ -95,7 +95,7 @@ fn fresh_for(call: &Call<'_>) -> Option<u64> {
     result.get("ttlMs")?.as_u64().filter(|ms| *ms > 0).map(|ms| ms.saturating_mul(1000))
 }
 
-/// Whether a list has more pages than this one: who wants a list of one piece starts over when any of them is stale.
+/// Whether a list has more pages than this one: a client that needs a consistent list starts over when any page is stale.
 fn is_part(call: &Call<'_>) -> bool {
     let asks = call.request.message.params().is_some_and(|p| p.get("cursor").is_some());
     asks || call.result().is_some_and(|result| result.get("nextCursor").is_some())

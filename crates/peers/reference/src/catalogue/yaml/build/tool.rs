@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use jsonschema::Validator;
+use schema::{Unusable, Validator};
 use serde_json::{Map, Value, json};
 
 use super::super::model::{self, Choose};
@@ -49,11 +49,12 @@ impl Builder<'_> {
 
     /// A JSON Schema, compiled.
     fn schema(&mut self, schema: &Value, pointer: &str) -> Option<Validator> {
-        match jsonschema::validator_for(schema) {
+        match Validator::trusted(schema) {
             Ok(validator) => Some(validator),
             Err(error) => {
-                let pointer = format!("{pointer}{}", error.instance_path());
-                self.fault(&pointer, format!("this is no JSON Schema: {error}"), "a keyword's right value");
+                let below = if let Unusable::Invalid { pointer, .. } = &error { pointer } else { "" };
+                let pointer = format!("{pointer}{below}");
+                self.fault(&pointer, format!("this is not a JSON Schema: {error}"), "a keyword's right value");
                 None
             }
         }
@@ -86,10 +87,11 @@ impl Builder<'_> {
             let schema = properties.entry(name.clone()).or_insert_with(|| {
                 let property = input.get("properties").and_then(|properties| properties.get(name));
                 // What refers to another part of the schema is not compiled alone.
-                property.and_then(|property| jsonschema::validator_for(property).ok())
+                property.and_then(|property| Validator::trusted(property).ok())
             });
-            if let Some(Err(error)) = schema.as_ref().map(|schema| schema.validate(wanted)) {
-                let what = format!("this answer is never given: `{name}` cannot be so: {error}");
+            let mismatch = schema.as_ref().and_then(|schema| schema.mismatches(wanted, 1).pop());
+            if let Some(mismatch) = mismatch {
+                let what = format!("this answer is never given: `{name}` cannot be so: {}", mismatch.message);
                 self.fault(&pointer, what, "a value that `inputSchema` allows");
             }
         }
@@ -147,10 +149,9 @@ impl Builder<'_> {
             let pointer = format!("{pointer}/structuredContent");
             let filled = self.filled(value, &pointer, scope);
             if let (Some(fixed), Some(output), false) = (filled.fixed(), output, is_error) {
-                for error in output.iter_errors(&fixed).take(MOST) {
-                    let below = error.instance_path();
-                    let what = format!("this does not fit `outputSchema`: {error}");
-                    self.fault(&format!("{pointer}{below}"), what, "another value, or another schema");
+                for mismatch in output.mismatches(&fixed, MOST) {
+                    let what = format!("this does not fit `outputSchema`: {}", mismatch.message);
+                    self.fault(&format!("{pointer}{}", mismatch.pointer), what, "another value, or another schema");
                 }
             }
             filled
