@@ -1,10 +1,11 @@
 //! `cargo xtask tidy`: holds the sources to the house rules that no compiler knows. Every violation says where, what,
-//! and how to mend it.
+//! and how to fix it.
 //!
 //! The checks are functions from texts to violations; only this file asks git and reads files.
 
 mod arrows;
 mod code;
+mod options;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         println!("{violation}");
     }
     if !violations.is_empty() {
-        println!("\n{} to mend", violations.len());
+        println!("\n{} to fix", violations.len());
     }
     Ok(violations.is_empty())
 }
@@ -89,6 +90,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
 fn check(sources: &[Source]) -> Vec<Violation> {
     let mut violations: Vec<Violation> = sources.iter().flat_map(text::check).collect();
     violations.extend(sources.iter().flat_map(words::check));
+    violations.extend(sources.iter().flat_map(options::check));
     violations.extend(sources.iter().flat_map(verifiers::check));
     violations.extend(text::check_long_list(sources));
     violations.extend(arrows::check(sources));
@@ -96,7 +98,7 @@ fn check(sources: &[Source]) -> Vec<Violation> {
     violations
 }
 
-/// Every file that git tracks or would track. What is not text is none of our business.
+/// Every file that git tracks or would track. Other than text files are skipped.
 fn read(root: &Path) -> anyhow::Result<Vec<Source>> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let output = Command::new("git").args(list).current_dir(root).output().context("cannot start git")?;

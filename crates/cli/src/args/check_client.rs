@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use judge::Reproduce;
 use judge::check::Keep;
 use judge::check::options::matches;
 use judge::check_client::all;
@@ -13,12 +14,13 @@ use wire::Transport;
 use wire::redact::Secrets;
 
 use super::address::socket;
-use super::line::shown;
+use super::line::{reproduce, shown};
 use super::output::OutputArgs;
 use super::reach::{seconds, variables};
 use super::select::{SelectArgs, revisions};
 use super::suggestion;
 use crate::exit::{Exit, usage};
+use crate::run::Run;
 
 /// The default timeout of a scenario.
 const SCENARIO: Duration = Duration::from_secs(30);
@@ -106,8 +108,13 @@ pub(crate) struct BridgeArgs {
 
 impl CheckClientArgs {
     /// The client's command as typed.
-    pub(crate) fn target(&self) -> String {
-        format!("-- {}", shown(&self.command, &self.secrets()))
+    pub(crate) fn target(&self, run: &Run) -> String {
+        format!("-- {}", shown(&self.command, &run.redactor_of(&self.secrets())))
+    }
+
+    /// Makes the command lines that reproduce findings of a client that is named like this.
+    pub(crate) fn reproduce(&self, run: &Run, target: &str) -> Reproduce {
+        reproduce("check-client", run.redactor_of(&self.secrets()).redact_text(target).into_owned())
     }
 
     /// The secrets on the command line, to be redacted in all output.
@@ -122,10 +129,11 @@ impl CheckClientArgs {
 
     /// The options of the check, or the exit code after reporting an error. `bridge` is the command that a client starts as its
     /// server.
-    pub(crate) fn options(&self, bridge: Vec<String>, keep: Keep) -> Result<Options, Exit> {
+    pub(crate) fn options(&self, run: &Run, bridge: Vec<String>, keep: Keep) -> Result<Options, Exit> {
         Ok(Options {
             words: self.command.clone(),
-            target: self.target(),
+            target: self.target(run),
+            reproduce: self.reproduce(run, &self.target(run)),
             env: variables(&self.env)?,
             cwd: self.cwd.clone(),
             bridge,
@@ -136,7 +144,9 @@ impl CheckClientArgs {
             timeout: self.timeout.unwrap_or(SCENARIO),
             jobs: self.jobs.map_or(JOBS, usize::from),
             trace_bytes: TRACE,
+            children: run.children.clone(),
             secrets: self.secrets(),
+            redactor: run.redactor(),
             keep,
         })
     }

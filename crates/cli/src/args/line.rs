@@ -1,11 +1,20 @@
 //! Command lines in output: quoted for a shell, with secrets redacted.
 
-use wire::redact::Secrets;
+use judge::{Reproduce, Reproduction};
+use wire::redact::Redactor;
 
 /// Words on one line. Secrets are replaced first: a redactor does not recognise them once they are quoted.
-pub(crate) fn shown(words: &[String], secrets: &Secrets) -> String {
-    let redactor = net::redactor(secrets);
+pub(crate) fn shown(words: &[String], redactor: &Redactor) -> String {
     words.iter().map(|word| quoted(&redactor.redact_known(word))).collect::<Vec<_>>().join(" ")
+}
+
+/// Makes the command lines that reproduce findings: `words` lead to the subject and say what may be done to it.
+pub(crate) fn reproduce(verb: &'static str, words: String) -> Reproduce {
+    Reproduce::new(move |&Reproduction { rule, revision, transport, safety }| {
+        let safety = if safety { " --safety" } else { "" };
+        let space = if words.is_empty() { "" } else { " " };
+        format!("proof {verb} --only {rule} --revision {revision} --transport {transport}{safety}{space}{words}")
+    })
 }
 
 /// A word quoted for a shell. Characters that would not survive printing and pasting (line feeds, control characters,
@@ -45,7 +54,7 @@ mod tests {
             let words = ["./server", "--token", secret, &format!("--key={secret}")].map(str::to_owned);
             let mut secrets = Secrets::default();
             secrets.arguments(words.iter().map(String::as_str));
-            let shown = shown(&words, &secrets);
+            let shown = shown(&words, &net::new_redactor().knowing(&secrets));
             assert!(shown.starts_with("./server --token ") && !shown.contains("s3cret"), "{shown}");
         }
     }

@@ -64,7 +64,7 @@ pub(crate) enum Verb {
     Generate(Box<generate::GenerateArgs>),
     /// Save what a server declares, or show what changed since
     Snapshot(Box<snapshot::SnapshotArgs>),
-    /// Explain a rule and how to fix a violation
+    /// Explain a rule: its source, how it is judged, how to fix a violation
     Explain(ExplainArgs),
     /// List the rules
     Rules(reports::RulesArgs),
@@ -87,7 +87,7 @@ pub(crate) enum Verb {
     StdioBridge(check_client::BridgeArgs),
 }
 
-/// Explain a rule and how to fix a violation
+/// Explain a rule: its source, how it is judged, how to fix a violation
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -244,7 +244,7 @@ pub(crate) fn suggestion<'n>(name: &str, names: impl Iterator<Item = &'n str>) -
 /// Reports an unknown rule, with a suggestion.
 pub(crate) fn unknown_rule(id: &str) -> Exit {
     let what = format!("unknown rule `{}`", wire::escape::line(id));
-    match suggestion(id, rules::book().map(|rule| rule.id)) {
+    match suggestion(id, rules::all_rules().map(|rule| rule.id)) {
         Some(similar) => usage(&what, &format!("`{similar}`; `proof rules` lists all rules")),
         None => usage(&what, "`proof rules` lists all rules; a glob such as `tools.*` selects several"),
     }

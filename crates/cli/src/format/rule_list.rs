@@ -1,4 +1,4 @@
-//! The list of rules, as text and as JSON.
+//! All rules as a list, for people and as JSON.
 
 use std::fmt::Write as _;
 
@@ -106,7 +106,7 @@ struct Entry {
     needs: Option<&'static str>,
     judged: &'static str,
     how: &'static str,
-    mend: &'static str,
+    fix: &'static str,
     timed: bool,
     sentences: Vec<Sentence>,
 }
@@ -144,7 +144,7 @@ fn entry(rule: &Rule, at: Option<Revision>) -> Entry {
         needs: rule.needs,
         judged,
         how,
-        mend: rule.mend,
+        fix: rule.fix,
         timed: rule.timed,
         sentences: revisions.filter_map(sentence).collect(),
     }

@@ -8,21 +8,23 @@ use net::server::http::{self, Beside, Server};
 use reference::authorization::{Development, Gate, Tokens};
 use wire::Transport;
 
+use crate::advice::judging;
 use crate::args::check::CheckArgs;
-use crate::args::line::quoted;
+use crate::args::line::{quoted, reproduce};
 use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
+use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::conclude::{Page, conclude, prepared};
 use crate::verb::sign_in::sign_in;
 use crate::verb::traces::{Traces, trace};
 
 /// Checks a server, a recording, or (without a target) the reference server over every transport.
-pub(crate) fn run(args: CheckArgs) -> Exit {
-    exit::conceal(args.server.secrets());
+pub(crate) fn run(run: &Run, args: CheckArgs) -> Exit {
+    exit::conceal(run.redactor_of(&args.server.secrets()));
     let outcome = prepared(&args.output).and_then(|baselines| {
         let traces = args.output.save_trace.clone().map(Traces::into);
-        let checked = judged(&args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
+        let checked = judged(run, &args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
         traces.map_or(Ok(()), |traces| traces.outcome())?;
         conclude(&args.output, baselines, &checked, Page::Stdout)
     });
@@ -31,24 +33,28 @@ pub(crate) fn run(args: CheckArgs) -> Exit {
     }
 }
 
-fn judged(args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
+fn judged(run: &Run, args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
     if let Some(path) = &args.trace {
         let trace = trace(path)?;
         let target = format!("--trace {}", quoted(&path.to_string_lossy()));
-        return recorded(&trace, &target, &args.select.selection()?, &args.revisions()?, &keep).map_err(|why| {
-            usage(&format!("cannot judge {}: {why}", path.display()), "see docs/trace.md for the format")
+        let (redactor, selection) = (run.redactor(), args.select.selection()?);
+        let reproduce = reproduce("check", redactor.redact_text(&target).into_owned());
+        let checked = recorded(&trace, &target, &selection, &args.revisions()?, &keep, (&redactor, &reproduce));
+        return checked.map_err(|error| {
+            let remedy = error.advice().as_ref().map_or_else(|| "see docs/trace.md for the format".to_owned(), judging);
+            usage(&format!("cannot judge {}: {}", path.display(), error.what()), &remedy)
         });
     }
     let address = args.server.address()?;
     // Before the runtime has threads and the first child starts.
-    net::orphans::adopt();
+    run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: cannot start the async runtime: {error}"));
         Exit::Bug
     })?;
     let checked = runtime.block_on(async {
         tokio::select! {
-            checked = live(args, address, keep) => checked,
+            checked = live(run, args, address, keep) => checked,
             signal = interrupted() => {
                 tell("interrupted");
                 Err(Exit::Interrupted(signal))
@@ -56,24 +62,24 @@ fn judged(args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
         }
     });
     // On every way out, end the children that still run.
-    net::process::kill_all();
+    run.children.kill_all();
     runtime.shutdown_background();
     checked
 }
 
-async fn live(args: &CheckArgs, address: Option<Address>, keep: Keep) -> Result<Checked, Exit> {
+async fn live(run: &Run, args: &CheckArgs, address: Option<Address>, keep: Keep) -> Result<Checked, Exit> {
     let ticker = Ticker::start("connecting");
     let checked = match address {
         Some(address) => {
-            let mut options = args.options(vec![address], keep)?;
-            sign_in(args, &mut options).await?;
+            let mut options = args.options(run, vec![address], keep)?;
+            sign_in(run, args, &mut options).await?;
             check(options, ticker.watch()).await
         }
-        None => check_reference_server(args, &ticker, keep).await?,
+        None => check_reference_server(run, args, &ticker, keep).await?,
     };
     ticker.stop();
     checked.map_err(|error| {
-        exit::tell_redacted(&format!("error: {error}"));
+        exit::tell_redacted(&format!("error: {}", error.describe(judging)));
         match error {
             CheckError::NoSuchRevision(..) | CheckError::Unreachable(OpenError::BadAddress { .. }) => Exit::Usage,
             CheckError::Unreachable(_) => Exit::NoAnswer,
@@ -83,6 +89,7 @@ async fn live(args: &CheckArgs, address: Option<Address>, keep: Keep) -> Result<
 
 /// Checks the reference server: as a child over stdio, and in this process over the other transports.
 async fn check_reference_server(
+    run: &Run,
     args: &CheckArgs,
     ticker: &Ticker,
     keep: Keep,
@@ -99,8 +106,8 @@ async fn check_reference_server(
         targets.push(address);
         servers.push(server);
     }
-    let mut options = args.options(targets, keep)?;
-    sign_in(args, &mut options).await?;
+    let mut options = args.options(run, targets, keep)?;
+    sign_in(run, args, &mut options).await?;
     let checked = check(options, ticker.watch()).await;
     drop(servers);
     Ok(checked)

@@ -9,9 +9,11 @@ use net::client::Address;
 use suite::generate::{Generated, Options, generate};
 use suite::test::{self, MatrixRun, NotRun, Verdict};
 
+use crate::advice;
 use crate::args::generate::{GenerateArgs, GenerateFormat};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::generated as format;
+use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::generated_file::{self, Writer};
 use crate::verb::{client_options, output};
@@ -22,14 +24,14 @@ const UNNAMED: &str = "generated.mcp.yaml";
 const ROUNDS: usize = 3;
 
 /// Writes a test file.
-pub(crate) fn run(args: &GenerateArgs) -> Exit {
-    exit::conceal(args.server.secrets());
-    match written(args) {
+pub(crate) fn run(run: &Run, args: &GenerateArgs) -> Exit {
+    exit::conceal(run.redactor_of(&args.server.secrets()));
+    match written(run, args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
+fn written(run: &Run, args: &GenerateArgs) -> Result<Exit, Exit> {
     let address = args.server.address()?.ok_or_else(|| {
         usage("no server given", "add its URL, or its command after `--`: proof generate -- npx -y my-server")
     })?;
@@ -47,10 +49,10 @@ fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
         generated_file::check_replaceable(Writer::Generate, path, args.force)?;
     }
     let path = args.output.as_deref().unwrap_or(Path::new(UNNAMED));
-    let made = made(args, address, path)?;
-    let (server, left_out) = server::public(args, path);
+    let made = made(run, args, address, path)?;
+    let (server, left_out) = server::public(args, path, &run.redactor());
     let text = made.text(&head(args, &made, &left_out), &server);
-    let text = net::redactor(&args.server.secrets()).redact_known(&text).into_owned();
+    let text = run.redactor_of(&args.server.secrets()).redact_known(&text).into_owned();
     let tally = made.tally();
     if tally.played == 0 {
         tell("error: no case to write: proof could not try anything that the server offers");
@@ -70,7 +72,7 @@ fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
                 GenerateFormat::Human => format::human(&made, Some(path)),
                 GenerateFormat::Json => format::json(&made, path),
             };
-            output::print(&net::redactor(&args.server.secrets()).redact_known(&summary))?;
+            output::print(&run.redactor_of(&args.server.secrets()).redact_known(&summary))?;
         }
     }
     for name in left_out {
@@ -102,18 +104,19 @@ fn head(args: &GenerateArgs, made: &Generated, left_out: &[String]) -> Vec<Strin
 }
 
 /// Generates the cases, and removes those that fail when `proof test` runs them.
-fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated, Exit> {
-    let client = client_options::options(&args.server.reach, address, args.revision)?;
+fn made(run: &Run, args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated, Exit> {
+    let client = client_options::options(run, &args.server.reach, address, args.revision)?;
     let options = Options {
         client,
         calls: args.calls(),
         known: args.known()?,
         depth: args.depth().0,
         seed: args.seed,
+        words: advice::generating,
         slowest: args.slowest,
     };
     // Before the first child starts.
-    net::orphans::adopt();
+    run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: cannot start the async runtime: {error}"));
         Exit::Bug
@@ -122,10 +125,10 @@ fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated,
         let interrupted = interrupted();
         let making = async {
             let made = generate(&options).await.map_err(|error| {
-                tell_redacted(&format!("error: {}", error.describe(super::client::advice)));
+                tell_redacted(&format!("error: {}", error.describe(advice::asking)));
                 Exit::NoAnswer
             })?;
-            Box::pin(proved(args, made, path)).await
+            Box::pin(proved(run, args, made, path)).await
         };
         tokio::select! {
             made = making => made,
@@ -133,14 +136,15 @@ fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated,
         }
     });
     // On every way out, end the children that still run.
-    net::process::kill_all();
+    run.children.kill_all();
     runtime.shutdown_background();
     made
 }
 
 /// Runs the file as `proof test` does, until all cases pass.
-async fn proved(args: &GenerateArgs, mut made: Generated, path: &Path) -> Result<Generated, Exit> {
+async fn proved(run: &Run, args: &GenerateArgs, mut made: Generated, path: &Path) -> Result<Generated, Exit> {
     let server = server::whole(args, path);
+    let options = test::Options { words: advice::testing, children: run.children.clone(), ..test::Options::default() };
     for _ in 0..ROUNDS {
         if made.tally().played == 0 {
             return Ok(made);
@@ -150,7 +154,7 @@ async fn proved(args: &GenerateArgs, mut made: Generated, path: &Path) -> Result
             tell(format_args!("error: bug in proof: the generated file is invalid\n{faults}"));
             Exit::Bug
         })?;
-        let played = test::run(&suite, &test::Options::default()).await;
+        let played = test::run(&suite, &options).await;
         if let Some(why) = played.runs.iter().find_map(|place| place.not_run.as_ref()) {
             let (NotRun::Unreached(why) | NotRun::Setup(why) | NotRun::Snapshots(why)) = why;
             tell_redacted(&format!("error: lost the connection to the server: {why}"));

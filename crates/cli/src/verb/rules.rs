@@ -1,4 +1,4 @@
-//! `proof rules`: lists the rules.
+//! `proof rules`: all rules as a list.
 
 use judge::check::options::matches;
 use rules::{Role, Rule};
@@ -15,11 +15,11 @@ pub(crate) fn run(args: &RulesArgs) -> Exit {
 }
 
 fn listed(args: &RulesArgs) -> Result<(), Exit> {
-    let unknown = |pattern: &&String| !rules::book().any(|rule| matches(pattern, rule.id));
+    let unknown = |pattern: &&String| !rules::all_rules().any(|rule| matches(pattern, rule.id));
     if let Some(pattern) = args.only.iter().find(unknown) {
         return Err(unknown_rule(pattern));
     }
-    let found: Vec<_> = rules::book().filter(|rule| takes(args, rule)).collect();
+    let found: Vec<_> = rules::all_rules().filter(|rule| takes(args, rule)).collect();
     if found.is_empty() {
         return Err(usage("no rule matches all options", "remove one of the options"));
     }

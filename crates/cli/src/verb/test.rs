@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 use ::suite::test::{self, FileResult, NotRun, Options, Suite, Tally};
 use wire::redact::Secrets;
 
+use crate::advice;
 use crate::args::test::{TestAction, TestArgs, TestFormat};
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::suite::{self, Style};
+use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::output;
 use report::render::text::Paint;
@@ -27,19 +29,19 @@ const ENDINGS: [&str; 2] = [".mcp.yaml", ".mcp.yml"];
 const MAX_DEPTH: usize = 32;
 
 /// Runs all test files.
-pub(crate) fn run(args: &TestArgs) -> Exit {
+pub(crate) fn run(run: &Run, args: &TestArgs) -> Exit {
     if let Some(TestAction::Import(args)) = &args.action {
         return import::run(args);
     }
     if args.schema {
         return output::print(test::SCHEMA).err().unwrap_or(Exit::Clean);
     }
-    match tried(args) {
+    match tried(run, args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn tried(args: &TestArgs) -> Result<Exit, Exit> {
+fn tried(run: &Run, args: &TestArgs) -> Result<Exit, Exit> {
     if args.coverage && matches!(args.format, TestFormat::Junit | TestFormat::Tap | TestFormat::Sarif) {
         return Err(usage("this format cannot show coverage", "--format human, json, markdown or html"));
     }
@@ -48,7 +50,7 @@ fn tried(args: &TestArgs) -> Result<Exit, Exit> {
     }
     let replacement = standin::replacement(args)?;
     // Before the first child starts.
-    net::orphans::adopt();
+    run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: cannot start the async runtime: {error}"));
         Exit::Bug
@@ -56,30 +58,30 @@ fn tried(args: &TestArgs) -> Result<Exit, Exit> {
     let ended = runtime.block_on(async {
         let interrupted = interrupted();
         tokio::select! {
-            ended = rounds(args, &replacement) => ended,
+            ended = rounds(run, args, &replacement) => ended,
             signal = interrupted => Err(Exit::Interrupted(signal)),
         }
     });
     // On every way out, end the children that still run.
-    net::process::kill_all();
+    run.children.kill_all();
     runtime.shutdown_background();
     ended
 }
 
 /// Runs the files once, or with `--watch` after every change.
-async fn rounds(args: &TestArgs, replacement: &Replacement) -> Result<Exit, Exit> {
+async fn rounds(run: &Run, args: &TestArgs, replacement: &Replacement) -> Result<Exit, Exit> {
     loop {
         let mut roots = paths(args);
         let read = suites(args);
         if !args.watch {
-            return round(args, &read?, replacement).await;
+            return round(run, args, &read?, replacement).await;
         }
         let read = read.unwrap_or_default();
         roots.extend(read.iter().flat_map(Suite::local_paths).collect::<std::collections::BTreeSet<PathBuf>>());
         let watched = Snapshot::new(roots);
         if !read.is_empty() {
             // The outcome was printed.
-            let _ = round(args, &read, replacement).await;
+            let _ = round(run, args, &read, replacement).await;
         }
         tell("waiting for a file to change; press Ctrl-C to stop");
         let changed = watched.change().await;
@@ -87,14 +89,14 @@ async fn rounds(args: &TestArgs, replacement: &Replacement) -> Result<Exit, Exit
     }
 }
 
-async fn round(args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Result<Exit, Exit> {
-    exit::conceal(secrets(suites));
+async fn round(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Result<Exit, Exit> {
+    exit::conceal(run.redactor_of(&secrets(suites)));
     let begun = Instant::now();
-    let played = all(args, suites, replacement).await;
-    conclude(args, suites, &played, begun.elapsed())
+    let played = all(run, args, suites, replacement).await;
+    conclude(run, args, suites, &played, begun.elapsed())
 }
 
-async fn all(args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Vec<FileResult> {
+async fn all(run: &Run, args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Vec<FileResult> {
     let options = Options {
         standin: replacement.standin.clone(),
         revisions: replacement.revisions.clone(),
@@ -106,6 +108,8 @@ async fn all(args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Ve
         jobs: args.jobs,
         update: args.update,
         coverage: args.coverage,
+        words: advice::testing,
+        children: run.children.clone(),
         ..Options::default()
     };
     let mut all = Vec::new();
@@ -120,7 +124,13 @@ async fn all(args: &TestArgs, suites: &[Suite], replacement: &Replacement) -> Ve
     all
 }
 
-fn conclude(args: &TestArgs, suites: &[Suite], played: &[FileResult], elapsed: Duration) -> Result<Exit, Exit> {
+fn conclude(
+    run: &Run,
+    args: &TestArgs,
+    suites: &[Suite],
+    played: &[FileResult],
+    elapsed: Duration,
+) -> Result<Exit, Exit> {
     let stdout = args.output.is_none();
     let colour = stdout && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let style = Style { paint: Paint { colour }, verbose: args.verbose };
@@ -133,7 +143,7 @@ fn conclude(args: &TestArgs, suites: &[Suite], played: &[FileResult], elapsed: D
         TestFormat::Markdown => suite::markdown(played),
         TestFormat::Html => suite::html(played, elapsed),
     };
-    let text = net::redactor(&secrets(suites)).redact_known(&text).into_owned();
+    let text = run.redactor_of(&secrets(suites)).redact_known(&text).into_owned();
     match &args.output {
         Some(path) => output::write(path, &text)?,
         None => output::print(&text)?,

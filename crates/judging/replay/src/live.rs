@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use client::{Client, ClientError, Options, Params};
+use client::{Advice, Client, ClientError, Options, Params};
 use net::Tap;
 use net::client::{Authorizer, Authorizing, Refusal};
 use net::service::RpcError;
@@ -25,7 +25,6 @@ use wire::trace::{Frame, Headers};
 
 use super::index::{Builder, Index, Tail};
 use super::scan::{Location, TruncatedLine};
-use net::redactor;
 
 /// The server for requests that were not recorded.
 #[derive(Clone)]
@@ -34,6 +33,10 @@ pub struct LiveServer {
     pub options: Options,
     /// Values to redact, in addition to secrets by name and the authorizer's credentials.
     pub secrets: Secrets,
+    /// Replaces them.
+    pub redactor: Redactor,
+    /// Advice in the words of the program.
+    pub words: fn(&Advice) -> String,
 }
 
 impl fmt::Debug for LiveServer {
@@ -47,6 +50,7 @@ pub(super) struct Live {
     options: Options,
     client: OnceCell<Client>,
     appender: Arc<Mutex<Appender>>,
+    words: fn(&Advice) -> String,
 }
 
 /// Appends frames to the recording, and indexes them.
@@ -79,8 +83,8 @@ impl Live {
             file.write_all(b"\n")?;
         }
         let offset = file.metadata()?.len();
-        let LiveServer { mut options, secrets } = server;
-        let redactor = redactor(&secrets);
+        let LiveServer { mut options, secrets, redactor, words } = server;
+        let redactor = redactor.knowing(&secrets);
         let added = Builder::new(volatile.to_vec());
         let credentials = String::new();
         let appender =
@@ -90,7 +94,7 @@ impl Live {
             let tracked = TrackedAuthorizer { inner, appender: appender.clone() };
             Arc::new(tracked) as Arc<dyn Authorizer>
         });
-        Ok(Self { options, client: OnceCell::new(), appender })
+        Ok(Self { options, client: OnceCell::new(), appender, words })
     }
 
     /// Calls `read` with the index of the added frames.
@@ -100,14 +104,16 @@ impl Live {
 
     /// The server's answer.
     pub(super) async fn ask(&self, message: &Message) -> Result<Value, RpcError> {
-        let client = self.client.get_or_try_init(|| self.connect()).await.map_err(|error| to_rpc_error(&error))?;
+        let client =
+            self.client.get_or_try_init(|| self.connect()).await.map_err(|error| to_rpc_error(&error, self.words))?;
         let mut params = message.params().and_then(Value::as_object).cloned().unwrap_or_default();
         // These belong to the client's own session.
         for name in ["_meta", "inputResponses", "requestState"] {
             params.remove(name);
         }
         let method = message.method().unwrap_or_default();
-        let answer = client.request(method, &Params::from(params)).await.map_err(|error| to_rpc_error(&error))?;
+        let answer =
+            client.request(method, &Params::from(params)).await.map_err(|error| to_rpc_error(&error, self.words))?;
         Ok(answer.result().cloned().unwrap_or_default())
     }
 
@@ -205,11 +211,11 @@ fn lock(appender: &Mutex<Appender>) -> MutexGuard<'_, Appender> {
     appender.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn to_rpc_error(error: &ClientError) -> RpcError {
+fn to_rpc_error(error: &ClientError, words: fn(&Advice) -> String) -> RpcError {
     match error {
         ClientError::Rpc { code, message, data, .. } => {
             RpcError { code: *code, message: message.clone().into(), data: data.as_deref().cloned() }
         }
-        error => RpcError::internal(format!("The live server: {}", wire::escape::line(&error.to_string()))),
+        error => RpcError::internal(format!("The live server: {}", wire::escape::line(&error.describe(words)))),
     }
 }

@@ -87,7 +87,7 @@ impl Replay {
             match outcome {
                 Outcome::Answer => {}
                 Outcome::Fail => {
-                    let error = RpcError::internal("Simulated failure: `--error-rate` is set");
+                    let error = RpcError::internal("Failed on purpose: this replay fails some requests");
                     return Answer::error(Some(call.id()), &error.with_data(json!({ provenance::TAG: "simulated" })));
                 }
                 Outcome::Drop => return std::future::pending().await,

@@ -2,9 +2,12 @@
 //!
 //! Must not print, exit or know the rules.
 
+mod advice;
 pub mod generate;
 pub mod import;
 mod jsonpath;
 mod requests;
 pub mod snapshot;
 pub mod test;
+
+pub use advice::{Advice, Words};

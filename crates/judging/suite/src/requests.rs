@@ -5,6 +5,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use wire::{Era, Transport};
 
+use crate::advice::{Words, describe};
+
 /// The lists of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -67,12 +69,13 @@ pub(crate) enum Reply {
     NoAnswer(String),
 }
 
-impl From<Result<Value, ClientError>> for Reply {
-    fn from(reply: Result<Value, ClientError>) -> Self {
+impl Reply {
+    /// What a request came to; why there was no answer is told in these words.
+    pub(crate) fn of(reply: Result<Value, ClientError>, words: Words) -> Self {
         match reply {
             Ok(result) => Self::Result(result),
             Err(ClientError::Rpc { code, message, .. }) => Self::Error { code, message },
-            Err(error) => Self::NoAnswer(error.to_string()),
+            Err(error) => Self::NoAnswer(describe(&error, words)),
         }
     }
 }

@@ -15,13 +15,19 @@ use crate::args::check_client::CheckClientArgs;
 use crate::args::reach::variables;
 use crate::args::select::revisions;
 use crate::exit::{Exit, tell, usage};
+use crate::run::Run;
 use crate::signals::interrupted;
 
 /// How often new frames are printed.
 const INTERVAL: Duration = Duration::from_millis(150);
 
 /// Serves until Ctrl-C, printing each frame, then judges the client.
-pub(super) async fn listen(args: &CheckClientArgs, address: SocketAddr, keep: Keep) -> Result<Checked, Exit> {
+pub(super) async fn listen(
+    run: &Run,
+    args: &CheckClientArgs,
+    address: SocketAddr,
+    keep: Keep,
+) -> Result<Checked, Exit> {
     let stop = interrupted();
     let (selection, revisions) = (args.select.selection()?, revisions(&args.revision)?);
     let mut listening = Listening::start(address, scenario(args)?).await.map_err(|error| {
@@ -36,27 +42,43 @@ pub(super) async fn listen(args: &CheckClientArgs, address: SocketAddr, keep: Ke
         }
     }
     show(&mut listening);
-    let by = By { selection: &selection, revisions: &revisions, target: "", secrets: &args.secrets(), keep };
+    let redactor = run.redactor_of(&args.secrets());
+    let by = By {
+        selection: &selection,
+        revisions: &revisions,
+        target: "",
+        redactor,
+        reproduce: args.reproduce(run, ""),
+        keep,
+    };
     Ok(listening.conclude(&by).await)
 }
 
 /// Passes messages between a client and its server, and judges the client when the server ends.
-pub(super) async fn between(args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
+pub(super) async fn between(run: &Run, args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
     let stop = interrupted();
     let (selection, revisions) = (args.select.selection()?, revisions(&args.revision)?);
     let Some((program, arguments)) = args.command.split_first() else { return Err(Exit::Usage) };
     let env = variables(&args.env)?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), env, cwd: args.cwd.clone() };
     let (begun, tap) = (Instant::now(), tap(Transport::Stdio));
-    wrap(&command, &tap, stop).await.map_err(|error| {
+    wrap(&command, &run.children, &tap, stop).await.map_err(|error| {
         tell(format_args!(
             "error: cannot start `{}`: {error}\n  try: run the command by itself",
             wire::escape::line(program)
         ));
         Exit::NoAnswer
     })?;
-    let target = format!("--stdio-wrap {}", args.target());
-    let by = By { selection: &selection, revisions: &revisions, target: &target, secrets: &args.secrets(), keep };
+    let target = format!("--stdio-wrap {}", args.target(run));
+    let redactor = run.redactor_of(&args.secrets());
+    let by = By {
+        selection: &selection,
+        revisions: &revisions,
+        target: &target,
+        redactor,
+        reproduce: args.reproduce(run, &target),
+        keep,
+    };
     Ok(judge(&[tap.finish()], begun.elapsed(), &by))
 }
 

@@ -14,11 +14,13 @@ mod watch;
 
 use std::sync::Arc;
 
-use client::{Advice, Client, ClientError, Connector, Options};
+use client::{Client, ClientError, Connector, Options};
 use net::client::Address;
 
+use crate::advice::asking;
 use crate::args::client::ClientArgs;
 use crate::exit::{self, Exit, tell, usage};
+use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::{output, serve, sign_in};
 use observer::Notifications;
@@ -56,7 +58,7 @@ impl From<Exit> for NotPrinted {
 }
 
 /// Sends the request, prints the answer and closes the connection.
-pub(crate) fn run(args: &mut ClientArgs) -> Exit {
+pub(crate) fn run(run: &Run, args: &mut ClientArgs) -> Exit {
     if args.faults.list {
         return serve::list_faults(
             faults::client::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
@@ -68,24 +70,24 @@ pub(crate) fn run(args: &mut ClientArgs) -> Exit {
     if let Some(word) = args.words.first() {
         return suggestions::unknown_verb(word);
     }
-    exit::conceal(args.reach.secrets(args.named()));
-    match start(args) {
+    exit::conceal(run.redactor_of(&args.reach.secrets(args.named())));
+    match start(run, args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn start(args: &ClientArgs) -> Result<Exit, Exit> {
+fn start(run: &Run, args: &ClientArgs) -> Result<Exit, Exit> {
     let address = args.reach.address(args.named())?.ok_or_else(|| {
         usage("no server given", "add its URL at the end, or its command after `--`: proof client tools -- my-server")
     })?;
     let (observer, notifications) = observer::observer(args);
     let suite = args.conformance.as_ref().map(|_| address.clone());
-    let options = Options { observer, ..options::options(args, address)? };
+    let options = Options { observer, ..options::options(run, args, address)? };
     let connector = faults::client::connector(&args.faults.selected()?);
     let has_child = args.has_command();
     if has_child {
         // Before the first child starts.
-        net::orphans::adopt();
+        run.children.adopt_orphans();
     }
     // One thread is enough for one request, and starts faster.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
@@ -94,13 +96,13 @@ fn start(args: &ClientArgs) -> Result<Exit, Exit> {
     })?;
     let exit = runtime.block_on(async {
         match suite {
-            Some(address) => Box::pin(conformance::play(args, address)).await,
+            Some(address) => Box::pin(conformance::play(run, args, address)).await,
             None => Box::pin(converse(args, options, connector, notifications)).await,
         }
     });
     if has_child {
         // On every way out, end the children that still run.
-        net::process::kill_all();
+        run.children.kill_all();
     }
     runtime.shutdown_background();
     Ok(exit)
@@ -163,27 +165,11 @@ async fn request(args: &ClientArgs, client: &Client, notifications: Notification
 
 /// Reports a failed request.
 fn failed(error: &ClientError) -> Exit {
-    exit::tell_redacted(&format!("error: {}", error.describe(advice)));
+    exit::tell_redacted(&format!("error: {}", error.describe(asking)));
     match error {
         ClientError::Rpc { .. } | ClientError::Cancelled => Exit::Finding,
         ClientError::Open(error) if matches!(**error, net::OpenError::BadAddress { .. }) => Exit::Usage,
-        ClientError::Unasked { .. } => Exit::Usage,
+        ClientError::NotSent { .. } => Exit::Usage,
         _ => Exit::NoAnswer,
     }
-}
-
-/// What an advice means at this command line.
-pub(crate) fn advice(advice: &Advice) -> String {
-    match advice {
-        Advice::SeeDeclared => "`proof client discover` shows what the server declares",
-        Advice::AskUndeclared => "`proof client discover` shows what it declares; `proof client raw` asks all the same",
-        Advice::CheckArguments => "check the name and the arguments: `proof client tools`, `resources`, `prompts`",
-        Advice::DeclareAbilities => "the tool wants to ask something: --answer, --say or --root let it",
-        Advice::AnswerQuestions => "answer it; --say gives what a model says",
-        Advice::WaitLonger => "a longer --timeout, or look into the server's log",
-        Advice::CheckServer => "`proof check` tells what else the server gets wrong",
-        Advice::BringCredentials => "give a token with --bearer-env, or get one with --oauth",
-        other => return other.to_string(),
-    }
-    .to_owned()
 }

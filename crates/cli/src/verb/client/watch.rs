@@ -75,7 +75,7 @@ async fn begin(client: &Client, topics: &Topics) -> Result<Listening, ClientErro
         tell(format_args!("note: the server does not report changes of {}", snippet(uri, 200)));
     }
     if topics_agreed.is_empty() {
-        return Err(ClientError::unasked(
+        return Err(ClientError::not_sent(
             "the server reports no changes",
             "`proof client discover` shows what it declares",
         ));

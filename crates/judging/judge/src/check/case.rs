@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use net::Tap;
-use net::client::{Address, Connection, Exchange, Limits, OpenError, Outgoing, SendError};
+use net::client::{Address, ConnectOptions, Connection, Exchange, Limits, OpenError, Outgoing, SendError};
+use net::{Children, Tap};
 use serde_json::{Map, Value, json};
+use wire::meta;
 use wire::trace::{Header, Stimulus, Trace};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
@@ -94,6 +95,8 @@ pub struct Setting {
     pub spawns: SpawnLimit,
     /// Time and size limits.
     pub limits: Limits,
+    /// Owns the peer's processes.
+    pub children: Children,
     /// Whether the peer still answers.
     pub silence: Arc<Silence>,
 }
@@ -149,7 +152,8 @@ impl Case {
         ids: Arc<AtomicI64>,
     ) -> Result<Self, OpenError> {
         let start = setting.spawns.acquire(setting.transport).await;
-        let connection = Connection::open(&setting.address, setting.revision, &tap, &setting.limits).await?;
+        let connect = ConnectOptions::new(setting.limits.clone(), &setting.children);
+        let connection = Connection::open(&setting.address, setting.revision, &tap, &connect).await?;
         let answering = Answering::start(connection.clone());
         Ok(Self { setting, survey, tap, ids, connection, answering, start })
     }
@@ -267,9 +271,9 @@ impl Case {
     /// The metadata that every modern request carries.
     pub fn meta(&self) -> Map<String, Value> {
         let mut meta = Map::new();
-        meta.insert("io.modelcontextprotocol/protocolVersion".to_owned(), json!(self.revision().as_str()));
-        meta.insert("io.modelcontextprotocol/clientInfo".to_owned(), client_info());
-        meta.insert("io.modelcontextprotocol/clientCapabilities".to_owned(), client_capabilities(self.revision()));
+        meta.insert(meta::PROTOCOL_VERSION.to_owned(), json!(self.revision().as_str()));
+        meta.insert(meta::CLIENT_INFO.to_owned(), client_info());
+        meta.insert(meta::CLIENT_CAPABILITIES.to_owned(), client_capabilities(self.revision()));
         meta
     }
 

@@ -74,7 +74,7 @@ async fn play(
             client = Some(Client::connect(reached.clone()).await?);
         }
         let Some(there) = &client else { continue };
-        let observation = play_case(there, case, options.slowest).await;
+        let observation = play_case(there, case, options).await;
         if matches!(observation, Observation::TimedOut | Observation::Disconnected(_))
             && let Some(there) = client.take()
         {
@@ -88,12 +88,12 @@ async fn play(
     Ok(all)
 }
 
-async fn play_case(client: &Client, case: &Planned, slowest: Duration) -> Observation {
-    let Ok(reply) = tokio::time::timeout(slowest, send(client, case.request.clone())).await else {
+async fn play_case(client: &Client, case: &Planned, options: &Options) -> Observation {
+    let Ok(reply) = tokio::time::timeout(options.slowest, send(client, case.request.clone())).await else {
         client.cancel_all("timeout").await;
         return Observation::TimedOut;
     };
-    let reply = Reply::from(reply);
+    let reply = Reply::of(reply, options.words);
     if let Reply::NoAnswer(why) = &reply {
         let there = tokio::time::timeout(PING_TIMEOUT, client.ping()).await;
         let gone = match there {

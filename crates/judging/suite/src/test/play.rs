@@ -24,6 +24,7 @@ use super::outcome::{CaseResult, FileResult, MatrixRun, NotRun, Verdict};
 use super::plan::{Case, Location, RequestTemplate, Server, Suite};
 use super::scripted::Scripted;
 use super::snapshots::Snapshots;
+use crate::advice::{Words, describe};
 use crate::requests::{Reply, Request, send};
 
 /// Runs a file. Boxed so that the code is compiled once, in this crate.
@@ -33,7 +34,7 @@ pub fn run<'a>(suite: &'a Suite, options: &'a Options) -> Pin<Box<dyn Future<Out
 
 async fn run_file(suite: &Suite, options: &Options) -> FileResult {
     let mut played = FileResult { path: suite.path.clone(), runs: Vec::new(), coverage: None };
-    let snapshots = match Snapshots::open(&suite.path, options.update) {
+    let snapshots = match Snapshots::open(&suite.path, options.update, options.words) {
         Ok(snapshots) => snapshots,
         Err(why) => {
             played.runs.push(not_run(None, NotRun::Snapshots(why)));
@@ -235,7 +236,7 @@ impl Player<'_> {
         let respondent =
             Arc::new(CaseRespondent { able: self.suite.required_abilities().abilities(), now: Mutex::new(None) });
         let Target { address, started, held } = self.target().await.map_err(NotRun::Unreached)?;
-        let mut options = ClientOptions::new(address);
+        let mut options = ClientOptions::new(address, &self.options.children);
         options.revision = self.revision;
         options.progress = self.suite.wants_progress();
         options.respondent = respondent.clone();
@@ -256,7 +257,7 @@ impl Player<'_> {
                 if let Some(started) = started {
                     started.end().await;
                 }
-                return Err(NotRun::Unreached(error.to_string()));
+                return Err(NotRun::Unreached(describe(&error, self.options.words)));
             }
         };
         let session = Session {
@@ -305,7 +306,9 @@ impl Player<'_> {
             headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
         }
         let started = match command {
-            Some(command) => Some(Box::pin(Started::start(command, url, self.options.timeout)).await?),
+            Some(command) => {
+                Some(Box::pin(Started::start(command, url, self.options.timeout, &self.options.children)).await?)
+            }
             None => None,
         };
         let url = match &started {
@@ -362,8 +365,11 @@ impl Player<'_> {
         session.status.store(0, Ordering::Relaxed);
         let begun = Instant::now();
         let timeout = case.timeout.unwrap_or(self.options.timeout);
-        let answered =
-            tokio::time::timeout(timeout, send_template(&session.client, &case.request, &vars, self.coverage)).await;
+        let answered = tokio::time::timeout(
+            timeout,
+            send_template(&session.client, &case.request, &vars, (self.coverage, self.options.words)),
+        )
+        .await;
         let reply = if let Ok(reply) = answered {
             reply
         } else {
@@ -420,11 +426,16 @@ fn skipped(case: &Case, why: String) -> CaseResult {
 }
 
 /// Fills in the variables of a request and sends it.
-async fn send_template(client: &Client, request: &RequestTemplate, vars: &Value, coverage: &CoverageRecorder) -> Reply {
+async fn send_template(
+    client: &Client,
+    request: &RequestTemplate,
+    vars: &Value,
+    (coverage, words): (&CoverageRecorder, Words),
+) -> Reply {
     match filled(request, vars) {
         Ok(request) => {
             coverage.record(&request);
-            send(client, request).await.into()
+            Reply::of(send(client, request).await, words)
         }
         Err(TooLong) => Reply::NoAnswer("the request is too long with its variables filled in".to_owned()),
     }

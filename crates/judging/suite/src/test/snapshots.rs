@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::judge::failure;
 use super::outcome::Failure;
 use super::plan::Case;
+use crate::advice::{Advice, Words};
 
 /// The snapshots of a file.
 #[derive(Debug)]
@@ -17,21 +18,23 @@ pub(super) struct Snapshots {
     path: PathBuf,
     kept: Mutex<BTreeMap<String, Value>>,
     update: bool,
+    words: Words,
 }
 
 impl Snapshots {
     /// Reads the snapshots of a test file; with `update` starts without any. `Err` says why they cannot be read.
-    pub(super) fn open(tests: &Path, update: bool) -> Result<Self, String> {
+    pub(super) fn open(tests: &Path, update: bool, words: Words) -> Result<Self, String> {
         let path = tests.with_extension("snap.json");
         let kept = match fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
             Err(error) => return Err(format!("cannot read the snapshots {}: {error}", path.display())),
             Ok(_) if update => BTreeMap::new(),
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-                format!("the snapshots {} are damaged: {error}; rewrite them with `--update`", path.display())
+                let advice = words(&Advice::ReplaceSnapshots);
+                format!("the snapshots {} are damaged: {error}; {advice}", path.display())
             })?,
         };
-        Ok(Self { path, kept: Mutex::new(kept), update })
+        Ok(Self { path, kept: Mutex::new(kept), update, words })
     }
 
     /// Compares the result of a case with its snapshot, or records it.
@@ -44,7 +47,8 @@ impl Snapshots {
         match kept.get(&case.name) {
             None => {
                 let expected = "the value in the snapshot".to_owned();
-                Some(failure(case.at, expected, "no snapshot yet: write it with `--update`".to_owned()))
+                let advice = (self.words)(&Advice::WriteSnapshot);
+                Some(failure(case.at, expected, format!("no snapshot yet: {advice}")))
             }
             Some(expected) => super::compare::difference(expected, result).map(|(path, one, other)| Failure {
                 path: Some(path),

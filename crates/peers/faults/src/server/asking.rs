@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
+use wire::error_code::{INVALID_REQUEST, URL_ELICITATION_REQUIRED};
 use wire::revision::R2025_11_25;
 
 use super::{Asked, Fault, Kind, fault};
@@ -60,7 +61,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "elicitation.required-error",
         "the error that a visit is due does not say where",
         Kind::Errors("tools/call", |answer| {
-            if answer["error"]["code"] == -32042 {
+            if answer["error"]["code"] == URL_ELICITATION_REQUIRED {
                 answer["error"]["data"]["elicitations"] = json!([]);
             }
         }),
@@ -143,7 +144,7 @@ pub(super) const FAULTS: &[&Fault] = &[
                 && asked.param("requestState").is_null()
                 && asked.is_odd()
             {
-                *answer = super::base::error(asked, -32600, "Invalid Request: there is a question open");
+                *answer = super::base::error(asked, INVALID_REQUEST, "Invalid Request: there is a question open");
             }
         }),
     )

@@ -157,11 +157,11 @@ impl Heard<'_> {
 
     /// The reserved member of its `_meta`; null where there is none.
     fn meta(&self, name: &str) -> &Value {
-        &self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")]
+        &self.message["params"]["_meta"][format!("{}{name}", wire::meta::PREFIX)]
     }
 
     fn set_meta(&mut self, name: &str, value: Value) {
-        self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")] = value;
+        self.message["params"]["_meta"][format!("{}{name}", wire::meta::PREFIX)] = value;
     }
 
     fn is_modern(&self) -> bool {
@@ -196,7 +196,7 @@ impl Asked {
 
     /// The reserved member of its `_meta`; null where there is none.
     fn meta(&self, name: &str) -> &Value {
-        &self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")]
+        &self.message["params"]["_meta"][format!("{}{name}", wire::meta::PREFIX)]
     }
 
     fn is_modern(&self) -> bool {
@@ -297,7 +297,7 @@ impl Fault {
             (false, false) if self.since == self.until => self.since.to_string(),
             (false, false) => format!("{} to {}", self.since, self.until),
         };
-        let token = if self.token { ", with --bearer-env" } else { "" };
+        let token = if self.token { ", with a bearer token" } else { "" };
         format!("{transport}{but}, {revisions}{token}")
     }
 }

@@ -7,10 +7,10 @@ use net::service::{Link, Reply};
 use serde_json::{Value, json};
 
 use super::{Asked, Fault, Kind, drop_member, fault};
+use wire::meta;
 
 const PROGRESS: &str = "notifications/progress";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 pub(super) const FAULTS: &[&Fault] = &[
     &fault(
@@ -143,7 +143,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "subscriptions.id-carried",
         "changes are announced without the subscription's id",
         Kind::Notes("notifications/tools/list_changed", |message| {
-            drop_member(&mut message["params"]["_meta"], SUBSCRIPTION);
+            drop_member(&mut message["params"]["_meta"], meta::SUBSCRIPTION_ID);
         }),
     )
     .modern(),

@@ -7,12 +7,13 @@ use std::sync::{Mutex, PoisonError};
 use net::service::{Answer, Link, Reply};
 use serde_json::{Value, json};
 use wire::RequestId;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY};
+use wire::meta::{self, RELATED_TASK};
 use wire::revision::R2025_11_25;
 
 use super::base::error;
 use super::state::State;
 use super::{Asked, Fault, Heard, Kind, drop_member, fault};
-use wire::meta::RELATED_TASK;
 
 /// An id that a counter could have made.
 const COUNTED: &str = "17";
@@ -30,7 +31,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "tasks.required-enforced",
         "a plain call of a tool that only runs as a task is answered with a tool's error",
         Kind::Answers(|asked, answer| {
-            if asked.is("tools/call") && answer["error"]["code"] == -32601 {
+            if asked.is("tools/call") && answer["error"]["code"] == METHOD_NOT_FOUND {
                 *answer = result(asked, json!({ "content": [text("Call me as a task")], "isError": true }));
             }
         }),
@@ -42,7 +43,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "a ping that is wanted as a task is refused",
         Kind::Answers(|asked, answer| {
             if asked.is("ping") && asked.param("task").is_object() {
-                *answer = error(asked, -32602, "Invalid params: a ping does not run as a task");
+                *answer = error(asked, INVALID_PARAMS, "Invalid params: a ping does not run as a task");
             }
         }),
     ),
@@ -208,7 +209,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "tasks.unknown-refused",
         "an unknown task is an internal error",
         Kind::Errors("tasks/get", |answer| {
-            answer["error"]["code"] = json!(-32603);
+            answer["error"]["code"] = json!(INTERNAL_ERROR);
         }),
     ),
     &core(
@@ -239,8 +240,8 @@ pub(super) const FAULTS: &[&Fault] = &[
         "task-extension.missing-refused",
         "who lacks the extension that a tool needs is told that there is no such method",
         Kind::Errors("tools/call", |answer| {
-            if answer["error"]["code"] == -32021 {
-                answer["error"]["code"] = json!(-32601);
+            if answer["error"]["code"] == MISSING_CLIENT_CAPABILITY {
+                answer["error"]["code"] = json!(METHOD_NOT_FOUND);
             }
         }),
     )
@@ -269,7 +270,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "a task that was given out is not found",
         Kind::Answers(|asked, answer| {
             if asked.is("tasks/get") && answer["result"].is_object() {
-                *answer = error(asked, -32602, "Unknown task");
+                *answer = error(asked, INVALID_PARAMS, "Unknown task");
             }
         }),
     ),
@@ -366,7 +367,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "task-unknown-broken",
         "task-extension.unknown-refused",
         "an unknown task is an internal error",
-        Kind::Errors("tasks/get", |answer| answer["error"]["code"] = json!(-32603)),
+        Kind::Errors("tasks/get", |answer| answer["error"]["code"] = json!(INTERNAL_ERROR)),
     )
     .breaks_too(&["task-extension.methods-need-capability"]),
     &extension(
@@ -414,7 +415,7 @@ fn declare(heard: &mut Heard<'_>, method: &str) {
     if heard.is(method) && heard.is_modern() {
         let mut capabilities = heard.meta("clientCapabilities").clone();
         if capabilities.is_object() {
-            capabilities["extensions"] = json!({ "io.modelcontextprotocol/tasks": {} });
+            capabilities["extensions"] = json!({ (meta::TASKS_EXTENSION): {} });
             heard.set_meta("clientCapabilities", capabilities);
         }
     }

@@ -8,9 +8,11 @@ use schema::vary::{self, Kind, Variation, Width, refused, variations};
 use serde_json::{Map, Value, json};
 
 use super::{Aim, Plan, Planned, invalid, map, raw, valid};
+use crate::advice::Advice;
 use crate::generate::survey::Survey;
 use crate::generate::{Depth, Options};
 use crate::requests::Request;
+use wire::pointer;
 
 /// The name of a tool that no server has.
 const UNKNOWN: &str = "proof_no_such_tool";
@@ -115,8 +117,8 @@ fn skip_reason(tool: &Value, options: &Options) -> Option<String> {
     if options.calls.allow(tool) {
         return None;
     }
-    let name = wire::escape::line(name);
-    Some(format!("destructive: the tool lacks readOnlyHint; call it with --allow-tool {name}"))
+    let advice = (options.words)(&Advice::AllowTool(name.to_owned()));
+    Some(format!("destructive: the server does not say that it only reads; {advice}"))
 }
 
 /// The place and the keyword of a variation.
@@ -138,7 +140,7 @@ fn dotted(pointer: &str) -> String {
             if !path.is_empty() {
                 path.push('.');
             }
-            path.push_str(&step.replace("~1", "/").replace("~0", "~"));
+            path.push_str(&pointer::unescape(step));
         }
     }
     path

@@ -6,6 +6,7 @@ use std::time::Duration;
 use net::server::http::{HeaderValue, Method};
 use net::service::{Answer, Link, Reply};
 use serde_json::{Value, json};
+use wire::error_code::UNSUPPORTED_VERSION;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::quirk;
@@ -418,7 +419,7 @@ fn refuse_first(asked: &Asked, _: &Link, reply: Reply) -> Reply {
     if asked.before > 0 {
         return reply;
     }
-    let mut refusal = error(asked, -32022, "Unsupported protocol version");
+    let mut refusal = error(asked, UNSUPPORTED_VERSION, "Unsupported protocol version");
     refusal["error"]["data"] =
         json!({ "supported": [R2026_07_28.as_str()], "requested": asked.meta("protocolVersion") });
     answer(&refusal).into()

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use net::client::Exchange;
 use serde_json::{Value, json};
+use wire::meta;
 use wire::{Era, Message, RequestId, Transport};
 
 use super::{LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
@@ -14,15 +15,13 @@ use crate::check::probe::{Probe, Script};
 use crate::check::probes::tools;
 use crate::check::survey::PAGES;
 
-const ID: &str = "io.modelcontextprotocol/tasks";
-
 /// How many rounds of input a call is given before it becomes a task.
 const ROUNDS: usize = 3;
 
 pub(in super::super) const TASKS: Probe =
-    Probe::fresh("tasks-extension", tasks).era(Era::Modern).needs("extensions.io.modelcontextprotocol/tasks").when(
-        |setting, survey| survey.tools.iter().any(|tool| setting.calls.allow(tool)) || !setting.hints.tasks.is_empty(),
-    );
+    Probe::fresh("tasks-extension", tasks).era(Era::Modern).needs(meta::TASKS_CAPABILITY).when(|setting, survey| {
+        survey.tools.iter().any(|tool| setting.calls.allow(tool)) || !setting.hints.tasks.is_empty()
+    });
 
 /// Plays each call without and with the extension, then what belongs to no call.
 fn tasks(case: &Case) -> Script<'_> {
@@ -44,8 +43,8 @@ fn tasks(case: &Case) -> Script<'_> {
 /// Parameters of a request that declares the extension.
 fn with(case: &Case, mut params: Value) -> Value {
     let mut capabilities = client_capabilities(case.revision());
-    capabilities["extensions"] = json!({ ID: {} });
-    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+    capabilities["extensions"] = json!({ meta::TASKS_EXTENSION: {} });
+    params["_meta"][meta::CLIENT_CAPABILITIES] = capabilities;
     params
 }
 
