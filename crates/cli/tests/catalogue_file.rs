@@ -90,7 +90,7 @@ fn a_file_is_served() {
 fn what_is_no_catalogue_says_so() {
     let said = refused("offical");
     assert!(said.contains("`offical` is neither a built-in catalogue nor a file"), "{said}");
-    assert!(said.contains("\n  try: `standard`, `official`, or the path"), "{said}");
+    assert!(said.contains("\n  try: use `standard`, `official`, or the path"), "{said}");
     assert!(refused(env!("CARGO_MANIFEST_DIR")).contains("cannot be read"));
     assert!(refused("/dev/null").contains("`/dev/null` is not a regular file"));
     let (_folder, path) = file("");

@@ -160,7 +160,7 @@ fn what_is_accepted_against_the_schema_is_told() {
     assert_ne!(mended, file);
     std::fs::write(folder.path().join("lax.mcp.yaml"), mended).unwrap();
     let said = ends_with(1, &proof(folder.path(), &["test", "lax.mcp.yaml", "--tag", "accepted"]));
-    assert!(said.contains("take `xfail` out"), "{said}");
+    assert!(said.contains("remove `xfail`"), "{said}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub(crate) enum Verb {
     Generate(Box<generate::GenerateArgs>),
     /// Save what a server declares, or show what changed since
     Snapshot(Box<snapshot::SnapshotArgs>),
-    /// Explain a rule: its source, how it is judged, how to fix a violation
+    /// Explain a rule and how to fix a violation
     Explain(ExplainArgs),
     /// List the rules
     Rules(reports::RulesArgs),
@@ -87,7 +87,7 @@ pub(crate) enum Verb {
     StdioBridge(check_client::BridgeArgs),
 }
 
-/// Explain a rule: its source, how it is judged, how to fix a violation
+/// Explain a rule and how to fix a violation
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

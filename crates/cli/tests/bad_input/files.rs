@@ -135,7 +135,7 @@ fn invalid_baselines() {
     let known = r#"{"rule":"x","revision":"2025","transport":"stdio","reason":"because"}"#;
     let path = folder.file("b", format!(r#"{{"schema":"proof.baseline/1","known":[{known}]}}"#));
     misused(&["--baseline", &path], &["the entry for x names no revision: `2025`"]);
-    misused(&["--write-baseline", &folder.file("d", "Dear diary")], &["is not a baseline", "it would be overwritten"]);
+    misused(&["--write-baseline", &folder.file("d", "Dear diary")], &["is not a baseline", "would be overwritten"]);
     let path = folder.file("c", r#"{"schema":"proof.baseline/2","known":[]}"#);
     misused(&["--baseline", &path], &["`schema` is `proof.baseline/2`"]);
 }

@@ -67,5 +67,5 @@ fn a_version_that_nobody_knows_ends_the_conversation() {
 #[test]
 fn a_revision_that_is_named_must_be_the_one_that_is_spoken() {
     let ran = on(&["tools", "--revision", "2025-11-25"], &legacy("")).ends_with(2);
-    ran.says(&["does not speak 2025-11-25", "--revision 2025-06-18"]);
+    ran.says(&["does not support 2025-11-25", "--revision 2025-06-18"]);
 }

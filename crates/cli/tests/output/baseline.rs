@@ -162,7 +162,7 @@ fn an_entry_without_a_reason_is_named() {
     let ran = with("broken.jsonl", &path, &[]);
     assert_eq!(ran.code, Some(0), "it is known all the same");
     assert!(ran.stderr.starts_with("warning: 2 without a reason in "), "{}", ran.stderr);
-    assert!(ran.stderr.ends_with("\n  try: say in `reason` why each may stay\n"), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("\n  try: explain each in its `reason`\n"), "{}", ran.stderr);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn what_is_no_baseline_is_not_overwritten() {
     fs::write(&path, "{\"schema\":\"proof.report/1\"}").expect("the file can be written");
     let ran = check("broken.jsonl", &["--write-baseline", &path.to_string_lossy()]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    assert!(ran.stderr.contains("it would be overwritten"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("would be overwritten"), "{}", ran.stderr);
     assert_eq!(fs::read_to_string(&path).expect("the file"), "{\"schema\":\"proof.report/1\"}");
     fs::write(&path, "").expect("the file can be written");
     assert_eq!(check("broken.jsonl", &["--write-baseline", &path.to_string_lossy()]).code, Some(0));

@@ -137,7 +137,7 @@ fn other_formats_are_written_beside() {
 #[test]
 fn other_formats_are_named_well() {
     for (value, part) in
-        [("xml=a", "there are human, json, junit"), ("junit", "not FORMAT=FILE"), ("junit=", "not FORMAT=FILE")]
+        [("xml=a", "expected one of human, json, junit"), ("junit", "expected FORMAT=FILE"), ("junit=", "expected FORMAT=FILE")]
     {
         let ran = proof(&["check", "--also", value]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));

@@ -31,7 +31,7 @@ const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
 const CLIENT_CREDENTIALS: &str = "io.modelcontextprotocol/oauth-client-credentials";
 const ENTERPRISE: &str = "io.modelcontextprotocol/enterprise-managed-authorization";
 /// The extension by which a server makes tasks of calls.
-const TASKS: &str = "io.modelcontextprotocol/tasks";
+const TASKS: &str = wire::meta::TASKS_EXTENSION;
 /// How long a user takes who is in no hurry.
 const SECOND: Duration = Duration::from_secs(1);
 /// The tool that is to be called while another waits for an answer.
