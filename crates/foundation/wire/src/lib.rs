@@ -18,6 +18,7 @@ pub mod revision;
 pub mod shape;
 pub mod timestamp;
 pub mod trace;
+pub mod translate;
 
 pub use level::Level;
 pub use message::{Kind, Message, RequestId};
