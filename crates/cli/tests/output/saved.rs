@@ -225,7 +225,7 @@ fn the_book() {
             .all(|rule| rule["sentences"].as_array().is_some_and(|s| s.len() == 1 && s[0]["revision"] == "2024-11-05"))
     );
     for (arguments, part) in [
-        (&["rules", "--only", "tools.name-unique"][..], "no rule is called"),
+        (&["rules", "--only", "tools.name-unique"][..], "unknown rule"),
         (&["rules", "--revision", "2025-11-26"], "2025-11-26"),
         (&["rules", "--only", "http.sse-*", "--role", "client"], "no rule"),
     ] {

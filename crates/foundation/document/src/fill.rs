@@ -200,7 +200,7 @@ impl Filled {
                 members
                     .iter()
                     .map(|(name, value)| {
-                        let pointer = pointer::member(&pointer, name);
+                        let pointer = pointer::member(pointer, name);
                         (name.clone(), Self::parse_at(value, scope, &pointer, wrong))
                     })
                     .collect(),

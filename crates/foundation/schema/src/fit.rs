@@ -10,6 +10,8 @@ use wire::pointer;
 
 /// How deep references and schemas are followed.
 const DEPTH: usize = 40;
+/// Beyond it (2^53) a double no longer tells which integer was meant.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 /// How many items are compared with one another.
 const COMPARED: usize = 1_000;
 
@@ -348,17 +350,17 @@ impl<'s> Reader<'s> {
         Fit::of(fits, at, || format!("`{name}` is {rule}, the value is {value}"))
     }
 
-    /// Fractions lose digits: whether one is not a multiple is never sure.
+    /// Fractions and large integers lose digits: that one is not a multiple is never sure.
     fn multiple(&self, rule: &Value, value: &Value, at: &str) -> Fit {
         let (Some(step), Some(number)) = (rule.as_f64().filter(|step| *step > 0.0), value.as_f64()) else {
             return self.unread();
         };
-        match (number / step).fract() == 0.0 {
-            true => Fit::Yes,
-            false if step.fract() == 0.0 && number.fract() == 0.0 => {
-                Fit::of(false, at, || format!("`multipleOf` is {rule}, the value is {value}"))
-            }
-            false => Fit::Unsure,
+        if (number / step).fract() == 0.0 {
+            Fit::Yes
+        } else if step.fract() == 0.0 && number.fract() == 0.0 && number.abs() < EXACT {
+            Fit::of(false, at, || format!("`multipleOf` is {rule}, the value is {value}"))
+        } else {
+            Fit::Unsure
         }
     }
 }

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use serde_json::{Map, Value, json};
+use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use wire::{Era, Revision};
 
 /// The abilities that are declared; only these are served.
@@ -115,11 +116,11 @@ impl Refused {
     }
 
     pub(super) fn unknown_method() -> Self {
-        Self { code: -32601, message: "Method not found".to_owned() }
+        Self { code: METHOD_NOT_FOUND, message: "Method not found".to_owned() }
     }
 
     pub(super) fn invalid_params(message: impl Into<String>) -> Self {
-        Self { code: -32602, message: message.into() }
+        Self { code: INVALID_PARAMS, message: message.into() }
     }
 }
 

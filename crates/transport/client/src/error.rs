@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use net::client::{OpenError, SendError};
 use serde_json::Value;
+use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, RESOURCE_NOT_FOUND};
 use wire::escape::snippet;
 
 /// How much of what a server said an error shows.
@@ -79,9 +80,9 @@ impl ClientError {
         match self {
             Self::Cancelled => None,
             Self::Open(error) => Some(Advice::Connect(error.advice())),
-            Self::Rpc { code: -32601, .. } => Some(Advice::SeeDeclared),
-            Self::Rpc { code: -32602 | -32002, .. } => Some(Advice::CheckArguments),
-            Self::Rpc { code: -32021, .. } => Some(Advice::DeclareAbilities),
+            Self::Rpc { code: METHOD_NOT_FOUND, .. } => Some(Advice::SeeDeclared),
+            Self::Rpc { code: INVALID_PARAMS | RESOURCE_NOT_FOUND, .. } => Some(Advice::CheckArguments),
+            Self::Rpc { code: MISSING_CLIENT_CAPABILITY, .. } => Some(Advice::DeclareAbilities),
             Self::Rpc { .. } => Some(Advice::SeeLog),
             Self::Timeout { .. } => Some(Advice::WaitLonger),
             Self::Invalid { .. } => Some(Advice::CheckServer),

@@ -1,6 +1,7 @@
 //! Reads lists page by page (server/utilities/pagination): every page, and each cursor as it came.
 
 use serde_json::{Map, Value};
+use wire::error_code::INVALID_PARAMS;
 use wire::{Era, Message};
 
 use super::BoxFuture;
@@ -9,8 +10,6 @@ use super::{Client, ClientError, Params};
 
 /// How many pages a list may have.
 const PAGES: usize = 1000;
-/// The code that refuses a cursor.
-const INVALID_PARAMS: i64 = -32602;
 
 /// A whole list.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
+use wire::error_code::INTERNAL_ERROR;
 use wire::meta::{RELATED_TASK, SUBSCRIPTION_ID};
 use wire::{Kind, Message, RequestId, Revision};
 
@@ -122,7 +123,7 @@ impl Link {
         let key = id.clone();
         let work = tokio::spawn(async move {
             let answer = if busy {
-                Err(Refused { code: -32603, message: "Too many open questions".to_owned() })
+                Err(Refused { code: INTERNAL_ERROR, message: "Too many open questions".to_owned() })
             } else {
                 link.answer(&method, &params, &meta).await
             };

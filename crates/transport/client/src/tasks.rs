@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
+use wire::error_code::INTERNAL_ERROR;
 use wire::meta::RELATED_TASK;
 use wire::timestamp::rfc3339;
 
@@ -79,7 +80,7 @@ impl Tasks {
             let mut kept = self.kept();
             if kept.len() >= MOST {
                 return Err(Refused {
-                    code: -32603,
+                    code: INTERNAL_ERROR,
                     message: "There are as many tasks as this client keeps".to_owned(),
                 });
             }
@@ -140,7 +141,8 @@ impl Drop for Tasks {
 impl Task {
     fn new(ttl: Option<u64>) -> Result<Self, Refused> {
         let mut bytes = [0; 18];
-        let unnamed = |_| Refused { code: -32603, message: "There is no randomness to name a task with".to_owned() };
+        let unnamed =
+            |_| Refused { code: INTERNAL_ERROR, message: "There is no randomness to name a task with".to_owned() };
         getrandom::fill(&mut bytes).map_err(unnamed)?;
         let created = now();
         Ok(Self {

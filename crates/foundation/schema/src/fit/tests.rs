@@ -52,6 +52,16 @@ fn many_items_are_not_compared_with_one_another() {
 }
 
 #[test]
+fn only_exact_numbers_are_refused_as_multiples() {
+    let schema = json!({ "multipleOf": 3 });
+    assert_eq!(fit(&schema, &json!(9)), Fit::Yes);
+    assert!(matches!(fit(&schema, &json!(10)), Fit::No { .. }));
+    // A multiple of 3 that a double rounds to its neighbour.
+    assert_ne!(fit(&schema, &json!(9_007_199_254_740_993_i64)).known(), Some(false));
+    assert_eq!(fit(&json!({ "multipleOf": 0.1 }), &json!(0.35)), Fit::Unsure);
+}
+
+#[test]
 fn a_reference_to_itself_is_followed_once_and_branches_end_with_the_steps() {
     let count = |schema: &Value, most: u64| {
         let used = std::cell::Cell::new(0);

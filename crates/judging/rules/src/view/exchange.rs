@@ -253,9 +253,9 @@ impl<'v> View<'v> {
                 continue;
             };
             if sent.from == Party::Client {
-                exchange.client_messages.push(sent)
+                exchange.client_messages.push(sent);
             } else {
-                exchange.server_messages.push(sent)
+                exchange.server_messages.push(sent);
             }
         }
         self.endpoint = endpoint(&exchanges);

@@ -23,7 +23,7 @@ pub(crate) const RULES: &[Rule] = &[
             count => Err(format!("the name has {count} characters, expected 1 to 128")),
         })),
     server("tools.names-case-sensitive")
-        .says(R2025_11_25, NAMES, "Tool names SHOULD be case-sensitive.")
+        .says(R2025_11_25, NAMES, "Tool names that differ in letter case alone SHOULD be distinguished.")
         .about(&["tools"])
         .how("Looks for a call under a name that differs from a listed one in case alone, but is in no list.")
         .fix("Compare tool names exactly.")

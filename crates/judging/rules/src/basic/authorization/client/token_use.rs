@@ -82,7 +82,7 @@ pub(super) fn every_request(view: &View<'_>) -> Verdict {
         match (x.status(), answered_at(x)) {
             (Some(401 | 403), _) => _ = let_in.remove(&x.connection),
             (Some(200..=299), Some(answered)) if carried(x).is_some() => {
-                _ = let_in.entry(x.connection).or_insert(answered)
+                _ = let_in.entry(x.connection).or_insert(answered);
             }
             _ => {}
         }

@@ -106,7 +106,7 @@ fn schema_fault(schema: &Value, dialect: Dialect, at: String) -> Option<(String,
 }
 
 fn keyword_fault(name: &str, value: &Value, takes: Takes, dialect: Dialect, at: &str) -> Option<(String, String)> {
-    let here = pointer::member(&at, name);
+    let here = pointer::member(at, name);
     let wrong = |what: &str| Some((here.clone(), format!("`{name}` takes {what}")));
     let each = |items: &[Value]| {
         let inner = |(index, item): (usize, &Value)| schema_fault(item, dialect, format!("{here}/{index}"));

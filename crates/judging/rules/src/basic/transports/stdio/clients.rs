@@ -182,8 +182,6 @@ fn probes_first(view: &View<'_>) -> Verdict {
     })
 }
 
-/// The codes by which a server shows that it knows the modern era.
-
 fn falls_back(view: &View<'_>) -> Verdict {
     let refused: Vec<_> = view
         .client_calls("server/discover")

@@ -197,8 +197,6 @@ fn takes_messages_first(view: &View<'_>) -> Verdict {
     )
 }
 
-/// The codes by which a server shows that it knows the modern era.
-
 fn fallback_reads_body(view: &View<'_>) -> Verdict {
     let refused = view.endpoint_exchanges().into_iter().filter(|x| {
         x.status() == Some(400)

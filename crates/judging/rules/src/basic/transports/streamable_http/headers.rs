@@ -23,8 +23,6 @@ const CUSTOM: Anchor = at("basic/transports/streamable-http", "server-behavior-f
 const CASE: Anchor = at("basic/transports/streamable-http", "case-sensitivity");
 const VALIDATION: Anchor = at("basic/transports/streamable-http", "server-validation");
 
-/// The error code of a header that does not fit.
-
 /// The sections' rules, in their own order.
 pub(crate) const RULES: &[Rule] = &[
     server("http.version-header-matches")
