@@ -149,7 +149,7 @@ fn what_is_chosen_brings_along_what_it_needs() {
         assert!(said.contains("2 passed"), "{said}");
     }
     let said = ends_with(1, &tested(folder.path(), &["--filter", "nothing of that name"]));
-    assert!(said.contains("no case was tried"), "{said}");
+    assert!(said.contains("no case was run"), "{said}");
     let said = ends_with(1, &tested(folder.path(), &["--fail-fast"]));
     assert!(said.contains("1 passed, 1 failed in"), "{said}");
 }

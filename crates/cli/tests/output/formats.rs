@@ -136,9 +136,11 @@ fn other_formats_are_written_beside() {
 
 #[test]
 fn other_formats_are_named_well() {
-    for (value, part) in
-        [("xml=a", "expected one of human, json, junit"), ("junit", "expected FORMAT=FILE"), ("junit=", "expected FORMAT=FILE")]
-    {
+    for (value, part) in [
+        ("xml=a", "expected one of human, json, junit"),
+        ("junit", "expected FORMAT=FILE"),
+        ("junit=", "expected FORMAT=FILE"),
+    ] {
         let ran = proof(&["check", "--also", value]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
         assert!(ran.stderr.contains(part), "{}", ran.stderr);

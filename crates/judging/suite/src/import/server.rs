@@ -84,7 +84,7 @@ fn variables(server: &mut Server, format: Format, member: &str, pairs: &Map<Stri
             ("env", Some(variable), _) if variable == name => {
                 server
                     .remarks
-                    .push(format!("{name} comes from the environment, as everything does that is not config here"));
+                    .push(format!("{name} comes from the environment, like every variable that is not set here"));
             }
             ("headers", _, Some(variable))
                 if format == Format::McpAssert && name.eq_ignore_ascii_case("authorization") =>

@@ -150,12 +150,12 @@ fn mcp_jest_tests_become_cases() {
     arguments: { a: 1, b: '{{ "{{" }}x}}' }
     expect: { outcome: ok }
   - name: "tool add:bad"
-    # not imported: expect: content.length > 0: an error has no result to look into
+    # not imported: expect: content.length > 0: an error has no result
     call: add
     arguments: { a: x }
     expect: { outcome: refused }
   - name: tool now
-    # not imported: snapshot properties: ["content"]: the whole result is compared, not these alone
+    # not imported: snapshot properties: ["content"]: the whole result is compared
     call: now
     volatile: ["$.content[0].text"]
     expect: { snapshot: true }
@@ -336,7 +336,7 @@ skip_unless_env: T
         r#"
 # Imported from mcp-assert: a.yaml
 # not imported: server env: U, `x${T}`: variables are not filled in
-# note: T comes from the environment, as everything does that is not said here
+# note: T comes from the environment, like every variable that is not set here
 server:
   command: ["./srv", "-d", dir]
   env: { A: b }

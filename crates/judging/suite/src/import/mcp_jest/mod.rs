@@ -245,10 +245,7 @@ fn snapshot(case: &mut Case, value: &Value) {
                 }
             }
             "properties" => {
-                case.mark_not_imported(
-                    "snapshot properties",
-                    format!("{value}: the subject result is compared, not these alone"),
-                );
+                case.mark_not_imported("snapshot properties", format!("{value}: the whole result is compared"));
             }
             other => case.mark_not_imported(&format!("snapshot {other}"), value.to_string()),
         }
