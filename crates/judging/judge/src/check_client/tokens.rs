@@ -39,10 +39,17 @@ pub(super) const AUTHORIZED: &[&Scenario] = &[
     &way("auth/scope-omitted-when-undefined", "The same, with no scope, since none is named anywhere.")
         .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::SCOPE_UNNAMED_IN_CHALLENGE, quirks::SCOPES_UNSAID])
         .since(R2025_11_25).shows(&[server(&["HTTP 401", "www-authenticate: Bearer"]).without(&["scope="]), server(&[r#""authorization_servers""#]).without(&["scopes_supported"])]),
-    // `add_numbers` says that it only reads, so no more scope is demanded: the step itself is not shown yet.
     &way("auth/scope-step-up", "List the tools, then call `add_numbers`: that takes more scope. Get it.")
+        .offers(|_| Catalogue::drill_with_writing_tool())
         .tries(&[quirks::DOCUMENTS_NOT_TAKEN])
-        .since(R2025_11_25).shows(&[server(&["HTTP 401", "scope="])]),
+        .since(R2025_11_25)
+        .shows(&[
+            server(&["HTTP 401", "scope=\"mcp:read\""]),
+            server(&["HTTP 403", "insufficient_scope", "scope=\"mcp:call\""]),
+            sent(&["scope=", "mcp%3Acall"]),
+            // The call succeeds, which takes the larger token.
+            server(&["The sum is"]),
+        ]),
     &way("auth/scope-retry-limit", "List the tools. No scope is ever enough: give up after a few times.")
         .wrong(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::SCOPE_NEVER_ENOUGH])
         .since(R2025_11_25).shows(&[server(&["HTTP 403", "insufficient_scope"]).times(2)]),

@@ -107,6 +107,11 @@ impl Catalogue {
         drill::one_tool()
     }
 
+    /// The same, with `add_numbers` not declared read-only: where tokens are demanded, calling it takes more scope.
+    pub fn drill_with_writing_tool() -> Self {
+        drill::writing_tool()
+    }
+
     /// Which calls with mirrored arguments a client is asked to make of [`Self::drill`].
     pub fn drill_calls() -> serde_json::Value {
         drill::calls()

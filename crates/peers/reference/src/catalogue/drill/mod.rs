@@ -34,6 +34,11 @@ pub(super) fn one_tool() -> Catalogue {
     Catalogue { tools: vec![add()], ..Catalogue::new("proof-drill", env!("CARGO_PKG_VERSION")) }
 }
 
+/// A tool that is not declared read-only.
+pub(super) fn writing_tool() -> Catalogue {
+    offer(vec![Tool { hints: None, ..add() }])
+}
+
 pub(super) use self::headers::calls;
 
 /// Tools whose schemas and icons name places at `origin`, which nobody has any business with.
