@@ -115,7 +115,7 @@ fn list() -> Exit {
     let mut out = String::new();
     let mut number = 0;
     for scenario in all() {
-        let _ = writeln!(out, "{}  ({})", scenario.name, scenario.place());
+        let _ = writeln!(out, "{}  ({})", scenario.name, scenario.applies);
         wrap(&mut out, 6, scenario.asks);
         number += 1;
     }

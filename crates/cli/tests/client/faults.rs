@@ -18,7 +18,7 @@ fn every_fault_names_a_rule_of_the_book_that_binds_clients_where_it_shows() {
     for fault in all {
         let rule = rules::find(fault.rule).unwrap_or_else(|| panic!("{}: no rule {}", fault.name, fault.rule));
         assert_ne!(rule.role, rules::Role::Server, "{}: {} binds servers", fault.name, fault.rule);
-        let shows = |transport| Revision::ALL.into_iter().any(|revision| fault.shows(revision, transport));
+        let shows = |transport| Revision::ALL.into_iter().any(|revision| fault.applies.covers(revision, transport));
         assert!(Transport::ALL.into_iter().any(shows), "{} shows nowhere", fault.name);
     }
 }
@@ -92,7 +92,7 @@ const IN_SCENARIOS: [&str; 24] = [
 
 fn here(transport: Transport) -> impl Iterator<Item = (&'static Fault, Revision)> {
     let revision = move |fault: &Fault| {
-        [Revision::R2025_11_25, Revision::R2026_07_28].into_iter().find(|r| fault.shows(*r, transport))
+        [Revision::R2025_11_25, Revision::R2026_07_28].into_iter().find(|r| fault.applies.covers(*r, transport))
     };
     // Nobody demands a token here: those on the way to one are played by `client_faults`.
     let on_the_way = |fault: &&Fault| fault.rule.starts_with("oauth.");

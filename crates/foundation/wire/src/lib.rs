@@ -3,6 +3,7 @@
 //!
 //! This crate knows no runtime, clock, socket, file or randomness: time and identifiers come in as arguments.
 
+mod applies;
 pub mod escape;
 pub mod framing;
 pub mod http;
@@ -17,6 +18,7 @@ pub mod shape;
 pub mod timestamp;
 pub mod trace;
 
+pub use applies::Applies;
 pub use level::Level;
 pub use message::{Kind, Message, RequestId};
 pub use revision::{Era, Revision, Transport};

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use wire::{Era, Revision, Transport};
+use wire::{Applies, Era, Revision, Transport};
 
 use super::case::{Case, Halt, Setting};
 use super::survey::Survey;
@@ -31,12 +31,8 @@ pub struct Probe {
     pub name: &'static str,
     /// How it wants its connection.
     pub access: Access,
-    /// The transports it runs on; all where empty.
-    pub transports: &'static [Transport],
-    /// The first revision it makes sense at.
-    pub since: Revision,
-    /// The last one.
-    pub until: Revision,
+    /// Where it makes sense.
+    pub applies: Applies,
     /// A capability (dotted path) without which it does not run.
     pub needs: Option<&'static str>,
     /// Whether it strains the peer: then it runs on children and loopback only, unless `--intrusive`.
@@ -55,9 +51,7 @@ impl Probe {
         Self {
             name,
             access: Access::Shared,
-            transports: &[],
-            since: Revision::R2024_11_05,
-            until: Revision::NEWEST,
+            applies: Applies::EVERYWHERE,
             needs: None,
             intrusive: false,
             safety: false,
@@ -83,22 +77,19 @@ impl Probe {
 
     /// Restricts it to some transports.
     pub const fn on(mut self, transports: &'static [Transport]) -> Self {
-        self.transports = transports;
+        self.applies = self.applies.on(transports);
         self
     }
 
     /// Restricts it to one era.
     pub const fn era(mut self, era: Era) -> Self {
-        match era {
-            Era::Legacy => self.until = Revision::NEWEST_LEGACY,
-            Era::Modern => self.since = Revision::R2026_07_28,
-        }
+        self.applies = self.applies.era(era);
         self
     }
 
     /// Restricts it to revisions from `since` on.
     pub const fn since(mut self, since: Revision) -> Self {
-        self.since = since;
+        self.applies = self.applies.since(since);
         self
     }
 
@@ -124,12 +115,5 @@ impl Probe {
     pub const fn safety(mut self) -> Self {
         self.safety = true;
         self
-    }
-
-    /// Whether it makes sense at `revision` over `transport`.
-    pub fn fits(&self, revision: Revision, transport: Transport) -> bool {
-        revision.at_least(self.since)
-            && self.until.at_least(revision)
-            && (self.transports.is_empty() || self.transports.contains(&transport))
     }
 }

@@ -332,7 +332,7 @@ fn came_to_its_end(outcome: &Result<(), Halt>) -> bool {
 }
 
 fn is_due(probe: &Probe, setting: &Setting, survey: &Survey, by: &Selection) -> bool {
-    probe.fits(setting.revision, setting.transport)
+    probe.applies.covers(setting.revision, setting.transport)
         && probe.needs.is_none_or(|capability| survey.has(capability))
         && (!probe.intrusive || setting.may_strain)
         && (!probe.safety || by.safety || !by.only.is_empty())

@@ -4,7 +4,7 @@ use faults::server::Fault;
 use reference::authorization::Development;
 use reference::catalogue::Catalogue;
 use serde_json::Value;
-use wire::{Era, Revision, Transport};
+use wire::{Applies, Era, Revision, Transport};
 
 use super::evidence::Evidence;
 
@@ -15,12 +15,8 @@ pub struct Scenario {
     pub name: &'static str,
     /// What the client is asked to do, in a sentence or two.
     pub asks: &'static str,
-    /// The transports it is played over; all where empty.
-    pub transports: &'static [Transport],
-    /// The first revision it makes sense at.
-    pub since: Revision,
-    /// The last one.
-    pub until: Revision,
+    /// Where it is played.
+    pub applies: Applies,
     /// What is wrong with the server, on purpose.
     pub faults: &'static [&'static Fault],
     /// What the server offers; given an origin that nobody has any business with.
@@ -40,9 +36,7 @@ pub const fn scenario(name: &'static str, asks: &'static str) -> Scenario {
     Scenario {
         name,
         asks,
-        transports: &[],
-        since: Revision::R2024_11_05,
-        until: Revision::NEWEST,
+        applies: Applies::EVERYWHERE,
         faults: &[],
         offers: |_| Catalogue::standard(),
         context: None,
@@ -55,28 +49,25 @@ pub const fn scenario(name: &'static str, asks: &'static str) -> Scenario {
 impl Scenario {
     /// Restricts it to some transports.
     pub const fn on(mut self, transports: &'static [Transport]) -> Self {
-        self.transports = transports;
+        self.applies = self.applies.on(transports);
         self
     }
 
     /// Restricts it to one era.
     pub const fn era(mut self, era: Era) -> Self {
-        match era {
-            Era::Legacy => self.until = Revision::NEWEST_LEGACY,
-            Era::Modern => self.since = Revision::R2026_07_28,
-        }
+        self.applies = self.applies.era(era);
         self
     }
 
     /// Restricts it to revisions from `since` on.
     pub const fn since(mut self, since: Revision) -> Self {
-        self.since = since;
+        self.applies = self.applies.since(since);
         self
     }
 
     /// Restricts it to revisions up to `until`.
     pub const fn until(mut self, until: Revision) -> Self {
-        self.until = until;
+        self.applies = self.applies.until(until);
         self
     }
 
@@ -123,28 +114,8 @@ impl Scenario {
         self
     }
 
-    /// Where it is played, in words.
-    pub fn place(&self) -> String {
-        let revisions = match (self.since == Revision::R2024_11_05, self.until == Revision::NEWEST) {
-            (true, true) => "any revision".to_owned(),
-            (true, false) if self.until == Revision::NEWEST_LEGACY => "legacy era".to_owned(),
-            (true, false) => format!("up to {}", self.until),
-            (false, true) if self.since == Revision::NEWEST => "modern era".to_owned(),
-            (false, true) => format!("from {}", self.since),
-            (false, false) if self.since == self.until => self.since.to_string(),
-            (false, false) => format!("{} to {}", self.since, self.until),
-        };
-        match self.transports {
-            [] => revisions,
-            some => format!("{}, {revisions}", some.iter().map(|t| t.as_str()).collect::<Vec<_>>().join(", ")),
-        }
-    }
-
-    /// Whether it makes sense at `revision` over `transport`.
+    /// Whether it is played at `revision` over `transport`.
     pub fn fits(&self, revision: Revision, transport: Transport) -> bool {
-        revision.at_least(self.since)
-            && self.until.at_least(revision)
-            && transport.carries(revision)
-            && (self.transports.is_empty() || self.transports.contains(&transport))
+        self.applies.covers(revision, transport) && transport.carries(revision)
     }
 }

@@ -15,8 +15,8 @@ mod tasks;
 
 use net::client::Outgoing;
 use serde_json::{Value, json};
-use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::{Era, Revision, Transport};
+use wire::revision::R2026_07_28;
+use wire::{Applies, Era, Revision, Transport};
 
 pub use authorization::authorizer;
 pub use hooks::connector;
@@ -33,12 +33,8 @@ pub struct Fault {
     pub rule: &'static str,
     /// What it does, in one line.
     pub about: &'static str,
-    /// The first revision it shows at.
-    pub since: Revision,
-    /// The last one.
-    pub until: Revision,
-    /// The only transport it shows on; `None` for all.
-    pub transport: Option<Transport>,
+    /// Where it shows.
+    pub applies: Applies,
     /// The scenario of `proof check-client` in which it surely shows.
     pub scenario: &'static str,
     /// The transport over which it surely shows there.
@@ -97,9 +93,7 @@ const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind
         name,
         rule,
         about,
-        since: R2024_11_05,
-        until: R2026_07_28,
-        transport: None,
+        applies: Applies::EVERYWHERE,
         scenario: TOOLS,
         seen_over: Transport::StreamableHttp,
         consequences: &[],
@@ -109,7 +103,7 @@ const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind
 
 impl Fault {
     const fn since(mut self, since: Revision) -> Self {
-        self.since = since;
+        self.applies = self.applies.since(since);
         self
     }
 
@@ -118,17 +112,17 @@ impl Fault {
     }
 
     const fn legacy(mut self) -> Self {
-        self.until = Revision::NEWEST_LEGACY;
+        self.applies = self.applies.era(Era::Legacy);
         self
     }
 
     const fn http(mut self) -> Self {
-        self.transport = Some(Transport::StreamableHttp);
+        self.applies = self.applies.on(&[Transport::StreamableHttp]);
         self
     }
 
     const fn stdio(mut self) -> Self {
-        self.transport = Some(Transport::Stdio);
+        self.applies = self.applies.on(&[Transport::Stdio]);
         self.seen_over(Transport::Stdio)
     }
 
@@ -150,40 +144,21 @@ impl Fault {
         self
     }
 
-    /// Whether it shows at `revision` over `transport`.
-    pub fn shows(&self, revision: Revision, transport: Transport) -> bool {
-        revision.at_least(self.since)
-            && self.until.at_least(revision)
-            && self.transport.is_none_or(|only| only == transport)
-    }
-
     /// Whether it shows in an era, over a transport.
     fn shows_in(&self, place: Place) -> bool {
-        let era = match place.era {
-            Era::Legacy => self.since.era() == Era::Legacy,
-            Era::Modern => self.until.era() == Era::Modern,
-        };
-        era && self.transport.is_none_or(|only| only == place.transport)
+        self.applies.touches(place.era) && self.applies.runs_on(place.transport)
     }
 
-    /// Where it shows, in words.
-    pub fn place(&self) -> String {
-        let transport = self.transport.map_or("any transport", Transport::as_str);
-        let revisions = match (self.since.era(), self.until.era()) {
-            (Era::Modern, _) => "modern era".to_owned(),
-            (_, Era::Legacy) if self.since == R2024_11_05 => "legacy era".to_owned(),
-            (_, Era::Legacy) => format!("legacy era from {}", self.since),
-            _ if self.since == R2024_11_05 => "any revision".to_owned(),
-            _ => format!("from {}", self.since),
-        };
-        format!("{transport}, {revisions}")
+    /// Where it surely shows: the transport and the revision.
+    pub fn surely_at(&self) -> (Transport, Revision) {
+        (self.applies.only_transport().unwrap_or(self.seen_over), self.applies.last())
     }
 
-    /// The same, with the scenario in which it surely shows.
+    /// Where it shows, in words, and the scenario in which it surely does.
     pub fn place_and_scenario(&self) -> String {
-        let only = self.transport.is_none() && self.seen_over != Transport::StreamableHttp;
+        let only = self.applies.only_transport().is_none() && self.seen_over != Transport::StreamableHttp;
         let over = if only { format!(" over {}", self.seen_over.as_str()) } else { String::new() };
-        format!("{}; scenario {}{over}", self.place(), self.scenario)
+        format!("{}; scenario {}{over}", self.applies, self.scenario)
     }
 }
 
@@ -243,7 +218,7 @@ mod tests {
         for fault in all() {
             assert!(seen.insert(fault.name), "{} stands twice", fault.name);
             assert!(fault.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
-            assert!(fault.until.at_least(fault.since), "{} shows nowhere", fault.name);
+            assert!(!fault.applies.is_empty(), "{} shows nowhere", fault.name);
         }
     }
 }

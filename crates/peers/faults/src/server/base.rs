@@ -146,7 +146,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     ])
     .since(R2025_03_26)
     // There it would be no frame any more, and whoever reads it breaks off before it is a message.
-    .never_on(Transport::WebSocket),
+    .except(Transport::WebSocket),
     &fault(
         "members-doubled",
         "jsonrpc.members-unique",

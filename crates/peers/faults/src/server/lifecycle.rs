@@ -42,7 +42,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     // A server that never agrees to the oldest version does not speak it, and is not judged at it.
     .since(Revision::R2025_03_26)
     // There a client costs a process, and few of those greet for the oldest.
-    .never_on(Transport::Stdio),
+    .except(Transport::Stdio),
     &legacy(
         "version-parroted",
         "lifecycle.version-alternative",
@@ -64,7 +64,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     )
     // There the oldest is the newest.
-    .never_on(Transport::HttpSse),
+    .except(Transport::HttpSse),
     &legacy(
         "unknown-version-ignored",
         "lifecycle.version-mismatch-handled",

@@ -42,8 +42,8 @@ use std::sync::Arc;
 use net::server::http::{Bytes, HeaderMap, Parts, Uri};
 use net::service::{Call, Context, Link, Reply};
 use serde_json::Value;
-use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::{Era, Revision, Transport};
+use wire::revision::R2026_07_28;
+use wire::{Applies, Era, Revision, Transport};
 
 pub use self::lists::PAGES_IN_CIRCLES;
 pub use self::patterns::CANCELLATION_IGNORED;
@@ -67,14 +67,8 @@ pub struct Fault {
     pub consequences: &'static [&'static str],
     /// What it does, in one line.
     pub about: &'static str,
-    /// The first revision it shows at.
-    pub since: Revision,
-    /// The last one.
-    pub until: Revision,
-    /// The only transport it shows on; `None` for all.
-    pub transport: Option<Transport>,
-    /// The one transport that it cannot show on, whatever the others.
-    pub never_on: Option<Transport>,
+    /// Where it shows.
+    pub applies: Applies,
     /// Whether it shows only where the server demands a bearer token.
     pub token: bool,
     kind: Kind,
@@ -217,8 +211,7 @@ fn drop_member(value: &mut Value, name: &str) {
 
 /// A fault that shows at every revision, over every transport.
 const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
-    let (consequences, since, until): (&[_], _, _) = (&[], R2024_11_05, R2026_07_28);
-    Fault { name, rule, consequences, about, since, until, transport: None, never_on: None, token: false, kind }
+    Fault { name, rule, consequences: &[], about, applies: Applies::EVERYWHERE, token: false, kind }
 }
 
 impl Fault {
@@ -234,12 +227,12 @@ impl Fault {
     }
 
     const fn since(mut self, since: Revision) -> Self {
-        self.since = since;
+        self.applies = self.applies.since(since);
         self
     }
 
     const fn until(mut self, until: Revision) -> Self {
-        self.until = until;
+        self.applies = self.applies.until(until);
         self
     }
 
@@ -252,12 +245,12 @@ impl Fault {
     }
 
     const fn on(mut self, transport: Transport) -> Self {
-        self.transport = Some(transport);
+        self.applies = self.applies.on(&[transport]);
         self
     }
 
-    const fn never_on(mut self, transport: Transport) -> Self {
-        self.never_on = Some(transport);
+    const fn except(mut self, transport: Transport) -> Self {
+        self.applies = self.applies.except(transport);
         self
     }
 
@@ -274,31 +267,10 @@ impl Fault {
         self.on(Transport::Stdio)
     }
 
-    /// Whether it shows at `revision` over `transport`.
-    pub fn shows(&self, revision: Revision, transport: Transport) -> bool {
-        revision.at_least(self.since) && self.until.at_least(revision) && self.runs_on(transport)
-    }
-
-    /// Whether it shows over `transport`, at whatever revision.
-    pub fn runs_on(&self, transport: Transport) -> bool {
-        self.transport.is_none_or(|only| only == transport) && self.never_on != Some(transport)
-    }
-
     /// Where it shows, in words.
     pub fn place(&self) -> String {
-        let transport = self.transport.map_or("any transport", Transport::as_str);
-        let but = self.never_on.map_or(String::new(), |never| format!(" but {never}"));
-        let revisions = match (self.since == R2024_11_05, self.until == R2026_07_28) {
-            (true, true) => "any revision".to_owned(),
-            (true, false) if self.until == Revision::NEWEST_LEGACY => "legacy era".to_owned(),
-            (true, false) => format!("up to {}", self.until),
-            (false, true) if self.since == R2026_07_28 => "modern era".to_owned(),
-            (false, true) => format!("from {}", self.since),
-            (false, false) if self.since == self.until => self.since.to_string(),
-            (false, false) => format!("{} to {}", self.since, self.until),
-        };
         let token = if self.token { ", with --bearer-env" } else { "" };
-        format!("{transport}{but}, {revisions}{token}")
+        format!("{}{token}", self.applies)
     }
 }
 
@@ -360,7 +332,7 @@ mod tests {
         for fault in all().chain(quirks::all()) {
             assert!(seen.insert(fault.name), "{} stands twice", fault.name);
             assert!(fault.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
-            assert!(fault.until.at_least(fault.since), "{} shows nowhere", fault.name);
+            assert!(!fault.applies.is_empty(), "{} shows nowhere", fault.name);
         }
     }
 }

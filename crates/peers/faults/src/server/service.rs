@@ -27,7 +27,7 @@ impl<S: Service> Service for Faulty<S> {
     fn call(&self, mut call: Call) -> Reply {
         let (revision, transport) = (call.context.revision, call.context.transport);
         let faults: Vec<_> =
-            self.active.faults.iter().copied().filter(|fault| fault.shows(revision, transport)).collect();
+            self.active.faults.iter().copied().filter(|fault| fault.applies.covers(revision, transport)).collect();
         if faults.is_empty() {
             return self.server.call(call);
         }

@@ -32,7 +32,7 @@ pub(super) struct FaultyTransport {
 impl FaultyTransport {
     /// Those of `active` that show on one of the transports.
     pub(super) fn new(active: &Active, on: &[Transport]) -> Self {
-        let shows = |fault: &&Fault| on.iter().any(|transport| fault.runs_on(*transport));
+        let shows = |fault: &&Fault| on.iter().any(|transport| fault.applies.runs_on(*transport));
         let faults = active.faults.iter().copied().filter(shows).collect();
         let active = Active { faults, state: Arc::clone(&active.state) };
         Self { active, path: String::new(), tokens: ValidTokens::default() }
@@ -49,7 +49,7 @@ impl FaultyTransport {
 
     /// Those that show over one of the transports.
     fn over(&self, transport: Transport) -> Vec<&'static Fault> {
-        self.active.faults.iter().copied().filter(|fault| fault.runs_on(transport)).collect()
+        self.active.faults.iter().copied().filter(|fault| fault.applies.runs_on(transport)).collect()
     }
 
     /// Whether any alters messages that come in over a transport.
@@ -201,8 +201,9 @@ fn showing(faults: &[&'static Fault], asked: &Parts) -> Vec<&'static Fault> {
         WEBSOCKET_PATH => Transport::WebSocket,
         _ => Transport::StreamableHttp,
     };
-    let shows =
-        |fault: &&Fault| fault.runs_on(transport) && revision.is_none_or(|revision| fault.shows(revision, transport));
+    let shows = |fault: &&Fault| {
+        fault.applies.runs_on(transport) && revision.is_none_or(|revision| fault.applies.covers(revision, transport))
+    };
     faults.iter().copied().filter(shows).collect()
 }
 

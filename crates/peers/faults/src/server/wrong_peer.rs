@@ -24,7 +24,7 @@ pub(super) const FAULTS: &[&Fault] = &[&fault(
 .since(R2025_11_25)
 .until(R2025_11_25)
 // There is but one client.
-.never_on(Transport::Stdio)];
+.except(Transport::Stdio)];
 
 /// A question under way. Its id tells it from those of all other clients.
 struct Question {
