@@ -91,6 +91,8 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let mut order = Vec::new();
     let mut introduced = None;
     let mut ran = Vec::new();
+    // What targets serve that serve none of the revisions asked for: the others are judged all the same.
+    let mut elsewhere = Vec::new();
     // Looked at side by side: the runs of the first would keep the others waiting.
     let looking = options.targets.iter().map(|address| {
         let (address, limits) = (address.clone(), options.limits.clone());
@@ -106,7 +108,11 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
                 continue;
             }
         };
-        let revisions = wanted(&options.revisions, &found)?;
+        let revisions = selected(&options.revisions, &found);
+        if revisions.is_empty() {
+            elsewhere.extend(found.revisions);
+            continue;
+        }
         let text = |text: Option<&str>| text.map(str::to_owned);
         introduced = introduced.or_else(|| found.introductions.last().map(|i| (text(i.name()), text(i.version()))));
         watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
@@ -124,18 +130,19 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
             });
         }
     }
+    if order.is_empty() {
+        elsewhere.sort_unstable();
+        elsewhere.dedup();
+        return Err(CheckError::NoSuchRevision(options.revisions, elsewhere));
+    }
     ran.extend(runs.join_all().await);
     ran.sort_by_key(|r| order.iter().position(|place| *place == Place::from(r.setting.as_ref())));
     Ok(conclude(ran, introduced.unwrap_or_default(), &options, &redactor))
 }
 
-fn wanted(asked: &[Revision], found: &Detected) -> Result<Vec<Revision>, CheckError> {
-    let served = &found.revisions;
-    let wanted: Vec<_> = served.iter().copied().filter(|r| asked.is_empty() || asked.contains(r)).collect();
-    if wanted.is_empty() {
-        return Err(CheckError::NoSuchRevision(asked.to_vec(), served.clone()));
-    }
-    Ok(wanted)
+/// The revisions to judge at: those asked for, or all, as far as they are served.
+fn selected(asked: &[Revision], found: &Detected) -> Vec<Revision> {
+    found.revisions.iter().copied().filter(|r| asked.is_empty() || asked.contains(r)).collect()
 }
 
 /// Judges what a server says to somebody whom it does not let in, where it says so as the specification has it.
