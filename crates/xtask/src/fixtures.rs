@@ -21,10 +21,11 @@ use self::play::Run;
 use super::{Verdict, root, words};
 
 const USAGE: &str = "\
-usage: cargo xtask fixtures [--check] [--proof PROOF] [RULE…]
+usage: cargo xtask fixtures [--check | --search] [--proof PROOF] [RULE…]
 Makes fixtures of client rules from scenarios that our own client plays, and says what changed.
 RULE is an id or a glob.
   --check        write nothing; fail where a rule no longer says of a scenario what its fixture is for
+  --search       also look through all scenarios for rules without such a fixture
   --proof PROOF  use this binary [default: build one]";
 
 /// The longest fixture, in bytes.
@@ -33,6 +34,7 @@ const LONGEST: usize = 96 * 1024;
 #[derive(Default)]
 struct Options {
     check: bool,
+    search: bool,
     proof: Option<PathBuf>,
     rules: Vec<String>,
 }
@@ -43,11 +45,13 @@ impl Options {
         while let Some(arg) = args.next() {
             match arg.as_str() {
                 "--check" => options.check = true,
+                "--search" => options.search = true,
                 "--proof" => options.proof = Some(args.next().context(USAGE)?.into()),
                 option if option.starts_with('-') => anyhow::bail!("unknown option {option}\n{USAGE}"),
                 rule => options.rules.push(rule.to_owned()),
             }
         }
+        anyhow::ensure!(!options.check || !options.search, "--check and --search exclude each other\n{USAGE}");
         Ok(options)
     }
 
@@ -78,7 +82,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         Some(path) => path.canonicalize().with_context(|| format!("--proof {}", path.display()))?,
         None => super::peers::build_for_development()?,
     };
-    let traces = play::all(&proof, chosen.iter().map(|fixture| fixture.run()).collect());
+    let mut traces = play::all(&proof, chosen.iter().map(|fixture| fixture.run()).collect());
     let mut right = true;
     for fixture in &chosen {
         match made(fixture, &traces, options.check)? {
@@ -91,6 +95,10 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         }
     }
     let all = options.rules.is_empty();
+    if options.search {
+        let runs = plan::every_scenario().filter(|run| !traces.contains_key(run)).collect();
+        traces.extend(play::all(&proof, runs));
+    }
     let further = if all && !options.check { further(&due, &traces)? } else { Vec::new() };
     let made: Vec<Fixture> = due.into_iter().chain(further).collect();
     right &= plan::write(&root(), &listed, &made, options.check)?;
