@@ -85,7 +85,13 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     let mut traces = play::all(&proof, chosen.iter().map(|fixture| fixture.run()).collect());
     let mut right = true;
     for fixture in &chosen {
-        match made(fixture, &traces, options.check)? {
+        let mut outcome = made(fixture, &traces, options.check)?;
+        if matches!(outcome, Outcome::Wrong(_)) {
+            // On a busy machine a slow answer looks like none: once more, alone.
+            traces.extend(play::all(&proof, [fixture.run()].into()));
+            outcome = made(fixture, &traces, options.check)?;
+        }
+        match outcome {
             Outcome::Same => {}
             Outcome::Changed(what) => println!("{}: {what}", fixture.path()),
             Outcome::Wrong(why) => {

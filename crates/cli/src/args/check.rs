@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Keep, Options};
+use judge::check::{CallPolicy, Options, TraceSink};
 use net::client::{Address, Limits};
 use wire::Revision;
 
@@ -136,7 +136,7 @@ impl CheckArgs {
     }
 
     /// What the options mean, or the exit code after saying what is wrong with them.
-    pub(crate) fn meaning(&self, targets: Vec<Address>, keep: Keep) -> Result<Options, Exit> {
+    pub(crate) fn meaning(&self, targets: Vec<Address>, keep: TraceSink) -> Result<Options, Exit> {
         let selection = self.select.meaning()?;
         Ok(Options {
             targets,

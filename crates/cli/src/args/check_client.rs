@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use judge::check::Keep;
+use judge::check::TraceSink;
 use judge::check::options::matches;
 use judge::check_client::all;
 use judge::check_client::options::{Options, SERVER, URL};
@@ -120,7 +120,7 @@ impl CheckClientArgs {
 
     /// What the options mean, or the exit code after saying what is wrong with them. `bridge` is the command of the server
     /// that a client starts.
-    pub(crate) fn meaning(&self, bridge: Vec<String>, keep: Keep) -> Result<Options, Exit> {
+    pub(crate) fn meaning(&self, bridge: Vec<String>, keep: TraceSink) -> Result<Options, Exit> {
         Ok(Options {
             words: self.command.clone(),
             target: self.target(),

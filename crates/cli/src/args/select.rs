@@ -45,8 +45,8 @@ impl SelectArgs {
             LevelArg::May => Level::May,
         });
         let selection = Selection { only: self.only.clone(), skip: self.skip.clone(), level, safety: self.safety };
-        if let Some(stranger) = selection.strangers().next() {
-            return Err(super::unknown_rule(stranger));
+        if let Some(unknown) = selection.unknown_patterns().next() {
+            return Err(super::unknown_rule(unknown));
         }
         Ok(selection)
     }

@@ -5,7 +5,7 @@ mod observed;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use judge::check::{Checked, Keep};
+use judge::check::{Checked, TraceSink};
 use judge::check_client::{ClientError, all, check_client};
 use net::server::stdio::bridge;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &CheckClientArgs) -> Exit {
     }
 }
 
-fn judged(args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
+fn judged(args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     net::orphans::adopt();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: the runtime did not start: {error}"));
@@ -64,7 +64,7 @@ fn judged(args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
     checked
 }
 
-async fn scripted(args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
+async fn scripted(args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     let program = std::env::current_exe().map_err(|error| {
         tell(format_args!("error: this program does not find itself: {error}"));
         Exit::Bug

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use faults::server::FaultyServer;
 use net::server::http::{self, Bearer, Beside, Guard as _};
-use reference::authorization::{Gate, Tokens};
+use reference::authorization::{TokenGuard, Tokens};
 use reference::catalogue::Catalogue;
 use reference::{Folder, Options, Server};
 
@@ -80,7 +80,7 @@ async fn guard(args: &ServeArgs, options: &Options) -> Result<Option<Arc<dyn htt
         let what = format!("--auth dev hands tokens to everybody, and {address} is not on this machine alone");
         return Err(usage(&what, "127.0.0.1; or --auth-anywhere, if you are sure"));
     }
-    let gate = Gate::new(tokens, &args.path, options.http.beside, Arc::clone(&options.catalogue));
+    let gate = TokenGuard::new(tokens, &args.path, options.http.beside, Arc::clone(&options.catalogue));
     if gate.owns(&args.path) {
         return Err(usage(&format!("{} is a page of the authorization server", args.path), "another --path"));
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Keep, Options, Selection, Watch, check};
+use judge::check::{CallPolicy, Options, Selection, TraceSink, Watch, check};
 use net::client::{Address, HttpAddress, Limits};
 use report::Outcome;
 use serde_json::{Value, json};
@@ -142,7 +142,7 @@ async fn outcomes(habits: Habits, rules: &[&str]) -> BTreeMap<&'static str, Outc
             request: Duration::from_millis(if habits.sends_away.is_some() { 500 } else { 8000 }),
             ..Limits::default()
         },
-        keep: Keep::default(),
+        keep: TraceSink::default(),
         secrets: Secrets::default(),
     };
     let checked = check(options, Watch::nobody()).await.unwrap_or_else(|error| panic!("there is no report: {error}"));

@@ -1,4 +1,4 @@
-//! One of the clients of a soak: what it does next is thrown by dice, what it must get back is not. It speaks both eras
+//! One of the clients of a soak: what it does next is drawn at random, what it must get back is not. It speaks both eras
 //! over one connection, and opens others for streams.
 
 use std::time::{Duration, Instant};
@@ -23,9 +23,9 @@ const CANCEL: u64 = 40;
 const TOGGLE: u64 = 3;
 
 /// A random sequence that can be had again (splitmix64).
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -56,7 +56,7 @@ struct Open {
 pub(super) struct Player<'p> {
     plan: &'p Plan,
     counts: &'p Counts,
-    dice: Dice,
+    rng: Rng,
     connection: Connection,
     sessions: Vec<Live>,
     streams: Vec<Open>,
@@ -67,10 +67,10 @@ pub(super) struct Player<'p> {
 
 impl<'p> Player<'p> {
     pub(super) fn new(plan: &'p Plan, counts: &'p Counts, number: u64) -> anyhow::Result<Self> {
-        let dice = Dice(plan.seed.wrapping_mul(1_000_003).wrapping_add(number));
+        let rng = Rng(plan.seed.wrapping_mul(1_000_003).wrapping_add(number));
         let connection = Connection::open(plan.address)?;
         let (sessions, streams) = (Vec::new(), Vec::new());
-        Ok(Self { plan, counts, dice, connection, sessions, streams, next: 1, opened: 0, made: 0 })
+        Ok(Self { plan, counts, rng, connection, sessions, streams, next: 1, opened: 0, made: 0 })
     }
 
     /// Makes this client's share of sessions and requests.
@@ -86,7 +86,7 @@ impl<'p> Player<'p> {
     }
 
     fn step(&mut self) -> anyhow::Result<()> {
-        let mut throw = self.dice.below(10_000);
+        let mut throw = self.rng.below(10_000);
         let mut is = |share: u64| {
             let hit = throw < share;
             throw = throw.wrapping_sub(share);
@@ -109,11 +109,11 @@ impl<'p> Player<'p> {
             self.cancel()
         } else if is(TOGGLE) {
             self.legacy(requests::TOGGLE)
-        } else if self.dice.below(2) == 0 {
-            let choice = self.dice.index(usize::MAX);
+        } else if self.rng.below(2) == 0 {
+            let choice = self.rng.index(usize::MAX);
             self.legacy(requests::usual(choice))
         } else {
-            let choice = self.dice.index(usize::MAX);
+            let choice = self.rng.index(usize::MAX);
             self.modern(requests::usual(choice))
         }
     }
@@ -131,7 +131,7 @@ impl<'p> Player<'p> {
 
     /// Opens a session; where there are enough, one of them is deleted, or just left.
     fn open(&mut self) -> anyhow::Result<()> {
-        let revision = requests::LEGACY[self.dice.index(requests::LEGACY.len())];
+        let revision = requests::LEGACY[self.rng.index(requests::LEGACY.len())];
         let reply = self.exchange(&requests::hello(revision))?;
         let session = reply.session.clone().with_context(|| format!("no session: {}", told(&reply)))?;
         let place = Place { session, revision };
@@ -141,9 +141,9 @@ impl<'p> Player<'p> {
         self.opened += 1;
         self.counts.opened();
         if self.sessions.len() > MOST_SESSIONS {
-            let at = self.dice.index(self.sessions.len());
+            let at = self.rng.index(self.sessions.len());
             let live = self.sessions.swap_remove(at);
-            if self.dice.below(2) == 0 {
+            if self.rng.below(2) == 0 {
                 self.counts.left();
             } else {
                 self.delete(&live)?;
@@ -173,7 +173,7 @@ impl<'p> Player<'p> {
 
     /// One of the sessions; none where none is left.
     fn pick(&mut self) -> Option<usize> {
-        (!self.sessions.is_empty()).then(|| self.dice.index(self.sessions.len()))
+        (!self.sessions.is_empty()).then(|| self.rng.index(self.sessions.len()))
     }
 
     fn legacy(&mut self, what: (&str, &str)) -> anyhow::Result<()> {
@@ -241,7 +241,7 @@ impl<'p> Player<'p> {
         if self.streams.is_empty() {
             return;
         }
-        let at = self.dice.index(self.streams.len());
+        let at = self.rng.index(self.streams.len());
         let open = self.streams.swap_remove(at);
         let mut live = self.sessions.iter_mut();
         if let Some(live) = live.find(|live| open.session.as_ref() == Some(&live.place.session)) {

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use judge::check::{Checked, Keep};
+use judge::check::{Checked, TraceSink};
 use judge::check_client::observed::{By, Listening, judge, tap};
-use judge::check_client::{FIRST, Scenario, all, told};
+use judge::check_client::{FIRST, Scenario, all, describe};
 use net::client::Command;
 use net::server::http;
 use net::server::stdio::wrap::wrap;
@@ -21,7 +21,7 @@ use crate::signals::interrupted;
 const BEAT: Duration = Duration::from_millis(150);
 
 /// Serves until somebody presses Ctrl-C, telling what it sees, and judges it.
-pub(super) async fn listen(args: &CheckClientArgs, address: SocketAddr, keep: Keep) -> Result<Checked, Exit> {
+pub(super) async fn listen(args: &CheckClientArgs, address: SocketAddr, keep: TraceSink) -> Result<Checked, Exit> {
     let stop = interrupted();
     let (selection, revisions) = (args.select.meaning()?, revisions(&args.revision)?);
     let mut listening = Listening::start(address, scenario(args)?).await.map_err(|error| {
@@ -41,7 +41,7 @@ pub(super) async fn listen(args: &CheckClientArgs, address: SocketAddr, keep: Ke
 }
 
 /// Stands between a client and the server that is named, and judges the client once that server has ended.
-pub(super) async fn between(args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
+pub(super) async fn between(args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     let stop = interrupted();
     let (selection, revisions) = (args.select.meaning()?, revisions(&args.revision)?);
     let Some((program, arguments)) = args.command.split_first() else { return Err(Exit::Usage) };
@@ -76,7 +76,7 @@ fn announce(address: SocketAddr) {
 
 fn show(listening: &mut Listening) {
     for (transport, frame) in listening.news() {
-        if let Some(line) = told(&frame) {
+        if let Some(line) = describe(&frame) {
             tell(format_args!("{:>8.3}s {transport} {}  {line}", frame.at as f64 / 1e6, frame.connection));
         }
     }

@@ -12,16 +12,16 @@ use wire::{Era, Message, RequestId, Revision, Transport};
 
 use super::answers::{Answering, Manner};
 use super::hints::Hints;
+use super::lock::{ChangeGuard, ChangeLock};
 use super::options::CallPolicy;
 use super::resume::Rest;
 use super::silence::Silence;
 use super::spawn_limit::{SpawnLimit, SpawnPermit};
 use super::survey::Survey;
-use super::turns::{Turn, Turns};
 
 /// Why a script ended early. No judgement: what the peer did stands in the trace.
 #[derive(Debug)]
-pub enum Halt {
+pub enum Abort {
     /// The connection is gone or never came.
     Gone(String),
     /// The peer lacks something the script needs.
@@ -34,14 +34,14 @@ pub enum Halt {
     Flooded,
 }
 
-impl Halt {
+impl Abort {
     /// Why nothing more is asked of a peer that is silent.
     pub fn of(silence: &Silence) -> Self {
         if silence.is_babble() { Self::Unfit } else { Self::Silent }
     }
 }
 
-impl std::fmt::Display for Halt {
+impl std::fmt::Display for Abort {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Gone(why) => write!(f, "the connection is gone: {why}"),
@@ -53,13 +53,13 @@ impl std::fmt::Display for Halt {
     }
 }
 
-impl From<SendError> for Halt {
+impl From<SendError> for Abort {
     fn from(error: SendError) -> Self {
         Self::Gone(error.to_string())
     }
 }
 
-impl From<OpenError> for Halt {
+impl From<OpenError> for Abort {
     fn from(error: OpenError) -> Self {
         Self::Gone(error.to_string())
     }
@@ -89,7 +89,7 @@ pub struct Setting {
     /// The seed of what is drawn: arguments made from schemas, and the order of side-by-side cases. 0 draws nothing.
     pub seed: u64,
     /// Whose turn it is to change what all clients of the peer see.
-    pub turns: Turns,
+    pub lock: ChangeLock,
     /// How many children may be starting at a time.
     pub spawns: SpawnLimit,
     /// Time and size limits.
@@ -122,7 +122,7 @@ impl Reply {
 }
 
 /// What a probe holds. The connection can be replaced by none: a probe that wants several opens more.
-pub struct Case {
+pub struct ProbeContext {
     setting: Arc<Setting>,
     survey: Arc<Survey>,
     tap: Tap,
@@ -133,10 +133,10 @@ pub struct Case {
     start: SpawnPermit,
 }
 
-impl Case {
+impl ProbeContext {
     /// Opens a connection for a case of that name and says nothing on it. A child counts as starting until it has
     /// answered once.
-    pub async fn bare(setting: Arc<Setting>, survey: Arc<Survey>, name: &str) -> Result<Self, (Halt, Trace)> {
+    pub async fn bare(setting: Arc<Setting>, survey: Arc<Survey>, name: &str) -> Result<Self, (Abort, Trace)> {
         let tap = Tap::new(Header::server(setting.transport, setting.revision, name));
         let ids = Arc::new(AtomicI64::new(1));
         Self::open(setting, survey, tap.clone(), ids).await.map_err(|error| (error.into(), tap.finish()))
@@ -156,7 +156,10 @@ impl Case {
 
     /// Plays `script` on another connection to the same peer, in the same trace, on which nothing has been said, and ends
     /// that in order whatever came of it.
-    pub async fn beside<T>(&self, script: impl AsyncFnOnce(&Self) -> Result<T, Halt>) -> Result<T, Halt> {
+    pub async fn on_another_connection<T>(
+        &self,
+        script: impl AsyncFnOnce(&Self) -> Result<T, Abort>,
+    ) -> Result<T, Abort> {
         let (setting, survey, tap) = (self.setting.clone(), self.survey.clone(), self.tap.clone());
         let other = Self::open(setting, survey, tap, self.ids.clone()).await?;
         other.starts_within(self.survey.start);
@@ -236,8 +239,8 @@ impl Case {
     }
 
     /// Waits for the turn to change what all clients of the peer see; over when the turn is dropped.
-    pub async fn turn(&self) -> Result<Turn, Halt> {
-        self.setting.turns.take().await.ok_or(Halt::Lacks("a moment in which nobody else changes it"))
+    pub async fn lock(&self) -> Result<ChangeGuard, Abort> {
+        self.setting.lock.take().await.ok_or(Abort::Lacks("a moment in which nobody else changes it"))
     }
 
     /// Listens without sending.
@@ -280,7 +283,7 @@ impl Case {
     }
 
     /// Puts a request and waits for its answer.
-    pub async fn request(&self, method: &str, params: Value) -> Result<Reply, Halt> {
+    pub async fn request(&self, method: &str, params: Value) -> Result<Reply, Abort> {
         let id = self.next_id();
         let text = self.request_text(&json!(id), method, params);
         let patience = if method == "tools/call" { self.tool_patience() } else { self.patience() };
@@ -288,9 +291,9 @@ impl Case {
     }
 
     /// Sends something that carries the request `id` and waits for its answer.
-    pub async fn ask(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Halt> {
+    pub async fn ask(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Abort> {
         if self.setting.silence.is_total() {
-            return Err(Halt::of(&self.setting.silence));
+            return Err(Abort::of(&self.setting.silence));
         }
         let before = self.connection.received_count();
         let reply = self.put(id.clone(), outgoing, patience).await?;
@@ -303,14 +306,14 @@ impl Case {
         }
         if reply.0.is_none() && self.connection.is_flooded() {
             self.setting.silence.fall();
-            return Err(Halt::Flooded);
+            return Err(Abort::Flooded);
         }
         if reply.0.is_some() {
             return Ok(reply);
         }
         // Its streams may end a moment before it does.
         match self.connection.exited(FAREWELL).await {
-            Some(status) => Err(Halt::Gone(format!("the command ended ({status})"))),
+            Some(status) => Err(Abort::Gone(format!("the command ended ({status})"))),
             None => Ok(reply),
         }
     }
@@ -321,7 +324,7 @@ impl Case {
         self.transport() != Transport::Stdio || self.connection.received_count() > 0
     }
 
-    async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Halt> {
+    async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Abort> {
         let exchange = self.connection.send_with(outgoing).await?;
         let patience = patience + self.still_starting();
         let mut rest = Rest::default();
@@ -345,18 +348,18 @@ impl Case {
     }
 
     /// Sends a notification.
-    pub async fn notify(&self, method: &str, params: Value) -> Result<Exchange, Halt> {
+    pub async fn notify(&self, method: &str, params: Value) -> Result<Exchange, Abort> {
         let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         Ok(self.connection.send(&message.to_string()).await?)
     }
 
     /// Sends a text as it is.
-    pub async fn say(&self, text: &str) -> Result<Exchange, Halt> {
+    pub async fn say(&self, text: &str) -> Result<Exchange, Abort> {
         Ok(self.connection.send(text).await?)
     }
 
     /// Begins as the era wants it: the `initialize` handshake, or `server/discover`. Gives the result.
-    pub async fn handshake(&self) -> Result<Value, Halt> {
+    pub async fn handshake(&self) -> Result<Value, Abort> {
         let method = if self.era() == Era::Legacy { "initialize" } else { "server/discover" };
         let params = if self.era() == Era::Legacy { self.initialize_params() } else { json!({}) };
         let id = self.next_id();
@@ -364,7 +367,7 @@ impl Case {
         let starts = self.transport() == Transport::Stdio;
         let patience = if starts { self.patience().max(self.setting.limits.start) } else { self.patience() };
         let reply = self.put(RequestId::from(id), Outgoing::message(text), patience).await?;
-        let result = reply.result().cloned().ok_or(Halt::Lacks("a successful handshake"))?;
+        let result = reply.result().cloned().ok_or(Abort::Lacks("a successful handshake"))?;
         if self.era() == Era::Legacy {
             self.notify("notifications/initialized", json!({})).await?;
         }
@@ -381,7 +384,7 @@ impl Case {
     }
 
     /// Every page of a list, at most `pages` of them: the items under `key`.
-    pub async fn list(&self, method: &str, key: &str, pages: usize) -> Result<Vec<Value>, Halt> {
+    pub async fn list(&self, method: &str, key: &str, pages: usize) -> Result<Vec<Value>, Abort> {
         let mut items = Vec::new();
         let mut params = json!({});
         for _ in 0..pages {

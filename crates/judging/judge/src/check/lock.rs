@@ -10,27 +10,27 @@ use wire::Transport;
 /// How long to wait for a turn: a peer that makes others take longer is past being told apart from a silent one.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The turns at one target. Clones are the same.
+/// The lock at one target. Clones are the same lock.
 #[derive(Clone, Debug, Default)]
-pub struct Turns(Option<Arc<Mutex<()>>>);
+pub struct ChangeLock(Option<Arc<Mutex<()>>>);
 
 /// A turn, until it is dropped.
-pub struct Turn {
+pub struct ChangeGuard {
     _held: Option<OwnedMutexGuard<()>>,
 }
 
-impl Turns {
-    /// Turns at a target that is reached over `transport`. Children keep what they show to themselves: there is nothing to
+impl ChangeLock {
+    /// The lock of a target that is reached over `transport`. Children keep what they show to themselves: there is nothing to
     /// wait for.
     pub fn over(transport: Transport) -> Self {
         Self((transport != Transport::Stdio).then(Arc::default))
     }
 
     /// Waits for a turn; `None` where none comes.
-    pub async fn take(&self) -> Option<Turn> {
-        let Some(turns) = &self.0 else { return Some(Turn { _held: None }) };
-        let held = tokio::time::timeout(PATIENCE, turns.clone().lock_owned()).await.ok()?;
-        Some(Turn { _held: Some(held) })
+    pub async fn take(&self) -> Option<ChangeGuard> {
+        let Some(lock) = &self.0 else { return Some(ChangeGuard { _held: None }) };
+        let held = tokio::time::timeout(PATIENCE, lock.clone().lock_owned()).await.ok()?;
+        Some(ChangeGuard { _held: Some(held) })
     }
 }
 
@@ -41,23 +41,23 @@ mod tests {
     use tokio::time::timeout;
     use wire::Transport;
 
-    use super::Turns;
+    use super::ChangeLock;
 
     const SOON: Duration = Duration::from_millis(20);
 
     #[tokio::test]
     async fn one_has_the_turn_at_a_time() {
-        let turns = Turns::over(Transport::StreamableHttp);
-        let first = turns.take().await.expect("nobody else has it");
-        assert!(timeout(SOON, turns.clone().take()).await.is_err(), "two at a time");
+        let lock = ChangeLock::over(Transport::StreamableHttp);
+        let first = lock.take().await.expect("nobody else has it");
+        assert!(timeout(SOON, lock.clone().take()).await.is_err(), "two at a time");
         drop(first);
-        assert!(timeout(SOON, turns.take()).await.is_ok_and(|turn| turn.is_some()));
+        assert!(timeout(SOON, lock.take()).await.is_ok_and(|turn| turn.is_some()));
     }
 
     #[tokio::test]
     async fn children_wait_for_nobody() {
-        let turns = Turns::over(Transport::Stdio);
-        let _first = turns.take().await.expect("a turn");
-        assert!(timeout(SOON, turns.take()).await.is_ok_and(|turn| turn.is_some()));
+        let lock = ChangeLock::over(Transport::Stdio);
+        let _first = lock.take().await.expect("a turn");
+        assert!(timeout(SOON, lock.take()).await.is_ok_and(|turn| turn.is_some()));
     }
 }

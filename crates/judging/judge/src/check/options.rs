@@ -6,7 +6,7 @@ use wire::redact::Secrets;
 
 use super::hints::Hints;
 pub use crate::judging::matches;
-use crate::judging::{Keep, Selection};
+use crate::judging::{Selection, TraceSink};
 pub use client::CallPolicy;
 
 /// What a check is asked to do.
@@ -38,5 +38,5 @@ pub struct Options {
     /// What the user handed in that must not come out.
     pub secrets: Secrets,
     /// Who keeps the traces, if anybody does.
-    pub keep: Keep,
+    pub keep: TraceSink,
 }

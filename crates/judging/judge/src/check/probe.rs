@@ -5,11 +5,11 @@ use std::pin::Pin;
 
 use wire::{Applies, Era, Revision, Transport};
 
-use super::case::{Case, Halt, Setting};
+use super::context::{Abort, ProbeContext, Setting};
 use super::survey::Survey;
 
 /// A script in progress.
-pub type Script<'c> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'c>>;
+pub type Script<'c> = Pin<Box<dyn Future<Output = Result<(), Abort>> + Send + 'c>>;
 
 /// How a probe wants its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Access {
     /// Leaves the connection as it found it: many such probes share one, one after the other.
     Shared,
     /// Is hard on its connection (broken messages, a second handshake): such probes share one of their own.
-    Rough,
+    Disruptive,
     /// Needs a connection (a process, a session) of its own, after the handshake.
     Fresh,
     /// Needs one on which nothing has been said yet.
@@ -42,12 +42,12 @@ pub struct Probe {
     /// What must be known of the peer beforehand for it to be worth a connection.
     pub worth: fn(&Setting, &Survey) -> bool,
     /// The script.
-    pub script: for<'c> fn(&'c Case) -> Script<'c>,
+    pub script: for<'c> fn(&'c ProbeContext) -> Script<'c>,
 }
 
 impl Probe {
     /// A probe that shares its connection.
-    pub const fn shared(name: &'static str, script: for<'c> fn(&'c Case) -> Script<'c>) -> Self {
+    pub const fn shared(name: &'static str, script: for<'c> fn(&'c ProbeContext) -> Script<'c>) -> Self {
         Self {
             name,
             access: Access::Shared,
@@ -61,17 +61,17 @@ impl Probe {
     }
 
     /// A probe that is hard on its connection.
-    pub const fn rough(name: &'static str, script: for<'c> fn(&'c Case) -> Script<'c>) -> Self {
-        Self { access: Access::Rough, ..Self::shared(name, script) }
+    pub const fn disruptive(name: &'static str, script: for<'c> fn(&'c ProbeContext) -> Script<'c>) -> Self {
+        Self { access: Access::Disruptive, ..Self::shared(name, script) }
     }
 
     /// A probe with a connection of its own.
-    pub const fn fresh(name: &'static str, script: for<'c> fn(&'c Case) -> Script<'c>) -> Self {
+    pub const fn fresh(name: &'static str, script: for<'c> fn(&'c ProbeContext) -> Script<'c>) -> Self {
         Self { access: Access::Fresh, ..Self::shared(name, script) }
     }
 
     /// A probe with a connection of its own on which nothing has been said yet.
-    pub const fn bare(name: &'static str, script: for<'c> fn(&'c Case) -> Script<'c>) -> Self {
+    pub const fn bare(name: &'static str, script: for<'c> fn(&'c ProbeContext) -> Script<'c>) -> Self {
         Self { access: Access::Bare, ..Self::shared(name, script) }
     }
 

@@ -9,7 +9,7 @@ use wire::redact::{Redactor, Secrets};
 use wire::trace::{Content, Trace};
 use wire::{Revision, Transport};
 
-use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Sources, identity, part, spoken};
+use crate::judging::{Checked, Judged, ReproCommand, RunId, Selection, Sources, TraceSink, identity, part, spoken};
 use net::redactor;
 use report::{Report, Subject, Summary};
 
@@ -23,7 +23,7 @@ pub fn recorded(
     target: &str,
     by: &Selection,
     revisions: &[Revision],
-    keep: &Keep,
+    keep: &TraceSink,
 ) -> Result<Checked, String> {
     let parts = parts(trace, revisions);
     if parts.is_empty() {
@@ -35,12 +35,12 @@ pub fn recorded(
     }
     let redactor = redactor(&Secrets::default());
     let target = redactor.redact_text(target).into_owned();
-    let again = Again { verb: "check", words: &target };
+    let again = ReproCommand { verb: "check", words: &target };
     let mut results = Vec::new();
     let mut runs = Vec::new();
     for (revision, trace) in &parts {
         let revision = *revision;
-        let place = Place { transport: trace.header.transport, revision };
+        let place = RunId { transport: trace.header.transport, revision };
         let cases = vec![Judged::new(CASE, Vec::new(), trace, revision, by)];
         keep.hand(None, place, CASE, trace, &redactor);
         results.extend(Sources::new(&cases, place, again, &redactor).findings());

@@ -7,7 +7,7 @@ use wire::message::{Packet, parse};
 use wire::trace::{Content, Trace};
 use wire::{Era, Party, Transport};
 
-use super::case::{Case, Halt};
+use super::context::{Abort, ProbeContext};
 
 /// How many pages of a list are walked.
 pub const PAGES: usize = 64;
@@ -33,7 +33,7 @@ pub struct Survey {
 
 impl Survey {
     /// Greets the peer and asks for every list that it says it has.
-    pub async fn take(case: &Case) -> Result<Self, Halt> {
+    pub async fn take(case: &ProbeContext) -> Result<Self, Abort> {
         let begun = Instant::now();
         let welcome = case.handshake().await?;
         let mut survey = Self { welcome, start: begun.elapsed(), ..Self::default() };

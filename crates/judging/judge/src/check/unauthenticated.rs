@@ -9,10 +9,10 @@ use wire::http::challenges;
 use wire::trace::{Content, Trace, header};
 use wire::{Party, Revision};
 
-use super::case::{Case, Setting};
-use super::probes::LOCKED;
+use super::context::{ProbeContext, Setting};
+use super::probes::UNAUTHENTICATED;
 use super::run::Ran;
-use crate::judging::{Judged, Selection, Shelf};
+use crate::judging::{Judged, RedactedSink, Selection};
 
 /// How it is to be judged.
 pub enum By {
@@ -23,14 +23,14 @@ pub enum By {
 }
 
 /// Plays the one probe that needs no token. `None` where nothing shows that a bearer token is what is missing.
-pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &Shelf) -> Option<Ran> {
+pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &RedactedSink) -> Option<Ran> {
     let begun = Instant::now();
     let setting = Arc::new(setting);
-    let trace = match Case::bare(setting.clone(), Arc::default(), LOCKED.name).await {
+    let trace = match ProbeContext::bare(setting.clone(), Arc::default(), UNAUTHENTICATED.name).await {
         Err((_, trace)) => trace,
         Ok(case) => {
-            if let Err(halt) = (LOCKED.script)(&case).await {
-                tracing::debug!(case = LOCKED.name, %halt, "the case ended early");
+            if let Err(abort) = (UNAUTHENTICATED.script)(&case).await {
+                tracing::debug!(case = UNAUTHENTICATED.name, %abort, "the case ended early");
             }
             case.finish().await
         }
@@ -39,7 +39,7 @@ pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &Shelf)
     if metadata.is_none() && !is_challenged(&trace) {
         return None;
     }
-    let mut judged = Judged::new(LOCKED.name, vec![LOCKED.name], &trace, setting.revision, selection);
+    let mut judged = Judged::new(UNAUTHENTICATED.name, vec![UNAUTHENTICATED.name], &trace, setting.revision, selection);
     let mut cut_short = reason(&setting, metadata.as_deref());
     if let By::Any(revisions) = by {
         cut_short.push_str("; which revisions it speaks is not known");

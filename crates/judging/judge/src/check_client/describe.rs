@@ -9,7 +9,7 @@ use wire::{Kind, Message, Party};
 const NAME: usize = 60;
 
 /// What a frame says, in one line; `None` where it says nothing that a person would miss.
-pub fn told(frame: &Frame) -> Option<String> {
+pub fn describe(frame: &Frame) -> Option<String> {
     let who = if frame.from == Party::Client { "client" } else { "server" };
     let what = match &frame.content {
         Content::Request { method, target, .. } if method != "POST" || frame.to != Party::Server => {

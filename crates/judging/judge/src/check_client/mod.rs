@@ -3,6 +3,7 @@
 //! Scenarios make traffic and judge nothing; rules read traces and do nothing. A client that does not know our scenarios
 //! does what it does by itself: that is judged, and the rest counts as not exercised.
 
+mod describe;
 mod evidence;
 pub mod observed;
 pub mod options;
@@ -12,7 +13,6 @@ mod scenario;
 mod scenarios;
 mod stage;
 mod tokens;
-mod told;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use tokio::sync::Semaphore;
 use wire::redact::Redactor;
 use wire::{Revision, Transport};
 
+pub use self::describe::describe;
 pub use self::evidence::Evidence;
 pub use self::options::Options;
 use self::run::{Ran, Stage};
 pub use self::scenario::Scenario;
 pub use self::scenarios::{FIRST, SCENARIOS, all};
 pub use self::stage::End;
-pub use self::told::told;
-use crate::judging::{Again, Checked, HeavyLimit, Place, Progress, Shelf, Sources, TraceJudge, Watch};
+use crate::judging::{Checked, HeavyLimit, Progress, RedactedSink, ReproCommand, RunId, Sources, TraceJudge, Watch};
 use net::redactor;
 use report::{Report, ScenarioRun, Subject, Summary};
 
@@ -81,7 +81,7 @@ pub fn check_client(options: Options, watch: Watch) -> Checking {
 
 async fn run_all(options: Options, watch: Watch) -> Result<Checked, ClientError> {
     let redactor = redactor(&options.secrets);
-    let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
+    let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
     let jobs = options.jobs.clamp(1, Semaphore::MAX_PERMITS);
     let judge = TraceJudge::new(Arc::new(options.selection.clone()), shelf, HeavyLimit::default());
     let stage = Stage { permits: Arc::new(Semaphore::new(jobs)), jobs, options: Arc::new(options), watch, judge };
@@ -97,14 +97,14 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, ClientError>
 }
 
 /// The places at which the client speaks, or those that the user names: found out by the shortest of scenarios.
-async fn spoken(stage: &Stage) -> Result<Vec<Place>, ClientError> {
+async fn spoken(stage: &Stage) -> Result<Vec<RunId>, ClientError> {
     let named = &stage.options.revisions;
     let wanted = |revision: &Revision| named.is_empty() || named.contains(revision);
     let mut looking = tokio::task::JoinSet::new();
     for &transport in &stage.options.transports {
         for revision in Revision::ALL.into_iter().filter(wanted).filter(|revision| transport.carries(*revision)) {
             let stage = stage.clone();
-            looking.spawn(async move { stage.look(Place { transport, revision }).await });
+            looking.spawn(async move { stage.look(RunId { transport, revision }).await });
         }
     }
     let mut looks = looking.join_all().await;
@@ -135,7 +135,7 @@ async fn spoken(stage: &Stage) -> Result<Vec<Place>, ClientError> {
 
 fn conclude(ran: &[Ran], options: &Options, redactor: &Redactor) -> Checked {
     let target = redactor.redact_text(&options.target).into_owned();
-    let again = Again { verb: "check-client", words: &target };
+    let again = ReproCommand { verb: "check-client", words: &target };
     let results: Vec<_> =
         ran.iter().flat_map(|ran| Sources::new(&ran.cases, ran.place, again, redactor).findings()).collect();
     let redacted = |text: Option<String>| text.map(|text| redactor.redact_text(&text).into_owned());

@@ -16,7 +16,9 @@ use wire::trace::{Frame, Header, Trace};
 use wire::{Party, Revision, Transport};
 
 use super::scenario::Scenario;
-use crate::judging::{Again, Checked, Judged, Keep, Place, Selection, Shelf, Sources, identity, part, spoken};
+use crate::judging::{
+    Checked, Judged, RedactedSink, ReproCommand, RunId, Selection, Sources, TraceSink, identity, part, spoken,
+};
 use report::{Report, Subject, Summary};
 
 /// What an observation is called as a case.
@@ -33,7 +35,7 @@ pub struct By<'b> {
     /// What must not come out.
     pub secrets: &'b Secrets,
     /// Who keeps the traces, if anybody does.
-    pub keep: Keep,
+    pub keep: TraceSink,
 }
 
 /// A tap for a client over a transport, whatever revision it speaks.
@@ -99,8 +101,8 @@ impl Listening {
 pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
     let redactor = redactor(by.secrets);
     let target = redactor.redact_text(by.target).into_owned();
-    let again = Again { verb: "check-client", words: &target };
-    let shelf = Shelf { keep: by.keep.clone(), redactor: redactor.clone() };
+    let again = ReproCommand { verb: "check-client", words: &target };
+    let shelf = RedactedSink { keep: by.keep.clone(), redactor: redactor.clone() };
     let (mut results, mut runs, mut who) = (Vec::new(), Vec::new(), (None, None));
     for trace in traces {
         let spoken = spoken(trace);
@@ -111,7 +113,7 @@ pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
             spoken.into_iter().filter(|(r, _)| by.revisions.is_empty() || by.revisions.contains(r))
         {
             let part = part(trace, revision, &connections);
-            let place = Place { transport: trace.header.transport, revision };
+            let place = RunId { transport: trace.header.transport, revision };
             let mut judged = Judged::new(CASE, vec![CASE], &part, revision, by.selection);
             judged.keep(&shelf, place, &part);
             results.extend(Sources::new(&[judged], place, again, &redactor).findings());

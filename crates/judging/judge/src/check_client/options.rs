@@ -7,7 +7,7 @@ use net::client::Command;
 use wire::redact::Secrets;
 use wire::{Revision, Transport};
 
-use crate::judging::{Keep, Selection};
+use crate::judging::{Selection, TraceSink};
 
 /// Where the server's URL goes in a client's command.
 pub const URL: &str = "{url}";
@@ -44,7 +44,7 @@ pub struct Options {
     /// What the user handed in that must not come out.
     pub secrets: Secrets,
     /// Who keeps the traces, if anybody does.
-    pub keep: Keep,
+    pub keep: TraceSink,
 }
 
 /// How a client is told where its server is.

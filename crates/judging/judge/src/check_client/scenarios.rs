@@ -18,45 +18,45 @@ pub static FIRST: Scenario = scenario("initialize", "Connect and list the tools.
 /// Names that the official suite has, for the same.
 const OFFICIAL: &[&Scenario] = &[
     &FIRST,
-    &drill("tools_call", "List the tools and call `add_numbers` with two numbers, `a` and `b`.").shows(&[client(&["tools/call", "add_numbers"])]),
-    &drill(
+    &official("tools_call", "List the tools and call `add_numbers` with two numbers, `a` and `b`.").shows(&[client(&["tools/call", "add_numbers"])]),
+    &official(
         "elicitation-sep1034-client-defaults",
         "Declare elicitation, call `test_client_elicitation_defaults`, and accept the form with its defaults.",
     )
     .since(R2025_06_18).shows(&[server(&["elicitation/create"])]),
-    &drill(
+    &official(
         "sse-retry",
         "Call `test_reconnection`: its stream ends early; come back after the time that it named, with `Last-Event-ID`.",
     )
     .on(HTTP)
     .since(R2025_11_25)
     .era(Legacy).shows(&[client(&["GET", "last-event-id: "])]),
-    &drill("request-metadata", "List the tools. The first request is refused for its version: ask again.")
+    &official("request-metadata", "List the tools. The first request is refused for its version: ask again.")
         .tries(&[quirks::FIRST_REQUEST_REFUSED_FOR_VERSION])
         .era(Modern).shows(&[server(&[r#""code":-32022"#])]),
-    &drill(
+    &official(
         "sep-2322-client-request-state",
         "Call `test_mrtr_echo_state`; before you answer what it asks, call `test_mrtr_unrelated`. Then call `test_mrtr_no_state` and `test_mrtr_no_result_type`.",
     )
     .tries(&[quirks::NO_RESULT_TYPE])
     .era(Modern).shows(&[server(&["requestState"]), server(&[r#""result":"#, r#""content""#]).without(&["resultType"])]),
-    &drill(
+    &official(
         "http-standard-headers",
         "Call `test_headers` and `my-hyphenated-tool`, read every resource that is listed, and get the prompt `test_prompt`.",
     )
     .on(HTTP)
     .era(Modern).shows(&[client(&["mcp-method: resources/read", "mcp-name: "])]),
-    &drill("http-custom-headers", "List the tools and make the calls that the context names in `toolCalls`.")
-        .tells(Catalogue::drill_calls)
+    &official("http-custom-headers", "List the tools and make the calls that the context names in `toolCalls`.")
+        .tells(Catalogue::client_scenario_calls)
         .on(HTTP)
         .era(Modern).shows(&[client(&["mcp-param-"])]),
-    &drill("http-invalid-tool-headers", "List the tools, call `valid_tool`, and none of those that are declared wrongly.")
-        .offers(|_| Catalogue::drill_with_invalid_headers())
+    &official("http-invalid-tool-headers", "List the tools, call `valid_tool`, and none of those that are declared wrongly.")
+        .offers(|_| Catalogue::client_scenarios_with_invalid_headers())
         .on(HTTP)
         .era(Modern).shows(&[server(&["valid_tool", "x-mcp-header"])]),
-    &drill("json-schema-ref-no-deref", "List the tools. Fetch nothing that their schemas name.")
-        .offers(Catalogue::drill_with_places).shows(&[server(&["$ref"])]),
-    &drill(
+    &official("json-schema-ref-no-deref", "List the tools. Fetch nothing that their schemas name.")
+        .offers(Catalogue::client_scenarios_with_foreign_urls).shows(&[server(&["$ref"])]),
+    &official(
         "json-schema-2020-12-preservation",
         "List the tools and call `json_schema_echo` with the input schema of `json_schema_2020_12_tool`, as listed, in `schema`.",
     ).shows(&[client(&["json_schema_echo"])]),
@@ -98,7 +98,7 @@ const FEATURES: &[&Scenario] = &[
         "Declare sampling and call `echo`. The server wants to know how far your answer is.",
     )
     .tries(&[quirks::SAMPLES_WITH_PROGRESS])
-    .era(Legacy).shows(&[server(&["sampling/createMessage", "drill-progress"])]),
+    .era(Legacy).shows(&[server(&["sampling/createMessage", "scenario-progress"])]),
     &scenario("sampling-refused", "Declare sampling, call `sample`, and let your user refuse what it asks.").shows(&[server(&["sampling/createMessage"])]),
     &scenario(
         "question-taken-back",
@@ -112,7 +112,7 @@ const FEATURES: &[&Scenario] = &[
     )
     .era(Legacy).shows(&[client(&["notifications/roots/list_changed"])]),
     &scenario("tools-alone", "Do what you can with a server that has tools and nothing else.")
-        .offers(|_| Catalogue::drill_with_one_tool()).shows(&[server(&[r#""capabilities""#, r#""tools""#]).without(&[r#""prompts""#])]),
+        .offers(|_| Catalogue::client_scenarios_with_one_tool()).shows(&[server(&[r#""capabilities""#, r#""tools""#]).without(&[r#""prompts""#])]),
     &scenario("older-server", "Connect, asking for the latest version that you know. The server has this one alone.")
         .on(&[Transport::Stdio, Transport::StreamableHttp, Transport::WebSocket])
         .era(Legacy).shows(&[client(&[r#""initialize""#, r#""2025-11-25""#])]),
@@ -140,7 +140,7 @@ const FEATURES: &[&Scenario] = &[
     &scenario("batches", "Call `echo`. The server sends two pings as one batch: answer both.")
         .tries(&[quirks::BATCHED])
         .since(R2025_03_26)
-        .until(R2025_03_26).shows(&[server(&["[{", "drill-b1"])]),
+        .until(R2025_03_26).shows(&[server(&["[{", "scenario-b1"])]),
     &scenario("not-found-as-before", "Read a resource. It is refused with the code of earlier revisions: go on.")
         .tries(&[quirks::NOT_FOUND_AS_BEFORE])
         .era(Modern).shows(&[server(&[r#""code":-32002"#])]),
@@ -154,7 +154,7 @@ const FEATURES: &[&Scenario] = &[
     &scenario("slow-greeting", "Connect and list the tools. The server takes its time to answer `initialize`.")
         .tries(&[quirks::GREETS_LATE])
         .era(Legacy).shows(&[server(&[r#""protocolVersion""#]).and(|frame, _| frame.at >= 700_000)]),
-    &scenario("pinged", "Call `echo`. The server pings you meanwhile: answer it.").tries(&[quirks::PINGED]).era(Legacy).shows(&[server(&["drill-ping"])]),
+    &scenario("pinged", "Call `echo`. The server pings you meanwhile: answer it.").tries(&[quirks::PINGED]).era(Legacy).shows(&[server(&["scenario-ping"])]),
 ];
 
 /// Servers that a client has to live with, or to refuse.
@@ -171,7 +171,7 @@ const HOSTILE: &[&Scenario] = &[
         "Call `echo`, having declared no capability. The server asks you for things all the same.",
     )
     .tries(&[quirks::UNDECLARED_REQUESTS])
-    .era(Legacy).shows(&[server(&["drill-s"])]),
+    .era(Legacy).shows(&[server(&["scenario-s"])]),
     &hostile("hostile.unsupported-version", "Connect. The server answers with a version that never was: leave.")
         .wrong(&[quirks::UNKNOWN_VERSION])
         .era(Legacy).shows(&[server(&["1999-12-31"])]),
@@ -180,7 +180,7 @@ const HOSTILE: &[&Scenario] = &[
     &hostile("hostile.answered-twice", "Call `echo`, twice. The server answers each call twice.")
         .wrong(&[quirks::ANSWERED_TWICE]).shows(&[server(&["The first of two answers"])]),
     &hostile("hostile.garbage", "Call `echo`. What is no message comes first.").wrong(&[quirks::GARBAGE_FIRST]).shows(&[server(&[]).and(is_empty_array)]),
-    &hostile("hostile.oversized", "Call `echo`. A message of six mebibytes comes first.").wrong(&[quirks::OVERSIZED_FIRST]).shows(&[server(&["notifications/drill"])]),
+    &hostile("hostile.oversized", "Call `echo`. A message of six mebibytes comes first.").wrong(&[quirks::OVERSIZED_FIRST]).shows(&[server(&["notifications/scenario"])]),
     &hostile("hostile.unknown-result-type", "Call `echo`. Its result is of a type that nobody knows: it is an error.")
         .wrong(&[quirks::UNKNOWN_RESULT_TYPE])
         .era(Modern).shows(&[server(&[r#""mystery""#])]),
@@ -189,31 +189,31 @@ const HOSTILE: &[&Scenario] = &[
         .era(Modern).shows(&[server(&[r#""mystery""#])]),
     &hostile("hostile.task-elsewhere", "Declare tasks and list the prompts. The list is answered by a task: it is an error.")
         .wrong(&[quirks::TASK_ELSEWHERE])
-        .era(Modern).shows(&[server(&["drill-task-elsewhere"])]),
+        .era(Modern).shows(&[server(&["scenario-task-elsewhere"])]),
     &hostile(
         "hostile.silence",
         "Call `echo`, which is not answered. Give the call up after a second or two, and make it again.",
     )
     .wrong(&[quirks::FIRST_CALL_UNANSWERED]).shows(&[client(&["tools/call"]).times(2)]),
     &hostile("hostile.odd-cancellations", "Call `echo`, twice. The server cancels what it never asked, or asked before.")
-        .wrong(&[quirks::CANCELS_ODDLY]).shows(&[server(&["drill-never"])]),
+        .wrong(&[quirks::CANCELS_ODDLY]).shows(&[server(&["scenario-never"])]),
     &hostile("hostile.unknown-completions", "Call `echo`. The server says that an elicitation is over that never was.")
         .wrong(&[quirks::UNKNOWN_COMPLETIONS])
-        .since(R2025_11_25).shows(&[server(&["drill-of-nobody"])]),
+        .since(R2025_11_25).shows(&[server(&["scenario-of-nobody"])]),
     &hostile("hostile.sampling-nonsense", "Declare sampling and call `echo`. The messages for your model are none: refuse.")
         .wrong(&[quirks::SAMPLES_NONSENSE])
         .era(Legacy).shows(&[server(&[r#""role":"nobody""#])]),
     &hostile("hostile.sampling-unbalanced", "Declare sampling with tools and call `echo`. Results of tools are missing: refuse.")
         .wrong(&[quirks::SAMPLES_UNBALANCED])
         .since(R2025_11_25)
-        .until(R2025_11_25).shows(&[server(&["drill-use"])]),
+        .until(R2025_11_25).shows(&[server(&["scenario-use"])]),
     &hostile("hostile.undeclared-mode", "Declare elicitation of forms alone and call `echo`. The server names an address: refuse.")
         .wrong(&[quirks::ASKS_IN_ANOTHER_MODE])
         .since(R2025_11_25)
-        .until(R2025_11_25).shows(&[server(&["drill-mode"])]),
+        .until(R2025_11_25).shows(&[server(&["scenario-mode"])]),
     &hostile("hostile.requests", "Call `echo`, twice. The server asks by requests, which it must not: do not answer.")
         .wrong(&[quirks::ASKS_BY_REQUEST])
-        .era(Modern).shows(&[server(&["drill-m1"])]),
+        .era(Modern).shows(&[server(&["scenario-m1"])]),
     &hostile("hostile.sampling-as-task", "Declare sampling and no tasks, and call `echo`. The server wants a task: answer.")
         .wrong(&[quirks::SAMPLES_AS_TASK])
         .since(R2025_11_25)
@@ -236,7 +236,7 @@ const HOSTILE: &[&Scenario] = &[
         .wrong(&[quirks::ICONS_OF_ALL_KINDS])
         .since(R2025_11_25).shows(&[server(&["javascript:alert(1)"])]),
     &hostile("hostile.addresses", "List the tools and call `visit_elsewhere`. Fetch nothing that icons or questions name.")
-        .offers(Catalogue::drill_with_places)
+        .offers(Catalogue::client_scenarios_with_foreign_urls)
         .since(R2025_11_25).shows(&[server(&["visit_elsewhere"])]),
     &hostile("hostile.names-twice", "List the tools and call `echo`. Two tools have one name.")
         .wrong(&[faulty::TOOL_NAME_TWICE])
@@ -278,8 +278,8 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
     SCENARIOS.iter().copied().flatten().copied()
 }
 
-const fn drill(name: &'static str, asks: &'static str) -> Scenario {
-    scenario(name, asks).offers(|_| Catalogue::drill())
+const fn official(name: &'static str, asks: &'static str) -> Scenario {
+    scenario(name, asks).offers(|_| Catalogue::client_scenarios())
 }
 
 /// A server that does wrong, or what looks wrong.

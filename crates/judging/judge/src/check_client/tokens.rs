@@ -14,7 +14,7 @@ use super::evidence::{client as sent, issuer_with_slash, server};
 use super::scenario::{Scenario, scenario};
 
 /// The client that is known beforehand, and its password, which opens nothing else.
-const CLIENT: (&str, &str) = ("drill-client", "drill-password");
+const CLIENT: (&str, &str) = ("scenario-client", "scenario-password");
 /// The address that the official suite takes for a client's document.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
@@ -40,7 +40,7 @@ pub(super) const AUTHORIZED: &[&Scenario] = &[
         .tries(&[quirks::DOCUMENTS_NOT_TAKEN, quirks::SCOPE_UNNAMED_IN_CHALLENGE, quirks::SCOPES_UNSAID])
         .since(R2025_11_25).shows(&[server(&["HTTP 401", "www-authenticate: Bearer"]).without(&["scope="]), server(&[r#""authorization_servers""#]).without(&["scopes_supported"])]),
     &way("auth/scope-step-up", "List the tools, then call `add_numbers`: that takes more scope. Get it.")
-        .offers(|_| Catalogue::drill_with_writing_tool())
+        .offers(|_| Catalogue::client_scenarios_with_writing_tool())
         .tries(&[quirks::DOCUMENTS_NOT_TAKEN])
         .since(R2025_11_25)
         .shows(&[
@@ -163,7 +163,7 @@ pub(super) const AUTHORIZED: &[&Scenario] = &[
 /// A server whose tools anybody with a token of its authorization server may call.
 const fn way(name: &'static str, asks: &'static str) -> Scenario {
     scenario(name, asks)
-        .offers(|_| Catalogue::drill())
+        .offers(|_| Catalogue::client_scenarios())
         .demands(Development::default)
         .on(&[Transport::StreamableHttp])
         .since(R2025_06_18)

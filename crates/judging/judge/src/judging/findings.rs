@@ -11,7 +11,7 @@ use rules::{Breach, Level, Rule, Verdict};
 use wire::redact::Redactor;
 use wire::trace::Frame;
 
-use super::{Judged, Place};
+use super::{Judged, RunId};
 use report::{Evidence, Finding, Outcome, excerpt};
 
 /// How many events are quoted for a broken rule, and for a kept one.
@@ -20,7 +20,7 @@ const KEPT_QUOTES: usize = 1;
 
 /// The command line that shows a finding again, but for what names the rule and the place.
 #[derive(Clone, Copy, Debug)]
-pub struct Again<'s> {
+pub struct ReproCommand<'s> {
     /// The verb.
     pub verb: &'static str,
     /// What leads to the subject and what may be done to it, in the words of the command line.
@@ -32,9 +32,9 @@ pub struct Sources<'s> {
     /// Every case of the run.
     cases: &'s [Judged],
     /// Where it ran.
-    place: Place,
+    place: RunId,
     /// How to see a finding again.
-    again: Again<'s>,
+    again: ReproCommand<'s>,
     /// What replaces secrets in quotations.
     redactor: &'s Redactor,
     /// Frames that were quoted before, redacted: many rules quote the same few, and some are long.
@@ -43,7 +43,7 @@ pub struct Sources<'s> {
 
 impl<'s> Sources<'s> {
     /// What findings of these cases are made from.
-    pub fn new(cases: &'s [Judged], place: Place, again: Again<'s>, redactor: &'s Redactor) -> Self {
+    pub fn new(cases: &'s [Judged], place: RunId, again: ReproCommand<'s>, redactor: &'s Redactor) -> Self {
         Self { cases, place, again, redactor, redacted: RefCell::default() }
     }
 
@@ -68,7 +68,7 @@ impl<'s> Sources<'s> {
     }
 
     fn finding(&self, rule: &'static Rule) -> Option<Finding> {
-        let Place { transport, revision } = self.place;
+        let RunId { transport, revision } = self.place;
         let verdicts = self.verdicts(rule);
         let (_, heaviest) = verdicts.first()?;
         // A rule that the revision does not have shows at the wording it has elsewhere.
@@ -131,8 +131,8 @@ impl<'s> Sources<'s> {
 
     fn repro(&self, rule: &Rule) -> String {
         let safety = if rule.is_safety() { " --safety" } else { "" };
-        let Place { transport, revision } = self.place;
-        let Again { verb, words } = self.again;
+        let RunId { transport, revision } = self.place;
+        let ReproCommand { verb, words } = self.again;
         let words = if words.is_empty() { String::new() } else { format!(" {words}") };
         format!("proof {verb} --only {} --revision {revision} --transport {transport}{safety}{words}", rule.id)
     }

@@ -6,7 +6,7 @@ use rules::{Rule, Verdict, View, judge};
 use wire::Revision;
 use wire::trace::{Frame, Trace};
 
-use super::{Place, Selection, Shelf};
+use super::{RedactedSink, RunId, Selection};
 
 /// A case that was played and judged.
 pub struct Judged {
@@ -64,7 +64,7 @@ impl Judged {
     }
 
     /// Hands the trace to whoever keeps traces; a second one takes the place of the first.
-    pub fn keep(&mut self, shelf: &Shelf, place: Place, trace: &Trace) {
+    pub fn keep(&mut self, shelf: &RedactedSink, place: RunId, trace: &Trace) {
         if shelf.keep.is_wanted() {
             let number = shelf.keep.hand(self.number, place, self.name, trace, &shelf.redactor);
             self.number = Some(number);

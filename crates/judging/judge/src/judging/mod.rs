@@ -5,31 +5,31 @@ mod dialogue;
 mod findings;
 mod identity;
 mod judged;
-mod keep;
 mod progress;
 mod rule_index;
 mod selection;
 mod spoken;
 mod trace_judge;
+mod trace_sink;
 
 use wire::redact::Redactor;
 use wire::{Revision, Transport};
 
 pub use self::dialogue::dialogue;
-pub use self::findings::{Again, Sources};
+pub use self::findings::{ReproCommand, Sources};
 pub use self::identity::identity;
 pub use self::judged::Judged;
-pub use self::keep::{Keep, Kept};
 pub use self::progress::{Progress, Watch};
 pub use self::rule_index::rule_index;
 pub use self::selection::{Selection, matches};
 pub use self::spoken::{part, spoken};
 pub use self::trace_judge::{CaseParts, HeavyLimit, TraceJudge};
+pub use self::trace_sink::{EndedCase, TraceSink};
 use report::Report;
 
 /// A transport and a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RunId {
     /// The transport.
     pub transport: Transport,
     /// The revision.
@@ -44,9 +44,9 @@ pub struct Checked {
 
 /// Where traces go, and what they must not take there.
 #[derive(Clone)]
-pub struct Shelf {
+pub struct RedactedSink {
     /// Who keeps them.
-    pub keep: Keep,
+    pub keep: TraceSink,
     /// What replaces secrets.
     pub redactor: Redactor,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wire::{Revision, Transport};
 
-use super::Place;
+use super::RunId;
 
 /// Something that an observer may want to show.
 #[derive(Clone, Debug)]
@@ -19,12 +19,12 @@ pub enum Progress {
     /// A probe or a scenario begins.
     Probe {
         /// Where.
-        run: Place,
+        run: RunId,
         /// Its name.
         probe: &'static str,
     },
     /// A run is over.
-    Done(Place),
+    Done(RunId),
 }
 
 /// Whom to tell how a check fares.

@@ -36,7 +36,7 @@ impl Selection {
     }
 
     /// The patterns that name no rule of the book: a typing mistake.
-    pub fn strangers(&self) -> impl Iterator<Item = &str> {
+    pub fn unknown_patterns(&self) -> impl Iterator<Item = &str> {
         let unknown = |pattern: &&String| !rules::book().any(|rule| matches(pattern, rule.id));
         self.only.iter().chain(&self.skip).filter(unknown).map(String::as_str)
     }

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wire::redact::Redactor;
 use wire::trace::Trace;
 
-use super::Place;
+use super::RunId;
 
 /// A case that has ended.
-pub struct Kept<'k> {
+pub struct EndedCase<'k> {
     /// Where it was played.
-    pub place: Place,
+    pub place: RunId,
     /// Its number within the check, from 0. A case that is played again and believed the second time comes a second time
     /// under its number.
     pub number: usize,
@@ -25,37 +25,37 @@ pub struct Kept<'k> {
 
 /// Whom to give traces.
 #[derive(Clone, Default)]
-pub struct Keep(Option<Arc<Keeper>>);
+pub struct TraceSink(Option<Arc<Receiver>>);
 
-struct Keeper {
-    tell: Box<dyn Fn(Kept<'_>) + Send + Sync>,
+struct Receiver {
+    tell: Box<dyn Fn(EndedCase<'_>) + Send + Sync>,
     next: AtomicUsize,
 }
 
-impl std::fmt::Debug for Keep {
+impl std::fmt::Debug for TraceSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_some() { "Keep" } else { "Keep nothing" })
+        f.write_str(if self.0.is_some() { "TraceSink" } else { "TraceSink (none)" })
     }
 }
 
-impl Keep {
+impl TraceSink {
     /// A keeper that is called from any thread, for different cases at the same time.
-    pub fn new(tell: impl Fn(Kept<'_>) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(Keeper { tell: Box::new(tell), next: AtomicUsize::new(0) })))
+    pub fn new(tell: impl Fn(EndedCase<'_>) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(Receiver { tell: Box::new(tell), next: AtomicUsize::new(0) })))
     }
 
     /// Hands a trace out, under `number` or the next one; the number.
     pub(crate) fn hand(
         &self,
         number: Option<usize>,
-        place: Place,
+        place: RunId,
         case: &'static str,
         trace: &Trace,
         redactor: &Redactor,
     ) -> usize {
         let Some(keeper) = &self.0 else { return 0 };
         let number = number.unwrap_or_else(|| keeper.next.fetch_add(1, Ordering::Relaxed));
-        (keeper.tell)(Kept { place, number, case, trace, redactor });
+        (keeper.tell)(EndedCase { place, number, case, trace, redactor });
         number
     }
 

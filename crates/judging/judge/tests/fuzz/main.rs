@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use judge::check::hints::Hints;
-use judge::check::{Keep, Selection, recorded};
+use judge::check::{Selection, TraceSink, recorded};
 use judge::dialogue;
-use mutate::Dice;
+use mutate::Rng;
 use replay::{self, Replay};
 use report::baseline::Baseline;
 use report::excerpt;
@@ -33,32 +33,32 @@ const PATIENCE: Duration = Duration::from_secs(4);
 
 #[test]
 fn damaged_traces() {
-    run("traces", 40, |dice, corpus| {
-        let (one, other) = (dice.pick(corpus), dice.pick(corpus));
-        mutate::trace(dice, one, other).into_bytes()
+    run("traces", 40, |rng, corpus| {
+        let (one, other) = (rng.pick(corpus), rng.pick(corpus));
+        mutate::trace(rng, one, other).into_bytes()
     });
 }
 
 #[test]
 fn damaged_bytes() {
-    run("bytes", 160, |dice, corpus| {
-        let (one, other) = (dice.pick(corpus), dice.pick(corpus));
+    run("bytes", 160, |rng, corpus| {
+        let (one, other) = (rng.pick(corpus), rng.pick(corpus));
         // A line alone is what a peer sends; a whole file is what a disk holds.
-        let one = if dice.below(2) == 0 { dice.pick(&one.lines().collect::<Vec<_>>()) } else { one };
-        mutate::bytes(dice, one.as_bytes(), other.as_bytes())
+        let one = if rng.below(2) == 0 { rng.pick(&one.lines().collect::<Vec<_>>()) } else { one };
+        mutate::bytes(rng, one.as_bytes(), other.as_bytes())
     });
 }
 
-fn run(name: &str, short: u64, draw: impl Fn(&mut Dice, &[&str]) -> Vec<u8>) {
+fn run(name: &str, short: u64, draw: impl Fn(&mut Rng, &[&str]) -> Vec<u8>) {
     let corpus = corpus();
     let corpus: Vec<&str> = corpus.iter().map(String::as_str).collect();
     let rounds = number("FUZZ_ROUNDS").unwrap_or(short);
-    let mut dice = Dice::new(number("FUZZ_SEED").unwrap_or(1));
+    let mut rng = Rng::new(number("FUZZ_SEED").unwrap_or(1));
     let (mut read, mut slowest) = (0, Duration::ZERO);
     for _ in 0..rounds {
-        let input = draw(&mut dice, &corpus);
+        let input = draw(&mut rng, &corpus);
         let started = Instant::now();
-        let fed = catch_unwind(AssertUnwindSafe(|| feed(&mut dice, &input)));
+        let fed = catch_unwind(AssertUnwindSafe(|| feed(&mut rng, &input)));
         let took = started.elapsed();
         let Ok(was_trace) = fed else { panic!("a panic; the input is {}", keep(name, &input).display()) };
         assert!(took < PATIENCE, "took {took:?}; the input is {}", keep(name, &input).display());
@@ -99,19 +99,19 @@ fn replayed(input: &[u8]) {
 }
 
 /// Feeds everything that reads. Tells whether the input was a trace.
-fn feed(dice: &mut Dice, input: &[u8]) -> bool {
+fn feed(rng: &mut Rng, input: &[u8]) -> bool {
     let redactor = Redactor::new([7; 32]);
-    frames(dice, input);
+    frames(rng, input);
     let _ = message::parse(input);
     let _ = file::read_repaired(input);
     replayed(input);
     let text = String::from_utf8_lossy(input);
     texts(&redactor, &text);
     let Ok(trace) = file::read(&text) else { return false };
-    judged(&trace, Revision::ALL[dice.below(Revision::ALL.len())]);
+    judged(&trace, Revision::ALL[rng.below(Revision::ALL.len())]);
     written(&redactor, &trace);
     if let Ok(checked) =
-        recorded(&trace, "--trace x", &Selection { safety: true, ..Selection::default() }, &[], &Keep::default())
+        recorded(&trace, "--trace x", &Selection { safety: true, ..Selection::default() }, &[], &TraceSink::default())
     {
         let document = serde_json::to_string(&checked.report).expect("a report is JSON");
         saved::Report::parse(&document).expect("a report can be read back");
@@ -121,10 +121,10 @@ fn feed(dice: &mut Dice, input: &[u8]) -> bool {
     true
 }
 
-fn frames(dice: &mut Dice, input: &[u8]) {
-    let limit = 1 + dice.below(2000);
+fn frames(rng: &mut Rng, input: &[u8]) {
+    let limit = 1 + rng.below(2000);
     let (mut lines, mut blocks) = (Lines::new(limit), Blocks::new(limit));
-    for chunk in input.chunks(1 + dice.below(100)) {
+    for chunk in input.chunks(1 + rng.below(100)) {
         lines.push(chunk);
         while lines.next_line().is_some() {}
         blocks.push(chunk);

@@ -84,9 +84,9 @@ const BYTES: &[&[u8]] = &[
 ];
 
 /// A stream of numbers from a seed (splitmix64).
-pub(crate) struct Dice(u64);
+pub(crate) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -110,25 +110,25 @@ impl Dice {
 }
 
 /// Damages bytes anywhere: flips bits, cuts, repeats, splices with `other`, puts in what means something.
-pub(crate) fn bytes(dice: &mut Dice, input: &[u8], other: &[u8]) -> Vec<u8> {
+pub(crate) fn bytes(rng: &mut Rng, input: &[u8], other: &[u8]) -> Vec<u8> {
     let mut out = input.to_vec();
-    for _ in 0..=dice.below(4) {
-        let at = dice.below(out.len() + 1);
-        let end = at + dice.below((out.len() - at).min(64) + 1);
-        match dice.below(6) {
-            0 if at < out.len() => out[at] ^= 1 << dice.below(8),
+    for _ in 0..=rng.below(4) {
+        let at = rng.below(out.len() + 1);
+        let end = at + rng.below((out.len() - at).min(64) + 1);
+        match rng.below(6) {
+            0 if at < out.len() => out[at] ^= 1 << rng.below(8),
             1 => drop(out.drain(at..end)),
             2 => {
-                let again = out[at..end].repeat(1 + dice.below(20));
+                let again = out[at..end].repeat(1 + rng.below(20));
                 out.splice(at..at, again);
             }
             3 => {
-                let from = dice.below(other.len() + 1);
+                let from = rng.below(other.len() + 1);
                 out.truncate(at);
                 out.extend_from_slice(&other[from..]);
             }
-            4 => drop(out.splice(at..at, dice.pick(BYTES).iter().copied())),
-            _ => drop(out.splice(at..end, dice.pick(WORDS).bytes())),
+            4 => drop(out.splice(at..at, rng.pick(BYTES).iter().copied())),
+            _ => drop(out.splice(at..end, rng.pick(WORDS).bytes())),
         }
     }
     out
@@ -136,36 +136,36 @@ pub(crate) fn bytes(dice: &mut Dice, input: &[u8], other: &[u8]) -> Vec<u8> {
 
 /// Damages a trace's text so that most of it still reads: lines are swapped, repeated, dropped or taken from `other`, and
 /// values within them exchanged.
-pub(crate) fn trace(dice: &mut Dice, input: &str, other: &str) -> String {
+pub(crate) fn trace(rng: &mut Rng, input: &str, other: &str) -> String {
     let mut lines: Vec<String> = input.lines().map(str::to_owned).collect();
     let foreign: Vec<&str> = other.lines().skip(1).collect();
-    for _ in 0..=dice.below(5) {
+    for _ in 0..=rng.below(5) {
         // The header is left alone most of the time: without one there is no trace.
-        let at = if dice.below(12) == 0 { 0 } else { 1 + dice.below(lines.len().saturating_sub(1)) };
+        let at = if rng.below(12) == 0 { 0 } else { 1 + rng.below(lines.len().saturating_sub(1)) };
         let Some(line) = lines.get(at) else { continue };
-        match dice.below(8) {
+        match rng.below(8) {
             0 if at > 0 => drop(lines.remove(at)),
             1 if at > 0 => lines.insert(at, line.clone()),
             2 if at > 0 => {
-                let to = 1 + dice.below(lines.len() - 1);
+                let to = 1 + rng.below(lines.len() - 1);
                 lines.swap(at, to);
             }
-            3 if !foreign.is_empty() => lines.insert(at.max(1), dice.pick(&foreign).to_owned()),
-            _ => lines[at] = value(dice, line),
+            3 if !foreign.is_empty() => lines.insert(at.max(1), rng.pick(&foreign).to_owned()),
+            _ => lines[at] = value(rng, line),
         }
     }
     lines.join("\n") + "\n"
 }
 
 /// Exchanges one value of a JSON text for another of its own, or for something odd; or a name for another name.
-fn value(dice: &mut Dice, line: &str) -> String {
+fn value(rng: &mut Rng, line: &str) -> String {
     let (names, values) = spans(line);
-    let (from, odd) = if dice.below(6) == 0 { (&names, "\"\"") } else { (&values, dice.pick(WORDS)) };
+    let (from, odd) = if rng.below(6) == 0 { (&names, "\"\"") } else { (&values, rng.pick(WORDS)) };
     if from.is_empty() {
         return line.to_owned();
     }
-    let span = &from[dice.below(from.len())];
-    let new = if dice.below(3) == 0 { &line[from[dice.below(from.len())].clone()] } else { odd };
+    let span = &from[rng.below(from.len())];
+    let new = if rng.below(3) == 0 { &line[from[rng.below(from.len())].clone()] } else { odd };
     format!("{}{new}{}", &line[..span.start], &line[span.end..])
 }
 

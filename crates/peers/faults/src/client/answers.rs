@@ -30,7 +30,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "pong-with-more",
         "ping.empty-result",
         "answers a ping with more than nothing",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let found = is_pong(message);
             if found {
                 message["result"]["pong"] = json!(true);
@@ -60,7 +60,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "unknown-method-served",
         "errors.method-not-found",
         "refuses a method that it does not know with another code",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let found = message.pointer("/error/code") == Some(&json!(-32601));
             if found {
                 message["error"]["code"] = json!(-31_999);
@@ -74,7 +74,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "error-code-text",
         "jsonrpc.error-code-integer",
         "writes the codes of its errors as texts",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let Some(code) = message.pointer_mut("/error/code") else { return false };
             *code = json!(code.to_string());
             true
@@ -87,7 +87,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "form-unfit",
         "elicitation.content-conforms",
         "fills in forms with what they do not admit",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 // What a model says has content, too, and no action.
                 if answer.get("action").is_none() {
@@ -105,7 +105,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "roots-elsewhere",
         "roots.uris-file",
         "names roots that are no files",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 let Some(roots) = answer.get_mut("roots").and_then(Value::as_array_mut) else { return false };
                 for root in roots.iter_mut() {
@@ -120,7 +120,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "roots-by-detours",
         "roots.uris-plain",
         "names roots by way of their parent",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 let Some(roots) = answer.get_mut("roots").and_then(Value::as_array_mut) else { return false };
                 for root in roots.iter_mut() {
@@ -135,7 +135,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "says-too-much",
         "sampling.max-tokens-kept",
         "lets its model say as much as it likes",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 let Some(Value::String(text)) = answer.pointer_mut("/content/text") else { return false };
                 *text = "more and ".repeat(5000);
@@ -149,7 +149,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "progress-stands-still",
         "progress.increases",
         "reports the same progress again and again",
-        Kind::Says(|message| progress(message, "progress", json!(1))),
+        Kind::Sends(|message| progress(message, "progress", json!(1))),
     )
     .legacy()
     .seen_in("model-with-progress")
@@ -158,7 +158,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "progress-of-nobody",
         "progress.known-tokens",
         "reports progress under a token that nobody gave",
-        Kind::Says(|message| progress(message, "progressToken", json!("nobodys"))),
+        Kind::Sends(|message| progress(message, "progressToken", json!("nobodys"))),
     )
     .legacy()
     .seen_in("model-with-progress"),
@@ -168,7 +168,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "reports progress on what it has answered",
         Kind::Instead(|message| {
             message.pointer("/result/model")?;
-            let params = json!({ "progressToken": "drill-progress", "progress": 3 });
+            let params = json!({ "progressToken": "scenario-progress", "progress": 3 });
             let more = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
             Some(vec![message.to_string(), more.to_string()])
         }),
@@ -189,7 +189,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "roots-refused-oddly",
         "roots.unsupported-refused",
         "refuses to list its roots with the code of wrong parameters",
-        Kind::Says(|message| refuses(message, -32601, "", -32602)),
+        Kind::Sends(|message| refuses(message, -32601, "", -32602)),
     )
     .legacy()
     .seen_in("hostile.undeclared-requests")
@@ -198,7 +198,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "mode-refused-oddly",
         "elicitation.undeclared-mode-refused",
         "refuses a mode of elicitation that it does not have with an odd code",
-        Kind::Says(|message| refuses(message, -32602, "mode", -32603)),
+        Kind::Sends(|message| refuses(message, -32602, "mode", -32603)),
     )
     .since(R2025_11_25)
     .legacy()
@@ -207,7 +207,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "rejection-coded-oddly",
         "sampling.rejection-code",
         "says by an odd code that its user refused",
-        Kind::Says(|message| refuses(message, -1, "", -32603)),
+        Kind::Sends(|message| refuses(message, -1, "", -32603)),
     )
     .since(R2025_11_25)
     .legacy()
@@ -231,7 +231,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "tool-used-all-the-same",
         "sampling.tool-choice-kept",
         "lets its model use a tool though it may not",
-        Kind::Says(uses_tool),
+        Kind::Sends(uses_tool),
     )
     .since(R2025_11_25)
     .seen_in("sampling-with-tools"),
@@ -239,7 +239,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "tool-use-undeclared",
         "sampling.tools-declared",
         "lets its model use a tool, and does not say that it can",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let places = ["/params/capabilities", "/params/_meta/io.modelcontextprotocol~1clientCapabilities"];
             let mut hidden = false;
             for place in places {

@@ -10,7 +10,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "asks-for-an-old-version",
         "lifecycle.client-version-latest",
         "asks for the oldest version that it knows",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let found = is(message, "initialize");
             if found {
                 message["params"]["protocolVersion"] = json!("2024-11-05");
@@ -47,14 +47,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "greets-in-an-old-version",
         "lifecycle.client-version-latest",
         "asks for the oldest version that it speaks",
-        Kind::Says(|message| greeting(message, "protocolVersion", json!("2024-11-05"))),
+        Kind::Sends(|message| greeting(message, "protocolVersion", json!("2024-11-05"))),
     )
     .legacy(),
     fault(
         "greets-in-no-version",
         "lifecycle.client-version-supported",
         "asks for a version that does not exist",
-        Kind::Says(|message| greeting(message, "protocolVersion", json!("2023-02-29"))),
+        Kind::Sends(|message| greeting(message, "protocolVersion", json!("2023-02-29"))),
     )
     .legacy(),
     fault(

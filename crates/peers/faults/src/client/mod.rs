@@ -22,7 +22,7 @@ pub use authorization::authorizer;
 pub use hooks::connector;
 
 use authorization::{Decision, Step};
-use hooks::Place;
+use hooks::Channel;
 
 /// One deliberate violation.
 #[derive(Debug)]
@@ -47,15 +47,15 @@ pub struct Fault {
 /// What a fault gets hold of.
 enum Kind {
     /// A message on its way out; whether it was altered.
-    Says(fn(&mut Value) -> bool),
+    Sends(fn(&mut Value) -> bool),
     /// What goes out in place of a message; `None` where it goes out as it is.
     Instead(fn(&Value) -> Option<Vec<String>>),
     /// One more message, once, ahead of the first request that is no greeting.
-    Beside(fn() -> Vec<String>),
+    AlsoSends(fn() -> Vec<String>),
     /// The HTTP request that carries a message.
     Carries(fn(&Value, Outgoing) -> Outgoing),
     /// The result of a request before the client understands it; whether it was altered.
-    Hears(fn(&mut Value) -> bool),
+    Receives(fn(&mut Value) -> bool),
     /// The HTTP request that opens a stream, or goes on with it.
     Opens(fn(Outgoing) -> Outgoing),
     /// It resumes a stream without waiting.
@@ -145,7 +145,7 @@ impl Fault {
     }
 
     /// Whether it shows in an era, over a transport.
-    fn shows_in(&self, place: Place) -> bool {
+    fn shows_in(&self, place: Channel) -> bool {
         self.applies.touches(place.era) && self.applies.runs_on(place.transport)
     }
 

@@ -9,7 +9,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "takes-any-type",
         "result.client-unknown-type-refused",
         "takes a result of whatever type for a complete one",
-        Kind::Hears(|result| {
+        Kind::Receives(|result| {
             let kind = result.get("resultType").filter(|kind| **kind != "input_required" && **kind != "complete");
             let unknown = kind.is_some();
             if unknown {
@@ -24,7 +24,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "wants-a-type",
         "result.client-absent-type-complete",
         "refuses a result without a type",
-        Kind::Hears(|result| {
+        Kind::Receives(|result| {
             let absent = result.is_object() && result.get("resultType").is_none();
             if absent {
                 result["resultType"] = json!("absent");
@@ -38,14 +38,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "reads-one-page",
         "pagination.pages-followed",
         "reads the first page of a list alone",
-        Kind::Hears(|result| drop_member(result, "nextCursor")),
+        Kind::Receives(|result| drop_member(result, "nextCursor")),
     )
     .seen_in("lists"),
     fault(
         "empty-cursor-ends",
         "pagination.empty-cursor-followed",
         "takes an empty cursor for the end of the list",
-        Kind::Hears(|result| result["nextCursor"] == "" && drop_member(result, "nextCursor")),
+        Kind::Receives(|result| result["nextCursor"] == "" && drop_member(result, "nextCursor")),
     )
     .modern()
     .seen_in("empty-cursor"),
@@ -53,7 +53,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "short-page-ends",
         "pagination.page-size-not-assumed",
         "takes a page without items for the last",
-        Kind::Hears(|result| {
+        Kind::Receives(|result| {
             let lists = ["tools", "resources", "resourceTemplates", "prompts"];
             let empty = lists.iter().any(|list| result[*list].as_array().is_some_and(Vec::is_empty));
             empty && drop_member(result, "nextCursor")
@@ -64,7 +64,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "cursor-altered",
         "pagination.cursors-opaque",
         "trims the cursors that it was given",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let Some(Value::String(cursor)) = message.pointer_mut("/params/cursor") else { return false };
             cursor.pop().is_some()
         }),
@@ -75,7 +75,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "keeps-nothing",
         "caching.fresh-kept",
         "asks again for what it could have kept",
-        Kind::Hears(|result| drop_member(result, "ttlMs")),
+        Kind::Receives(|result| drop_member(result, "ttlMs")),
     )
     .modern()
     .seen_in("caching"),

@@ -9,7 +9,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "state-altered",
         "mrtr.state-echoed",
         "brings another state than it was given",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let Some(state) = message.pointer_mut("/params/requestState") else { return false };
             *state = json!(format!("{}~", state.as_str().unwrap_or_default()));
             true
@@ -20,14 +20,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "state-dropped",
         "mrtr.state-echoed",
         "does not bring the state that it was given",
-        Kind::Says(|message| drop_member(&mut message["params"], "requestState")),
+        Kind::Sends(|message| drop_member(&mut message["params"], "requestState")),
     )
     .modern(),
     fault(
         "state-invented",
         "mrtr.no-state-invented",
         "brings a state where it was given none",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let comes_back = message["params"].get("inputResponses").is_some();
             let invents = comes_back && message["params"].get("requestState").is_none();
             if invents {
@@ -41,14 +41,14 @@ pub(super) const FAULTS: &[Fault] = &[
         "inputs-dropped",
         "mrtr.inputs-brought",
         "comes back without the input that it was asked for",
-        Kind::Says(|message| drop_member(&mut message["params"], "inputResponses")),
+        Kind::Sends(|message| drop_member(&mut message["params"], "inputResponses")),
     )
     .modern(),
     fault(
         "inputs-astray",
         "mrtr.inputs-on-retries-only",
         "brings input with a request that nobody asked it for",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let found = is(message, "tools/call") && message["params"].get("inputResponses").is_none();
             if found {
                 message["params"]["inputResponses"] = json!({ "name": { "action": "cancel" } });
@@ -61,7 +61,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "bare-retry",
         "mrtr.retries-complete",
         "comes back without `_meta`",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             message["params"].get("inputResponses").is_some() && drop_member(&mut message["params"], "_meta")
         }),
     )

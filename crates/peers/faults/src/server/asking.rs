@@ -6,7 +6,7 @@ use net::service::{Link, Reply};
 use serde_json::{Value, json};
 use wire::revision::R2025_11_25;
 
-use super::{Asked, Fault, Kind, fault};
+use super::{Fault, Kind, ServiceRequest, fault};
 
 const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
@@ -16,7 +16,9 @@ pub(super) const FAULTS: &[&Fault] = &[
         "form-asks-password",
         "elicitation.no-secrets-in-forms",
         "every form has a field for a password",
-        Kind::Notes(ELICIT, |message| with_field(&mut message["params"], "password", json!({ "type": "string" }))),
+        Kind::SideMessage(ELICIT, |message| {
+            with_field(&mut message["params"], "password", json!({ "type": "string" }))
+        }),
     )
     .legacy(),
     &fault(
@@ -32,7 +34,9 @@ pub(super) const FAULTS: &[&Fault] = &[
         "form-with-link",
         "elicitation.no-links-in-forms",
         "the message of every form has a link",
-        Kind::Notes(ELICIT, |message| message["params"]["message"] = json!("See [the terms](https://example.com/)")),
+        Kind::SideMessage(ELICIT, |message| {
+            message["params"]["message"] = json!("See [the terms](https://example.com/)")
+        }),
     )
     .legacy()
     .since(R2025_11_25),
@@ -49,7 +53,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "visit-over-for-nobody",
         "elicitation.completion-addressed",
         "that a visit is over is told under an id that nobody was given",
-        Kind::Notes("notifications/elicitation/complete", |message| {
+        Kind::SideMessage("notifications/elicitation/complete", |message| {
             message["params"]["elicitationId"] = json!("nobodys");
         }),
     )
@@ -85,7 +89,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "tools-to-any-model",
         "sampling.tools-negotiated",
         "tools are offered to the model of every client",
-        Kind::Notes(SAMPLE, |message| {
+        Kind::SideMessage(SAMPLE, |message| {
             message["params"]["tools"] = json!([{ "name": "add", "inputSchema": { "type": "object" } }]);
         }),
     )
@@ -95,7 +99,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "context-of-servers",
         "sampling.context-negotiated",
         "every client is asked for the context of this server",
-        Kind::Notes(SAMPLE, |message| message["params"]["includeContext"] = json!("thisServer")),
+        Kind::SideMessage(SAMPLE, |message| message["params"]["includeContext"] = json!("thisServer")),
     )
     .since(R2025_11_25)
     .until(R2025_11_25),
@@ -103,7 +107,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "tool-results-and-text",
         "sampling.tool-results-alone",
         "results of tools come with a text in the same message",
-        Kind::Notes(SAMPLE, |message| {
+        Kind::SideMessage(SAMPLE, |message| {
             each_result_message(message, |blocks| blocks.push(json!({ "type": "text", "text": "Here you are" })));
         }),
     )
@@ -114,7 +118,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "tool-use-unanswered",
         "sampling.tool-uses-answered",
         "of several uses of a tool the last has no result",
-        Kind::Notes(SAMPLE, |message| each_result_message(message, |blocks| _ = blocks.pop())),
+        Kind::SideMessage(SAMPLE, |message| each_result_message(message, |blocks| _ = blocks.pop())),
     )
     .since(R2025_11_25)
     .until(R2025_11_25),
@@ -161,7 +165,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "cancels-task-by-notification",
         "cancellation.tasks-apart",
         "a request for sampling is to run as a task, and is cancelled like any other",
-        Kind::Tells(|_, mut message| {
+        Kind::SideMessages(|_, mut message| {
             if message["method"] != SAMPLE {
                 return vec![message];
             }
@@ -178,7 +182,7 @@ pub(super) const FAULTS: &[&Fault] = &[
 
 /// A fault of every address to which users are sent by a request.
 const fn address(name: &'static str, rule: &'static str, about: &'static str, edit: fn(&mut Value)) -> Fault {
-    fault(name, rule, about, Kind::Notes(ELICIT, edit)).since(R2025_11_25).until(R2025_11_25)
+    fault(name, rule, about, Kind::SideMessage(ELICIT, edit)).since(R2025_11_25).until(R2025_11_25)
 }
 
 fn visit(message: &mut Value, url: &str) {
@@ -212,7 +216,7 @@ fn each_result_message(message: &mut Value, edit: impl Fn(&mut Vec<Value>)) {
 }
 
 /// The first request of a session has the id 1, and was answered before the call that it was made for.
-fn cancel_later(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+fn cancel_later(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     let Reply::Later(pending) = reply else { return reply };
     if !asked.is("tools/call") {
         return Reply::Later(pending);

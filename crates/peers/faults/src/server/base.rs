@@ -6,7 +6,7 @@ use wire::Transport;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
 use super::stdio::replaced;
-use super::{Asked, Fault, Kind, drop_member, fault};
+use super::{Fault, Kind, ServiceRequest, drop_member, fault};
 
 /// A method that nothing else depends on, which makes it a good place for faults of the envelope.
 const COMPLETE: &str = "completion/complete";
@@ -89,7 +89,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "notification-with-id",
         "jsonrpc.notification-no-id",
         "notifications of progress have an id",
-        Kind::Notes("notifications/progress", |message| {
+        Kind::SideMessage("notifications/progress", |message| {
             let report = &message["params"];
             message["id"] = json!(format!("progress-{}-{}", report["progressToken"], report["progress"]));
         }),
@@ -207,7 +207,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "sampling-without-messages",
         "shape.requests",
         "requests for sampling lack `messages`",
-        Kind::Notes("sampling/createMessage", |message| message["params"] = json!({ "maxTokens": 100 })),
+        Kind::SideMessage("sampling/createMessage", |message| message["params"] = json!({ "maxTokens": 100 })),
     )
     .legacy(),
     &fault(
@@ -220,7 +220,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "progress-text",
         "shape.notifications",
         "progress is a text",
-        Kind::Notes("notifications/progress", |message| message["params"]["progress"] = json!("half way")),
+        Kind::SideMessage("notifications/progress", |message| message["params"]["progress"] = json!("half way")),
     ),
     &fault(
         "cancels-nothing",
@@ -321,12 +321,12 @@ pub(super) const FAULTS: &[&Fault] = &[
 ];
 
 /// An error in place of whatever was to be answered.
-pub(super) fn error(asked: &Asked, code: i64, message: &str) -> Value {
+pub(super) fn error(asked: &ServiceRequest, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": asked.message["id"], "error": { "code": code, "message": message } })
 }
 
 /// Asks the client something before a tool's result: the result then comes on a stream, where it is HTTP.
-fn ask_before_call(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+fn ask_before_call(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     if asked.is("tools/call") {
         let _ = link.send(json!({ "jsonrpc": "2.0", "id": "server-1", "method": "ping" }).to_string());
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, Fault, Kind, errors, fault};
+use super::{Fault, Kind, ServiceRequest, errors, fault};
 
 const COMPLETE: &str = "completion/complete";
 
@@ -63,7 +63,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     .breaks_too(&["completion.missing-arguments-refused", "meta.server-info"]),
 ];
 
-fn none(asked: &Asked) -> Value {
+fn none(asked: &ServiceRequest) -> Value {
     let mut result = json!({ "completion": { "values": [] } });
     if asked.is_modern() {
         result["resultType"] = json!("complete");

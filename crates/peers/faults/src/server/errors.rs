@@ -9,7 +9,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "unknown-method-code",
         "errors.method-not-found",
         "an unknown method is answered with the code for invalid params",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             // Tools that do not run as tasks are refused with this code too.
             let why = message.pointer("/error/message").and_then(Value::as_str);
             if why.is_some_and(|why| why.starts_with("Method not found")) {
@@ -22,13 +22,13 @@ pub(super) const FAULTS: &[&Fault] = &[
         "parse-error-code",
         "errors.parse-error",
         "text that is no JSON is answered with the code for an invalid request",
-        Kind::Says(|message| recode(message, -32700, -32600)),
+        Kind::Sends(|message| recode(message, -32700, -32600)),
     ),
     &fault(
         "invalid-request-code",
         "errors.invalid-request",
         "an invalid request is answered with the code for an internal error",
-        Kind::Says(|message| recode(message, -32600, -32603)),
+        Kind::Sends(|message| recode(message, -32600, -32603)),
     ),
     &fault(
         "invalid-params-code",

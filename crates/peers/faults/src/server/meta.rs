@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wire::revision::R2025_06_18;
 
 use super::base::error;
-use super::{Fault, Heard, Kind, drop_member, errors, fault};
+use super::{Fault, IncomingMessage, Kind, drop_member, errors, fault};
 
 const COMPLETE: &str = "completion/complete";
 
@@ -55,7 +55,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "meta-not-required",
         "meta.required-enforced",
         "a request without the client's capabilities is served",
-        Kind::Hears(|heard| {
+        Kind::Receives(|heard| {
             if heard.is_modern() && heard.meta("clientCapabilities").is_null() {
                 heard.set_meta("clientCapabilities", json!({}));
             }
@@ -67,7 +67,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "asks-the-incapable",
         "meta.undeclared-not-used",
         "a client is asked for input that it did not declare",
-        Kind::Hears(capable),
+        Kind::Receives(capable),
     )
     .breaks_too(&["errors.codes-mean-what-they-say"])
     .modern(),
@@ -143,7 +143,7 @@ fn note(answer: &mut Value, key: &str, value: Value) {
 }
 
 /// Every client counts as one that can do everything.
-fn capable(heard: &mut Heard<'_>) {
+fn capable(heard: &mut IncomingMessage<'_>) {
     if heard.is("tools/call") && heard.is_modern() {
         heard.set_meta("clientCapabilities", json!({ "elicitation": {}, "sampling": {}, "roots": {} }));
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::state::State;
 use super::stdio::{Process, has};
-use super::{Asked, Fault, Heard, Kind, drop_member, fault};
+use super::{Fault, IncomingMessage, Kind, ServiceRequest, drop_member, fault};
 
 pub(super) const FAULTS: &[&Fault] = &[
     &fault(
@@ -37,7 +37,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "empty-id-lost",
         "safety.odd-ids-kept",
         "a request whose id is an empty text is taken for a notification",
-        Kind::Hears(|heard| {
+        Kind::Receives(|heard| {
             if heard.message["id"] == "" {
                 drop_member(heard.message, "id");
             }
@@ -82,7 +82,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "hoards",
         "safety.no-leak",
         "every message leaves memory behind that is never given back",
-        Kind::Hears(hoard),
+        Kind::Receives(hoard),
     )
     .stdio(),
 ];
@@ -110,7 +110,7 @@ struct Echoes {
     calls: AtomicUsize,
 }
 
-fn mix_up(asked: &Asked, answer: &mut Value) {
+fn mix_up(asked: &ServiceRequest, answer: &mut Value) {
     let echoes = asked.is("prompts/get") || (asked.is("tools/call") && asked.param("name") == "echo");
     let Some(text) = said(answer).filter(|_| echoes) else { return };
     let state = asked.state.of::<Echoes>();
@@ -124,7 +124,7 @@ fn mix_up(asked: &Asked, answer: &mut Value) {
 #[derive(Default)]
 struct Hoard(Mutex<Vec<Vec<u8>>>);
 
-fn hoard(heard: &mut Heard<'_>) {
+fn hoard(heard: &mut IncomingMessage<'_>) {
     let hoard = heard.state.of::<Hoard>();
     let mut hoard = hoard.0.lock().unwrap_or_else(PoisonError::into_inner);
     if hoard.len() < HOARDED {

@@ -77,7 +77,7 @@ pub struct Fault {
 /// What a fault gets hold of.
 enum Kind {
     /// A request or notification that came in, before anything looks at it.
-    Hears(fn(&mut Heard<'_>)),
+    Receives(fn(&mut IncomingMessage<'_>)),
     /// The result of a method, within its envelope.
     Results(&'static str, fn(&mut Value)),
     /// The error of a method, within its envelope.
@@ -85,17 +85,17 @@ enum Kind {
     /// A list: a copy of its first item, altered, is added under this member.
     Lists(&'static str, &'static str, fn(&mut Value)),
     /// The answer of the service, before the transport has it.
-    Answers(fn(&Asked, &mut Value)),
+    Answers(fn(&ServiceRequest, &mut Value)),
     /// A notification or request that a request sends beside its answer.
-    Notes(&'static str, fn(&mut Value)),
+    SideMessage(&'static str, fn(&mut Value)),
     /// What a request sends beside its answer: nothing, the same or more.
-    Tells(fn(&Asked, Value) -> Vec<Value>),
+    SideMessages(fn(&ServiceRequest, Value) -> Vec<Value>),
     /// The whole handling of a request.
-    Handles(fn(&Asked, &Link, Reply) -> Reply),
+    Handles(fn(&ServiceRequest, &Link, Reply) -> Reply),
     /// What is said after a message on the same way out, where that takes more than one.
     Follows(fn(&Value, &State) -> Option<Value>),
     /// Every message on its way out, errors of the transport included.
-    Says(fn(&mut Value)),
+    Sends(fn(&mut Value)),
     /// Every message on its way out, as bytes.
     Writes(fn(&[u8]) -> Vec<u8>),
     /// HTTP: the head of a request and the response to it.
@@ -137,14 +137,14 @@ struct Http {
 const HTTP: Http = Http { authorizes: |_, _| false, head: |_, _| (), response: |_, _| (), event: None };
 
 /// A message that came in. Over HTTP with its headers.
-struct Heard<'h> {
+struct IncomingMessage<'h> {
     message: &'h mut Value,
     headers: Option<&'h mut HeaderMap>,
     /// What the faults of this server remember.
     state: &'h State,
 }
 
-impl Heard<'_> {
+impl IncomingMessage<'_> {
     fn is(&self, method: &str) -> bool {
         self.message["method"] == method
     }
@@ -165,7 +165,7 @@ impl Heard<'_> {
 }
 
 /// A request that the service is asked.
-struct Asked {
+struct ServiceRequest {
     message: Value,
     context: Context,
     /// How many requests the server was asked before, and how many of those were calls of tools.
@@ -175,7 +175,7 @@ struct Asked {
     state: Arc<State>,
 }
 
-impl Asked {
+impl ServiceRequest {
     fn new(call: &Call, before: usize, calls: usize, state: Arc<State>) -> Self {
         Self { message: call.message.value().clone(), context: call.context.clone(), before, calls, state }
     }

@@ -63,11 +63,9 @@ pub(super) const FAULTS: &[&Fault] = &[
         "prompt-changes-silent",
         "prompts.list-changed-sent",
         "a changed list of prompts is not announced",
-        Kind::Tells(
-            |_, message| {
-                if message["method"] == "notifications/prompts/list_changed" { Vec::new() } else { vec![message] }
-            },
-        ),
+        Kind::SideMessages(|_, message| {
+            if message["method"] == "notifications/prompts/list_changed" { Vec::new() } else { vec![message] }
+        }),
     )
     .modern(),
     &fault(

@@ -11,7 +11,7 @@ use wire::revision::R2025_11_25;
 
 use super::base::error;
 use super::state::State;
-use super::{Asked, Fault, Heard, Kind, drop_member, fault};
+use super::{Fault, IncomingMessage, Kind, ServiceRequest, drop_member, fault};
 use wire::meta::RELATED_TASK;
 
 /// An id that a counter could have made.
@@ -118,7 +118,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "task-asks-unrelated",
         "tasks.requests-related",
         "what a task asks the client does not name the task",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             if message["method"] == "elicitation/create" {
                 drop_member(&mut message["params"], "_meta");
             }
@@ -128,7 +128,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "task-progress-unrelated",
         "tasks.notifications-related",
         "progress on a task does not name the task",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             if message["method"] == "notifications/progress" {
                 drop_member(&mut message["params"], "_meta");
             }
@@ -150,7 +150,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "task-by-metadata",
         "tasks.param-over-metadata",
         "the task in a request's metadata counts, not the one in its parameters",
-        Kind::Hears(|heard| {
+        Kind::Receives(|heard| {
             let other = heard.meta("related-task")["taskId"].clone();
             if heard.is("tasks/get") && other.is_string() {
                 heard.message["params"]["taskId"] = other;
@@ -215,7 +215,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "tasks-cursor-ignored",
         "tasks.invalid-cursor-refused",
         "the list of tasks begins anew, whatever the cursor",
-        Kind::Hears(|heard| {
+        Kind::Receives(|heard| {
             if heard.is("tasks/list") {
                 drop_member(&mut heard.message["params"], "cursor");
             }
@@ -231,7 +231,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "task-unasked",
         "task-extension.not-without-capability",
         "calls become tasks for clients that do not know of them",
-        Kind::Hears(|heard| declare(heard, "tools/call")),
+        Kind::Receives(|heard| declare(heard, "tools/call")),
     )
     .breaks_too(&["task-extension.failed-means-error", "versioning.extension-fallback"]),
     &extension(
@@ -345,13 +345,13 @@ pub(super) const FAULTS: &[&Fault] = &[
         "task-subscription-unasked",
         "task-extension.subscription-refused",
         "whoever wants to subscribe to tasks may",
-        Kind::Hears(|heard| declare(heard, "subscriptions/listen")),
+        Kind::Receives(|heard| declare(heard, "subscriptions/listen")),
     ),
     &extension(
         "task-progress-on-subscription",
         "task-extension.no-progress-on-subscription",
         "progress is reported on a subscription to a task",
-        Kind::Tells(|asked, message| {
+        Kind::SideMessages(|asked, message| {
             if !message["params"]["notifications"]["taskIds"].is_array() {
                 return vec![message];
             }
@@ -373,7 +373,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "task-for-anybody",
         "task-extension.methods-need-capability",
         "tasks are shown to who does not declare the extension",
-        Kind::Hears(|heard| declare(heard, "tasks/get")),
+        Kind::Receives(|heard| declare(heard, "tasks/get")),
     ),
     &extension(
         "task-ttl-missing",
@@ -392,7 +392,7 @@ const fn extension(name: &'static str, rule: &'static str, about: &'static str, 
     fault(name, rule, about, kind).modern()
 }
 
-fn result(asked: &Asked, result: Value) -> Value {
+fn result(asked: &ServiceRequest, result: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
 }
 
@@ -410,7 +410,7 @@ fn rename(answer: &mut Value, id: &str) {
 }
 
 /// Has a modern request of `method` declare the extension.
-fn declare(heard: &mut Heard<'_>, method: &str) {
+fn declare(heard: &mut IncomingMessage<'_>, method: &str) {
     if heard.is(method) && heard.is_modern() {
         let mut capabilities = heard.meta("clientCapabilities").clone();
         if capabilities.is_object() {
@@ -447,7 +447,7 @@ fn late_progress(message: &Value, state: &State) -> Option<Value> {
 }
 
 /// Answers `tasks/result` before the task is over.
-fn early(asked: &Asked, _: &Link, reply: Reply) -> Reply {
+fn early(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {
     let id = RequestId::from_value(&asked.message["id"]);
     match (reply, id) {
         (Reply::Later(_), Some(id)) if asked.is("tasks/result") => {

@@ -6,20 +6,20 @@ use std::fmt;
 use oauth::now;
 
 /// Things by name. Shows none of them: names are codes and tokens.
-pub(super) struct Shelf<T> {
+pub(super) struct ExpiringStore<T> {
     things: HashMap<String, (u64, T)>,
     order: VecDeque<String>,
     most: usize,
     lasts: u64,
 }
 
-impl<T> fmt::Debug for Shelf<T> {
+impl<T> fmt::Debug for ExpiringStore<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Shelf({})", self.things.len())
+        write!(f, "ExpiringStore({})", self.things.len())
     }
 }
 
-impl<T: Clone> Shelf<T> {
+impl<T: Clone> ExpiringStore<T> {
     /// Room for `most` things, for `lasts` seconds each.
     pub(super) fn new(most: usize, lasts: u64) -> Self {
         Self { things: HashMap::new(), order: VecDeque::new(), most, lasts }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_oldest_goes_first_and_nothing_outlives_its_time() {
-        let mut shelf = Shelf::new(2, 60);
+        let mut shelf = ExpiringStore::new(2, 60);
         for name in ["a", "b", "b", "c"] {
             shelf.put(name.to_owned(), 1);
         }
@@ -68,7 +68,7 @@ mod tests {
         );
         shelf.drop_where(|_| true);
         assert_eq!(shelf.find("b"), None);
-        let mut brief = Shelf::new(2, 0);
+        let mut brief = ExpiringStore::new(2, 0);
         brief.put("a".to_owned(), 1);
         assert_eq!(brief.take("a"), None);
     }

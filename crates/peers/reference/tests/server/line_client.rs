@@ -14,7 +14,7 @@ use wire::{Era, Revision};
 use crate::schema;
 
 /// The client's side.
-pub struct Talk {
+pub struct LineClient {
     pub revision: Revision,
     reader: BufReader<ReadHalf<DuplexStream>>,
     writer: Option<WriteHalf<DuplexStream>>,
@@ -23,7 +23,7 @@ pub struct Talk {
     server: JoinHandle<std::io::Result<()>>,
 }
 
-impl Talk {
+impl LineClient {
     pub fn with(server: Server, revision: Revision, limits: Limits) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (reader, writer) = tokio::io::split(theirs);

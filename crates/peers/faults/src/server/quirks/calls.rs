@@ -11,7 +11,7 @@ use wire::revision::{R2025_11_25, R2026_07_28};
 use super::quirk;
 use crate::server::base::error;
 use crate::server::sessions::SessionIds;
-use crate::server::{Asked, Fault, HTTP, Http, Kind, drop_member};
+use crate::server::{Fault, HTTP, Http, Kind, ServiceRequest, drop_member};
 
 /// How large an oversized message is.
 const OVERSIZED: usize = 6 << 20;
@@ -136,7 +136,7 @@ pub const OVERSIZED_FIRST: &Fault = &quirk(
     Kind::Handles(|asked, link, reply| {
         before_calls(asked, link, reply, || {
             let once = (asked.calls == 0).then_some(OVERSIZED);
-            once.map(|size| note("notifications/drill", &json!({ "data": "x".repeat(size) }))).into_iter().collect()
+            once.map(|size| note("notifications/scenario", &json!({ "data": "x".repeat(size) }))).into_iter().collect()
         })
     }),
 );
@@ -169,13 +169,13 @@ pub const UNDECLARED_REQUESTS: &Fault = &quirk(
             let content = json!({ "type": "text", "text": "Hello" });
             vec![
                 request(
-                    "drill-s",
+                    "scenario-s",
                     "sampling/createMessage",
                     json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": 1 }),
                 ),
-                request("drill-r", "roots/list", json!({})),
+                request("scenario-r", "roots/list", json!({})),
                 request(
-                    "drill-e",
+                    "scenario-e",
                     "elicitation/create",
                     json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } }),
                 ),
@@ -189,10 +189,10 @@ pub const UNDECLARED_REQUESTS: &Fault = &quirk(
 pub const PINGED: &Fault = &quirk(
     "pinged",
     Kind::Handles(|asked, link, reply| {
-        let ping = json!({ "jsonrpc": "2.0", "id": "drill-ping", "method": "ping" }).to_string();
+        let ping = json!({ "jsonrpc": "2.0", "id": "scenario-ping", "method": "ping" }).to_string();
         let reply = before_calls(asked, link, reply, || vec![ping]);
         // A key that is reserved, and has no meaning yet.
-        let reserved = json!({ "_meta": { "io.modelcontextprotocol.drill/odd": [null, 1] } });
+        let reserved = json!({ "_meta": { "io.modelcontextprotocol.scenario/odd": [null, 1] } });
         questions_first(asked, link, reply, &[("ping", json!({})), ("ping", reserved)])
     }),
 )
@@ -290,7 +290,7 @@ pub const UNTYPED_PAGE: &Fault = &quirk(
             Some("to-the-third") => page(asked, &[UNTYPED], Some("to-the-end")),
             Some(_) => page(asked, &["omega_100004"], None),
         }),
-        Kind::Says(|answer| {
+        Kind::Sends(|answer| {
             if answer.pointer("/result/tools/0/name") == Some(&json!(UNTYPED)) {
                 drop_member(&mut answer["result"], "resultType");
             }
@@ -340,7 +340,7 @@ pub const ACCEPTS_ANYTHING: &Fault = &quirk(
 pub const SESSION_FORGOTTEN: &Fault = &quirk("session-forgotten", Kind::Sessions(SessionIds::Forgets)).legacy().http();
 
 /// A list of tools under names that nobody knows from elsewhere.
-fn listed(asked: &Asked, names: &[&str], next: Option<&str>) -> Value {
+fn listed(asked: &ServiceRequest, names: &[&str], next: Option<&str>) -> Value {
     let tool =
         |name: &&str| json!({ "name": name, "description": "Does nothing", "inputSchema": { "type": "object" } });
     let tools: Vec<Value> = names.iter().map(tool).collect();
@@ -356,7 +356,7 @@ fn listed(asked: &Asked, names: &[&str], next: Option<&str>) -> Value {
     json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
 }
 
-pub(super) fn page(asked: &Asked, names: &[&str], next: Option<&str>) -> Reply {
+pub(super) fn page(asked: &ServiceRequest, names: &[&str], next: Option<&str>) -> Reply {
     answer(&listed(asked, names, next)).into()
 }
 
@@ -374,8 +374,13 @@ fn text(id: &Value, text: &str) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()
 }
 
-/// Says something before a tool's result.
-pub(super) fn before_calls(asked: &Asked, link: &Link, reply: Reply, words: impl FnOnce() -> Vec<String>) -> Reply {
+/// Sends something before a tool's result.
+pub(super) fn before_calls(
+    asked: &ServiceRequest,
+    link: &Link,
+    reply: Reply,
+    words: impl FnOnce() -> Vec<String>,
+) -> Reply {
     if asked.is("tools/call") {
         for word in words() {
             let _ = link.send(word);
@@ -385,7 +390,12 @@ pub(super) fn before_calls(asked: &Asked, link: &Link, reply: Reply, words: impl
 }
 
 /// Asks something before the first tool's result, which is held back until the client has answered, or has had its time.
-pub(super) fn questions_first(asked: &Asked, link: &Link, reply: Reply, questions: &[(&'static str, Value)]) -> Reply {
+pub(super) fn questions_first(
+    asked: &ServiceRequest,
+    link: &Link,
+    reply: Reply,
+    questions: &[(&'static str, Value)],
+) -> Reply {
     if !asked.is("tools/call") || asked.calls > 0 {
         return reply;
     }
@@ -414,7 +424,7 @@ pub(super) async fn settled(reply: Reply) -> Answer {
 }
 
 /// The first request of all is refused for its version, which is then said to be the one that is served.
-fn refuse_first(asked: &Asked, _: &Link, reply: Reply) -> Reply {
+fn refuse_first(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {
     if asked.before > 0 {
         return reply;
     }
@@ -425,7 +435,7 @@ fn refuse_first(asked: &Asked, _: &Link, reply: Reply) -> Reply {
 }
 
 /// The first call is under way for long, and its stream never falls silent.
-fn endless(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+fn endless(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     if !asked.is("tools/call") || asked.calls > 0 {
         return reply;
     }
@@ -446,7 +456,7 @@ fn endless(asked: &Asked, link: &Link, reply: Reply) -> Reply {
 }
 
 /// Each answer of the client is followed by the same question.
-fn ask_without_end(asked: &Asked, _: &Link, reply: Reply) -> Reply {
+fn ask_without_end(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {
     if !asked.is("tools/call") || asked.calls > ROUNDS {
         return reply;
     }

@@ -31,7 +31,7 @@ pub(super) fn invalid_headers() -> Catalogue {
 
 /// A tool, and neither resources nor prompts.
 pub(super) fn one_tool() -> Catalogue {
-    Catalogue { tools: vec![add()], ..Catalogue::new("proof-drill", env!("CARGO_PKG_VERSION")) }
+    Catalogue { tools: vec![add()], ..Catalogue::new("proof-scenarios", env!("CARGO_PKG_VERSION")) }
 }
 
 /// A tool that is not declared read-only.
@@ -54,7 +54,7 @@ fn offer(tools: Vec<Tool>) -> Catalogue {
         prompts: vec![Prompt::now("test_prompt", "A prompt without arguments", |_, _| {
             Outcome::messages(vec![json!({ "role": "user", "content": { "type": "text", "text": "Say hello." } })])
         })],
-        ..Catalogue::new("proof-drill", env!("CARGO_PKG_VERSION"))
+        ..Catalogue::new("proof-scenarios", env!("CARGO_PKG_VERSION"))
     }
 }
 
@@ -74,7 +74,7 @@ fn resources() -> Vec<Resource> {
     vec![
         resource("file:///path/to/file%20name.txt", "escaped"),
         resource("https://example.com/resource?id=123", "with-query"),
-        resource("drill://plain", "plain"),
+        resource("scenario://plain", "plain"),
     ]
 }
 

@@ -23,7 +23,7 @@ pub(super) fn tools(origin: &str) -> Vec<Tool> {
 /// Asks the user to visit a page there.
 fn visit(page: String) -> Tool {
     Tool::later("visit_elsewhere", "Asks the user to visit a page", move |server, invocation| {
-        let question = Question::url("page", "Please visit this page", page.clone(), "drill-visit");
+        let question = Question::url("page", "Please visit this page", page.clone(), "scenario-visit");
         async move {
             match ask(&server, &invocation, vec![question]).await {
                 Ok(answers) => Outcome::text(format!("The client answered: {}", answers[0])),

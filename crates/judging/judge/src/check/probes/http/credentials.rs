@@ -6,7 +6,7 @@ use wire::Era;
 
 use super::super::tools::callable;
 use super::{HTTP, request};
-use crate::check::case::{Case, Setting};
+use crate::check::context::{ProbeContext, Setting};
 use crate::check::probe::{Probe, Script};
 
 /// How many tools are called where no hint names one that logs.
@@ -25,7 +25,7 @@ fn has_own(setting: &Setting) -> bool {
 }
 
 /// Calls that log, with a credential.
-fn logged(case: &Case) -> Script<'_> {
+fn logged(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let hinted = case.setting().hints.logging.as_ref().map(|hint| (hint.tool.clone(), hint.arguments.clone()));
         let calls = hinted.map_or_else(|| callable(case).into_iter().take(TOOLS).collect(), |call| vec![call]);
