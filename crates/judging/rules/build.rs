@@ -1,4 +1,4 @@
-//! Gathers the broken fixtures into the crate, so that `proof explain` can show an example without any file.
+//! Packs the broken fixtures into the crate, compressed, so that `proof explain` can show an example without any file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,16 +11,16 @@ fn main() {
         .into_iter()
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| fixtures.join(name).join("broken.jsonl").is_file())
         .collect();
     names.sort();
-    let mut table = String::from("[\n");
-    for name in &names {
-        let path = fixtures.join(name).join("broken.jsonl");
-        let path = path.display().to_string();
-        let _ = writeln!(table, "    ({name:?}, include_str!({path:?})),");
+    // Each entry: the rule's id and the length of its trace in bytes on a line, then the trace.
+    let mut entries = String::new();
+    for name in names {
+        if let Ok(trace) = fs::read_to_string(fixtures.join(&name).join("broken.jsonl")) {
+            let _ = write!(entries, "{name} {}\n{trace}", trace.len());
+        }
     }
-    table.push_str("]\n");
     let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-    fs::write(Path::new(&out).join("broken.rs"), table).expect("the build directory can be written");
+    let packed = miniz_oxide::deflate::compress_to_vec(entries.as_bytes(), 6);
+    fs::write(Path::new(&out).join("broken.deflate"), packed).expect("the build directory can be written");
 }

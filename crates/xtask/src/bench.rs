@@ -1,7 +1,7 @@
 //! `cargo xtask bench check`: how long a whole `proof check` on the reference server takes, and what it costs beside the
 //! official suite. `cargo xtask bench serve`: what a request costs `proof serve`. `cargo xtask bench client`: how long a
 //! call by `proof client` takes. `cargo xtask bench test`: how long `proof test` takes. Prints medians; judges nothing but
-//! whether they are as wanted: a benchmark is no test.
+//! whether they are as expected: a benchmark is no test.
 
 mod check;
 mod client;

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
     Ok(tell(&home, &complaints))
 }
 
-/// The official suite, installed, for whoever wants it run.
+/// The installed official suite.
 pub(crate) struct Suite {
     home: Home,
 }

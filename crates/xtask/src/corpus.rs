@@ -1,7 +1,7 @@
 //! `cargo xtask corpus`: `proof generate` on real servers from npm, PyPI and cargo, each in a folder of its own; every file
-//! is then played twice by `proof test`. Writes `docs/corpus.md` and fails where the corpus falls short of what is wanted.
+//! is then played twice by `proof test`. Writes `docs/corpus.md` and fails where the corpus misses its minimum.
 //!
-//! This module is the order of events; which servers there are is told in [`servers`], what came of them in [`table`].
+//! This module is the order of events; [`servers`] lists the servers, [`table`] writes the results.
 
 mod servers;
 mod table;
@@ -17,7 +17,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use crate::Verdict;
-use crate::peers::{Home, Leash, free_port, proof, wait_until_listening};
+use crate::peers::{Home, ProcessGroup, free_port, proof, wait_until_listening};
 use crate::words::{Words, help};
 use servers::{SERVERS, Server};
 use table::Row;
@@ -104,9 +104,9 @@ fn tried(home: &Home, proof: &Path, server: &'static Server, depth: &str) -> any
     let log = File::create(folder.join("log.txt"))?;
     if let Some((program, words)) = home.filled(server.prepare).split_first() {
         let prepared = Command::new(program).args(words).current_dir(&files).stdin(Stdio::null()).status()?;
-        ensure!(prepared.success(), "what comes before it ended with {prepared}");
+        ensure!(prepared.success(), "its preparation ended with {prepared}");
     }
-    let (_beside, port) = beside(home, server, &files, &log)?;
+    let (_file_server, port) = start_file_server(home, server, &files, &log)?;
     let filled = |text: &str| text.replace("{folder}", &files.to_string_lossy()).replace("{port}", &port.to_string());
     let mut generate = Command::new(proof);
     generate.current_dir(&folder).args(["generate", "--format", "json", "--output", "t.mcp.yaml", "--depth", depth]);
@@ -155,15 +155,20 @@ fn furnish(files: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Serves the folder on a loopback port for as long as the answer is held, where a server wants something to fetch.
-fn beside(home: &Home, server: &Server, files: &Path, log: &File) -> anyhow::Result<(Option<Leash>, u16)> {
+/// Serves the folder on a loopback port for as long as the answer is held, for a server that fetches something.
+fn start_file_server(
+    home: &Home,
+    server: &Server,
+    files: &Path,
+    log: &File,
+) -> anyhow::Result<(Option<ProcessGroup>, u16)> {
     if !server.fetches {
         return Ok((None, 0));
     }
     let port = free_port()?;
     let mut command = home.filled(&["{python}", "-m", "http.server", "--bind", "127.0.0.1", "--directory"]);
     command.extend([files.to_string_lossy().into_owned(), port.to_string()]);
-    let mut leash = Leash::start(&command, &[("PYTHONUNBUFFERED", "1")], log)?;
-    wait_until_listening(&mut leash, port)?;
-    Ok((Some(leash), port))
+    let mut group = ProcessGroup::start(&command, &[("PYTHONUNBUFFERED", "1")], log)?;
+    wait_until_listening(&mut group, port)?;
+    Ok((Some(group), port))
 }

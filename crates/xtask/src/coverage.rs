@@ -32,7 +32,7 @@ pub fn run(args: &[String]) -> Verdict {
     }
     let specification = specification();
     if with_specification {
-        let missing = "the specification is not beside the project; --without-specification trusts the committed ids";
+        let missing = "the specification is not next to the project; --without-specification trusts the committed ids";
         anyhow::ensure!(specification.is_dir(), missing);
     } else {
         println!("The committed ids were not compared with the specification.");
@@ -171,11 +171,11 @@ mod tests {
     #[test]
     fn every_sentence_is_accounted_for() {
         let specification = specification();
-        let beside = specification.is_dir().then_some(specification.as_path());
-        if beside.is_none() {
-            println!("not compared with the specification: it is not beside the project");
+        let found = specification.is_dir().then_some(specification.as_path());
+        if found.is_none() {
+            println!("not compared with the specification: it is not next to the project");
         }
-        let wrong = complaints(&root(), beside).expect("the rows can be read");
+        let wrong = complaints(&root(), found).expect("the rows can be read");
         assert!(wrong.is_empty(), "{} rows are wrong:\n{}", wrong.len(), wrong.join("\n"));
     }
 }

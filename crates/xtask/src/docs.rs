@@ -101,7 +101,7 @@ fn index(by_page: &BTreeMap<&str, Vec<&Rule>>) -> String {
     out.push_str("| page | rules | judged | MUST | SHOULD | MAY | safety |\n|---|---|---|---|---|---|---|\n");
     let mut total = [0; 6];
     for (page, rules) in by_page {
-        let level = |wanted: Level| rules.iter().filter(|r| r.newest().is_some_and(|(_, s)| s.level == wanted)).count();
+        let level = |level: Level| rules.iter().filter(|r| r.newest().is_some_and(|(_, s)| s.level == level)).count();
         let judged = rules.iter().filter(|rule| rule.is_judged()).count();
         let row =
             [rules.len(), judged, level(Level::Must), level(Level::Should), level(Level::May), level(Level::Safety)];

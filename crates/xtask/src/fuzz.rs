@@ -35,7 +35,7 @@ pub(crate) const TARGETS: [(&str, usize); 9] = [
     ("schema", 1024),
 ];
 
-/// Counters at every edge, and comparisons told to the engine; the build scripts are spared by naming the target machine.
+/// Counters at every edge, and comparisons reported to the engine; the build scripts are spared by naming the target machine.
 const COUNTED: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
@@ -81,7 +81,7 @@ impl Options {
         if let Some(name) = options.targets.iter().find(|name| TARGETS.iter().all(|(known, _)| known != name)) {
             bail!("there is no target {name:?}; `cargo xtask fuzz --list` names them");
         }
-        ensure!(options.seconds > 0, "--seconds wants more than none");
+        ensure!(options.seconds > 0, "--seconds: expected at least 1");
         Ok(options)
     }
 }
@@ -104,7 +104,7 @@ pub(crate) struct Line {
     pub(crate) text: String,
 }
 
-/// Runs every target that is wanted, and prints a line for each.
+/// Runs the chosen targets, and prints a line for each.
 pub(crate) fn all(options: &Options) -> anyhow::Result<Vec<Line>> {
     let programs = build()?;
     let mut lines = Vec::new();

@@ -1,5 +1,5 @@
-//! `cargo xtask nightly`: what takes longer than CI may. Each part prints a heading, how long it took and a figure; one that
-//! finds something fails the whole.
+//! `cargo xtask nightly`: what takes too long for CI. Each part prints a heading, how long it took and a figure; one that
+//! finds something fails the run.
 //!
 //! This module is the list of parts. It knows nothing of reports ([`flicker`]) or of memory ([`checks`]).
 
@@ -19,7 +19,7 @@ const USAGE: &str = "usage: cargo xtask nightly [--part NAME] [--percent N] [--s
 
   --part NAME    this part only; may be repeated
   --percent N    do N % of the usual amount
-  --seed N       the seed of the fuzzing (default: 1, so that a run can be had again)
+  --seed N       the seed of the fuzzing (default: 1, so that a run is repeatable)
   --list         name the parts";
 
 /// How much of everything, at 100 %.
@@ -84,7 +84,7 @@ impl Options {
         if let Some(name) = options.parts.iter().find(|name| PARTS.iter().all(|part| part.name != **name)) {
             bail!("there is no part {name:?}; `cargo xtask nightly --list` names them");
         }
-        ensure!((1..=1000).contains(&options.percent), "--percent wants 1 to 1000");
+        ensure!((1..=1000).contains(&options.percent), "--percent: expected 1 to 1000");
         Ok(options)
     }
 
@@ -128,27 +128,28 @@ fn properties(options: &Options) -> anyhow::Result<Outcome> {
     let tests = ["framing", "json_text", "messages", "redaction", "trace_file"];
     let named: Vec<&str> = tests.iter().flat_map(|test| ["--test", test]).collect();
     let variables = [("PROPTEST_CASES", cases.to_string())];
-    let said = cargo_test("wire", &named, &variables)?;
-    if !said.well {
-        return said.outcome("wire".to_owned());
+    let run = cargo_test("wire", &named, &variables)?;
+    if !run.well {
+        return run.outcome("wire".to_owned());
     }
     let files = cargo_test("reference", &["--lib", "catalogue::yaml"], &variables)?;
-    files.outcome(format!("{} tests, {cases} cases for each property", said.passed() + files.passed()))
+    files.outcome(format!("{} tests, {cases} cases for each property", run.passed() + files.passed()))
 }
 
 fn shapes(_: &Options) -> anyhow::Result<Outcome> {
-    let said = cargo_test("wire", &["--test", "shape_differential"], &[])?;
-    said.outcome(format!("{} tests", said.passed()))
+    let run = cargo_test("wire", &["--test", "shape_differential"], &[])?;
+    run.outcome(format!("{} tests", run.passed()))
 }
 
 fn damage(options: &Options) -> anyhow::Result<Outcome> {
     let rounds = options.share(FUZZ_ROUNDS, 100).to_string();
     let variables = [("FUZZ_ROUNDS", rounds), ("FUZZ_SEED", options.seed.to_string())];
-    let said = cargo_test("judge", &["--test", "fuzz"], &variables)?;
+    let run = cargo_test("judge", &["--test", "fuzz"], &variables)?;
     // Something of the test runner's own may stand before them.
-    let told = |line| ["damaged ", "long traces: "].iter().find_map(|word| str::find(line, word).map(|at| &line[at..]));
-    let lines: Vec<&str> = said.stdout.lines().filter_map(told).collect();
-    said.outcome(lines.join("\n                             "))
+    let figure =
+        |line| ["damaged ", "long traces: "].iter().find_map(|word| str::find(line, word).map(|at| &line[at..]));
+    let lines: Vec<&str> = run.stdout.lines().filter_map(figure).collect();
+    run.outcome(lines.join("\n                             "))
 }
 
 /// What it finds is kept for the next time: see [`fuzz`].
@@ -156,8 +157,8 @@ fn guided(options: &Options) -> anyhow::Result<Outcome> {
     let seconds = options.share(FUZZ_SECONDS, 5) as u64;
     let lines = fuzz::all(&fuzz::Options::lasting(seconds, options.seed))?;
     let well = lines.iter().all(|line| line.well);
-    let told: Vec<String> = lines.into_iter().map(|line| line.text).collect();
-    Ok(Outcome { well, figure: format!("{seconds} s each\n  {}", told.join("\n  ")) })
+    let texts: Vec<String> = lines.into_iter().map(|line| line.text).collect();
+    Ok(Outcome { well, figure: format!("{seconds} s each\n  {}", texts.join("\n  ")) })
 }
 
 fn flicker(options: &Options) -> anyhow::Result<Outcome> {
@@ -169,7 +170,7 @@ fn flicker(options: &Options) -> anyhow::Result<Outcome> {
         check.args(["check", "--safety", "--format", "json"]);
         seen.add(&flicker::report(check)?)?;
     }
-    let well = seen.tell();
+    let well = seen.print();
     Ok(Outcome { well, figure: format!("{times} checks, {}", seen.figure()) })
 }
 
@@ -190,7 +191,7 @@ fn peers_flicker(options: &Options) -> anyhow::Result<Outcome> {
             seen.add(&peers::report(&proof, &name)?)?;
         }
         println!("{name}");
-        well &= seen.tell();
+        well &= seen.print();
         figures.push(format!("{name}: {}", seen.figure()));
     }
     Ok(Outcome { well, figure: format!("{times} checks each\n  {}", figures.join("\n  ")) })
@@ -214,13 +215,13 @@ fn folder() -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// What `cargo test` said.
-struct Said {
+/// The result of one `cargo test`.
+struct TestRun {
     well: bool,
     stdout: String,
 }
 
-impl Said {
+impl TestRun {
     /// How many tests passed.
     fn passed(&self) -> usize {
         let counts = self.stdout.lines().filter_map(|line| line.strip_prefix("test result: ok. "));
@@ -236,10 +237,10 @@ impl Said {
     }
 }
 
-fn cargo_test(package: &str, targets: &[&str], variables: &[(&str, String)]) -> anyhow::Result<Said> {
+fn cargo_test(package: &str, targets: &[&str], variables: &[(&str, String)]) -> anyhow::Result<TestRun> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["test", "--quiet", "--release", "--package", package]).args(targets).args(["--", "--nocapture"]);
     cargo.envs(variables.iter().map(|(name, value)| (name, value))).current_dir(Path::new(&root()));
     let output = cargo.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
-    Ok(Said { well: output.status.success(), stdout: String::from_utf8_lossy(&output.stdout).into_owned() })
+    Ok(TestRun { well: output.status.success(), stdout: String::from_utf8_lossy(&output.stdout).into_owned() })
 }

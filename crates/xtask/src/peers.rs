@@ -3,14 +3,14 @@
 //! `peers/expected.json` holds as adjudicated. Then it lets our own client and server talk with all of them.
 //!
 //! This module is the order of events. It knows nothing of package managers ([`install`]), of process groups
-//! ([`leash`]), or of what a report says ([`report`], [`expected`]).
+//! ([`process_group`]), or of what a report says ([`report`], [`expected`]).
 
 mod catalog;
 mod expected;
 mod install;
 mod interop;
 mod judge;
-mod leash;
+mod process_group;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ use catalog::{PEERS, Peer};
 use expected::Expectations;
 pub(crate) use install::Home;
 pub(crate) use judge::{free_port, wait_until_listening};
-pub(crate) use leash::Leash;
+pub(crate) use process_group::ProcessGroup;
 
 use crate::Verdict;
 use crate::words::{Words, help};
@@ -31,7 +31,7 @@ use crate::words::{Words, help};
 const USAGE: &str = "usage: cargo xtask peers [--only NAME] [--visits] [--list] [--install-only] [--proof PATH]
 
   --only NAME      this peer (server-everything) or this one transport of it (server-everything-sse); may be repeated
-  --visits         judge nobody; only let our own client and server talk with the peers
+  --visits         judge nothing; only run our own client and server against the peers
   --list           say which peers there are and how to start each by hand
   --install-only   install and stop
   --proof PATH     judge with this binary instead of building `proof` first";
@@ -81,7 +81,7 @@ pub(crate) fn names() -> Vec<String> {
     PEERS.iter().map(Peer::id).collect()
 }
 
-/// Builds `proof` in release and says where it lies.
+/// Builds `proof` in release and returns its path.
 pub(crate) fn build_proof() -> anyhow::Result<PathBuf> {
     judge::build_proof(&crate::root(), "release")
 }
@@ -91,9 +91,9 @@ pub(crate) fn build_for_development() -> anyhow::Result<PathBuf> {
     judge::build_proof(&crate::root(), "dev")
 }
 
-/// The binary that a task is told to use, or a fresh one.
-pub(crate) fn proof(told: Option<&Path>) -> anyhow::Result<PathBuf> {
-    match told {
+/// The given binary, or a fresh build.
+pub(crate) fn proof(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    match given {
         Some(path) => path.canonicalize().with_context(|| format!("--proof {}", path.display())),
         None => build_proof(),
     }

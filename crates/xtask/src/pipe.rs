@@ -1,14 +1,14 @@
-//! Stdout that nobody reads any more (`cargo xtask peers --help | head -1`): no mistake of anybody's, and nothing to be said.
+//! A closed stdout (`cargo xtask peers --help | head -1`) is not an error, and nothing is printed about it.
 //! Tasks are unwound, so that what they started ends as it does after any other panic.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 
-/// Nobody reads what is printed.
+/// The reader of stdout is gone.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 
-/// Runs a task until it is done, or has nobody to print for. Any other panic goes on.
+/// Runs a task until it ends or stdout is closed. Any other panic continues.
 pub(crate) fn guarded<T>(task: impl FnOnce() -> T) -> Result<T, Closed> {
     let usual = take_hook();
     set_hook(Box::new(move |panic| {
@@ -30,7 +30,7 @@ mod tests {
     use super::is_ours;
 
     #[test]
-    fn only_a_closed_pipe_is_nobodys_mistake() {
+    fn only_a_closed_pipe_is_not_an_error() {
         assert!(is_ours(&"failed printing to stdout: Broken pipe (os error 32)".to_owned()));
         assert!(!is_ours(&"failed printing to stdout: No space left on device (os error 28)".to_owned()));
         assert!(!is_ours(&"no Broken pipe".to_owned()));

@@ -18,7 +18,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use self::http::Connection;
 use self::player::Player;
-use self::requests::Place;
+use self::requests::Session;
 use self::server::Server;
 use crate::words::{Words, help};
 use crate::{Verdict, peers, root};
@@ -28,7 +28,7 @@ const USAGE: &str = "usage: cargo xtask soak [OPTIONS]
   --sessions N    sessions to open in all (default: 10000)
   --requests N    requests to make in all (default: 1000000)
   --seed N        the seed of what the clients do (default: 1)
-  --idle SECONDS  after how long the server ends a session that nobody uses (default: 2)
+  --idle SECONDS  end an unused session after so many seconds [default: 2]
   --proof FILE    the binary to run (default: a release build, made now)";
 
 const PLAYERS: u64 = 8;
@@ -172,8 +172,8 @@ fn at_rest(proof: &Path, log: PathBuf) -> anyhow::Result<(bool, String)> {
     let mut open = |count: u64| -> anyhow::Result<u64> {
         for _ in 0..count {
             let reply = connection.exchange(&requests::hello("2025-11-25"))?;
-            let place = Place { session: reply.session.context("no session")?, revision: "2025-11-25" };
-            connection.exchange(&requests::ready(&place))?;
+            let session = Session { session: reply.session.context("no session")?, revision: "2025-11-25" };
+            connection.exchange(&requests::ready(&session))?;
         }
         server.memory()
     };

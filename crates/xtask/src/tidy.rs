@@ -1,5 +1,5 @@
 //! `cargo xtask tidy`: holds the sources to the house rules that no compiler knows. Every violation says where, what,
-//! and how to mend it.
+//! and how to fix it.
 //!
 //! The checks are functions from texts to violations; only this file asks git and reads files.
 
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &[String]) -> Verdict {
         println!("{violation}");
     }
     if !violations.is_empty() {
-        println!("\n{} to mend", violations.len());
+        println!("\n{} to fix", violations.len());
     }
     Ok(violations.is_empty())
 }
@@ -96,7 +96,7 @@ fn check(sources: &[Source]) -> Vec<Violation> {
     violations
 }
 
-/// Every file that git tracks or would track. What is not text is none of our business.
+/// Every file that git tracks or would track. Other than text files are skipped.
 fn read(root: &Path) -> anyhow::Result<Vec<Source>> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let output = Command::new("git").args(list).current_dir(root).output().context("cannot start git")?;

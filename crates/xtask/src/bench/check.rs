@@ -1,5 +1,5 @@
 //! How long a whole `proof check` on the reference server takes, how long `proof` needs to start, and what one run costs
-//! beside the official suite on the same server.
+//! compared with the official suite on the same server.
 
 use std::fs;
 use std::path::Path;
@@ -25,20 +25,20 @@ const SHARE: f64 = 5.0;
 /// Runs the benchmark with the binary `proof`.
 pub(super) fn run(proof: &Path) -> Verdict {
     let start = median(STARTS, || timed(proof, &["--version"], &[0]))?;
-    println!("proof --version                    {:>8.1} ms   (median of {STARTS}; wanted: under 10)", ms(start));
+    println!("proof --version                    {:>8.1} ms   (median of {STARTS}; expected: under 10)", ms(start));
     let whole = median(RUNS, || timed(proof, &["check", "--format", "json"], &[0, 1]))?;
-    println!("proof check (every transport)      {:>8.0} ms   (median of {RUNS}; wanted: under 2000)", ms(whole));
+    println!("proof check (every transport)      {:>8.0} ms   (median of {RUNS}; expected: under 2000)", ms(whole));
     let safety = median(3, || timed(proof, &["check", "--safety", "--format", "json"], &[0, 1]))?;
     println!("proof check --safety               {:>8.0} ms   (median of 3)", ms(safety));
     match Suite::installed() {
-        Ok(suite) => beside(&suite, proof)?,
-        Err(error) => println!("beside the official suite: not measured – {error:#}"),
+        Ok(suite) => compare_with_suite(&suite, proof)?,
+        Err(error) => println!("compared with the official suite: not measured – {error:#}"),
     }
     Ok(true)
 }
 
 /// The suite and `proof check` by turns on one server, the official catalogue over HTTP.
-fn beside(suite: &Suite, proof: &Path) -> anyhow::Result<()> {
+fn compare_with_suite(suite: &Suite, proof: &Path) -> anyhow::Result<()> {
     let served = suite.serve(proof)?;
     let url = served.url();
     let words = ["check", url, "--revision", REVISION, "--format", "json"];
@@ -52,7 +52,7 @@ fn beside(suite: &Suite, proof: &Path) -> anyhow::Result<()> {
     println!("  the official suite               {:>8.0} ms CPU, {:>6.0} ms", ms(theirs.cpu), ms(theirs.wall));
     println!("  proof check                      {:>8.0} ms CPU, {:>6.0} ms", ms(ours.cpu), ms(ours.wall));
     let times = theirs.cpu.as_secs_f64() / ours.cpu.as_secs_f64().max(0.01);
-    println!("  the suite's CPU over ours        {times:>8.1} ×    (wanted: at least {SHARE})");
+    println!("  the suite's CPU over ours        {times:>8.1} ×    (expected: at least {SHARE})");
     Ok(())
 }
 
@@ -81,7 +81,7 @@ fn cost(once: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<Cost> {
     Ok(Cost { cpu: cpu_of_children()?.saturating_sub(before), wall: begun.elapsed() })
 }
 
-/// The CPU time of all children that were waited for, and of theirs. Linux alone tells it without foreign code.
+/// The CPU time of all finished children and of theirs. Only Linux gives it without foreign code.
 fn cpu_of_children() -> anyhow::Result<Duration> {
     let stat = fs::read_to_string("/proc/self/stat").context("the CPU time of children (Linux only)")?;
     // The second field, a name in brackets, may hold anything; `cutime` and `cstime` are the 16th and 17th.

@@ -1,4 +1,4 @@
-//! What `bench serve` measured against what is wanted, as a table. Knows the names in the yardstick's output.
+//! What `bench serve` measured against what is expected, as a table. Knows the names in the yardstick's output.
 
 use std::fmt::Write as _;
 
@@ -19,17 +19,17 @@ struct Row {
     what: String,
     figure: f64,
     unit: &'static str,
-    wanted: f64,
-    beside: String,
+    expected: f64,
+    note: String,
 }
 
 /// The table: `http` by server and size, `least` and `ours` over stdio.
 pub(super) fn table(http: &Value, least: &Value, ours: &Value) -> anyhow::Result<String> {
     let mut rows = Vec::new();
-    for (server, size, wanted) in
+    for (server, size, expected) in
         [(MODERN, "small", 1.8), (MODERN, "64K", 1.4), (SESSION, "small", 2.2), (SESSION, "64K", 1.5)]
     {
-        rows.push(over_http(http, server, size, wanted)?);
+        rows.push(over_http(http, server, size, expected)?);
     }
     let floor = number(least, "small_pipe_cpu")?;
     rows.push(plain("stdio, small, pipelined", ours, "small_pipe_cpu", "µs", 4.0, &format!("limit {floor:.1} µs"))?);
@@ -54,26 +54,26 @@ pub(super) fn memory(stdio: Memory, http: Memory) -> String {
         what: format!("{what}, anonymous"),
         figure: memory.anonymous,
         unit: "MiB",
-        wanted: IDLE,
-        beside: format!("and {:.1} MiB file-backed", memory.file),
+        expected: IDLE,
+        note: format!("and {:.1} MiB file-backed", memory.file),
     };
     render("Idle memory after one answer", &[row("stdio", stdio), row("HTTP", http)])
 }
 
-fn over_http(http: &Value, server: &str, size: &str, wanted: f64) -> anyhow::Result<Row> {
+fn over_http(http: &Value, server: &str, size: &str, expected: f64) -> anyhow::Result<Row> {
     let measured = entry(http, server, size)?;
     let (ours, least) = (number(measured, "cpu_us")?, number(entry(http, LIMIT, size)?, "cpu_us")?);
     let errors = number(measured, "errors")?;
-    let mut beside = format!("{ours:.1} µs, limit {least:.1} µs");
+    let mut note = format!("{ours:.1} µs, limit {least:.1} µs");
     if errors > 0.0 {
-        let _ = write!(beside, ", {errors} errors");
+        let _ = write!(note, ", {errors} errors");
     }
     let what = format!("HTTP, {server}, {size}");
-    Ok(Row { what, figure: number(measured, "ratio")?, unit: "× limit", wanted, beside })
+    Ok(Row { what, figure: number(measured, "ratio")?, unit: "× limit", expected, note })
 }
 
-fn plain(what: &str, from: &Value, name: &str, unit: &'static str, wanted: f64, beside: &str) -> anyhow::Result<Row> {
-    Ok(Row { what: what.to_owned(), figure: number(from, name)?, unit, wanted, beside: beside.to_owned() })
+fn plain(what: &str, from: &Value, name: &str, unit: &'static str, expected: f64, note: &str) -> anyhow::Result<Row> {
+    Ok(Row { what: what.to_owned(), figure: number(from, name)?, unit, expected, note: note.to_owned() })
 }
 
 fn entry<'a>(http: &'a Value, server: &str, size: &str) -> anyhow::Result<&'a Value> {
@@ -85,10 +85,10 @@ fn number(from: &Value, name: &str) -> anyhow::Result<f64> {
 }
 
 fn render(title: &str, rows: &[Row]) -> String {
-    let mut out = format!("{title:<30} {:>8} {:<8} {:>7}\n", "figure", "", "wanted");
-    for Row { what, figure, unit, wanted, beside } in rows {
-        let met = if figure <= wanted { "met" } else { "missed" };
-        let line = format!("{what:<30} {figure:>8.2} {unit:<8} ≤ {wanted:>5.1}  {met:<6}  {beside}");
+    let mut out = format!("{title:<30} {:>8} {:<8} {:>7}\n", "figure", "", "expected");
+    for Row { what, figure, unit, expected, note } in rows {
+        let met = if figure <= expected { "met" } else { "missed" };
+        let line = format!("{what:<30} {figure:>8.2} {unit:<8} ≤ {expected:>5.1}  {met:<6}  {note}");
         out.push_str(line.trim_end());
         out.push('\n');
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::{LIMIT, MODERN, Memory, SESSION, memory, table};
 
     #[test]
-    fn each_figure_stands_beside_what_is_wanted() {
+    fn each_figure_is_compared_with_its_limit() {
         let one = |cpu: f64, ratio: f64| json!({ "cpu_us": cpu, "ratio": ratio, "errors": 0 });
         let mut http = json!({});
         for (server, small, large) in [(LIMIT, 1.0, 1.0), (MODERN, 1.8, 1.41), (SESSION, 2.0, 1.5)] {

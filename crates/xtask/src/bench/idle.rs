@@ -1,5 +1,4 @@
-//! How much memory `proof serve` holds once it has answered and nobody asks it anything. Does not know which figures are
-//! wanted.
+//! How much memory `proof serve` holds once it has answered and is idle. Does not know the limits
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! `cargo xtask bench serve`: what a request costs `proof serve`, as a multiple of what it costs a server that does nothing
-//! else. The yardstick (a load generator and that least server) lies beside the workspace and is no part of it; so are
+//! else. The yardstick (a load generator and that least server) lies outside the workspace; so are
 //! `wrk`, `taskset` and `python3`. Builds and runs; what the figures mean is said in `figures`.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::super::{Verdict, root};
 use super::{figures, idle};
 use crate::peers::build_proof;
 
-/// How often each server is measured unless told otherwise. The machine may be shared: more rounds beat longer ones.
+/// How often each server is measured by default. The machine may be shared: more rounds beat longer ones.
 const ROUNDS: u32 = 5;
 
 /// Runs the benchmark and prints the table.

@@ -56,18 +56,18 @@ fn made(proof: &Path, path: &Path, server: &[&str]) -> anyhow::Result<Made> {
     Ok(Made { path: path.to_owned(), cases })
 }
 
-fn played(proof: &Path, made: &Made, options: &[&str], (least, wanted): (usize, Duration)) -> Verdict {
-    ensure!(made.cases >= least, "{} has {} cases; wanted: {least}", made.path.display(), made.cases);
+fn played(proof: &Path, made: &Made, options: &[&str], (least, limit): (usize, Duration)) -> Verdict {
+    ensure!(made.cases >= least, "{} has {} cases; expected: {least}", made.path.display(), made.cases);
     let path = made.path.to_string_lossy();
     let words = [&["test", &*path, "--format", "json"], options].concat();
     let took = median(RUNS, || timed(proof, &words, &[0]))?;
     println!(
-        "proof test, {:>5} cases                {:>8.0} ms   (wanted: under {:.0})",
+        "proof test, {:>5} cases                {:>8.0} ms   (expected: under {:.0})",
         made.cases,
         ms(took),
-        ms(wanted)
+        ms(limit)
     );
-    Ok(took < wanted)
+    Ok(took < limit)
 }
 
 /// A catalogue of many tools, each with something to break.

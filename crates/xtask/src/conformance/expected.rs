@@ -14,7 +14,7 @@ use super::results::{Deviation, NOT_RUN, Results, VACUOUS};
 
 const STATUSES: [&str; 5] = ["FAILURE", "WARNING", "SKIPPED", VACUOUS, NOT_RUN];
 
-/// What tells one deviation from another: scenario, check, status.
+/// The identity of a deviation: scenario, check, status.
 type Key = (String, String, String);
 
 /// The whole file: by leg and revision.
@@ -81,7 +81,7 @@ fn key(entry: &Value) -> anyhow::Result<Key> {
         text.map(str::to_owned).with_context(|| format!("no text `{name}`"))
     };
     let (scenario, check, status) = (text("scenario")?, text("check")?, text("status")?);
-    ensure!(STATUSES.contains(&&*status), "{status:?} is none of {STATUSES:?}");
+    ensure!(STATUSES.contains(&&*status), "{status:?} is not one of {STATUSES:?}");
     let sentence = text("sentence")?;
     let anchored = sentence.split_once('#').is_some_and(|(page, anchor)| page.contains('/') && !anchor.is_empty());
     ensure!(anchored, "`sentence` is {sentence:?}, not a place in the specification such as server/tools#tool-names");

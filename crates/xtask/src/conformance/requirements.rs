@@ -15,7 +15,7 @@ pub(super) struct Required {
     pub(super) scored: bool,
 }
 
-/// Reads the suite's list of one revision; gives the scenarios of a leg in its order, but for those that nobody looks at.
+/// Reads the suite's list of one revision; gives the scenarios of a leg in its order, without the skipped ones.
 pub(super) fn parse(text: &str, leg: Leg) -> anyhow::Result<Vec<Required>> {
     let mut section = "";
     let mut required = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str, leg: Leg) -> anyhow::Result<Vec<Required>> {
                 // Why it is not scored, in words that may go on for lines.
                 _ => {}
             },
-            // What is wanted of others.
+            // What other parties must do.
             _ => {}
         }
     }

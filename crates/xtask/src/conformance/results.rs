@@ -48,14 +48,14 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// Reads what the suite wrote under `folder`. Folders of scenarios that nobody asked for are an error: they would be
+    /// Reads what the suite wrote under `folder`. Folders of scenarios that were not asked for are an error: they would be
     /// results that no one counts.
     pub(super) fn read(folder: &Path, leg: Leg, revision: &str, required: &[Required]) -> anyhow::Result<Self> {
         let mut texts = BTreeMap::new();
         for (name, path) in folders(folder)? {
             let scenario =
                 scenario(&name, leg).with_context(|| format!("not a scenario's folder: {}", path.display()))?;
-            ensure!(required.iter().any(|one| one.name == scenario), "nobody asked for the scenario {scenario}");
+            ensure!(required.iter().any(|one| one.name == scenario), "unexpected scenario {scenario}");
             let file = path.join("checks.json");
             let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
             ensure!(texts.insert(scenario.to_owned(), text).is_none(), "{scenario} was run twice");
@@ -124,7 +124,7 @@ impl Scenario {
             }
         }
         if of_its_own == 0 && scenario.deviations.is_empty() {
-            let message = format!("{} checks, and none of them is the scenario's own and passed", checks.len());
+            let message = format!("{} checks, but none of the scenario's own passed", checks.len());
             scenario.deviations.push(Deviation::of(&required.name, WHOLE, VACUOUS, &message));
         }
         Ok(scenario)
@@ -168,6 +168,6 @@ fn folders(within: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
 pub(super) fn scenario(folder: &str, leg: Leg) -> Option<&str> {
     let folder = folder.strip_prefix(leg.prefix())?;
     let (name, stamp) = folder.split_at_checked(folder.len().checked_sub(STAMP.len())?)?;
-    let alike = |(is, wanted): (char, char)| if wanted == '0' { is.is_ascii_digit() } else { is == wanted };
+    let alike = |(is, pattern): (char, char)| if pattern == '0' { is.is_ascii_digit() } else { is == pattern };
     (!name.is_empty() && stamp.chars().zip(STAMP.chars()).all(alike)).then_some(name)
 }

@@ -1,4 +1,4 @@
-//! The processes: our server, and the suite that talks to it or starts our client. Both are on a leash, and neither may take for ever.
+//! The processes: our server, and the suite that talks to it or starts our client. Each is in a process group that ends with us, and each has a time limit.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use anyhow::{Context, bail, ensure};
 use super::leg::Leg;
 use super::requirements;
 use super::results::Results;
-use crate::peers::{Home, Leash, free_port, wait_until_listening};
+use crate::peers::{Home, ProcessGroup, free_port, wait_until_listening};
 
 /// How long the suite may take at one revision; it gives each scenario half a minute of its own.
 const LIMIT: Duration = Duration::from_mins(5);
@@ -20,7 +20,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// Our server with the official catalogue, for as long as this is held.
 #[derive(Debug)]
 pub(crate) struct Served {
-    leash: Leash,
+    group: ProcessGroup,
     url: String,
     log: PathBuf,
 }
@@ -33,9 +33,9 @@ impl Served {
         let command = [&*proof, "serve", "--http", &*address, "--catalog", "official"].map(str::to_owned);
         let log = home.logs().join("official-http.log");
         let output = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-        let mut leash = Leash::start(&command, &[] as &[(&str, &str)], &output)?;
-        wait_until_listening(&mut leash, port).with_context(|| format!("its output lies in {}", log.display()))?;
-        Ok(Self { leash, url: format!("http://{address}/mcp"), log })
+        let mut group = ProcessGroup::start(&command, &[] as &[(&str, &str)], &output)?;
+        wait_until_listening(&mut group, port).with_context(|| format!("its output lies in {}", log.display()))?;
+        Ok(Self { group, url: format!("http://{address}/mcp"), log })
     }
 
     /// Where it serves MCP.
@@ -45,7 +45,7 @@ impl Served {
 
     /// What is to be said of a server that did not last.
     pub(super) fn complaint(&mut self) -> anyhow::Result<Option<String>> {
-        let ended = self.leash.ended()?;
+        let ended = self.group.ended()?;
         Ok(ended.map(|status| format!("our server ended ({status}); its output lies in {}", self.log.display())))
     }
 }
@@ -79,9 +79,9 @@ fn played(home: &Home, leg: Leg, revision: &str, whom: &[&str]) -> anyhow::Resul
     let words = [&[leg.as_str()], whom, &["--requirements", revision, "--output-dir", &results]].concat();
     let program = home.suite_command().map(|path| path.to_string_lossy().into_owned());
     let command: Vec<String> = program.into_iter().chain(words.into_iter().map(str::to_owned)).collect();
-    let mut leash = Leash::start(&command, &[] as &[(&str, &str)], &output)?;
+    let mut group = ProcessGroup::start(&command, &[] as &[(&str, &str)], &output)?;
     let status =
-        end_within(&mut leash, LIMIT).with_context(|| format!("the suite's output lies in {}", log.display()))?;
+        end_within(&mut group, LIMIT).with_context(|| format!("the suite's output lies in {}", log.display()))?;
     // 1 says that a scenario failed; which one, its results say.
     ensure!(
         matches!(status.code(), Some(0 | 1)),
@@ -91,10 +91,10 @@ fn played(home: &Home, leg: Leg, revision: &str, whom: &[&str]) -> anyhow::Resul
     Results::read(&folder, leg, revision, &required)
 }
 
-fn end_within(leash: &mut Leash, limit: Duration) -> anyhow::Result<ExitStatus> {
+fn end_within(group: &mut ProcessGroup, limit: Duration) -> anyhow::Result<ExitStatus> {
     let begun = Instant::now();
     while begun.elapsed() < limit {
-        if let Some(status) = leash.ended()? {
+        if let Some(status) = group.ended()? {
             return Ok(status);
         }
         sleep(POLL);

@@ -56,8 +56,8 @@ fn every_other_status_is_a_deviation_with_its_message() {
         let results = results(&[check("a", "SUCCESS"), bad]);
         assert_eq!(results.passed(true), (0, 1), "{status}");
         assert_eq!(results.row(), "2026-07-28  0 of 1 scored, 0 of 0 unscored   (checks passed: 1)");
-        let told: Vec<String> = results.deviations().map(ToString::to_string).collect();
-        assert_eq!(told, [format!("tools-list: {status} b – it was like this")]);
+        let texts: Vec<String> = results.deviations().map(ToString::to_string).collect();
+        assert_eq!(texts, [format!("tools-list: {status} b – it was like this")]);
     }
     // Without a message of its own the description says what it is about.
     let results = results(&[check("b", "FAILURE")]);
@@ -137,19 +137,19 @@ fn a_run_is_read_from_its_folders_and_nothing_uncounted_is_left() {
         fs::write(of_it.join("checks.json"), json!([check("a", "SUCCESS")]).to_string()).expect("a file");
     };
     write("server-ping-2026-11-21T14-49-18-578Z");
-    let wanted = required(&[("ping", true), ("tools-list", false)]);
-    let results = Results::read(&folder, Leg::Server, R, &wanted).expect("a run");
+    let required = required(&[("ping", true), ("tools-list", false)]);
+    let results = Results::read(&folder, Leg::Server, R, &required).expect("a run");
     assert_eq!((results.passed(true), results.passed(false)), ((1, 1), (0, 1)));
     write("server-ping-2026-11-21T14-49-19-578Z");
-    let twice = Results::read(&folder, Leg::Server, R, &wanted).expect_err("twice").to_string();
+    let twice = Results::read(&folder, Leg::Server, R, &required).expect_err("twice").to_string();
     assert!(twice.contains("ping was run twice"), "{twice}");
     write("server-other-2026-11-21T14-49-18-578Z");
-    assert!(Results::read(&folder, Leg::Server, R, &wanted[..0]).is_err());
+    assert!(Results::read(&folder, Leg::Server, R, &required[..0]).is_err());
     fs::remove_dir_all(&folder).expect("it can go");
 }
 
 const LIST: &str = "\
-# What is wanted.
+# The requirements.
 
 server:
   - ping
@@ -275,7 +275,7 @@ fn the_committed_explanations_can_be_read() {
 #[test]
 fn options_are_read() {
     let parse = |args: &[&str]| Options::parse(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>());
-    let wanted = Options { install_only: true, proof: Some("p".into()) };
-    assert_eq!(parse(&["--install-only", "--proof", "p"]).expect("options"), wanted);
+    let required = Options { install_only: true, proof: Some("p".into()) };
+    assert_eq!(parse(&["--install-only", "--proof", "p"]).expect("options"), required);
     assert!(parse(&["--proof"]).is_err() && parse(&["--else"]).is_err());
 }

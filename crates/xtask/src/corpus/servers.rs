@@ -6,11 +6,11 @@ pub(super) struct Server {
     pub(super) name: &'static str,
     /// Where it comes from.
     pub(super) origin: &'static str,
-    /// The command line; places as in the catalog of the peers, and `{folder}`, a folder of its own.
+    /// The command line; places as in the catalog of the peers, and `{folder}`, a new folder.
     pub(super) command: &'static [&'static str],
     /// Variables, with the same places.
     pub(super) env: &'static [(&'static str, &'static str)],
-    /// What `proof generate` is told.
+    /// Options for `proof generate`.
     pub(super) options: &'static [&'static str],
     /// What is run before it, in its folder.
     pub(super) prepare: &'static [&'static str],
@@ -28,7 +28,7 @@ impl Server {
         self
     }
 
-    const fn told(mut self, options: &'static [&'static str]) -> Self {
+    const fn with_options(mut self, options: &'static [&'static str]) -> Self {
         self.options = options;
         self
     }
@@ -72,7 +72,8 @@ base.commit()
 /// All of them.
 pub(super) const SERVERS: &[Server] = &[
     // One of its tools fetches from the network, and says that it does not only read.
-    server("everything", "npm @modelcontextprotocol/server-everything", &["{node}", EVERYTHING, "stdio"]).told(&[]),
+    server("everything", "npm @modelcontextprotocol/server-everything", &["{node}", EVERYTHING, "stdio"])
+        .with_options(&[]),
     server("filesystem", "npm @modelcontextprotocol/server-filesystem", &["{node}", FILESYSTEM, "{folder}"]),
     server("memory", "npm @modelcontextprotocol/server-memory", &["{node}", MEMORY])
         .with(&[("MEMORY_FILE_PATH", "{folder}/memory.jsonl")])
@@ -92,7 +93,7 @@ pub(super) const SERVERS: &[Server] = &[
     server("fetch", "PyPI mcp-server-fetch", &["{python}", "-m", "mcp_server_fetch"]).fetching(),
     // The tools that change a workbook would need one of their own each.
     server("excel", "PyPI excel-mcp-server", &["{programs}/excel-mcp-server", "stdio"])
-        .told(&[])
+        .with_options(&[])
         .with(&[("EXCEL_FILES_PATH", "{folder}")])
         .after(&["{python}", "-c", WORKBOOK]),
     server("sqlite", "PyPI mcp-server-sqlite", &["{programs1}/mcp-server-sqlite", "--db-path", "{folder}/t.db"])

@@ -97,22 +97,22 @@ impl Row {
     }
 }
 
-/// Where the corpus falls short of what is wanted.
+/// Minimums that the corpus misses.
 pub(super) fn shortfalls(rows: &[Row]) -> Vec<String> {
     let sum = |of: fn(&Row) -> usize| rows.iter().map(of).sum::<usize>();
     let (played, distinct, refused) = (sum(|row| row.played), sum(|row| row.distinct.len()), sum(|row| row.refused));
     let mut wrong = Vec::new();
     if rows.len() < SERVERS {
-        wrong.push(format!("{} servers; wanted: {SERVERS}", rows.len()));
+        wrong.push(format!("{} servers; expected: {SERVERS}", rows.len()));
     }
     if distinct < CASES {
-        wrong.push(format!("{distinct} distinct cases; wanted: {CASES}"));
+        wrong.push(format!("{distinct} distinct cases; expected: {CASES}"));
     }
     if distinct < played {
         wrong.push(format!("{} cases are about the same as others", played - distinct));
     }
     if refused * 100 < REFUSED * played {
-        wrong.push(format!("{refused} of {played} break something and are refused; wanted: {REFUSED} %"));
+        wrong.push(format!("{refused} of {played} break something and are refused; expected: {REFUSED} %"));
     }
     wrong
 }
@@ -123,7 +123,7 @@ pub(super) fn page(rows: &[Row], depth: &str) -> String {
     let _ = writeln!(
         out,
         "Made by `cargo xtask corpus`: `proof generate --depth {depth}` on each of these servers, with what\n\
-         `peers/arguments/NAME.json` knows of their arguments, each in a folder of its own. Every file then passed `proof test` twice.\n"
+         `peers/arguments/NAME.json` knows of their arguments, each in a new folder. Every file then passed `proof test` twice.\n"
     );
     out.push_str("| server | from | revision | cases | fit | break something, refused | proving | accepted | skipped | not written | s |\n");
     out.push_str("|---|---|---|---|---|---|---|---|---|---|---|\n");
@@ -175,7 +175,7 @@ pub(super) fn page(rows: &[Row], depth: &str) -> String {
 fn findings(rows: &[Row], out: &mut String) {
     out.push_str(
         "## What servers accept all the same\n\n\
-         Servers must validate what tools take; what else is here they should refuse. A result whose text tells of an error, and which\n\
+         Servers must validate what tools take; what else is here they should refuse. A result whose text describes an error, and which\n\
          lacks `isError`, is a result like any other to a client: it counts as accepted.\n\n\
          By hand on 2026-11-22: shrimp answers whatever it does not like with such a text (`Error occurred: Invalid arguments …`), and\n\
          sqlite a tool that it does not know. thinking and the servers on the Python SDK take `true` and `\"7\"` for numbers that their\n\

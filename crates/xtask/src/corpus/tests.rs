@@ -23,9 +23,9 @@ fn rows(cases: &[Value], refused: usize) -> Vec<Row> {
 fn what_falls_short_is_told() {
     let many: Vec<Value> = (0..60).map(|number| case(number, "expected")).collect();
     assert_eq!(shortfalls(&rows(&many, 30)), [""; 0]);
-    assert!(shortfalls(&rows(&many, 20))[0].contains("wanted: 40 %"));
-    assert!(shortfalls(&rows(&many[..50], 30))[0].contains("wanted: 702"));
-    assert!(shortfalls(&rows(&many, 30)[..11])[0].contains("wanted: 12"));
+    assert!(shortfalls(&rows(&many, 20))[0].contains("expected: 40 %"));
+    assert!(shortfalls(&rows(&many[..50], 30))[0].contains("expected: 702"));
+    assert!(shortfalls(&rows(&many, 30)[..11])[0].contains("expected: 12"));
     let twice = [many.clone(), many].concat();
     assert!(shortfalls(&rows(&twice, 60))[0].contains("720 cases are about the same"));
 }

@@ -34,7 +34,7 @@ impl Document {
         root.join("coverage").join(format!("{}.tsv", self.name))
     }
 
-    /// Every sentence of it, where the specification lies beside the project.
+    /// Every sentence of it, where the specification is next to the project.
     pub(super) fn sentences(&self, specification: &Path) -> PathBuf {
         match self.name.strip_prefix("extensions/") {
             Some(extension) => specification.join("extensions").join(format!("{extension}.normative.jsonl")),
@@ -145,7 +145,7 @@ fn carrier(text: &str, level: Level, bound: Bound, revision: Revision) -> Result
     let rules = text.split(' ').map(|id| standing(id, revision)).collect::<Result<Vec<_>, _>>()?;
     // What one party may do is what the other must put up with.
     if level != Level::May && !rules.iter().any(|rule| bound.is_met_by(rule.role)) {
-        return Err(format!("binds {}, and none of its rules does", bound.as_str()));
+        return Err(format!("binds {}, but none of its rules does", bound.as_str()));
     }
     let strong = |rule: &&Rule| rule.sentence_at(revision).is_some_and(|sentence| sentence.level <= level);
     if !rules.iter().any(strong) {
@@ -213,7 +213,7 @@ mod tests {
     fn rows_that_account_for_nothing_are_refused() {
         assert!(wrong("p#s/1\tMUST\tserver").contains("four columns"));
         assert!(wrong("p#s/1\tMUSST\tserver\tjsonrpc.answered").contains("MUSST"));
-        assert!(wrong("p#s/1\tMUST\tnobody\tjsonrpc.answered").contains("nobody"));
+        assert!(wrong("p#s/1\tMUST\tmissing\tjsonrpc.answered").contains("missing"));
         assert!(wrong("p#s/1\tMUST\tserver\tno.such-rule").contains("no rule"));
         assert!(wrong("p#s/1\tMUST\tserver\t").contains("no rule"));
         assert!(wrong("p#s/1\tMUST\tserver\tunobservable:  ").contains("not why"));

@@ -1,5 +1,5 @@
 //! What the rows come to: for each document and party, how its sentences are accounted for. As a page of the
-//! documentation, and as a table that also tells what checks of the reference server and client exercise.
+//! documentation, and as a table that also shows what checks of the reference server and client exercise.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -11,7 +11,7 @@ use crate::{Verdict, root};
 const BEGIN: &str = "<!-- made by `cargo xtask docs`; do not edit -->\n";
 const END: &str = "<!-- end of what is made -->\n";
 
-/// Writes the tables anew, or with `check` says whether they are fresh.
+/// Writes the tables, or with `check` verifies that they are fresh.
 pub(super) fn tables(check: bool) -> Verdict {
     let faults = table("docs/faults.md", &fault_rows(), check)?;
     Ok(table("docs/check-client.md", &scenarios(), check)? && faults)

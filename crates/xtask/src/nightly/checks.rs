@@ -11,7 +11,7 @@ use anyhow::{Context as _, ensure};
 
 use super::Outcome;
 use super::flicker::report;
-use crate::peers::Leash;
+use crate::peers::ProcessGroup;
 
 /// After so many checks everything that is made once has been made.
 const WARM: usize = 20;
@@ -34,7 +34,7 @@ pub(super) fn run(proof: &Path, times: usize, folder: &Path) -> anyhow::Result<O
     let command = [&*proof.to_string_lossy(), "serve", "--http", "127.0.0.1:0"].map(str::to_owned);
     let none: [(&str, &str); 0] = [];
     // Held until the last check has ended.
-    let server = Leash::start(&command, &none, &output)?;
+    let server = ProcessGroup::start(&command, &none, &output)?;
     let url = address(&log)?;
     let mut samples = Vec::new();
     for _ in 0..times {
@@ -46,12 +46,12 @@ pub(super) fn run(proof: &Path, times: usize, folder: &Path) -> anyhow::Result<O
     let (first, warm, last) = (samples[0], samples[WARM - 1], samples[times - 1]);
     let peak = samples.iter().map(|one| one.kib).max().unwrap_or_default();
     let well = last.kib <= warm.kib + SLACK_KIB && last.handles <= warm.handles + SLACK_HANDLES;
-    let told = |one: Sample| format!("{:.1} MiB and {} handles", mib(one.kib), one.handles);
+    let text = |one: Sample| format!("{:.1} MiB and {} handles", mib(one.kib), one.handles);
     let figure = format!(
         "{times} checks; after 1: {}; after {WARM}: {}; at the end: {}; at most {:.1} MiB",
-        told(first),
-        told(warm),
-        told(last),
+        text(first),
+        text(warm),
+        text(last),
         mib(peak)
     );
     Ok(Outcome { well, figure })

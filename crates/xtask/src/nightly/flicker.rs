@@ -42,8 +42,8 @@ impl Seen {
         self.outcomes.iter().filter(move |(_, outcomes)| outcomes.len() > 1 || !outcomes.values().all(whole))
     }
 
-    /// Prints every flicker; says whether there was none.
-    pub(super) fn tell(&self) -> bool {
+    /// Prints every flicker; returns whether there was none.
+    pub(super) fn print(&self) -> bool {
         for (place, outcomes) in self.flickering() {
             println!("  flickers: {place}");
             for (outcome, times) in outcomes {
@@ -82,9 +82,9 @@ mod tests {
 
     #[test]
     fn another_outcome_or_none_is_a_flicker() {
-        assert!(seen(&["pass", "pass"]).tell());
-        assert!(seen(&["fail", "fail"]).tell());
-        assert!(!seen(&["pass", "warn", "pass"]).tell());
+        assert!(seen(&["pass", "pass"]).print());
+        assert!(seen(&["fail", "fail"]).print());
+        assert!(!seen(&["pass", "warn", "pass"]).print());
         assert_eq!(seen(&["fail", "pass"]).figure(), "2 outcomes each, 2 flicker");
         assert!(Seen::default().add(&json!({"results": []})).is_err());
     }

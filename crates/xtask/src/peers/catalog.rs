@@ -22,7 +22,7 @@ impl Transport {
         }
     }
 
-    /// What `proof check` must be told besides the target.
+    /// Options of `proof check` in addition to the target.
     pub(super) const fn flags(self) -> &'static [&'static str] {
         match self {
             Self::Stdio | Self::Http => &[],
@@ -53,7 +53,7 @@ pub(super) struct Peer {
     pub(super) transport: Transport,
     /// The command line. `{node}`, `{modules}`, `{scripts}`, `{python}`, `{programs}`, `{peers}`, `{rust}` and `{files}`
     /// stand for places under `.peers/` and `peers/`, `{port}` for where a server is to listen. In a client's command `{url}` or `{server}` is its server, and `{era}` stands
-    /// where it can be told which era to speak: `auto`, `legacy` or `modern`.
+    /// where its era can be chosen: `auto`, `legacy` or `modern`.
     pub(super) command: &'static [&'static str],
     /// Where it listens, for servers over HTTP.
     pub(super) path: &'static str,
@@ -202,7 +202,7 @@ const SLOW: &[&str] = &[
 const ONE_CALL: &[&str] =
     &["echo", "untyped-results", "pinged", "hostile.unknown-members", "hostile.unsupported-version", "session-ended"];
 
-/// What the client on rmcp does beside listing and calling.
+/// What the client on rmcp does in addition to listing and calling.
 const FEATURES: &[&str] = &[
     "tools_call",
     "lists",

@@ -66,7 +66,7 @@ impl Expectations {
             if fresh && !expected.contains(&(&*one.rule, &*one.revision)) {
                 complaints.push(format!(
                     "unexpected: {} is broken at {} – {} – read {}; if it is true, add it to peers/expected.json with \
-                     its reason, else mend the rule",
+                     its reason, else fix the rule",
                     one.rule, one.revision, one.message, one.url
                 ));
             }
@@ -98,7 +98,7 @@ impl Expectation {
         let revisions = revisions.with_context(|| format!("{rule}: a revision is not a text"))?;
         ensure!(!revisions.is_empty(), "{rule}: `revisions` is empty");
         let why = value["why"].as_str().unwrap_or_default();
-        ensure!(!why.trim().is_empty(), "{rule}: nobody says `why` it is true");
+        ensure!(!why.trim().is_empty(), "{rule}: `why` is missing");
         Ok(Self { rule: rule.to_owned(), revisions, sometimes: value["sometimes"].as_bool().unwrap_or(false) })
     }
 

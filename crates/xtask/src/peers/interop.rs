@@ -11,7 +11,7 @@ use anyhow::{Context, bail, ensure};
 use super::catalog::{Peer, Side, Transport};
 use super::install::Home;
 use super::judge::{end_within, free_port, listening};
-use super::leash::Leash;
+use super::process_group::ProcessGroup;
 
 /// How long a client may take for its visit.
 const VISIT: Duration = Duration::from_mins(1);
@@ -51,12 +51,12 @@ type Found = (usize, Vec<String>);
 
 /// `proof client` asks a server what it has to be asked, in each era.
 fn served_by(home: &Home, proof: &Path, peer: &Peer, visits: &[(&[&str], &'static str)]) -> anyhow::Result<Found> {
-    ensure!(!visits.is_empty(), "nobody says what it is to be asked");
-    let mut leash = None;
+    ensure!(!visits.is_empty(), "no visit is listed");
+    let mut group = None;
     let mut target = [vec!["--".to_owned()], home.command(peer)].concat();
     if peer.transport != Transport::Stdio {
         let (server, port) = started(home, peer, &home.command(peer))?;
-        leash = Some(server);
+        group = Some(server);
         let flags = peer.transport.flags().iter().map(|flag| (*flag).to_owned());
         target = flags.chain(["--url".to_owned(), peer.url(port).unwrap_or_default()]).collect();
     }
@@ -68,7 +68,7 @@ fn served_by(home: &Home, proof: &Path, peer: &Peer, visits: &[(&[&str], &'stati
     };
     let all = peer.eras().flat_map(|era| visits.iter().map(move |(words, brings)| visit(era, words, *brings)));
     let found = played(home, peer, &all.collect::<Vec<_>>());
-    drop(leash);
+    drop(group);
     Ok(found)
 }
 
@@ -76,11 +76,11 @@ fn served_by(home: &Home, proof: &Path, peer: &Peer, visits: &[(&[&str], &'stati
 fn visiting(home: &Home, proof: &Path, peer: &Peer) -> anyhow::Result<Found> {
     let proof = proof.to_string_lossy();
     let serve = |how: &[&str]| [&*proof, "serve"].iter().chain(how).map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    let (mut leash, mut url) = (None, String::new());
+    let (mut group, mut url) = (None, String::new());
     if peer.transport != Transport::Stdio {
         let port = free_port()?;
         let address = format!("127.0.0.1:{port}");
-        leash = Some(listening(&serve(&["--http", &address]), port, &log(home, peer))?);
+        group = Some(listening(&serve(&["--http", &address]), port, &log(home, peer))?);
         url = format!("http://{address}/mcp");
     }
     let words = home.command(peer);
@@ -94,11 +94,11 @@ fn visiting(home: &Home, proof: &Path, peer: &Peer) -> anyhow::Result<Found> {
         Visit { name: format!("against proof serve, {era} era"), command: filled.collect(), brings: ECHO }
     };
     let found = played(home, peer, &eras.into_iter().map(visit).collect::<Vec<_>>());
-    drop(leash);
+    drop(group);
     Ok(found)
 }
 
-fn started(home: &Home, peer: &Peer, command: &[String]) -> anyhow::Result<(Leash, u16)> {
+fn started(home: &Home, peer: &Peer, command: &[String]) -> anyhow::Result<(ProcessGroup, u16)> {
     let port = free_port()?;
     Ok((listening(command, port, &log(home, peer))?, port))
 }

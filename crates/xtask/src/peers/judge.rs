@@ -12,7 +12,7 @@ use anyhow::{Context, bail, ensure};
 
 use super::catalog::{Peer, Side, Transport};
 use super::install::Home;
-use super::leash::Leash;
+use super::process_group::ProcessGroup;
 use super::report::Report;
 
 /// How long a peer may take until it listens.
@@ -22,7 +22,7 @@ const CHECK: Duration = Duration::from_mins(10);
 /// How long a client may take for one scenario. What it takes is mostly its start, and a busy machine must not look like a
 /// client that hangs; but where a server is silent, good clients wait for as long as this in every revision.
 const SCENARIO_TIME: Duration = Duration::from_secs(20);
-/// How long `proof` may take to end its children when it is told to stop.
+/// How long `proof` may take to end its children after a request to stop.
 const FAREWELL: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -66,10 +66,10 @@ pub(super) fn judge(home: &Home, proof: &Path, peer: &Peer) -> anyhow::Result<(R
 }
 
 /// Starts a server that is to listen at a port, which it finds in its environment, or in its command in place of `{port}`.
-pub(super) fn listening(command: &[String], port: u16, log: &Path) -> anyhow::Result<Leash> {
+pub(super) fn listening(command: &[String], port: u16, log: &Path) -> anyhow::Result<ProcessGroup> {
     let output = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     let command: Vec<String> = command.iter().map(|word| word.replace("{port}", &port.to_string())).collect();
-    let mut server = Leash::start(&command, &[("PORT", port.to_string())], &output)?;
+    let mut server = ProcessGroup::start(&command, &[("PORT", port.to_string())], &output)?;
     wait_until_listening(&mut server, port).with_context(|| format!("its output lies in {}", log.display()))?;
     Ok(server)
 }
@@ -80,7 +80,7 @@ pub(crate) fn free_port() -> anyhow::Result<u16> {
 }
 
 /// Waits until something listens on the port, or says why it never will.
-pub(crate) fn wait_until_listening(server: &mut Leash, port: u16) -> anyhow::Result<()> {
+pub(crate) fn wait_until_listening(server: &mut ProcessGroup, port: u16) -> anyhow::Result<()> {
     let begun = Instant::now();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     while begun.elapsed() < START {
@@ -127,7 +127,7 @@ fn reported(home: &Home, peer: &Peer, mut command: Command) -> anyhow::Result<(R
     command.stdout(File::create(&kept).with_context(|| format!("cannot write {}", kept.display()))?);
     command.stderr(File::create(&said).with_context(|| format!("cannot write {}", said.display()))?);
     let begun = Instant::now();
-    // Not on a leash: `proof` must hear the Ctrl-C of our terminal itself, to end its own children.
+    // Not in a process group of its own: `proof` must hear the Ctrl-C of our terminal itself, to end its own children.
     let child = command.spawn().context("cannot start proof")?;
     let status = end_within(child, CHECK)?;
     let wall = begun.elapsed();
@@ -147,7 +147,7 @@ fn reported(home: &Home, peer: &Peer, mut command: Command) -> anyhow::Result<(R
     Ok((report, wall))
 }
 
-/// Waits for a child, tells it to stop when the time is up, and kills it when it does not.
+/// Waits for a child, asks it to stop when the time is up, and kills it when it does not.
 pub(super) fn end_within(mut child: Child, limit: Duration) -> anyhow::Result<ExitStatus> {
     if let Some(status) = wait_for(&mut child, limit)? {
         return Ok(status);

@@ -13,7 +13,7 @@ use super::catalog::{OFFICIAL, PEERS, Peer};
 use super::expected::Expectations;
 use super::install::{Home, Pin, RUST_PEERS, once, pins};
 use super::judge::{end_within, executable, wait_until_listening};
-use super::leash::Leash;
+use super::process_group::ProcessGroup;
 use super::report::Report;
 
 fn peer(id: &str) -> &'static Peer {
@@ -163,8 +163,8 @@ fn expectations_refuse_what_nobody_could_rely_on() {
     };
     assert_eq!(with(json!({ "rule": "a", "revisions": [R], "why": "so" })), Ok(()));
     for (entry, says) in [
-        (json!({ "rule": "a", "revisions": [R], "why": " " }), "nobody says `why`"),
-        (json!({ "rule": "a", "revisions": [R] }), "nobody says `why`"),
+        (json!({ "rule": "a", "revisions": [R], "why": " " }), "`why` is missing"),
+        (json!({ "rule": "a", "revisions": [R] }), "`why` is missing"),
         (json!({ "rule": "a", "revisions": [], "why": "so" }), "`revisions` is empty"),
         (json!({ "rule": "a", "revisions": [1], "why": "so" }), "not a text"),
         (json!({ "revisions": [R], "why": "so" }), "no text `rule`"),
@@ -174,8 +174,8 @@ fn expectations_refuse_what_nobody_could_rely_on() {
     }
     let missing = Expectations::parse("{}").expect_err("peers are missing");
     assert!(missing.to_string().contains("server-everything-stdio"), "{missing}");
-    let unknown = Expectations::parse(r#"{"nobody":{"stdio":[]}}"#).expect_err("the peer is unknown");
-    assert!(unknown.to_string().contains("no peer nobody"), "{unknown}");
+    let unknown = Expectations::parse(r#"{"missing":{"stdio":[]}}"#).expect_err("the peer is unknown");
+    assert!(unknown.to_string().contains("no peer missing"), "{unknown}");
 }
 
 #[test]
@@ -217,10 +217,7 @@ fn the_committed_files_agree_with_each_other() {
     Expectations::parse(&committed("expected.json")).expect("peers/expected.json");
     let pins = pins(&committed("versions.txt")).expect("peers/versions.txt");
     let crates: Vec<_> = pins.iter().filter(|pin| pin.registry == "crate").collect();
-    assert!(
-        crates.iter().all(|pin| RUST_PEERS.iter().any(|(_, on)| *on == pin.package)),
-        "a pin that nobody stands on"
-    );
+    assert!(crates.iter().all(|pin| RUST_PEERS.iter().any(|(_, on)| *on == pin.package)), "an unused pin");
     for (server, on) in RUST_PEERS {
         let Pin { package, version, .. } = crates.iter().find(|pin| pin.package == on).expect(on);
         let line = format!("\n{package} = {{ version = \"={version}\"");
@@ -286,10 +283,10 @@ fn words(command: &[&str]) -> Vec<String> {
     command.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn leashed(name: &str, command: &[&str]) -> (Leash, PathBuf) {
+fn started_group(name: &str, command: &[&str]) -> (ProcessGroup, PathBuf) {
     let folder = scratch(name);
     let log = File::create(folder.join("log")).expect("a log");
-    (Leash::start(&words(command), &[("PORT", "1")], &log).expect("sh starts"), folder)
+    (ProcessGroup::start(&words(command), &[("PORT", "1")], &log).expect("sh starts"), folder)
 }
 
 /// Whether any process is left in the group.
@@ -311,14 +308,14 @@ fn soon(condition: impl Fn() -> bool) -> bool {
 }
 
 #[test]
-fn dropping_the_leash_ends_the_whole_group_also_what_ignores_a_polite_signal() {
+fn dropping_the_handle_ends_the_whole_group_even_if_it_ignores_sigterm() {
     let stubborn = "trap '' TERM INT HUP; sleep 600 & echo up; wait; sleep 600";
-    let (leash, folder) = leashed("drop", &["sh", "-c", stubborn]);
-    let group = leash.process();
+    let (process, folder) = started_group("drop", &["sh", "-c", stubborn]);
+    let group = process.process();
     assert!(soon(|| fs::read_to_string(folder.join("log")).is_ok_and(|log| log.contains("up"))));
     assert!(alive(group));
     let begun = Instant::now();
-    drop(leash);
+    drop(process);
     assert!(begun.elapsed() < Duration::from_secs(1), "the drop hung");
     assert!(soon(|| !alive(group)), "group {group} is still alive");
     let _ = fs::remove_dir_all(folder);
@@ -326,9 +323,9 @@ fn dropping_the_leash_ends_the_whole_group_also_what_ignores_a_polite_signal() {
 
 #[test]
 fn a_peer_that_ends_early_is_told_from_one_that_is_slow() {
-    let (mut leash, folder) = leashed("early", &["sh", "-c", "exit 7"]);
+    let (mut group, folder) = started_group("early", &["sh", "-c", "exit 7"]);
     let begun = Instant::now();
-    let error = wait_until_listening(&mut leash, 1).expect_err("nothing listens").to_string();
+    let error = wait_until_listening(&mut group, 1).expect_err("nothing listens").to_string();
     assert!(error.contains("ended before it listened") && error.contains('7'), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(5));
     let _ = fs::remove_dir_all(folder);
@@ -364,7 +361,7 @@ fn options_are_understood_or_refused() {
     assert_eq!((options.proof, options.install_only, options.list), (Some("p".into()), true, false));
     assert_eq!(parse(&["--only", "rmcp-http"]).expect("it parses").chosen().expect("known").len(), 1);
     assert_eq!(Options::default().chosen().expect("all").len(), PEERS.len());
-    assert!(parse(&["--only", "nobody"]).expect("it parses").chosen().is_err());
+    assert!(parse(&["--only", "missing"]).expect("it parses").chosen().is_err());
     assert!(parse(&["--only"]).is_err());
     assert!(parse(&["--fast"]).is_err());
 }

@@ -1,4 +1,4 @@
-//! One of the clients of a soak: what it does next is drawn at random, what it must get back is not. It speaks both eras
+//! One of the clients of a soak: what it does next is thrown by rng, what it must get back is not. It speaks both eras
 //! over one connection, and opens others for streams.
 
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail, ensure};
 
 use super::http::{Connection, Reply, find};
-use super::requests::{self, Place};
+use super::requests::{self, Session};
 use super::{Counts, Plan};
 
 /// How many sessions a client has in use.
@@ -40,7 +40,7 @@ impl Rng {
 
 /// A session in use.
 struct Live {
-    place: Place,
+    session: Session,
     used: Instant,
     listening: usize,
 }
@@ -86,10 +86,10 @@ impl<'p> Player<'p> {
     }
 
     fn step(&mut self) -> anyhow::Result<()> {
-        let mut throw = self.rng.below(10_000);
+        let mut roll = self.rng.below(10_000);
         let mut is = |share: u64| {
-            let hit = throw < share;
-            throw = throw.wrapping_sub(share);
+            let hit = roll < share;
+            roll = roll.wrapping_sub(share);
             hit
         };
         let most = self.plan.streams / self.plan.players;
@@ -133,11 +133,11 @@ impl<'p> Player<'p> {
     fn open(&mut self) -> anyhow::Result<()> {
         let revision = requests::LEGACY[self.rng.index(requests::LEGACY.len())];
         let reply = self.exchange(&requests::hello(revision))?;
-        let session = reply.session.clone().with_context(|| format!("no session: {}", told(&reply)))?;
-        let place = Place { session, revision };
-        let reply = self.exchange(&requests::ready(&place))?;
-        ensure!(reply.status == 202, "`notifications/initialized`: {}", told(&reply));
-        self.sessions.push(Live { place, used: Instant::now(), listening: 0 });
+        let session = reply.session.clone().with_context(|| format!("no session: {}", describe(&reply)))?;
+        let session = Session { session, revision };
+        let reply = self.exchange(&requests::ready(&session))?;
+        ensure!(reply.status == 202, "`notifications/initialized`: {}", describe(&reply));
+        self.sessions.push(Live { session, used: Instant::now(), listening: 0 });
         self.opened += 1;
         self.counts.opened();
         if self.sessions.len() > MOST_SESSIONS {
@@ -154,10 +154,10 @@ impl<'p> Player<'p> {
 
     /// Deletes a session. Its streams must end with it.
     fn delete(&mut self, live: &Live) -> anyhow::Result<()> {
-        let reply = self.exchange(&requests::delete(&live.place))?;
+        let reply = self.exchange(&requests::delete(&live.session))?;
         let lapsed = reply.status == 404 && self.may_have_lapsed(live);
-        ensure!(reply.status == 204 || lapsed, "DELETE: {}", told(&reply));
-        let of_it = |open: &mut Open| open.session.as_ref() == Some(&live.place.session);
+        ensure!(reply.status == 204 || lapsed, "DELETE: {}", describe(&reply));
+        let of_it = |open: &mut Open| open.session.as_ref() == Some(&live.session.session);
         for mut open in self.streams.extract_if(.., of_it).collect::<Vec<_>>() {
             self.counts.stream_closed();
             while open.connection.chunk().context("a stream of a deleted session")?.is_some() {}
@@ -179,7 +179,7 @@ impl<'p> Player<'p> {
     fn legacy(&mut self, what: (&str, &str)) -> anyhow::Result<()> {
         let Some(at) = self.pick() else { return self.modern(what) };
         let id = self.number();
-        let request = requests::legacy(&self.sessions[at].place, id, what);
+        let request = requests::legacy(&self.sessions[at].session, id, what);
         let reply = self.exchange(&request)?;
         if reply.status == 404 && self.may_have_lapsed(&self.sessions[at]) {
             self.sessions.swap_remove(at);
@@ -199,10 +199,10 @@ impl<'p> Player<'p> {
     /// Opens a stream of a session and holds it.
     fn listen(&mut self) -> anyhow::Result<()> {
         let Some(at) = self.pick().filter(|at| self.sessions[*at].listening < MOST_LISTENING) else { return Ok(()) };
-        let place = self.sessions[at].place.clone();
-        let Some(connection) = self.stream(&requests::get(&place, None), Some(at))? else { return Ok(()) };
+        let session = self.sessions[at].session.clone();
+        let Some(connection) = self.stream(&requests::get(&session, None), Some(at))? else { return Ok(()) };
         self.sessions[at].listening += 1;
-        self.hold(connection, Some(place.session));
+        self.hold(connection, Some(session.session));
         Ok(())
     }
 
@@ -244,7 +244,7 @@ impl<'p> Player<'p> {
         let at = self.rng.index(self.streams.len());
         let open = self.streams.swap_remove(at);
         let mut live = self.sessions.iter_mut();
-        if let Some(live) = live.find(|live| open.session.as_ref() == Some(&live.place.session)) {
+        if let Some(live) = live.find(|live| open.session.as_ref() == Some(&live.session.session)) {
             live.listening -= 1;
         }
         self.counts.stream_closed();
@@ -254,9 +254,9 @@ impl<'p> Player<'p> {
     /// on another: the answer must come.
     fn resume(&mut self) -> anyhow::Result<()> {
         let Some(at) = self.pick() else { return Ok(()) };
-        let (place, id) = (self.sessions[at].place.clone(), self.number());
+        let (session, id) = (self.sessions[at].session.clone(), self.number());
         let call = requests::slow(3, 2) + requests::TOLD;
-        let request = requests::legacy(&place, id, ("tools/call", &call));
+        let request = requests::legacy(&session, id, ("tools/call", &call));
         let Some(mut connection) = self.stream(&request, Some(at))? else { return Ok(()) };
         let last = loop {
             let chunk = connection.chunk()?.context("a call's stream ended before its first event")?;
@@ -265,7 +265,7 @@ impl<'p> Player<'p> {
             }
         };
         drop(connection);
-        let request = requests::get(&place, Some(&last));
+        let request = requests::get(&session, Some(&last));
         let mut connection = self.stream(&request, Some(at))?.context("the session is gone")?;
         let answer = format!(r#""id":{id},"result":"#);
         let mut came = Vec::new();
@@ -280,9 +280,9 @@ impl<'p> Player<'p> {
     /// Begins a slow call in a session, drops the connection and never comes back.
     fn abandon(&mut self) -> anyhow::Result<()> {
         let Some(at) = self.pick() else { return Ok(()) };
-        let (place, id) = (self.sessions[at].place.clone(), self.number());
+        let (session, id) = (self.sessions[at].session.clone(), self.number());
         let call = requests::slow(4, 10) + requests::TOLD;
-        let request = requests::legacy(&place, id, ("tools/call", &call));
+        let request = requests::legacy(&session, id, ("tools/call", &call));
         drop(self.stream(&request, Some(at))?);
         Ok(())
     }
@@ -315,12 +315,12 @@ fn is_result(reply: &Reply, id: u64) -> anyhow::Result<()> {
     // Where something precedes the answer, both come as events.
     let found = reply.body.starts_with(begins.as_bytes()) || find(&reply.body, begins.as_bytes()).is_some();
     if reply.status != 200 || !found {
-        bail!("no result: {}", told(reply));
+        bail!("no result: {}", describe(reply));
     }
     Ok(())
 }
 
-fn told(reply: &Reply) -> String {
+fn describe(reply: &Reply) -> String {
     let body = String::from_utf8_lossy(&reply.body[..reply.body.len().min(300)]);
     format!("{} {}", reply.status, body.escape_debug())
 }

@@ -17,7 +17,7 @@ const USUAL: &[(&str, &str)] = &[
     ("prompts/list", ""),
 ];
 
-/// Brings a tool in or takes it away, which everybody is told.
+/// Brings a tool in or takes it away; all clients are notified.
 pub(super) const TOGGLE: (&str, &str) = ("tools/call", r#""name":"toggle_tool","arguments":{}"#);
 
 /// One of the usual requests.
@@ -27,7 +27,7 @@ pub(super) const fn usual(choice: usize) -> (&'static str, &'static str) {
 
 /// A session and what a request in it must say.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct Session {
     pub(super) session: String,
     pub(super) revision: &'static str,
 }
@@ -38,8 +38,8 @@ fn post(fields: &str, body: &str) -> Vec<u8> {
     format!("{head}accept: {accept}\r\n{fields}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-fn fields(place: &Place) -> String {
-    format!("mcp-session-id: {}\r\nmcp-protocol-version: {}\r\n", place.session, place.revision)
+fn fields(session: &Session) -> String {
+    format!("mcp-session-id: {}\r\nmcp-protocol-version: {}\r\n", session.session, session.revision)
 }
 
 /// `initialize`
@@ -50,13 +50,13 @@ pub(super) fn hello(revision: &str) -> Vec<u8> {
 }
 
 /// `notifications/initialized`
-pub(super) fn ready(place: &Place) -> Vec<u8> {
-    post(&fields(place), r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+pub(super) fn ready(session: &Session) -> Vec<u8> {
+    post(&fields(session), r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
 }
 
 /// A request in a session.
-pub(super) fn legacy(place: &Place, id: u64, (method, params): (&str, &str)) -> Vec<u8> {
-    post(&fields(place), &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#))
+pub(super) fn legacy(session: &Session, id: u64, (method, params): (&str, &str)) -> Vec<u8> {
+    post(&fields(session), &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#))
 }
 
 /// A request that stands alone.
@@ -88,13 +88,13 @@ pub(super) const TOLD: &str = r#","_meta":{"progressToken":"p"}"#;
 pub(super) const LISTEN: (&str, &str) = ("subscriptions/listen", r#""notifications":{"toolsListChanged":true}"#);
 
 /// Opens a stream of a session, after the event `last` where there is one.
-pub(super) fn get(place: &Place, last: Option<&str>) -> Vec<u8> {
+pub(super) fn get(session: &Session, last: Option<&str>) -> Vec<u8> {
     let last = last.map(|id| format!("last-event-id: {id}\r\n")).unwrap_or_default();
-    let fields = fields(place);
+    let fields = fields(session);
     format!("GET /mcp HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n{fields}{last}\r\n").into_bytes()
 }
 
 /// Ends a session.
-pub(super) fn delete(place: &Place) -> Vec<u8> {
-    format!("DELETE /mcp HTTP/1.1\r\nhost: localhost\r\n{}\r\n", fields(place)).into_bytes()
+pub(super) fn delete(session: &Session) -> Vec<u8> {
+    format!("DELETE /mcp HTTP/1.1\r\nhost: localhost\r\n{}\r\n", fields(session)).into_bytes()
 }

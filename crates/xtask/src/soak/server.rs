@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 
-use crate::peers::Leash;
+use crate::peers::ProcessGroup;
 
 const START: Duration = Duration::from_secs(10);
 
 /// A running `proof serve --http`.
 pub(crate) struct Server {
-    leash: Leash,
+    group: ProcessGroup,
     pub(crate) address: SocketAddr,
     log: PathBuf,
 }
@@ -26,14 +26,14 @@ impl Server {
         let idle = idle.to_string();
         let command = [&*proof.to_string_lossy(), "serve", "--http", "127.0.0.1:0", "--idle", &idle].map(str::to_owned);
         let none: [(&str, &str); 0] = [];
-        let leash = Leash::start(&command, &none, &output)?;
+        let group = ProcessGroup::start(&command, &none, &output)?;
         let address = address(&log)?;
-        Ok(Self { leash, address, log })
+        Ok(Self { group, address, log })
     }
 
     /// The memory that the process holds now.
     pub(crate) fn memory(&self) -> anyhow::Result<u64> {
-        let process = self.leash.process();
+        let process = self.group.process();
         let status =
             fs::read_to_string(format!("/proc/{process}/status")).context("the server's memory (Linux only)")?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("the server has ended")?;
@@ -42,7 +42,7 @@ impl Server {
 
     /// How many handles the process has open.
     pub(crate) fn handles(&self) -> anyhow::Result<usize> {
-        Ok(fs::read_dir(format!("/proc/{}/fd", self.leash.process()))?.count())
+        Ok(fs::read_dir(format!("/proc/{}/fd", self.group.process()))?.count())
     }
 
     /// Fails where the server said that something in it broke.

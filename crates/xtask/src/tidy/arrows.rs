@@ -48,7 +48,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("xtask", None),
 ];
 
-/// Libraries that only some crates may have: what opens sockets, spawns, rolls dice, or talks to people.
+/// Libraries that only some crates may have: what opens sockets, spawns, rolls rng, or talks to people.
 const OWNED: &[(&[&str], &[&str])] = &[
     (
         &[

@@ -1,4 +1,4 @@
-//! Every check is shown a tiny bad input that it must catch, and the good one beside it that it must let pass.
+//! Every check is shown a tiny bad input that it must catch, and a good one that it must accept.
 
 use super::text::stale;
 use super::{Source, check, code};

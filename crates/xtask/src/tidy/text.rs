@@ -84,7 +84,7 @@ pub(super) fn stale(sources: &[Source], long: &[(&str, &str)]) -> Vec<Violation>
     let violation = |(path, _): &(&str, &str)| Violation {
         path: (*path).to_owned(),
         line: 1,
-        what: "listed as a long file, but is none".to_owned(),
+        what: "listed as a long file, but is not long".to_owned(),
         remedy: "take it off the list in xtask's tidy/text.rs",
     };
     stale.map(violation).collect()

@@ -1,7 +1,7 @@
 //! A child process in a group of its own that cannot outlive us: however we end, killed included, the whole group ends.
 //! It knows nothing of what the child is.
 //!
-//! The child is started through a shell that first puts a watcher beside it, in the same group. The watcher waits on a
+//! The child is started through a shell that first starts a watcher, in the same group. The watcher waits on a
 //! pipe whose other end only we hold; when that closes, because we dropped it or because we are gone, it kills the group.
 
 use std::ffi::OsStr;
@@ -21,11 +21,11 @@ const WATCHED: &str = r#"exec 3<&0 </dev/null; (read -r _ <&3; kill -KILL 0) & e
 
 /// A running child and the end of the pipe that holds it.
 #[derive(Debug)]
-pub(crate) struct Leash {
+pub(crate) struct ProcessGroup {
     child: Child,
 }
 
-impl Leash {
+impl ProcessGroup {
     /// Starts a command, its output going to `log`.
     pub(crate) fn start(command: &[String], env: &[(&str, impl AsRef<OsStr>)], log: &File) -> anyhow::Result<Self> {
         let mut shell = Command::new("sh");
@@ -47,7 +47,7 @@ impl Leash {
     }
 }
 
-impl Drop for Leash {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         // The watcher's KILL cannot be refused, so this is over at once, unless the watcher itself was killed: then the
