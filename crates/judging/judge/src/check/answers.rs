@@ -10,6 +10,7 @@ use schema::Rng;
 use schema::sample::{Style, object};
 use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
+use wire::meta::RELATED_TASK;
 use wire::{Kind, Message};
 
 /// How we answer what we are asked.
@@ -97,7 +98,7 @@ impl Drop for Answering {
 const PAUSE: Duration = Duration::from_millis(600);
 
 /// What names the task that a message belongs to, answers included (2025-11-25, basic/utilities/tasks).
-const TASK: &str = "io.modelcontextprotocol/related-task";
+const TASK: &str = RELATED_TASK;
 
 /// The answer to a server's request.
 pub fn answer(request: &Message, manner: Manner) -> String {

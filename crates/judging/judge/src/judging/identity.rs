@@ -2,6 +2,7 @@
 
 use rules::View;
 use serde_json::Value;
+use wire::meta::{CLIENT_INFO, SERVER_INFO};
 use wire::trace::Trace;
 use wire::{Party, Revision};
 
@@ -12,9 +13,9 @@ pub fn identity(trace: &Trace) -> (Option<String>, Option<String>) {
     let client = trace.header.subject == Party::Client;
     let info = view.theirs().find_map(|said| {
         let (told, plain, meta) = if client {
-            (said.message.params()?, "clientInfo", "io.modelcontextprotocol/clientInfo")
+            (said.message.params()?, "clientInfo", CLIENT_INFO)
         } else {
-            (said.message.result()?, "serverInfo", "io.modelcontextprotocol/serverInfo")
+            (said.message.result()?, "serverInfo", SERVER_INFO)
         };
         told.get(plain).or_else(|| told.get("_meta")?.get(meta)).cloned()
     });

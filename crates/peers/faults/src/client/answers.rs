@@ -29,7 +29,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "pong-with-more",
         "ping.empty-result",
-        "answers a ping with more than nothing",
+        "answers a ping with a result that is not empty",
         Kind::Sends(|message| {
             let found = is_pong(message);
             if found {
@@ -43,7 +43,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "answers-twice",
         "jsonrpc.one-answer",
-        "answers every question twice",
+        "answers every request twice",
         Kind::Instead(|message| answers(message).then(|| vec![message.to_string(), message.to_string()])),
     )
     .legacy()
@@ -51,7 +51,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "never-answers",
         "jsonrpc.answered",
-        "answers nothing that it is asked",
+        "answers no request",
         Kind::Instead(|message| answers(message).then(Vec::new)),
     )
     .legacy()
@@ -73,7 +73,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "error-code-text",
         "jsonrpc.error-code-integer",
-        "writes the codes of its errors as texts",
+        "sends error codes as strings",
         Kind::Sends(|message| {
             let Some(code) = message.pointer_mut("/error/code") else { return false };
             *code = json!(code.to_string());
@@ -86,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "form-unfit",
         "elicitation.content-conforms",
-        "fills in forms with what they do not admit",
+        "fills in forms with values that their schemas forbid",
         Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 // What a model says has content, too, and no action.
@@ -104,7 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "roots-elsewhere",
         "roots.uris-file",
-        "names roots that are no files",
+        "names roots that are not files",
         Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 let Some(roots) = answer.get_mut("roots").and_then(Value::as_array_mut) else { return false };
@@ -119,7 +119,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "roots-by-detours",
         "roots.uris-plain",
-        "names roots by way of their parent",
+        "names roots with `..` in their paths",
         Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 let Some(roots) = answer.get_mut("roots").and_then(Value::as_array_mut) else { return false };
@@ -134,7 +134,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "says-too-much",
         "sampling.max-tokens-kept",
-        "lets its model say as much as it likes",
+        "ignores `maxTokens`",
         Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 let Some(Value::String(text)) = answer.pointer_mut("/content/text") else { return false };
@@ -157,7 +157,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "progress-of-nobody",
         "progress.known-tokens",
-        "reports progress under a token that nobody gave",
+        "reports progress under an unknown token",
         Kind::Sends(|message| progress(message, "progressToken", json!("nobodys"))),
     )
     .legacy()
@@ -165,7 +165,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "progress-after-the-end",
         "progress.stops",
-        "reports progress on what it has answered",
+        "reports progress on a request that it has answered",
         Kind::Instead(|message| {
             message.pointer("/result/model")?;
             let params = json!({ "progressToken": "scenario-progress", "progress": 3 });
@@ -180,7 +180,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "roots-change-untold",
         "roots.list-changed-sent",
-        "does not say that its roots have changed",
+        "does not notify the server that its roots changed",
         Kind::Instead(|message| is(message, "notifications/roots/list_changed").then(Vec::new)),
     )
     .legacy()
@@ -188,7 +188,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "roots-refused-oddly",
         "roots.unsupported-refused",
-        "refuses to list its roots with the code of wrong parameters",
+        "refuses to list its roots with the code for invalid params",
         Kind::Sends(|message| refuses(message, -32601, "", -32602)),
     )
     .legacy()
@@ -197,7 +197,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "mode-refused-oddly",
         "elicitation.undeclared-mode-refused",
-        "refuses a mode of elicitation that it does not have with an odd code",
+        "refuses an unsupported elicitation mode with a wrong code",
         Kind::Sends(|message| refuses(message, -32602, "mode", -32603)),
     )
     .since(R2025_11_25)
@@ -206,7 +206,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "rejection-coded-oddly",
         "sampling.rejection-code",
-        "says by an odd code that its user refused",
+        "reports with a wrong code that its user refused",
         Kind::Sends(|message| refuses(message, -1, "", -32603)),
     )
     .since(R2025_11_25)
@@ -215,7 +215,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "unbalanced-taken",
         "sampling.unbalanced-refused",
-        "lets its model have a conversation in which results of tools are missing",
+        "accepts a conversation in which tool results are missing",
         Kind::Instead(|message| {
             let why = message.pointer("/error/message")?.as_str()?;
             let text = json!({ "type": "text", "text": "As you say." });
@@ -230,7 +230,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "tool-used-all-the-same",
         "sampling.tool-choice-kept",
-        "lets its model use a tool though it may not",
+        "lets its model use a tool though `toolChoice` forbids it",
         Kind::Sends(uses_tool),
     )
     .since(R2025_11_25)
@@ -238,7 +238,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "tool-use-undeclared",
         "sampling.tools-declared",
-        "lets its model use a tool, and does not say that it can",
+        "uses tools in sampling without declaring it",
         Kind::Sends(|message| {
             let places = ["/params/capabilities", "/params/_meta/io.modelcontextprotocol~1clientCapabilities"];
             let mut hidden = false;

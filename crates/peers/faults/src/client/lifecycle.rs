@@ -22,14 +22,14 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "initialized-missing",
         "lifecycle.client-initialized-sent",
-        "never says that it is initialized",
+        "never sends `notifications/initialized`",
         Kind::Instead(|message| is(message, "notifications/initialized").then(Vec::new)),
     )
     .legacy(),
     fault(
         "asks-before-greeting",
         "lifecycle.client-greets-first",
-        "asks for the tools before it greets",
+        "lists the tools before `initialize`",
         Kind::Instead(|message| is(message, "initialize").then(|| vec![tools_list(), message.to_string()])),
     )
     .legacy()
@@ -37,7 +37,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "asks-while-greeting",
         "lifecycle.client-waits-for-greeting",
-        "asks for the tools before its greeting is answered",
+        "lists the tools before `initialize` is answered",
         Kind::Instead(|message| is(message, "initialize").then(|| vec![message.to_string(), tools_list()])),
     )
     .legacy()
@@ -60,7 +60,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "cancels-in-silence",
         "cancellation.client-notifies",
-        "gives requests up without a word",
+        "does not cancel requests that time out",
         Kind::Instead(|message| is(message, "notifications/cancelled").then(Vec::new)),
     )
     .modern()
@@ -70,7 +70,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "answers-what-was-taken-back",
         "cancellation.client-not-answered",
-        "answers a question that the server has taken back",
+        "answers a request that the server cancelled",
         Kind::AnswersCancelled(|question| {
             let content = json!({ "type": "text", "text": "Too late" });
             let said = json!({ "role": "assistant", "model": "none", "content": content });
@@ -82,7 +82,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "chokes-on-a-late-answer",
         "cancellation.client-late-answers-ignored",
-        "breaks down over the answer to a call that it gave up",
+        "stops at the response to a call that it cancelled",
         Kind::Chokes,
     )
     .legacy()
@@ -91,7 +91,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "cursor-kept",
         "pagination.cursors-not-persisted",
-        "goes on in a session with the first cursor of another",
+        "uses the first cursor of one session in another",
         Kind::KeepsCursor,
     )
     .legacy()
@@ -103,7 +103,7 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Vanishes,
     )
     .stdio(),
-    fault("leaves-its-session", "http.session-ended-by-delete", "goes without ending its session", Kind::Vanishes)
+    fault("leaves-its-session", "http.session-ended-by-delete", "exits without ending its session", Kind::Vanishes)
         .legacy()
         .http(),
 ];

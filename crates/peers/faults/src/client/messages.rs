@@ -10,14 +10,9 @@ use super::{Fault, Kind, fault, is};
 const ODD: i64 = 900_001;
 
 pub(super) const FAULTS: &[Fault] = &[
-    fault(
-        "no-json",
-        "jsonrpc.json",
-        "says something that is not JSON",
-        Kind::AlsoSends(|| one("{\"jsonrpc\":\"2.0\",")),
-    )
-    .breaks_too(&["http.post-holds-message"]),
-    fault("bare-number", "jsonrpc.object", "sends a number where a message goes", Kind::AlsoSends(|| one("42")))
+    fault("no-json", "jsonrpc.json", "sends invalid JSON", Kind::AlsoSends(|| one("{\"jsonrpc\":\"2.0\",")))
+        .breaks_too(&["http.post-holds-message"]),
+    fault("bare-number", "jsonrpc.object", "sends a number instead of a message", Kind::AlsoSends(|| one("42")))
         .breaks_too(&["http.post-holds-message"]),
     fault(
         "version-member-missing",
@@ -29,7 +24,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "two-kinds",
         "jsonrpc.one-kind",
-        "sends a request that is a result as well",
+        "sends a message that is a request and a result",
         Kind::AlsoSends(|| {
             vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "tools/list", "result": {} }).to_string()]
         }),
@@ -63,7 +58,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "id-of-before",
         "jsonrpc.request-ids-unique",
-        "asks for the tools under the id of its first request",
+        "lists the tools under the id of its first request",
         Kind::AlsoSends(|| vec![json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string()]),
     )
     .legacy(),
@@ -80,7 +75,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "arguments-as-text",
         "shape.requests",
-        "sends the arguments of a call as a text",
+        "sends the arguments of a call as a string",
         Kind::Sends(|message| {
             let found = is(message, "tools/call");
             if found {
@@ -106,7 +101,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "meta-required-missing",
         "meta.required-sent",
-        "leaves its capabilities out of the `_meta` of calls",
+        "omits its capabilities from the `_meta` of calls",
         Kind::Sends(|message| is(message, "tools/call") && unmeta(message, "clientCapabilities")),
     )
     .modern()
@@ -114,14 +109,14 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "client-info-missing",
         "meta.client-info-sent",
-        "leaves out of `_meta` who it is",
+        "omits its name and version from `_meta`",
         Kind::Sends(|message| unmeta(message, "clientInfo")),
     )
     .modern(),
     fault(
         "traceparent-odd",
         "meta.traceparent",
-        "sends a `traceparent` that is none",
+        "sends an invalid `traceparent`",
         Kind::Sends(|message| meta(message, "traceparent", json!("00-1-2-3"))),
     )
     .modern()
@@ -129,7 +124,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "token-fraction",
         "progress.client-tokens-plain",
-        "asks for progress under a token that is a fraction",
+        "uses a fraction as a progress token",
         Kind::Sends(|message| is(message, "tools/call") && meta(message, "progressToken", json!(0.5))),
     )
     .seen_in("progress")
@@ -137,7 +132,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "log-on-stdin",
         "stdio.only-messages-on-stdin",
-        "writes a line of log to the server's stdin",
+        "writes a log line to the server's stdin",
         Kind::AlsoSends(|| one("proofhouse: hello")),
     )
     .stdio(),
@@ -155,7 +150,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "cancels-the-unasked",
         "cancellation.own-requests-only",
-        "cancels a request that it never made",
+        "cancels a request that it never sent",
         Kind::AlsoSends(|| vec![cancelled(ODD)]),
     )
     .legacy()
@@ -163,7 +158,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "cancels-for-others",
         "cancellation.client-own-requests",
-        "cancels a request that it never made, at 2026-07-28",
+        "cancels a request that it never sent, at 2026-07-28",
         Kind::AlsoSends(|| vec![cancelled(ODD)]),
     )
     .modern()
@@ -172,7 +167,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "cancels-initialize",
         "cancellation.initialize-not-cancelled",
-        "cancels its greeting",
+        "cancels `initialize`",
         Kind::Instead(|message| {
             let id = message["id"].as_i64().filter(|_| is(message, "initialize"))?;
             Some(vec![message.to_string(), cancelled(id)])
@@ -194,7 +189,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "asks-for-prompts",
         "prompts.only-where-declared",
-        "asks for prompts, whatever the server declares",
+        "lists prompts, whatever the server declares",
         Kind::AlsoSends(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "prompts/list" }).to_string()]),
     )
     .legacy()
@@ -203,7 +198,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "asks-at-every-key",
         "completion.requests-debounced",
-        "asks for completions at every keystroke",
+        "requests a completion at every keystroke",
         Kind::Instead(|message| {
             let typed = message.pointer("/params/argument/value").and_then(Value::as_str)?;
             let step = |length: usize| {
@@ -219,7 +214,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "answers-unasked",
         "jsonrpc.no-client-responses",
-        "sends a result, though nobody asked",
+        "sends a result that answers no request",
         Kind::AlsoSends(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "result": {} }).to_string()]),
     )
     .modern()
@@ -246,6 +241,6 @@ fn meta(message: &mut Value, name: &str, value: Value) -> bool {
 
 /// Takes a reserved member out of it.
 fn unmeta(message: &mut Value, name: &str) -> bool {
-    let name = format!("io.modelcontextprotocol/{name}");
+    let name = format!("{}{name}", wire::meta::PREFIX);
     message.pointer_mut("/params/_meta").is_some_and(|meta| super::drop_member(meta, &name))
 }

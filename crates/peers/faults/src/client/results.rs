@@ -8,7 +8,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "takes-any-type",
         "result.client-unknown-type-refused",
-        "takes a result of whatever type for a complete one",
+        "treats results of any `resultType` as complete",
         Kind::Receives(|result| {
             let kind = result.get("resultType").filter(|kind| **kind != "input_required" && **kind != "complete");
             let unknown = kind.is_some();
@@ -23,7 +23,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "wants-a-type",
         "result.client-absent-type-complete",
-        "refuses a result without a type",
+        "refuses a result without `resultType`",
         Kind::Receives(|result| {
             let absent = result.is_object() && result.get("resultType").is_none();
             if absent {
@@ -37,14 +37,14 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "reads-one-page",
         "pagination.pages-followed",
-        "reads the first page of a list alone",
+        "reads only the first page of a list",
         Kind::Receives(|result| drop_member(result, "nextCursor")),
     )
     .seen_in("lists"),
     fault(
         "empty-cursor-ends",
         "pagination.empty-cursor-followed",
-        "takes an empty cursor for the end of the list",
+        "treats an empty cursor as the end of the list",
         Kind::Receives(|result| result["nextCursor"] == "" && drop_member(result, "nextCursor")),
     )
     .modern()
@@ -52,7 +52,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "short-page-ends",
         "pagination.page-size-not-assumed",
-        "takes a page without items for the last",
+        "treats a page without items as the last",
         Kind::Receives(|result| {
             let lists = ["tools", "resources", "resourceTemplates", "prompts"];
             let empty = lists.iter().any(|list| result[*list].as_array().is_some_and(Vec::is_empty));
@@ -63,7 +63,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "cursor-altered",
         "pagination.cursors-opaque",
-        "trims the cursors that it was given",
+        "shortens the cursors that it got",
         Kind::Sends(|message| {
             let Some(Value::String(cursor)) = message.pointer_mut("/params/cursor") else { return false };
             cursor.pop().is_some()
@@ -74,7 +74,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "keeps-nothing",
         "caching.fresh-kept",
-        "asks again for what it could have kept",
+        "requests again what it could have cached",
         Kind::Receives(|result| drop_member(result, "ttlMs")),
     )
     .modern()

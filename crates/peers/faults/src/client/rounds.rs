@@ -8,7 +8,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "state-altered",
         "mrtr.state-echoed",
-        "brings another state than it was given",
+        "sends another `requestState` than it got",
         Kind::Sends(|message| {
             let Some(state) = message.pointer_mut("/params/requestState") else { return false };
             *state = json!(format!("{}~", state.as_str().unwrap_or_default()));
@@ -19,14 +19,14 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "state-dropped",
         "mrtr.state-echoed",
-        "does not bring the state that it was given",
+        "omits the `requestState` that it got",
         Kind::Sends(|message| drop_member(&mut message["params"], "requestState")),
     )
     .modern(),
     fault(
         "state-invented",
         "mrtr.no-state-invented",
-        "brings a state where it was given none",
+        "sends a `requestState` though it got none",
         Kind::Sends(|message| {
             let comes_back = message["params"].get("inputResponses").is_some();
             let invents = comes_back && message["params"].get("requestState").is_none();
@@ -40,14 +40,14 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "inputs-dropped",
         "mrtr.inputs-brought",
-        "comes back without the input that it was asked for",
+        "retries without the input that was requested",
         Kind::Sends(|message| drop_member(&mut message["params"], "inputResponses")),
     )
     .modern(),
     fault(
         "inputs-astray",
         "mrtr.inputs-on-retries-only",
-        "brings input with a request that nobody asked it for",
+        "sends input with a request that needs none",
         Kind::Sends(|message| {
             let found = is(message, "tools/call") && message["params"].get("inputResponses").is_none();
             if found {
@@ -60,7 +60,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "bare-retry",
         "mrtr.retries-complete",
-        "comes back without `_meta`",
+        "retries without `_meta`",
         Kind::Sends(|message| {
             message["params"].get("inputResponses").is_some() && drop_member(&mut message["params"], "_meta")
         }),

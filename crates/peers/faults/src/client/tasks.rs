@@ -11,7 +11,7 @@ pub(super) const FAULTS: &[Fault] = &[
     task(
         "tasks-undeclared",
         "tasks.client-capability-declared",
-        "makes tasks, and does not say that it can",
+        "creates tasks without declaring it",
         Kind::Sends(|message| {
             message.pointer_mut("/params/capabilities").is_some_and(|declared| drop_member(declared, "tasks"))
         }),
@@ -20,27 +20,27 @@ pub(super) const FAULTS: &[Fault] = &[
     task(
         "task-ids-counted",
         "tasks.client-ids-own",
-        "names all its tasks alike",
+        "gives all its tasks the same id",
         Kind::Sends(|message| set(message, "/result/task/taskId", json!("task-1"))),
     ),
     task(
         "tasks-begin-as-over",
         "tasks.client-lifecycle",
-        "says of each task at its beginning that it is over",
+        "creates tasks with the status `completed`",
         Kind::Sends(|message| set(message, "/result/task/status", json!("completed"))),
     )
     .breaks_too(&["tasks.client-cancellation"]),
     task(
         "task-times-missing",
         "tasks.client-answers-whole",
-        "does not say when it made a task",
+        "omits `createdAt` from tasks",
         Kind::Sends(|message| message.pointer_mut("/result/task").is_some_and(|task| drop_member(task, "createdAt"))),
     )
     .breaks_too(&["shape.results"]),
     task(
         "task-wish-ignored",
         "tasks.client-created-in-answer",
-        "declares tasks, and answers at once instead of making one",
+        "declares tasks, and answers directly instead of creating one",
         Kind::Sends(|message| {
             let made = message.pointer("/result/task").is_some();
             if made {
@@ -53,7 +53,7 @@ pub(super) const FAULTS: &[Fault] = &[
     task(
         "task-result-nameless",
         "tasks.client-result",
-        "hands out what a task came to without naming it",
+        "returns the result of a task without the task's id",
         Kind::Sends(|message| message.get_mut("result").is_some_and(|result| drop_member(result, "_meta"))),
     ),
     task(
@@ -65,26 +65,26 @@ pub(super) const FAULTS: &[Fault] = &[
     task(
         "task-cancelled-late",
         "tasks.client-cancellation",
-        "refuses to cancel a task that is over by the wrong code",
+        "refuses to cancel a finished task with a wrong code",
         Kind::Sends(|message| refuses(message, -32602, "cannot be cancelled", -32603)),
     ),
     task(
         "task-unknown-odd",
         "tasks.client-errors",
-        "refuses tasks that it does not know by the wrong code",
+        "refuses unknown tasks with a wrong code",
         Kind::Sends(|message| refuses(message, -32602, "no such task", -32603)),
     ),
     task(
         "task-answers-nameless",
         "tasks.answers-related",
-        "answers what a task asks without naming the task",
+        "answers a task's request without naming the task",
         Kind::Sends(|message| message.get_mut("result").is_some_and(|result| drop_member(result, "_meta"))),
     )
     .seen_in("tasks"),
     task(
         "task-named-twice",
         "tasks.related-not-repeated-by-clients",
-        "names a task in `_meta` that the parameters name anyway",
+        "repeats in `_meta` a task that the parameters name",
         Kind::Sends(|message| {
             let found = is(message, "tasks/get");
             if found {
@@ -98,7 +98,7 @@ pub(super) const FAULTS: &[Fault] = &[
     task(
         "tasks-looked-at-in-haste",
         "tasks.poll-interval-respected",
-        "looks at tasks all the time",
+        "polls tasks without pause",
         Kind::Receives(|result| {
             ["/task/pollInterval", "/pollInterval"].into_iter().any(|at| set(result, at, json!(1)))
         }),

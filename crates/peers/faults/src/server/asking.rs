@@ -52,7 +52,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "visit-over-for-nobody",
         "elicitation.completion-addressed",
-        "that a visit is over is told under an id that nobody was given",
+        "the end of a URL elicitation is reported under an unknown id",
         Kind::SideMessage("notifications/elicitation/complete", |message| {
             message["params"]["elicitationId"] = json!("nobodys");
         }),
@@ -62,7 +62,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "visit-not-listed",
         "elicitation.required-error",
-        "the error that a visit is due does not say where",
+        "the error that requires a URL elicitation names no URL",
         Kind::Errors("tools/call", |answer| {
             if answer["error"]["code"] == -32042 {
                 answer["error"]["data"]["elicitations"] = json!([]);
@@ -125,7 +125,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "any-state-taken",
         "mrtr.state-verified",
-        "a state that was changed is taken for that of somebody else",
+        "a changed `requestState` is accepted",
         Kind::Answers(|asked, answer| {
             let input = asked.param("inputResponses");
             let foreign = answer["error"]["message"].as_str().is_some_and(|why| why.contains("requestState"));

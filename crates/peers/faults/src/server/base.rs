@@ -299,7 +299,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "ping-unanswered",
         "ping.answered",
-        "a ping whose id is a text of digits is never answered",
+        "a ping whose id is a string of digits is never answered",
         Kind::Handles(|asked, _, reply| {
             let digits = |id: &str| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit());
             let lost = asked.is("ping") && asked.message["id"].as_str().is_some_and(digits);

@@ -6,6 +6,7 @@ use net::server::http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use wire::Revision;
 use wire::http::PROTOCOL_VERSION;
+use wire::meta::SERVER_INFO;
 
 use super::base::error;
 use super::http::status;
@@ -17,7 +18,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &modern(
         "any-version-served",
         "versioning.unsupported-refused",
-        "a request of a version that never was is served",
+        "a request of a version that does not exist is served",
         Kind::Receives(|heard| {
             let version = heard.meta("protocolVersion").as_str().map(str::parse::<Revision>);
             if version.is_some_and(|version| version.is_err()) {
@@ -82,7 +83,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "discover.server-info",
         "discovery does not name the server",
         Kind::Results(DISCOVER, |answer| {
-            drop_member(&mut answer["result"]["_meta"], "io.modelcontextprotocol/serverInfo");
+            drop_member(&mut answer["result"]["_meta"], SERVER_INFO);
         }),
     ),
     &modern(

@@ -21,7 +21,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "parse-error-code",
         "errors.parse-error",
-        "text that is no JSON is answered with the code for an invalid request",
+        "invalid JSON is answered with the code for an invalid request",
         Kind::Sends(|message| recode(message, -32700, -32600)),
     ),
     &fault(

@@ -125,7 +125,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "version-header-optional",
         "http.version-header-required",
-        "who only serves the newest version serves requests without the version header",
+        "a server of only the newest version serves requests without the version header",
         Kind::Several(&[
             Kind::Receives(|heard| agree(heard, VERSION, Only::Absent)),
             Kind::Http(Http { response: |_, response| list_newest(response), ..HTTP }),

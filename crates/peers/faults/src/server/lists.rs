@@ -39,7 +39,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "ttl-negative",
         "caching.ttl-not-negative",
-        "lists are to be kept for less than no time",
+        "lists have a negative `ttlMs`",
         Kind::Results("tools/list", |answer| answer["result"]["ttlMs"] = json!(-1)),
     )
     .modern(),

@@ -1,6 +1,7 @@
 //! Faults of `_meta`, and of what a modern request must say of its client.
 
 use serde_json::{Value, json};
+use wire::meta::SERVER_INFO;
 use wire::revision::R2025_06_18;
 
 use super::base::error;
@@ -33,21 +34,21 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "traceparent-malformed",
         "meta.traceparent",
-        "completions have a `traceparent` that is none",
+        "completions have an invalid `traceparent`",
         Kind::Results(COMPLETE, |answer| note(answer, "traceparent", json!("00-cafe-01"))),
     )
     .modern(),
     &fault(
         "tracestate-malformed",
         "meta.tracestate",
-        "completions have a `tracestate` that is none",
+        "completions have an invalid `tracestate`",
         Kind::Results(COMPLETE, |answer| note(answer, "tracestate", json!("=nothing"))),
     )
     .modern(),
     &fault(
         "baggage-malformed",
         "meta.baggage",
-        "completions have `baggage` that is none",
+        "completions have invalid `baggage`",
         Kind::Results(COMPLETE, |answer| note(answer, "baggage", json!("no baggage at all"))),
     )
     .modern(),
@@ -107,7 +108,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "results do not name the server",
         Kind::Answers(|asked, answer| {
             if asked.is_modern() && !asked.is("server/discover") && answer["result"].is_object() {
-                drop_member(&mut answer["result"]["_meta"], "io.modelcontextprotocol/serverInfo");
+                drop_member(&mut answer["result"]["_meta"], SERVER_INFO);
             }
         }),
     )

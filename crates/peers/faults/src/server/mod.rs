@@ -151,11 +151,11 @@ impl IncomingMessage<'_> {
 
     /// The reserved member of its `_meta`; null where there is none.
     fn meta(&self, name: &str) -> &Value {
-        &self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")]
+        &self.message["params"]["_meta"][format!("{}{name}", wire::meta::PREFIX)]
     }
 
     fn set_meta(&mut self, name: &str, value: Value) {
-        self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")] = value;
+        self.message["params"]["_meta"][format!("{}{name}", wire::meta::PREFIX)] = value;
     }
 
     fn is_modern(&self) -> bool {
@@ -190,7 +190,7 @@ impl ServiceRequest {
 
     /// The reserved member of its `_meta`; null where there is none.
     fn meta(&self, name: &str) -> &Value {
-        &self.message["params"]["_meta"][format!("io.modelcontextprotocol/{name}")]
+        &self.message["params"]["_meta"][format!("{}{name}", wire::meta::PREFIX)]
     }
 
     fn is_modern(&self) -> bool {
@@ -274,7 +274,7 @@ impl Fault {
     }
 }
 
-const FAMILIES: [&[&Fault]; 26] = [
+const FAMILIES: [&[&Fault]; 27] = [
     base::FAULTS,
     envelopes::FAULTS,
     errors::FAULTS,
@@ -299,7 +299,8 @@ const FAMILIES: [&[&Fault]; 26] = [
     streams::FAULTS,
     sse::FAULTS,
     authorization::FAULTS,
-    tasks::FAULTS,
+    tasks::core::FAULTS,
+    tasks::extension::FAULTS,
     mixups::FAULTS,
 ];
 

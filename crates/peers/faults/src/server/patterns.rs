@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
+use wire::meta::SUBSCRIPTION_ID;
 
 use super::{Fault, Kind, ServiceRequest, drop_member, fault};
 
 const PROGRESS: &str = "notifications/progress";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+const SUBSCRIPTION: &str = SUBSCRIPTION_ID;
 
 pub(super) const FAULTS: &[&Fault] = &[
     &fault(
@@ -55,7 +56,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "progress-token-unknown",
         "progress.known-tokens",
-        "progress is reported for a token that nobody gave",
+        "progress is reported for an unknown token",
         Kind::SideMessage(PROGRESS, |message| message["params"]["progressToken"] = json!("nobodys")),
     )
     .breaks_too(&["http.not-broadcast"]),
@@ -70,7 +71,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "log-level-ignored",
         "logging.level-honoured",
-        "log messages are sent at the least level, whatever was asked for",
+        "log messages are sent at every level, whatever was requested",
         Kind::Several(&[
             Kind::Receives(|heard| {
                 if heard.is("logging/setLevel") && is_level(&heard.message["params"]["level"]) {
@@ -150,7 +151,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "changes-unasked",
         "subscriptions.nothing-unasked",
-        "changed tools are announced to whoever subscribed, be it to something else",
+        "changed tools are announced on subscriptions to something else, too",
         Kind::SideMessages(|_, message| {
             if message["method"] == ACKNOWLEDGED {
                 vec![message.clone(), change(&message, "tools")]

@@ -36,7 +36,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "prompt-resource-without-uri",
         "prompts.embedded-uri",
-        "a resource embedded in a prompt has a text for a URI that is none",
+        "a resource embedded in a prompt has an invalid URI",
         Kind::Results(GET, |answer| each(answer, "resource", |content| content["resource"]["uri"] = json!("no uri"))),
     ),
     &fault(

@@ -56,7 +56,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "any-text-read",
         "resources.uris-validated",
-        "what is no URI is read all the same",
+        "a resource can be read under an invalid URI",
         Kind::Answers(|asked, answer| {
             if asked.is(READ) && asked.param("uri").as_str().is_some_and(|uri| !uri.contains(':')) {
                 *answer = read(asked, "whatever this is");

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use wire::meta::CLIENT_CAPABILITIES;
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::base::{harmless, survived};
@@ -251,7 +252,7 @@ fn modest_by_request(case: &ProbeContext) -> Script<'_> {
         for capabilities in [modest_capabilities(), json!({ "elicitation": { "url": {} } })] {
             for call in candidates(case) {
                 let mut params = params(&call);
-                params["_meta"] = json!({ "io.modelcontextprotocol/clientCapabilities": capabilities });
+                params["_meta"] = json!({ CLIENT_CAPABILITIES: capabilities });
                 case.request("tools/call", params).await?;
             }
         }

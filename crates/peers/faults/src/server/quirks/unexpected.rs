@@ -6,7 +6,8 @@ use net::service::{Link, Reply};
 use serde_json::{Value, json};
 use wire::revision::{R2025_03_26, R2025_11_25};
 
-use super::calls::{answer, before_calls, note, page, questions_first, settled};
+use super::calls::{answer, before_calls, note, questions_first, settled};
+use super::lists::page;
 use super::quirk;
 use crate::server::{Fault, Kind, ServiceRequest};
 
@@ -126,7 +127,7 @@ pub const ASKS_IN_ANOTHER_MODE: &Fault = &quirk(
     "asks-in-another-mode",
     Kind::Handles(|asked, link, reply| {
         let params = json!({
-            "mode": "url", "message": "Please visit this page", "url": "https://drill.example/page",
+            "mode": "url", "message": "Please visit this page", "url": "https://scenario.example/page",
             "elicitationId": "scenario-mode",
         });
         // A form that does not say that it is one may come, all the same.

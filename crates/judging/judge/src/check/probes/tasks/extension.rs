@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use net::client::Exchange;
 use serde_json::{Value, json};
+use wire::meta::{CLIENT_CAPABILITIES, TASKS_EXTENSION};
 use wire::{Era, Message, RequestId, Transport};
 
 use super::{LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
@@ -14,7 +15,7 @@ use crate::check::probe::{Probe, Script};
 use crate::check::probes::tools;
 use crate::check::survey::PAGES;
 
-const ID: &str = "io.modelcontextprotocol/tasks";
+const ID: &str = TASKS_EXTENSION;
 
 /// How many rounds of input a call is given before it becomes a task.
 const ROUNDS: usize = 3;
@@ -45,7 +46,7 @@ fn tasks(case: &ProbeContext) -> Script<'_> {
 fn with(case: &ProbeContext, mut params: Value) -> Value {
     let mut capabilities = client_capabilities(case.revision());
     capabilities["extensions"] = json!({ ID: {} });
-    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+    params["_meta"][CLIENT_CAPABILITIES] = capabilities;
     params
 }
 
