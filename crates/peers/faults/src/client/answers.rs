@@ -27,7 +27,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .seen_in("pinged"),
     fault(
-        "pong-with-more",
+        "ping-result-not-empty",
         "ping.empty-result",
         "answers a ping with a result that is not empty",
         Kind::Sends(|message| {
@@ -117,7 +117,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .seen_in("roots"),
     fault(
-        "roots-by-detours",
+        "roots-with-parent-segments",
         "roots.uris-plain",
         "names roots with `..` in their paths",
         Kind::Sends(|message| {
@@ -132,7 +132,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .seen_in("roots"),
     fault(
-        "says-too-much",
+        "max-tokens-exceeded",
         "sampling.max-tokens-kept",
         "ignores `maxTokens`",
         Kind::Sends(|message| {
@@ -155,7 +155,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .seen_in("model-with-progress")
     .seen_over(Transport::Stdio),
     fault(
-        "progress-of-nobody",
+        "progress-token-unknown",
         "progress.known-tokens",
         "reports progress under an unknown token",
         Kind::Sends(|message| progress(message, "progressToken", json!("nobodys"))),
@@ -186,7 +186,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .seen_in("roots-change"),
     fault(
-        "roots-refused-oddly",
+        "roots-refusal-code",
         "roots.unsupported-refused",
         "refuses to list its roots with the code for invalid params",
         Kind::Sends(|message| refuses(message, -32601, "", -32602)),
@@ -195,7 +195,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .seen_in("hostile.undeclared-requests")
     .breaks_too(&["errors.method-not-found"]),
     fault(
-        "mode-refused-oddly",
+        "mode-refusal-code",
         "elicitation.undeclared-mode-refused",
         "refuses an unsupported elicitation mode with a wrong code",
         Kind::Sends(|message| refuses(message, -32602, "mode", -32603)),
@@ -204,7 +204,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .seen_in("hostile.undeclared-mode"),
     fault(
-        "rejection-coded-oddly",
+        "rejection-code",
         "sampling.rejection-code",
         "reports with a wrong code that its user refused",
         Kind::Sends(|message| refuses(message, -1, "", -32603)),
@@ -213,7 +213,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .seen_in("sampling-refused"),
     fault(
-        "unbalanced-taken",
+        "unbalanced-accepted",
         "sampling.unbalanced-refused",
         "accepts a conversation in which tool results are missing",
         Kind::Instead(|message| {
@@ -228,7 +228,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .seen_in("hostile.sampling-unbalanced"),
     fault(
-        "tool-used-all-the-same",
+        "tool-choice-ignored",
         "sampling.tool-choice-kept",
         "lets its model use a tool though `toolChoice` forbids it",
         Kind::Sends(uses_tool),

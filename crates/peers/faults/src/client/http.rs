@@ -86,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .http(),
     fault(
-        "resumes-from-nowhere",
+        "resumes-without-event-id",
         "http.resumes-by-last-event-id",
         "resumes a stream without `Last-Event-ID`",
         Kind::Opens(|outgoing| outgoing.without("last-event-id")),
@@ -95,7 +95,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .http()
     .seen_in("sse-retry"),
     fault(
-        "comes-back-at-once",
+        "retry-time-ignored",
         "http.retry-respected",
         "resumes a stream before its `retry` time has passed",
         Kind::ResumesAtOnce,
@@ -104,7 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .http()
     .seen_in("sse-retry"),
     fault(
-        "never-comes-back",
+        "never-resumes",
         "http.polls-after-close",
         "does not resume a stream that the server closed early",
         Kind::NeverResumes,

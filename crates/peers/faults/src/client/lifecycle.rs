@@ -44,21 +44,21 @@ pub(super) const FAULTS: &[Fault] = &[
     .seen_in("slow-greeting")
     .seen_over(Transport::Stdio),
     fault(
-        "greets-in-an-old-version",
+        "version-not-latest",
         "lifecycle.client-version-latest",
         "asks for the oldest version that it speaks",
         Kind::Sends(|message| greeting(message, "protocolVersion", json!("2024-11-05"))),
     )
     .legacy(),
     fault(
-        "greets-in-no-version",
+        "version-unknown",
         "lifecycle.client-version-supported",
         "asks for a version that does not exist",
         Kind::Sends(|message| greeting(message, "protocolVersion", json!("2023-02-29"))),
     )
     .legacy(),
     fault(
-        "cancels-in-silence",
+        "timeouts-not-cancelled",
         "cancellation.client-notifies",
         "does not cancel requests that time out",
         Kind::Instead(|message| is(message, "notifications/cancelled").then(Vec::new)),
@@ -68,7 +68,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .seen_in("hostile.silence")
     .breaks_too(&["stdio.cancels-by-notification"]),
     fault(
-        "answers-what-was-taken-back",
+        "answers-cancelled-request",
         "cancellation.client-not-answered",
         "answers a request that the server cancelled",
         Kind::AnswersCancelled(|question| {
@@ -80,7 +80,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .seen_in("question-taken-back"),
     fault(
-        "chokes-on-a-late-answer",
+        "fails-on-late-response",
         "cancellation.client-late-answers-ignored",
         "stops at the response to a call that it cancelled",
         Kind::Chokes,

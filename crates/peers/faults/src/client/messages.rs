@@ -196,7 +196,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .seen_in("tools-alone")
     .breaks_too(&["lifecycle.client-negotiated-only"]),
     fault(
-        "asks-at-every-key",
+        "completes-every-keystroke",
         "completion.requests-debounced",
         "requests a completion at every keystroke",
         Kind::Instead(|message| {

@@ -9,6 +9,7 @@ mod http;
 mod lifecycle;
 mod messages;
 mod oauth;
+mod renamed;
 mod results;
 mod rounds;
 mod tasks;
@@ -178,8 +179,9 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
     FAMILIES.into_iter().flatten()
 }
 
-/// The fault of this name.
+/// The fault of this name, or of this former name.
 pub fn find(name: &str) -> Option<&'static Fault> {
+    let name = renamed::current(name);
     all().find(|fault| fault.name == name)
 }
 

@@ -16,7 +16,7 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Seeks(|_, asked| asked.retain(|(name, _)| !name.starts_with("code_"))),
     ),
     way(
-        "pkce-in-the-clear",
+        "pkce-plain",
         "oauth.pkce-s256",
         "uses the PKCE method `plain`",
         Kind::Seeks(|_, asked| set(asked, "code_challenge_method", "plain")),
@@ -78,7 +78,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .since(R2025_11_25)
     .seen_in("auth/metadata-issuer-mismatch"),
     way(
-        "one-name-for-all-issuers",
+        "client-id-shared",
         "oauth.credentials-per-issuer",
         "uses the client id of one issuer with another",
         Kind::Waives(Decision::Registration),
@@ -86,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern()
     .seen_in("auth/issuer-moves"),
     way(
-        "redirect-in-the-clear",
+        "redirect-without-https",
         "oauth.redirect-secure",
         "registers a redirect URI without https",
         Kind::Registers(|document| document["redirect_uris"] = json!(["http://app.example/callback"])),

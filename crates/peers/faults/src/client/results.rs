@@ -6,7 +6,7 @@ use super::{Fault, Kind, drop_member, fault};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
-        "takes-any-type",
+        "result-type-ignored",
         "result.client-unknown-type-refused",
         "treats results of any `resultType` as complete",
         Kind::Receives(|result| {
@@ -21,7 +21,7 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern()
     .seen_in("hostile.unknown-list-type"),
     fault(
-        "wants-a-type",
+        "result-type-required",
         "result.client-absent-type-complete",
         "refuses a result without `resultType`",
         Kind::Receives(|result| {

@@ -45,7 +45,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .modern(),
     fault(
-        "inputs-astray",
+        "inputs-not-requested",
         "mrtr.inputs-on-retries-only",
         "sends input with a request that needs none",
         Kind::Sends(|message| {

@@ -38,7 +38,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .breaks_too(&["shape.results"]),
     task(
-        "task-wish-ignored",
+        "task-request-ignored",
         "tasks.client-created-in-answer",
         "declares tasks, and answers directly instead of creating one",
         Kind::Sends(|message| {
@@ -96,7 +96,7 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .seen_in("tasks"),
     task(
-        "tasks-looked-at-in-haste",
+        "tasks-polled-without-pause",
         "tasks.poll-interval-respected",
         "polls tasks without pause",
         Kind::Receives(|result| {

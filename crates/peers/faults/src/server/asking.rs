@@ -50,7 +50,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         visit(message, "http://mcp.proofhouse.dev/");
     }),
     &fault(
-        "visit-over-for-nobody",
+        "url-completion-unknown-id",
         "elicitation.completion-addressed",
         "the end of a URL elicitation is reported under an unknown id",
         Kind::SideMessage("notifications/elicitation/complete", |message| {

@@ -96,7 +96,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     .since(R2025_06_18)
     .until(R2025_06_18),
     &with_token(
-        "metadata-nowhere",
+        "metadata-missing",
         "authorization.metadata-located",
         "a 401 does not say where the metadata is, and there is none",
         Http {
@@ -209,7 +209,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     .breaks_too(&["authorization.server-metadata"])
     .until(R2025_03_26),
     &with_token(
-        "no-way-to-a-token",
+        "authorization-undiscoverable",
         "authorization.default-endpoints",
         "a 401 names no metadata, and there are neither metadata nor the default authorization endpoints",
         Http {

@@ -13,7 +13,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "echo-of-another",
         "safety.answers-fit",
-        "now and then, `echo` and prompts say what the one before them said",
+        "`echo` and prompts sometimes return the text of the previous request",
         Kind::Answers(mix_up),
     ),
     &fault(
@@ -63,7 +63,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     )
     .stdio(),
     &fault(
-        "deaf-after-nul",
+        "stops-at-nul",
         "safety.survives-odd-text",
         "after a line with a NUL in a string, no input is read",
         Kind::Stdio(Process::Reads(go_deaf)),
@@ -78,7 +78,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     )
     .breaks_too(&["jsonrpc.answered", "jsonrpc.result-id", "ping.answered"])
     .stdio(),
-    &fault("hoards", "safety.no-leak", "every message leaks memory", Kind::Receives(hoard)).stdio(),
+    &fault("memory-leak", "safety.no-leak", "every message leaks memory", Kind::Receives(hoard)).stdio(),
 ];
 
 /// After how many that go well one does not.

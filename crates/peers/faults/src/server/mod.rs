@@ -22,6 +22,7 @@ mod outgoing;
 mod patterns;
 mod prompts;
 pub mod quirks;
+mod renamed;
 mod resources;
 mod rounds;
 mod service;
@@ -309,8 +310,9 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
     FAMILIES.into_iter().flatten().copied()
 }
 
-/// The fault of this name.
+/// The fault of this name, or of this former name.
 pub fn find(name: &str) -> Option<&'static Fault> {
+    let name = renamed::current(name);
     all().find(|fault| fault.name == name)
 }
 

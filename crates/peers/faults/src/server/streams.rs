@@ -37,7 +37,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &stream(
         "stream-events-named",
         "safety.streams-carry-messages",
-        "events are called `update`, not `message`",
+        "events have the name `update`, not `message`",
         Http { event: Some(|_, event, _| replaced(&event, b"data: {", b"event: update\ndata: {").into()), ..HTTP },
     )
     .breaks_too(&[

@@ -177,7 +177,7 @@ pub(in crate::server) const FAULTS: &[&Fault] = &[
     )
     .breaks_too(&["tasks.result-error-same"]),
     &core(
-        "tasks-listed-not",
+        "task-list-empty",
         "tasks.listed",
         "the list of tasks is always empty",
         Kind::Results("tasks/list", |answer| answer["result"] = json!({ "tasks": [] })),
