@@ -1,5 +1,5 @@
-//! Whose turn it is to change what every client of a peer sees. Runs at several revisions share one server over HTTP: a tool
-//! that the one brings in, another would take away before the first has looked. Knows nothing of what is changed.
+//! Serialises changes that every client of a peer sees. Runs at several revisions share one server over HTTP: one run would
+//! remove a tool that another has just added. Must not know what is changed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,26 +7,26 @@ use std::time::Duration;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use wire::Transport;
 
-/// How long to wait for a turn: a peer that makes others take longer is past being told apart from a silent one.
+/// How long to wait for the lock: a peer that takes longer cannot be told from a silent one.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The lock at one target. Clones are the same lock.
 #[derive(Clone, Debug, Default)]
 pub struct ChangeLock(Option<Arc<Mutex<()>>>);
 
-/// A turn, until it is dropped.
+/// Holds the lock until it is dropped.
 pub struct ChangeGuard {
     _held: Option<OwnedMutexGuard<()>>,
 }
 
 impl ChangeLock {
-    /// The lock of a target that is reached over `transport`. Children keep what they show to themselves: there is nothing to
+    /// The lock of a target that is reached over `transport`. Child processes share nothing: there is nothing to
     /// wait for.
     pub fn over(transport: Transport) -> Self {
         Self((transport != Transport::Stdio).then(Arc::default))
     }
 
-    /// Waits for a turn; `None` where none comes.
+    /// Waits for the lock; `None` after a minute in vain.
     pub async fn take(&self) -> Option<ChangeGuard> {
         let Some(lock) = &self.0 else { return Some(ChangeGuard { _held: None }) };
         let held = tokio::time::timeout(PATIENCE, lock.clone().lock_owned()).await.ok()?;
@@ -46,7 +46,7 @@ mod tests {
     const SOON: Duration = Duration::from_millis(20);
 
     #[tokio::test]
-    async fn one_has_the_turn_at_a_time() {
+    async fn one_holds_the_lock_at_a_time() {
         let lock = ChangeLock::over(Transport::StreamableHttp);
         let first = lock.take().await.expect("nobody else has it");
         assert!(timeout(SOON, lock.clone().take()).await.is_err(), "two at a time");
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn children_wait_for_nobody() {
+    async fn children_do_not_wait() {
         let lock = ChangeLock::over(Transport::Stdio);
         let _first = lock.take().await.expect("a turn");
         assert!(timeout(SOON, lock.take()).await.is_ok_and(|turn| turn.is_some()));

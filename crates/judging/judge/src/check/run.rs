@@ -90,7 +90,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Greets the peer and asks for every list. The connection goes on to be the tour's; where there is none, what
+    /// Greets the peer and asks for every list. The shared session then uses the connection; where there is none, what
     /// crossed is judged all the same.
     async fn open(&self) -> Result<(Self, ProbeContext, Permit), (Judged, Abort)> {
         let permit = self.permit().await;

@@ -1,5 +1,5 @@
-//! A server that lets nobody in without a token, where none was given or the one that was given will not do. What it says
-//! to such a client can be judged all the same; which revisions it speaks it does not say.
+//! A server that requires a token, if none or an insufficient one was given. Its refusals can be judged; which revisions it
+//! speaks is unknown.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,7 +22,7 @@ pub enum By {
     Any(Vec<Revision>),
 }
 
-/// Plays the one probe that needs no token. `None` where nothing shows that a bearer token is what is missing.
+/// Plays the one probe that needs no token. `None` if nothing shows that a bearer token is missing.
 pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &RedactedSink) -> Option<Ran> {
     let begun = Instant::now();
     let setting = Arc::new(setting);

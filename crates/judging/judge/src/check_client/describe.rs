@@ -1,4 +1,4 @@
-//! A frame in a few words, for whoever watches a client at work.
+//! Describes a frame in a few words, for people who watch a client at work.
 
 use serde_json::Value;
 use wire::message::Packet;
@@ -8,7 +8,7 @@ use wire::{Kind, Message, Party};
 /// How much of a name is shown.
 const NAME: usize = 60;
 
-/// What a frame says, in one line; `None` where it says nothing that a person would miss.
+/// A frame in one line; `None` if it does not matter to people.
 pub fn describe(frame: &Frame) -> Option<String> {
     let who = if frame.from == Party::Client { "client" } else { "server" };
     let what = match &frame.content {
@@ -17,7 +17,7 @@ pub fn describe(frame: &Frame) -> Option<String> {
         }
         Content::Opened => "connected".to_owned(),
         Content::Closed(how) if frame.exchange == 0 => format!("closed: {}", how.as_str()),
-        Content::Closed(Closed::Aborted) => "let go of a stream".to_owned(),
+        Content::Closed(Closed::Aborted) => "dropped a stream".to_owned(),
         Content::Response { status, .. } if *status >= 400 => format!("HTTP {status}"),
         Content::Exit { code: Some(code), .. } => format!("exited with code {code}"),
         Content::Exit { signal: Some(signal), .. } => format!("killed by signal {signal}"),
@@ -28,8 +28,8 @@ pub fn describe(frame: &Frame) -> Option<String> {
 
 fn messages(event: &Event) -> Option<String> {
     match event {
-        Event::Malformed(_) => return Some("something that is no message".to_owned()),
-        Event::Sse { packet: Some(Err(_)), .. } => return Some("an event that is no message".to_owned()),
+        Event::Malformed(_) => return Some("an invalid message".to_owned()),
+        Event::Sse { packet: Some(Err(_)), .. } => return Some("an event that is not a message".to_owned()),
         _ => {}
     }
     let said: Vec<_> = match event.packet()? {

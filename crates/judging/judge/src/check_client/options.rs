@@ -25,7 +25,7 @@ pub struct Options {
     pub env: Vec<(String, String)>,
     /// Where it runs.
     pub cwd: Option<PathBuf>,
-    /// The command that a client starts as its server: a place to meet is added to it.
+    /// The command that a client starts as its server; the address of this process is added to it.
     pub bridge: Vec<String>,
     /// The revisions to judge at; those that the client speaks where empty.
     pub revisions: Vec<Revision>,
@@ -37,11 +37,11 @@ pub struct Options {
     pub selection: Selection,
     /// How long one scenario may take.
     pub timeout: Duration,
-    /// How many clients run side by side.
+    /// How many clients run at the same time.
     pub jobs: usize,
     /// How much of one scenario is kept.
     pub trace_bytes: usize,
-    /// What the user handed in that must not come out.
+    /// The user's secrets, to be redacted.
     pub secrets: Secrets,
     /// Who keeps the traces, if anybody does.
     pub keep: TraceSink,

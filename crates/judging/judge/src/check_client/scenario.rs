@@ -1,4 +1,4 @@
-//! What a scenario is: a server to talk to, and what its client is asked to do with it. It makes traffic and judges nothing.
+//! A scenario: a server, and what the client is asked to do with it. Must not judge.
 
 use faults::server::Fault;
 use reference::authorization::Development;
@@ -10,24 +10,23 @@ use super::evidence::Evidence;
 
 /// A server to talk to, and what its client is asked to do.
 pub struct Scenario {
-    /// Its name: what the client is told, and the case's name in traces and reports. The official suite's name where that
-    /// asks for the same.
+    /// Its name, for the client, traces and reports. The official suite's name if that asks for the same.
     pub name: &'static str,
     /// What the client is asked to do, in a sentence or two.
     pub asks: &'static str,
     /// Where it is played.
     pub applies: Applies,
-    /// What is wrong with the server, on purpose.
+    /// Faults and quirks of the server.
     pub faults: &'static [&'static Fault],
-    /// What the server offers; given an origin that nobody has any business with.
+    /// What the server offers, given the origin of another server that the client must not contact.
     pub offers: fn(&str) -> Catalogue,
-    /// What the client is told beside the name.
+    /// What the client is told in addition to the name.
     pub context: Option<fn() -> Value>,
-    /// How the authorization server is set up whose tokens the server demands, if it does.
+    /// The setup of the authorization server, if the server requires tokens.
     pub demands: Option<fn() -> Development>,
-    /// Whether a good client may well end with an error.
+    /// Whether a good client may exit with an error.
     pub may_fail: bool,
-    /// What its trace shows, whenever a client does what it is asked.
+    /// What its trace shows if a client does what it is asked.
     pub shows: &'static [Evidence],
 }
 
@@ -71,44 +70,44 @@ impl Scenario {
         self
     }
 
-    /// Offers something else.
+    /// Replaces what the server offers.
     pub const fn offers(mut self, offers: fn(&str) -> Catalogue) -> Self {
         self.offers = offers;
         self
     }
 
-    /// Tells the client something beside the name.
+    /// Tells the client something in addition to the name.
     pub const fn tells(mut self, context: fn() -> Value) -> Self {
         self.context = Some(context);
         self
     }
 
-    /// Demands tokens of an authorization server that is set up like this.
+    /// Requires tokens of an authorization server with this setup.
     pub const fn demands(mut self, issuer: fn() -> Development) -> Self {
         self.demands = Some(issuer);
         self
     }
 
-    /// Behaves oddly in these ways, and not wrongly.
+    /// Gives the server quirks: legal behaviour that clients must handle.
     pub const fn tries(mut self, faults: &'static [&'static Fault]) -> Self {
         self.faults = faults;
         self
     }
 
-    /// Wants something that no client need know. One that does not may well end with an error.
+    /// Needs something that clients need not support. One that does not may exit with an error.
     pub const fn optional(mut self) -> Self {
         self.may_fail = true;
         self
     }
 
-    /// Goes wrong in these ways. A client may well end with an error then.
+    /// Gives the server faults. A client may then exit with an error.
     pub const fn wrong(mut self, faults: &'static [&'static Fault]) -> Self {
         self.faults = faults;
         self.may_fail = true;
         self
     }
 
-    /// Promises that its trace shows all of this.
+    /// Requires that its trace shows all of this.
     pub const fn shows(mut self, evidence: &'static [Evidence]) -> Self {
         self.shows = evidence;
         self

@@ -1,5 +1,5 @@
-//! What every verb that judges has in common: which rules, what they made of each case, findings, and who keeps traces.
-//! Nothing here makes traffic.
+//! What every verb that judges has in common: the selected rules, their verdicts on each case, findings, and where traces go.
+//! Must not make traffic.
 
 mod dialogue;
 mod findings;
@@ -27,7 +27,7 @@ pub use self::trace_judge::{CaseParts, HeavyLimit, TraceJudge};
 pub use self::trace_sink::{EndedCase, TraceSink};
 use report::Report;
 
-/// A transport and a revision.
+/// What tells one run of a check from another: a transport and a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunId {
     /// The transport.
@@ -42,10 +42,10 @@ pub struct Checked {
     pub report: Report,
 }
 
-/// Where traces go, and what they must not take there.
+/// Where traces go, and what removes their secrets.
 #[derive(Clone)]
 pub struct RedactedSink {
-    /// Who keeps them.
+    /// What receives them.
     pub keep: TraceSink,
     /// What replaces secrets.
     pub redactor: Redactor,

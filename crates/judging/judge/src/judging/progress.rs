@@ -1,4 +1,4 @@
-//! What an observer is told while a verb judges. Whether anybody shows it is not known here.
+//! Progress of a check, for an observer. Must not know whether anything shows it.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub enum Progress {
     Done(RunId),
 }
 
-/// Whom to tell how a check fares.
+/// The observer of a check.
 #[derive(Clone)]
 pub struct Watch(Arc<dyn Fn(Progress) + Send + Sync>);
 
@@ -37,7 +37,7 @@ impl Watch {
         Self(Arc::new(tell))
     }
 
-    /// Nobody.
+    /// No observer.
     pub fn nobody() -> Self {
         Self::new(|_| ())
     }

@@ -1,4 +1,4 @@
-//! Handing traces out as their cases end, so that nobody holds all of them. Does not know where they go.
+//! Hands each trace out when its case ends, so that not all of them are in memory. Must not know where they go.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,8 +12,8 @@ use super::RunId;
 pub struct EndedCase<'k> {
     /// Where it was played.
     pub place: RunId,
-    /// Its number within the check, from 0. A case that is played again and believed the second time comes a second time
-    /// under its number.
+    /// Its number within the check, from 0. A case that is played again, and whose second result counts, comes a
+    /// second time under its number.
     pub number: usize,
     /// Its name.
     pub case: &'static str,
@@ -23,7 +23,7 @@ pub struct EndedCase<'k> {
     pub redactor: &'k Redactor,
 }
 
-/// Whom to give traces.
+/// Receives the traces of cases that have ended, if anything does.
 #[derive(Clone, Default)]
 pub struct TraceSink(Option<Arc<Receiver>>);
 
@@ -39,7 +39,7 @@ impl std::fmt::Debug for TraceSink {
 }
 
 impl TraceSink {
-    /// A keeper that is called from any thread, for different cases at the same time.
+    /// A sink that is called from any thread, for different cases at the same time.
     pub fn new(tell: impl Fn(EndedCase<'_>) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(Receiver { tell: Box::new(tell), next: AtomicUsize::new(0) })))
     }
@@ -59,7 +59,7 @@ impl TraceSink {
         number
     }
 
-    /// Whether anybody wants them.
+    /// Whether there is a receiver.
     pub(crate) const fn is_wanted(&self) -> bool {
         self.0.is_some()
     }

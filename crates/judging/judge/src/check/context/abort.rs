@@ -4,7 +4,7 @@ use net::client::{OpenError, SendError};
 
 use super::super::silence::Silence;
 
-/// Why a script ended early. No judgement: what the peer did stands in the trace.
+/// Why a script ended early. No judgement: the trace shows what the peer did.
 #[derive(Debug)]
 pub enum Abort {
     /// The connection is gone or never came.
@@ -13,9 +13,9 @@ pub enum Abort {
     Lacks(&'static str),
     /// The peer has stopped answering: see [`Silence`].
     Silent,
-    /// It answers, but under ids that nobody asked with.
+    /// It answers, but with ids that no request had.
     Unfit,
-    /// More came than the limits let in.
+    /// More came than the limits allow.
     Flooded,
 }
 

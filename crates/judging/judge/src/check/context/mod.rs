@@ -26,7 +26,7 @@ use super::survey::Survey;
 /// How long a change may take to be announced.
 pub const ANNOUNCEMENT: Duration = Duration::from_millis(600);
 
-/// What a probe holds. The connection can be replaced by none: a probe that wants several opens more.
+/// What a probe holds. A probe that needs several connections opens more.
 pub struct ProbeContext {
     setting: Arc<Setting>,
     survey: Arc<Survey>,
