@@ -17,7 +17,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "elicitation.no-secrets-in-forms",
         "every form has a field for a password",
         Kind::SideMessage(ELICIT, |message| {
-            with_field(&mut message["params"], "password", json!({ "type": "string" }))
+            with_field(&mut message["params"], "password", json!({ "type": "string" }));
         }),
     )
     .legacy(),
@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "elicitation.no-links-in-forms",
         "the message of every form has a link",
         Kind::SideMessage(ELICIT, |message| {
-            message["params"]["message"] = json!("See [the terms](https://example.com/)")
+            message["params"]["message"] = json!("See [the terms](https://example.com/)");
         }),
     )
     .legacy()
