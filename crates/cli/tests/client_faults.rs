@@ -23,7 +23,8 @@ struct Run {
 type Place = (&'static str, Transport, Revision);
 
 fn place(fault: &Fault) -> Place {
-    (fault.scenario, fault.transport.unwrap_or(fault.seen_over), fault.until)
+    let (transport, revision) = fault.surely_at();
+    (fault.scenario, transport, revision)
 }
 
 /// What every rule came to: outcome and message.

@@ -144,7 +144,7 @@ fn checked_servers() -> anyhow::Result<Vec<Vec<u8>>> {
 /// default endpoints.
 fn checked_without_metadata(proof: &Path) -> anyhow::Result<Vec<u8>> {
     let mut serve = Command::new(proof);
-    serve.args(["serve", "--http", "127.0.0.1:0", "--auth", "dev", "--fault", "no-way-to-a-token"]);
+    serve.args(["serve", "--http", "127.0.0.1:0", "--auth", "dev", "--fault", "authorization-undiscoverable"]);
     let server = Served::start(serve)?;
     let mut check = Command::new(proof);
     check.args(["check", server.url(), "--revision", "2025-03-26", "--format", "json"]);

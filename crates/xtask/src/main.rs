@@ -8,6 +8,7 @@ mod conformance;
 mod corpus;
 mod coverage;
 mod docs;
+mod fixtures;
 mod fuzz;
 mod mutants;
 mod nightly;
@@ -52,6 +53,11 @@ const TASKS: &[Task] = &[
         run: coverage::run,
     },
     Task { name: "docs", help: "write what is made in docs/; --check only compares", run: docs::run },
+    Task {
+        name: "fixtures",
+        help: "make fixtures of client rules from scenarios; --check only judges",
+        run: fixtures::run,
+    },
     Task { name: "fuzz", help: "feed everything that reads a peer's bytes, guided by coverage", run: fuzz::run },
     Task {
         name: "mutants",

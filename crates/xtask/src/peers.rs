@@ -83,7 +83,12 @@ pub(crate) fn names() -> Vec<String> {
 
 /// Builds `proof` in release and returns its path.
 pub(crate) fn build_proof() -> anyhow::Result<PathBuf> {
-    judge::build_proof(&Home::new(&crate::root()))
+    judge::build_proof(&crate::root(), "release")
+}
+
+/// Builds `proof` as developers use it and says where it lies.
+pub(crate) fn build_for_development() -> anyhow::Result<PathBuf> {
+    judge::build_proof(&crate::root(), "dev")
 }
 
 /// The given binary, or a fresh build.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use judge::Reproduce;
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Keep, Options};
+use judge::check::{CallPolicy, Options, TraceSink};
 use net::client::{Address, Limits};
 use wire::Revision;
 
@@ -145,7 +145,7 @@ impl CheckArgs {
     }
 
     /// The options of the check, or the exit code after reporting an error.
-    pub(crate) fn options(&self, run: &Run, targets: Vec<Address>, keep: Keep) -> Result<Options, Exit> {
+    pub(crate) fn options(&self, run: &Run, targets: Vec<Address>, keep: TraceSink) -> Result<Options, Exit> {
         let selection = self.select.selection()?;
         Ok(Options {
             targets,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use judge::Reproduce;
-use judge::check::Keep;
+use judge::check::TraceSink;
 use judge::check::options::matches;
 use judge::check_client::all;
 use judge::check_client::options::{Options, SERVER, URL};
@@ -129,7 +129,7 @@ impl CheckClientArgs {
 
     /// The options of the check, or the exit code after reporting an error. `bridge` is the command that a client starts as its
     /// server.
-    pub(crate) fn options(&self, run: &Run, bridge: Vec<String>, keep: Keep) -> Result<Options, Exit> {
+    pub(crate) fn options(&self, run: &Run, bridge: Vec<String>, keep: TraceSink) -> Result<Options, Exit> {
         Ok(Options {
             words: self.command.clone(),
             target: self.target(run),

@@ -45,7 +45,7 @@ impl SelectArgs {
             LevelArg::May => Level::May,
         });
         let selection = Selection { only: self.only.clone(), skip: self.skip.clone(), level, safety: self.safety };
-        if let Some(unknown) = selection.strangers().next() {
+        if let Some(unknown) = selection.unknown_patterns().next() {
             return Err(super::unknown_rule(unknown));
         }
         Ok(selection)

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use judge::check::{CheckError, Checked, Keep, check, recorded};
+use judge::check::{CheckError, Checked, TraceSink, check, recorded};
 use net::client::{Address, Command, HttpAddress, OpenError};
 use net::server::http::{self, Beside, Server};
-use reference::authorization::{Development, Gate, Tokens};
+use reference::authorization::{Development, TokenGuard, Tokens};
 use wire::Transport;
 
 use crate::advice::judging;
@@ -33,7 +33,7 @@ pub(crate) fn run(run: &Run, args: CheckArgs) -> Exit {
     }
 }
 
-fn judged(run: &Run, args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
+fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit> {
     if let Some(path) = &args.trace {
         let trace = trace(path)?;
         let target = format!("--trace {}", quoted(&path.to_string_lossy()));
@@ -67,7 +67,7 @@ fn judged(run: &Run, args: &CheckArgs, keep: Keep) -> Result<Checked, Exit> {
     checked
 }
 
-async fn live(run: &Run, args: &CheckArgs, address: Option<Address>, keep: Keep) -> Result<Checked, Exit> {
+async fn live(run: &Run, args: &CheckArgs, address: Option<Address>, keep: TraceSink) -> Result<Checked, Exit> {
     let ticker = Ticker::start("connecting");
     let checked = match address {
         Some(address) => {
@@ -92,7 +92,7 @@ async fn check_reference_server(
     run: &Run,
     args: &CheckArgs,
     ticker: &Ticker,
-    keep: Keep,
+    keep: TraceSink,
 ) -> Result<Result<Checked, CheckError>, Exit> {
     let selected = |transport: &Transport| args.server.reach.transport.is_none_or(|only| only == *transport);
     let (mut targets, mut servers) = (Vec::new(), Vec::new());
@@ -128,7 +128,7 @@ async fn own_http(args: &CheckArgs, transport: Transport) -> Result<(Address, Se
     let bearer = args.server.reach.bearer_env.as_deref().map(super::serve::bearer).transpose()?;
     let usual = reference::Options::default();
     let path = http::Options::default().path;
-    let gate = || Gate::new(Tokens::Ours(Development::default()), &path, beside, Arc::clone(&usual.catalogue));
+    let gate = || TokenGuard::new(Tokens::Ours(Development::default()), &path, beside, Arc::clone(&usual.catalogue));
     let guard = args.server.reach.oauth.oauth.map(|_| Arc::new(gate()) as Arc<dyn http::Guard>);
     let http = http::Options { beside, bearer, guard, ..http::Options::default() };
     let options = reference::Options { http, ..usual };

@@ -5,7 +5,7 @@ mod observed;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use judge::check::{Checked, Keep};
+use judge::check::{Checked, TraceSink};
 use judge::check_client::{ClientError, all, check_client};
 use net::server::stdio::bridge;
 
@@ -41,7 +41,7 @@ pub(crate) fn run(run: &Run, args: &CheckClientArgs) -> Exit {
     }
 }
 
-fn judged(run: &Run, args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
+fn judged(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: cannot start the async runtime: {error}"));
@@ -66,7 +66,7 @@ fn judged(run: &Run, args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit
     checked
 }
 
-async fn scripted(run: &Run, args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
+async fn scripted(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     let program = std::env::current_exe().map_err(|error| {
         tell(format_args!("error: cannot find the path of this program: {error}"));
         Exit::Bug
@@ -117,7 +117,7 @@ fn list() -> Exit {
     let mut out = String::new();
     let mut number = 0;
     for scenario in all() {
-        let _ = writeln!(out, "{}  ({})", scenario.name, scenario.place());
+        let _ = writeln!(out, "{}  ({})", scenario.name, scenario.applies);
         wrap(&mut out, 6, scenario.asks);
         number += 1;
     }

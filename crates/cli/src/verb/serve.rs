@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use faults::server::FaultyServer;
 use net::server::http::{self, Bearer, Beside, Guard as _};
-use reference::authorization::{Gate, Tokens};
+use reference::authorization::{TokenGuard, Tokens};
 use reference::catalogue::Catalogue;
 use reference::{Folder, Options, Server};
 
@@ -82,7 +82,7 @@ async fn guard(args: &ServeArgs, options: &Options) -> Result<Option<Arc<dyn htt
         let what = format!("--auth dev gives a token to everyone who can reach {address}");
         return Err(usage(&what, "listen on 127.0.0.1, or add --auth-anywhere"));
     }
-    let gate = Gate::new(tokens, &args.path, options.http.beside, Arc::clone(&options.catalogue));
+    let gate = TokenGuard::new(tokens, &args.path, options.http.beside, Arc::clone(&options.catalogue));
     if gate.owns(&args.path) {
         return Err(usage(&format!("--path {} belongs to the authorization server", args.path), "use another path"));
     }

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use judge::check::{Keep, Kept};
+use judge::check::{EndedCase, TraceSink};
 use wire::trace::Trace;
 use wire::trace::file::{read_repaired, write_frame, write_header};
 
@@ -54,9 +54,9 @@ impl Traces {
     }
 
     /// Writes `TRANSPORT-REVISION-NUMBER-CASE.jsonl` when a case ends, with secrets redacted.
-    pub(crate) fn keep(&self) -> Keep {
+    pub(crate) fn keep(&self) -> TraceSink {
         let (folder, failed) = (self.folder.clone(), self.failed.clone());
-        Keep::new(move |kept| {
+        TraceSink::new(move |kept| {
             // Names of scenarios may contain a slash.
             let case = kept.case.replace('/', "-");
             let name = format!("{}-{}-{:03}-{case}.jsonl", kept.place.transport, kept.place.revision, kept.number);
@@ -77,7 +77,7 @@ impl Traces {
 }
 
 /// Redacts and writes frame by frame, without a second copy of the trace.
-fn write(path: &Path, kept: &Kept<'_>) -> std::io::Result<()> {
+fn write(path: &Path, kept: &EndedCase<'_>) -> std::io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     writeln!(file, "{}", write_header(&kept.redactor.redact_header(&kept.trace.header)))?;
     for frame in &kept.trace.frames {

@@ -93,6 +93,13 @@ fn an_unsupported_revision() {
 }
 
 #[test]
+fn a_revision_that_only_some_transports_of_the_built_in_server_carry() {
+    let ran = check(&["--revision", "2025-03-26", "--only", "ping.answered"]).run();
+    ran.ends_with(0);
+    assert!(ran.stdout.contains("http") && ran.stdout.contains("ws"), "{}", ran.told());
+}
+
+#[test]
 fn an_unknown_transport() {
     check(&["--transport", "carrier-pigeon", "http://127.0.0.1:1/"]).run().was_misused(&["carrier-pigeon", "http"]);
 }

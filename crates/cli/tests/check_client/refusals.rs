@@ -56,7 +56,7 @@ fn usage_errors_have_a_remedy() {
 fn the_scenarios_are_listed_on_eighty_columns() {
     let ran = check(&["--list-scenarios"]);
     assert_eq!(ran.code, Some(0));
-    assert!(ran.stdout.contains("tools_call  (any revision)\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("tools_call  (any transport, any revision)\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("hostile.stdout-banner  (stdio, any revision)\n"), "{}", ran.stdout);
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ran.stdout);
 }

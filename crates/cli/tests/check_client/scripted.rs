@@ -65,7 +65,7 @@ fn a_client_that_does_not_know_an_extension_breaks_nothing() {
     let scenarios = "auth/client-credentials-*,auth/enterprise-*,auth/wif-*";
     let place = ["--scenario", scenarios, "--revision", "2025-11-25,2026-07-28", "--transport", "http"];
     let client = ["--", PROOF, "client", "--oauth", "--url", "{url}"];
-    for known in [&[][..], &["--oauth-client-id", "drill-key-client"]] {
+    for known in [&[][..], &["--oauth-client-id", "scenario-key-client"]] {
         let (ran, report) = report(&[&place, client.as_slice(), known, &["tools"]].concat());
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         for rule in ["oauth.assertion-exchanged", "oauth.assertion-presented", "oauth.client-credentials-by-assertion"]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use judge::check::{Keep, Selection, Watch};
+use judge::check::{Selection, TraceSink, Watch};
 use judge::check_client::{Options, check_client};
 use wire::trace::{Content, Mark, Signal};
 use wire::{Party, Revision, Transport};
@@ -40,7 +40,7 @@ fn a_client_that_we_kill_is_blamed_for_nothing_that_ends_it() {
 /// What is kept of a scenario where little is.
 const LITTLE: usize = 20 << 10;
 
-async fn with_little_room(keep: Keep) {
+async fn with_little_room(keep: TraceSink) {
     let words = [PROOF, "client", "--url", "{url}", "tools"].map(str::to_owned).to_vec();
     let options = Options {
         words,
@@ -78,7 +78,7 @@ fn every_mark_of_a_client_in_trouble_is_written() {
     report(&[&place[..], client.as_slice()].concat());
     let mut found: Vec<_> = folders.iter().flat_map(|folder| traces(folder.path())).collect();
     let (send, kept) = std::sync::mpsc::channel();
-    let keep = Keep::new(move |case| drop(send.send(case.trace.clone())));
+    let keep = TraceSink::new(move |case| drop(send.send(case.trace.clone())));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(with_little_room(keep));
     found.extend(kept.try_iter());

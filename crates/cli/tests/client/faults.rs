@@ -18,7 +18,7 @@ fn every_fault_names_a_rule_of_the_book_that_binds_clients_where_it_shows() {
     for fault in all {
         let rule = rules::find(fault.rule).unwrap_or_else(|| panic!("{}: no rule {}", fault.name, fault.rule));
         assert_ne!(rule.role, rules::Role::Server, "{}: {} binds servers", fault.name, fault.rule);
-        let shows = |transport| Revision::ALL.into_iter().any(|revision| fault.shows(revision, transport));
+        let shows = |transport| Revision::ALL.into_iter().any(|revision| fault.applies.covers(revision, transport));
         assert!(Transport::ALL.into_iter().any(shows), "{} shows nowhere", fault.name);
     }
 }
@@ -47,36 +47,36 @@ const ANSWERS: [&str; 8] =
 const ELSEWHERE: [&str; 15] = [
     "ping-unanswered",
     "ping-refused",
-    "pong-with-more",
+    "ping-result-not-empty",
     "unknown-method-served",
     "error-code-text",
-    "takes-any-type",
-    "wants-a-type",
+    "result-type-ignored",
+    "result-type-required",
     "empty-cursor-ends",
     "short-page-ends",
     "keeps-nothing",
-    "cancels-in-silence",
+    "timeouts-not-cancelled",
     "state-invented",
-    "comes-back-at-once",
-    "never-comes-back",
-    "resumes-from-nowhere",
+    "retry-time-ignored",
+    "never-resumes",
+    "resumes-without-event-id",
 ];
 
 /// Faults of what the client is only asked for, or only does, in scenarios: `client_faults` plays them there.
 const IN_SCENARIOS: [&str; 24] = [
-    "asks-at-every-key",
+    "completes-every-keystroke",
     "progress-stands-still",
-    "progress-of-nobody",
+    "progress-token-unknown",
     "roots-change-untold",
-    "roots-refused-oddly",
-    "mode-refused-oddly",
-    "rejection-coded-oddly",
-    "unbalanced-taken",
+    "roots-refusal-code",
+    "mode-refusal-code",
+    "rejection-code",
+    "unbalanced-accepted",
     "tasks-undeclared",
     "task-ids-counted",
     "tasks-begin-as-over",
     "task-times-missing",
-    "task-wish-ignored",
+    "task-request-ignored",
     "task-result-nameless",
     "task-list-empty",
     "task-cancelled-late",
@@ -84,15 +84,15 @@ const IN_SCENARIOS: [&str; 24] = [
     "task-answers-nameless",
     "task-named-twice",
     "task-cursor-altered",
-    "tasks-looked-at-in-haste",
-    "answers-what-was-taken-back",
-    "chokes-on-a-late-answer",
+    "tasks-polled-without-pause",
+    "answers-cancelled-request",
+    "fails-on-late-response",
     "cursor-kept",
 ];
 
 fn here(transport: Transport) -> impl Iterator<Item = (&'static Fault, Revision)> {
     let revision = move |fault: &Fault| {
-        [Revision::R2025_11_25, Revision::R2026_07_28].into_iter().find(|r| fault.shows(*r, transport))
+        [Revision::R2025_11_25, Revision::R2026_07_28].into_iter().find(|r| fault.applies.covers(*r, transport))
     };
     // Nobody demands a token here: those on the way to one are played by `client_faults`.
     let on_the_way = |fault: &&Fault| fault.rule.starts_with("oauth.");
@@ -251,7 +251,7 @@ fn answers_go_wrong_as_they_are_told_to() {
     assert_eq!(answered(ping, ""), "{\"jsonrpc\":\"2.0\",\"id\":77,\"result\":{}}\n");
     assert_eq!(answered(ping, "ping-unanswered"), "");
     assert!(answered(ping, "ping-refused").contains("\"error\""));
-    assert!(answered(ping, "pong-with-more").contains("\"pong\""));
+    assert!(answered(ping, "ping-result-not-empty").contains("\"pong\""));
     assert_eq!(answered(ping, "never-answers"), "");
     assert_eq!(answered(ping, "answers-twice").lines().count(), 2);
     assert!(answered(asked, "").contains("-32601"));
@@ -268,10 +268,10 @@ fn results_are_taken_wrongly_as_they_are_told_to() {
     let text = r#""content":[{"type":"text","text":"x"}]"#;
     let odd = modern(&format!("{list}\n*tools/call*) answer '{{\"resultType\":\"odd\",{text}}}' ;;"));
     on(&["call", "t"], &odd).ends_with(3);
-    on(&["call", "t", "--fault", "takes-any-type"], &odd).prints("x\n");
+    on(&["call", "t", "--fault", "result-type-ignored"], &odd).prints("x\n");
     let bare = modern(&format!("{list}\n*tools/call*) answer '{{{text}}}' ;;"));
     on(&["call", "t"], &bare).prints("x\n");
-    on(&["call", "t", "--fault", "wants-a-type"], &bare).ends_with(3);
+    on(&["call", "t", "--fault", "result-type-required"], &bare).ends_with(3);
     let pages = modern(
         r#"*'"cursor"'*) answer '{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}' ;;
         *tools/list*) answer '{"tools":[],"nextCursor":""}' ;;"#,
@@ -299,7 +299,7 @@ fn a_request_is_given_up_in_silence_as_it_is_told_to() {
         "*server/discover*) answer '{greeting}' ;;\n*notifications/cancelled*) echo told >> {} ;;\n*tools/list*) ;;",
         log.display()
     ));
-    on(&["tools", "--timeout", "1.5", "--fault", "cancels-in-silence"], &server).ends_with(3);
+    on(&["tools", "--timeout", "1.5", "--fault", "timeouts-not-cancelled"], &server).ends_with(3);
     assert!(!log.exists());
     on(&["tools", "--timeout", "1.5"], &server).ends_with(3);
     assert!(log.exists());
@@ -317,10 +317,10 @@ fn streams_are_not_come_back_for_as_they_are_told_to() {
     let (ran, said) = call(&[]);
     let usual = ran.ends_with(0).took;
     assert!(said.contains("last-event-id"), "{said}");
-    let (_, said) = call(&["--fault", "resumes-from-nowhere"]);
+    let (_, said) = call(&["--fault", "resumes-without-event-id"]);
     assert!(said.contains("GET ") && !said.contains("last-event-id"), "{said}");
-    let (ran, said) = call(&["--fault", "never-comes-back"]);
+    let (ran, said) = call(&["--fault", "never-resumes"]);
     assert!(!said.contains("GET ") && ran.code == Some(3), "{ran:?} {said}");
-    let (ran, _) = call(&["--fault", "comes-back-at-once"]);
+    let (ran, _) = call(&["--fault", "retry-time-ignored"]);
     assert!(ran.ends_with(0).took + Duration::from_millis(50) < usual, "it waits all the same");
 }

@@ -3,6 +3,7 @@
 //!
 //! This crate knows no runtime, clock, socket, file or randomness: time and identifiers come in as arguments.
 
+mod applies;
 pub mod error_code;
 pub mod escape;
 pub mod framing;
@@ -20,6 +21,7 @@ pub mod timestamp;
 pub mod trace;
 pub mod translate;
 
+pub use applies::Applies;
 pub use level::Level;
 pub use message::{Kind, Message, RequestId};
 pub use revision::{Era, Revision, Transport};

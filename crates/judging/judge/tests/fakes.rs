@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Keep, Options, Selection, Watch, check};
+use judge::check::{CallPolicy, Options, Selection, TraceSink, Watch, check};
 use judge::{Advice, Reproduce};
 use net::client::{Address, HttpAddress, Limits};
 use net::{Children, new_redactor};
@@ -145,7 +145,7 @@ async fn outcomes(habits: Habits, rules: &[&str]) -> BTreeMap<&'static str, Outc
             request: Duration::from_millis(if habits.sends_away.is_some() { 500 } else { 8000 }),
             ..Limits::default()
         },
-        keep: Keep::default(),
+        keep: TraceSink::default(),
         children: Children::new(),
         secrets: Secrets::default(),
         redactor: new_redactor(),

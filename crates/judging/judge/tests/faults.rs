@@ -84,7 +84,7 @@ fn rule_of(fault: &Fault) -> &'static Rule {
 fn shows(fault: &Fault, (transport, revision): Place) -> bool {
     let rule = rule_of(fault);
     transport.carries(revision)
-        && fault.shows(revision, transport)
+        && fault.applies.covers(revision, transport)
         && rule.runs_on(transport)
         && rule.sentence_at(revision).is_some()
 }
@@ -96,7 +96,7 @@ fn everywhere(fault: &'static Fault) -> impl Iterator<Item = Mutant> {
 
 /// Where a fault shows at its latest.
 fn once(fault: &'static Fault) -> Mutant {
-    Mutant { fault, place: (fault.transport.unwrap_or(Transport::StreamableHttp), fault.until) }
+    Mutant { fault, place: (fault.applies.only_transport().unwrap_or(Transport::StreamableHttp), fault.applies.last()) }
 }
 
 /// Which faults are to be played, and where.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use judge::check::hints::Hints;
-use judge::check::{CallPolicy, Keep, Options, Progress, Selection, Watch, check};
+use judge::check::{CallPolicy, Options, Progress, Selection, TraceSink, Watch, check};
 use judge::{Advice, Reproduce};
 use net::client::{Address, HttpAddress, Limits};
 use net::{Children, new_redactor};
@@ -33,7 +33,7 @@ fn arguments(trace: &Trace) -> Vec<Value> {
     calls.map(|message| message["params"]["arguments"].clone()).collect()
 }
 
-fn options(url: &str, seed: u64, keep: Keep) -> Options {
+fn options(url: &str, seed: u64, keep: TraceSink) -> Options {
     Options {
         targets: vec![Address::Http(HttpAddress::new(url.parse().expect("a URL")))],
         target: url.to_owned(),
@@ -67,7 +67,7 @@ async fn done(seed: u64) -> Done {
     });
     let made = Arc::new(Mutex::new(BTreeMap::new()));
     let kept = made.clone();
-    let keep = Keep::new(move |case| {
+    let keep = TraceSink::new(move |case| {
         kept.lock().unwrap_or_else(PoisonError::into_inner).insert(case.case, arguments(case.trace));
     });
     let checked = check(options(&format!("http://{}/mcp", server.local_addr()), seed, keep), watch).await;
@@ -88,5 +88,9 @@ async fn the_seed_decides() {
     assert_ne!(one.arguments, other.arguments);
     assert_ne!(one.order, other.order);
     assert_ne!(one.arguments, plain.arguments);
-    assert!(plain.arguments["tour"].iter().any(|made| made["message"] == "proof"), "{:?}", plain.arguments["tour"]);
+    assert!(
+        plain.arguments["shared-session"].iter().any(|made| made["message"] == "proof"),
+        "{:?}",
+        plain.arguments["shared-session"]
+    );
 }

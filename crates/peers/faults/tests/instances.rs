@@ -12,13 +12,13 @@ use wire::trace::Header;
 use wire::{Revision, Transport};
 
 /// A conversation with a server that is served over lines.
-struct Talk {
+struct LineClient {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     writer: WriteHalf<DuplexStream>,
     next: u32,
 }
 
-impl Talk {
+impl LineClient {
     fn with(server: &FaultyServer) -> Self {
         let (near, far) = tokio::io::duplex(1 << 20);
         let server = server.clone();
@@ -57,7 +57,7 @@ fn faulty(fault: &'static faults::server::Fault) -> FaultyServer {
 #[tokio::test]
 async fn servers_with_the_same_fault_do_not_influence_each_other() {
     let fault = find("echo-of-another").unwrap();
-    let (mut one, mut other) = (Talk::with(&faulty(fault)), Talk::with(&faulty(fault)));
+    let (mut one, mut other) = (LineClient::with(&faulty(fault)), LineClient::with(&faulty(fault)));
     for text in ["first", "second", "third"] {
         assert!(one.echo(text).await.contains(text));
     }
@@ -70,7 +70,7 @@ async fn servers_with_the_same_fault_do_not_influence_each_other() {
 async fn each_process_of_a_server_remembers_for_itself() {
     let server = faulty(quirks::FIRST_REQUEST_REFUSED_FOR_VERSION);
     for _ in 0..2 {
-        let mut talk = Talk::with(&server);
+        let mut talk = LineClient::with(&server);
         assert_eq!(talk.ask("tools/list", json!({})).await["error"]["code"], -32022);
         assert!(talk.ask("tools/list", json!({})).await["result"]["tools"].is_array());
     }

@@ -36,7 +36,7 @@ use wire::Revision;
 use crate::catalogue::{Catalogue, Kind, Switches};
 pub use crate::folder::Folder;
 use crate::hub::{Change, Hub};
-use crate::resources::Shelf;
+use crate::resources::TouchCounts;
 use crate::seal::Seal;
 use crate::tasks::Store;
 use crate::tools::Toolbox;
@@ -87,7 +87,7 @@ pub(crate) struct State {
     pub(crate) seal: Seal,
     pub(crate) switches: Switches,
     pub(crate) toolbox: Toolbox,
-    pub(crate) shelf: Shelf,
+    pub(crate) touch_counts: TouchCounts,
     pub(crate) tasks: Store,
 }
 
@@ -103,7 +103,7 @@ impl Server {
             seal: Seal::new(),
             switches: Switches::default(),
             toolbox,
-            shelf: Shelf::default(),
+            touch_counts: TouchCounts::default(),
             tasks,
         });
         if let Some(folder) = folder {
@@ -193,7 +193,7 @@ impl Server {
     pub fn touch(&self, uri: &str) -> bool {
         let known = resources::exists(self, uri);
         if known {
-            self.0.shelf.touch(uri);
+            self.0.touch_counts.touch(uri);
             self.0.hub.announce(Change::Resource(uri));
         }
         known

@@ -17,9 +17,9 @@ use crate::{Folder, Server, pagination, params};
 
 /// How often each resource was touched.
 #[derive(Default)]
-pub(crate) struct Shelf(Mutex<HashMap<String, u64>>);
+pub(crate) struct TouchCounts(Mutex<HashMap<String, u64>>);
 
-impl Shelf {
+impl TouchCounts {
     /// Counts one touch of a resource that exists.
     pub(crate) fn touch(&self, uri: &str) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(uri.to_owned()).or_default() += 1;
@@ -57,7 +57,7 @@ pub(crate) fn contents(server: &Server, uri: &str) -> Option<Value> {
     Some(match &item.contents {
         Contents::Fixed(body) => body.describe(uri, &item.mime_type),
         Contents::Touches => {
-            let text = format!("{}\n", server.state().shelf.touches(uri));
+            let text = format!("{}\n", server.state().touch_counts.touches(uri));
             Body::Text(text.into()).describe(uri, &item.mime_type)
         }
     })

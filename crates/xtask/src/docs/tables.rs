@@ -51,7 +51,7 @@ fn fault_rows() -> String {
 fn scenarios() -> String {
     let mut out = String::from("| scenario | what the client is asked to do | where |\n|---|---|---|\n");
     for scenario in judge::check_client::all() {
-        let _ = writeln!(out, "| `{}` | {} | {} |", scenario.name, scenario.asks, scenario.place());
+        let _ = writeln!(out, "| `{}` | {} | {} |", scenario.name, scenario.asks, scenario.applies);
     }
     out
 }

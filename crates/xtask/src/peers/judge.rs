@@ -26,12 +26,12 @@ const SCENARIO_TIME: Duration = Duration::from_secs(20);
 const FAREWELL: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
 
-/// Builds `proof` and says where it lies.
-pub(super) fn build_proof(home: &Home) -> anyhow::Result<PathBuf> {
+/// Builds `proof` in a profile and says where it lies.
+pub(super) fn build_proof(root: &Path, profile: &str) -> anyhow::Result<PathBuf> {
     println!("Building proof ...");
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.args(["build", "--release", "-p", "cli", "--message-format", "json-render-diagnostics"]);
-    let output = build.current_dir(&home.root).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    build.args(["build", "--profile", profile, "-p", "cli", "--message-format", "json-render-diagnostics"]);
+    let output = build.current_dir(root).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
     ensure!(output.status.success(), "proof does not build");
     executable(&String::from_utf8_lossy(&output.stdout)).context("cargo did not say where proof lies")
 }

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use judge::check::{Checked, Keep};
+use judge::check::{Checked, TraceSink};
 use judge::check_client::observed::{By, Listening, judge, tap};
-use judge::check_client::{FIRST, Scenario, all, told};
+use judge::check_client::{FIRST, Scenario, all, describe};
 use net::client::Command;
 use net::server::http;
 use net::server::stdio::wrap::wrap;
@@ -26,7 +26,7 @@ pub(super) async fn listen(
     run: &Run,
     args: &CheckClientArgs,
     address: SocketAddr,
-    keep: Keep,
+    keep: TraceSink,
 ) -> Result<Checked, Exit> {
     let stop = interrupted();
     let (selection, revisions) = (args.select.selection()?, revisions(&args.revision)?);
@@ -55,7 +55,7 @@ pub(super) async fn listen(
 }
 
 /// Passes messages between a client and its server, and judges the client when the server ends.
-pub(super) async fn between(run: &Run, args: &CheckClientArgs, keep: Keep) -> Result<Checked, Exit> {
+pub(super) async fn between(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     let stop = interrupted();
     let (selection, revisions) = (args.select.selection()?, revisions(&args.revision)?);
     let Some((program, arguments)) = args.command.split_first() else { return Err(Exit::Usage) };
@@ -98,7 +98,7 @@ fn announce(address: SocketAddr) {
 
 fn show(listening: &mut Listening) {
     for (transport, frame) in listening.news() {
-        if let Some(line) = told(&frame) {
+        if let Some(line) = describe(&frame) {
             tell(format_args!("{:>8.3}s {transport} {}  {line}", frame.at as f64 / 1e6, frame.connection));
         }
     }

@@ -7,13 +7,10 @@ mod tests;
 
 use serde_json::{Map, Value, json};
 
+use crate::error_code::{INVALID_PARAMS, RESOURCE_NOT_FOUND};
 use crate::meta;
 use crate::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 use crate::{Era, Revision};
-
-const INVALID_PARAMS: i64 = -32602;
-/// The legacy code for an unknown resource; the modern era uses [`INVALID_PARAMS`].
-const RESOURCE_NOT_FOUND: i64 = -32002;
 
 /// Methods whose modern results must say how long a client may cache them.
 const CACHEABLE: [&str; 6] =

@@ -4,9 +4,9 @@
 //! side, tries a timing-dependent finding once more, and folds verdicts into a report.
 
 mod answers;
-mod case;
+mod context;
 pub mod hints;
-mod locked;
+mod lock;
 pub mod options;
 mod probe;
 mod probes;
@@ -16,7 +16,7 @@ mod run;
 mod silence;
 mod spawn_limit;
 mod survey;
-mod turns;
+mod unauthenticated;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -28,17 +28,17 @@ use wire::Revision;
 use wire::redact::Redactor;
 
 use crate::Advice;
-pub use crate::judging::{Checked, Keep, Kept, Place, Progress, Selection, Watch};
-use crate::judging::{HeavyLimit, Shelf, Sources, TraceJudge};
-use case::Setting;
+pub use crate::judging::{Checked, EndedCase, Progress, RunId, Selection, TraceSink, Watch};
+use crate::judging::{HeavyLimit, RedactedSink, Sources, TraceJudge};
+use context::Setting;
+use lock::ChangeLock;
 pub use options::{CallPolicy, Options};
 pub use recorded::{RecordingError, recorded};
 use report::{Report, Subject, Summary};
 use run::Ran;
 use spawn_limit::SpawnLimit;
-use turns::Turns;
 
-impl From<&Setting> for Place {
+impl From<&Setting> for RunId {
     fn from(setting: &Setting) -> Self {
         Self { transport: setting.transport, revision: setting.revision }
     }
@@ -98,6 +98,8 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let mut order = Vec::new();
     let mut introduced = None;
     let mut ran = Vec::new();
+    // What targets serve that serve none of the revisions asked for: the others are judged all the same.
+    let mut elsewhere = Vec::new();
     // Looked at side by side: the runs of the first would keep the others waiting.
     let looking = options.targets.iter().map(|address| {
         let address = address.clone();
@@ -109,21 +111,25 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
             Ok(found) => found,
             Err(error) => {
                 let shut_out = shut_out(&options, address, error, &redactor, &watch).await?;
-                order.extend(shut_out.iter().map(|run: &Ran| Place::from(run.setting.as_ref())));
+                order.extend(shut_out.iter().map(|run: &Ran| RunId::from(run.setting.as_ref())));
                 ran.extend(shut_out);
                 continue;
             }
         };
-        let revisions = wanted(&options.revisions, &found)?;
+        let revisions = selected(&options.revisions, &found);
+        if revisions.is_empty() {
+            elsewhere.extend(found.revisions);
+            continue;
+        }
         let text = |text: Option<&str>| text.map(str::to_owned);
         introduced = introduced.or_else(|| found.introductions.last().map(|i| (text(i.name()), text(i.version()))));
         watch.tell(Progress::Found { transport: found.transport, revisions: revisions.clone() });
-        let turns = Turns::over(found.transport);
+        let lock = ChangeLock::over(found.transport);
         for revision in revisions {
-            let setting = setting(&options, &found.address, revision, (turns.clone(), spawns.clone()));
-            order.push(Place::from(&setting));
+            let setting = setting(&options, &found.address, revision, (lock.clone(), spawns.clone()));
+            order.push(RunId::from(&setting));
             let (permits, watch) = (permits.clone(), watch.clone());
-            let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
+            let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
             let judge = TraceJudge::new(by.clone(), shelf, heavy.clone());
             runs.spawn(async move {
                 let ran = run::run(setting, permits, jobs, watch.clone(), judge).await;
@@ -132,18 +138,19 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
             });
         }
     }
+    if order.is_empty() {
+        elsewhere.sort_unstable();
+        elsewhere.dedup();
+        return Err(CheckError::NoSuchRevision(options.revisions, elsewhere));
+    }
     ran.extend(runs.join_all().await);
-    ran.sort_by_key(|r| order.iter().position(|place| *place == Place::from(r.setting.as_ref())));
+    ran.sort_by_key(|r| order.iter().position(|place| *place == RunId::from(r.setting.as_ref())));
     Ok(conclude(ran, introduced.unwrap_or_default(), &options, &redactor))
 }
 
-fn wanted(asked: &[Revision], found: &Detected) -> Result<Vec<Revision>, CheckError> {
-    let served = &found.revisions;
-    let wanted: Vec<_> = served.iter().copied().filter(|r| asked.is_empty() || asked.contains(r)).collect();
-    if wanted.is_empty() {
-        return Err(CheckError::NoSuchRevision(asked.to_vec(), served.clone()));
-    }
-    Ok(wanted)
+/// The revisions to judge at: those asked for, or all, as far as they are served.
+fn selected(asked: &[Revision], found: &Detected) -> Vec<Revision> {
+    found.revisions.iter().copied().filter(|r| asked.is_empty() || asked.contains(r)).collect()
 }
 
 /// Judges what a server says to somebody whom it does not let in, where it says so as the specification has it.
@@ -158,18 +165,24 @@ async fn shut_out(
     let named: Vec<_> = refused.iter().copied().filter(|r| options.revisions.contains(r)).collect();
     let judged_at = if named.is_empty() { refused.last().copied().into_iter().collect() } else { named.clone() };
     watch.tell(Progress::Found { transport: address.transport(), revisions: judged_at.clone() });
-    let turns = Turns::over(address.transport());
-    let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
+    let lock = ChangeLock::over(address.transport());
+    let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
     let mut ran = Vec::new();
     for revision in judged_at {
-        let by = if named.is_empty() { locked::By::Any(refused.clone()) } else { locked::By::Revision };
-        let setting = setting(options, address, revision, (turns.clone(), SpawnLimit::default()));
-        ran.extend(locked::run(setting, by, &options.selection, &shelf, options.words).await);
+        let by =
+            if named.is_empty() { unauthenticated::By::Any(refused.clone()) } else { unauthenticated::By::Revision };
+        let setting = setting(options, address, revision, (lock.clone(), SpawnLimit::default()));
+        ran.extend(unauthenticated::run(setting, by, &options.selection, &shelf, options.words).await);
     }
     if ran.is_empty() { Err(CheckError::Unreachable(error)) } else { Ok(ran) }
 }
 
-fn setting(options: &Options, address: &Address, revision: Revision, (turns, spawns): (Turns, SpawnLimit)) -> Setting {
+fn setting(
+    options: &Options,
+    address: &Address,
+    revision: Revision,
+    (lock, spawns): (ChangeLock, SpawnLimit),
+) -> Setting {
     let may_strain = options.intrusive || is_near(address);
     Setting {
         address: address.clone(),
@@ -179,7 +192,7 @@ fn setting(options: &Options, address: &Address, revision: Revision, (turns, spa
         hints: options.hints.clone(),
         may_strain,
         seed: options.seed,
-        turns,
+        lock,
         spawns,
         limits: options.limits.clone(),
         children: options.children.clone(),
@@ -205,7 +218,7 @@ fn conclude(
 ) -> Checked {
     let target = redactor.redact_text(&options.target).into_owned();
     let of_run = |run: &Ran| {
-        let place = Place::from(run.setting.as_ref());
+        let place = RunId::from(run.setting.as_ref());
         Sources::new(&run.cases, place, &options.reproduce, redactor).findings()
     };
     let results: Vec<_> = ran.iter().flat_map(of_run).collect();

@@ -8,7 +8,7 @@ use wire::redact::{Redactor, Secrets};
 use super::hints::Hints;
 use crate::Words;
 pub use crate::judging::matches;
-use crate::judging::{Keep, Reproduce, Selection};
+use crate::judging::{Reproduce, Selection, TraceSink};
 pub use client::CallPolicy;
 
 /// What a check is asked to do.
@@ -45,5 +45,5 @@ pub struct Options {
     /// Replaces them, and what looks like a secret.
     pub redactor: Redactor,
     /// Who keeps the traces, if anybody does.
-    pub keep: Keep,
+    pub keep: TraceSink,
 }

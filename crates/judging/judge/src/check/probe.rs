@@ -3,13 +3,13 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use wire::{Era, Revision, Transport};
+use wire::{Applies, Era, Revision, Transport};
 
-use super::case::{Case, Halt, Setting};
+use super::context::{Abort, ProbeContext, Setting};
 use super::survey::Survey;
 
 /// A script in progress.
-pub type Script<'c> = Pin<Box<dyn Future<Output = Result<(), Halt>> + Send + 'c>>;
+pub type Script<'c> = Pin<Box<dyn Future<Output = Result<(), Abort>> + Send + 'c>>;
 
 /// How a probe wants its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Access {
     /// Leaves the connection as it found it: many such probes share one, one after the other.
     Shared,
     /// Is hard on its connection (broken messages, a second handshake): such probes share one of their own.
-    Rough,
+    Disruptive,
     /// Needs a connection (a process, a session) of its own, after the handshake.
     Fresh,
     /// Needs one on which nothing has been said yet.
@@ -31,12 +31,8 @@ pub struct Probe {
     pub name: &'static str,
     /// How it wants its connection.
     pub access: Access,
-    /// The transports it runs on; all where empty.
-    pub transports: &'static [Transport],
-    /// The first revision it makes sense at.
-    pub since: Revision,
-    /// The last one.
-    pub until: Revision,
+    /// Where it makes sense.
+    pub applies: Applies,
     /// A capability (dotted path) without which it does not run.
     pub needs: Option<&'static str>,
     /// Whether it strains the peer: then it runs on children and loopback only, unless `--intrusive`.
@@ -46,18 +42,16 @@ pub struct Probe {
     /// What must be known of the peer beforehand for it to be worth a connection.
     pub worth: fn(&Setting, &Survey) -> bool,
     /// The script.
-    pub script: for<'c> fn(&'c Case) -> Script<'c>,
+    pub script: for<'c> fn(&'c ProbeContext) -> Script<'c>,
 }
 
 impl Probe {
     /// A probe that shares its connection.
-    pub const fn shared(name: &'static str, script: for<'c> fn(&'c Case) -> Script<'c>) -> Self {
+    pub const fn shared(name: &'static str, script: for<'c> fn(&'c ProbeContext) -> Script<'c>) -> Self {
         Self {
             name,
             access: Access::Shared,
-            transports: &[],
-            since: Revision::R2024_11_05,
-            until: Revision::NEWEST,
+            applies: Applies::EVERYWHERE,
             needs: None,
             intrusive: false,
             safety: false,
@@ -67,38 +61,35 @@ impl Probe {
     }
 
     /// A probe that is hard on its connection.
-    pub const fn rough(name: &'static str, script: for<'c> fn(&'c Case) -> Script<'c>) -> Self {
-        Self { access: Access::Rough, ..Self::shared(name, script) }
+    pub const fn disruptive(name: &'static str, script: for<'c> fn(&'c ProbeContext) -> Script<'c>) -> Self {
+        Self { access: Access::Disruptive, ..Self::shared(name, script) }
     }
 
     /// A probe with a connection of its own.
-    pub const fn fresh(name: &'static str, script: for<'c> fn(&'c Case) -> Script<'c>) -> Self {
+    pub const fn fresh(name: &'static str, script: for<'c> fn(&'c ProbeContext) -> Script<'c>) -> Self {
         Self { access: Access::Fresh, ..Self::shared(name, script) }
     }
 
     /// A probe with a connection of its own on which nothing has been said yet.
-    pub const fn bare(name: &'static str, script: for<'c> fn(&'c Case) -> Script<'c>) -> Self {
+    pub const fn bare(name: &'static str, script: for<'c> fn(&'c ProbeContext) -> Script<'c>) -> Self {
         Self { access: Access::Bare, ..Self::shared(name, script) }
     }
 
     /// Restricts it to some transports.
     pub const fn on(mut self, transports: &'static [Transport]) -> Self {
-        self.transports = transports;
+        self.applies = self.applies.on(transports);
         self
     }
 
     /// Restricts it to one era.
     pub const fn era(mut self, era: Era) -> Self {
-        match era {
-            Era::Legacy => self.until = Revision::NEWEST_LEGACY,
-            Era::Modern => self.since = Revision::R2026_07_28,
-        }
+        self.applies = self.applies.era(era);
         self
     }
 
     /// Restricts it to revisions from `since` on.
     pub const fn since(mut self, since: Revision) -> Self {
-        self.since = since;
+        self.applies = self.applies.since(since);
         self
     }
 
@@ -124,12 +115,5 @@ impl Probe {
     pub const fn safety(mut self) -> Self {
         self.safety = true;
         self
-    }
-
-    /// Whether it makes sense at `revision` over `transport`.
-    pub fn fits(&self, revision: Revision, transport: Transport) -> bool {
-        revision.at_least(self.since)
-            && self.until.at_least(revision)
-            && (self.transports.is_empty() || self.transports.contains(&transport))
     }
 }

@@ -10,7 +10,7 @@ use wire::trace::{Content, Trace};
 use wire::{Revision, Transport};
 
 use crate::Advice;
-use crate::judging::{Checked, Judged, Keep, Place, Reproduce, Selection, Sources, identity, part, spoken};
+use crate::judging::{Checked, Judged, Reproduce, RunId, Selection, Sources, TraceSink, identity, part, spoken};
 use report::{Report, Subject, Summary};
 
 /// What a recording is called as a case.
@@ -50,7 +50,7 @@ pub fn recorded(
     target: &str,
     by: &Selection,
     revisions: &[Revision],
-    keep: &Keep,
+    keep: &TraceSink,
     (redactor, reproduce): (&Redactor, &Reproduce),
 ) -> Result<Checked, RecordingError> {
     let parts = parts(trace, revisions);
@@ -66,7 +66,7 @@ pub fn recorded(
     let mut runs = Vec::new();
     for (revision, trace) in &parts {
         let revision = *revision;
-        let place = Place { transport: trace.header.transport, revision };
+        let place = RunId { transport: trace.header.transport, revision };
         let cases = vec![Judged::new(CASE, Vec::new(), trace, revision, by)];
         keep.hand(None, place, CASE, trace, redactor);
         results.extend(Sources::new(&cases, place, reproduce, redactor).findings());

@@ -1,5 +1,5 @@
-//! Goes on listening where a server closes the stream of an answer before the answer is there: it may do so, and counts on
-//! its client to come back for the rest (basic/transports, resumability and redelivery).
+//! Resumes response streams that the server closed before the response: it may do so, and expects its client to resume
+//! (basic/transports, resumability and redelivery).
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -9,19 +9,19 @@ use net::client::{Connection, Exchange};
 use wire::framing::sse::Block;
 use wire::{Era, Transport};
 
-/// The bounds of what a server is believed when it says how long it wants us away.
+/// The limits for the `retry` time that a server names.
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// How long the stream may take to end once the answer has come.
+/// How long the stream may take to end after the response.
 const PROMPT: Duration = Duration::from_millis(300);
 
-/// The stream that brings the rest, once there is one.
+/// The resumed stream, if there is one.
 #[derive(Debug, Default)]
 pub struct Rest(Option<Exchange>);
 
 impl Rest {
-    /// Follows `exchange` from stream to stream. Never resolves: whoever waits for the answer says when to stop.
+    /// Follows `exchange` from stream to stream. Never resolves: the caller waits for the response and stops it.
     pub async fn follow(&mut self, connection: &Connection, exchange: &Exchange, patience: Duration) -> Infallible {
         let resumable =
             connection.transport() == Transport::StreamableHttp && connection.revision().era() == Era::Legacy;
@@ -41,7 +41,7 @@ impl Rest {
         pending().await
     }
 
-    /// Ends the stream that brought the rest, if the server does not.
+    /// Ends the resumed stream, if the server does not.
     pub async fn over(self) {
         if let Some(stream) = self.0 {
             stream.finished(PROMPT).await;

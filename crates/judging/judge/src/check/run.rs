@@ -9,12 +9,12 @@ use tokio::task::JoinSet;
 use wire::Transport;
 use wire::trace::Trace;
 
-use super::case::{Case, Halt, Setting};
+use super::context::{Abort, ProbeContext, Setting};
 use super::probe::{Access, Probe};
 use super::probes::PROBES;
 use super::survey::Survey;
 use super::{Progress, Watch};
-use crate::judging::{CaseParts, Judged, Place, Selection, TraceJudge};
+use crate::judging::{CaseParts, Judged, RunId, Selection, TraceJudge};
 
 /// What a run came to.
 pub struct Ran {
@@ -33,8 +33,8 @@ pub struct Ran {
 }
 
 /// The names of the cases in which probes share a connection.
-const TOUR: &str = "tour";
-const ROUGH_TOUR: &str = "rough-tour";
+const SHARED_SESSION: &str = "shared-session";
+const DISRUPTIVE_SESSION: &str = "disruptive-session";
 
 /// Plays every probe that fits and judges what crossed.
 pub async fn run(setting: Setting, permits: Arc<Semaphore>, jobs: u32, watch: Watch, judge: TraceJudge) -> Ran {
@@ -49,19 +49,19 @@ pub async fn run(setting: Setting, permits: Arc<Semaphore>, jobs: u32, watch: Wa
         opened => opened,
     };
     let (survey, cases, lost) = match opened {
-        Err((case, halt)) => (None, vec![case], Some(halt)),
+        Err((case, abort)) => (None, vec![case], Some(abort)),
         Ok((stage, guide, permit)) => {
-            let ((mut cases, lost), rough, apart) =
-                tokio::join!(stage.tour(guide, permit), stage.rough_tour(), stage.apart());
-            cases.extend(rough);
+            let ((mut cases, lost), disruptive, apart) =
+                tokio::join!(stage.shared_session(guide, permit), stage.disruptive_session(), stage.apart());
+            cases.extend(disruptive);
             cases.extend(apart);
-            stage.again(&mut cases).await;
+            stage.retry_doubtful(&mut cases).await;
             (Some(stage.survey), cases, lost)
         }
     };
     let probes = cases.iter().map(|case| case.parts.len()).sum();
-    let lost = lost.or(stage.setting.silence.is_total().then(|| Halt::of(&stage.setting.silence)));
-    let cut_short = lost.map(|halt| halt.to_string());
+    let lost = lost.or(stage.setting.silence.is_total().then(|| Abort::of(&stage.setting.silence)));
+    let cut_short = lost.map(|abort| abort.to_string());
     Ran { setting: stage.setting, survey, cases, probes, elapsed: begun.elapsed(), cut_short }
 }
 
@@ -90,21 +90,21 @@ struct Stage {
 }
 
 impl Stage {
-    /// Greets the peer and asks for every list. The connection goes on to be the tour's; where there is none, what
+    /// Greets the peer and asks for every list. The shared session then uses the connection; where there is none, what
     /// crossed is judged all the same.
-    async fn open(&self) -> Result<(Self, Case, Permit), (Judged, Halt)> {
+    async fn open(&self) -> Result<(Self, ProbeContext, Permit), (Judged, Abort)> {
         let permit = self.permit().await;
         self.open_with(permit).await
     }
 
-    async fn open_with(&self, permit: Permit) -> Result<(Self, Case, Permit), (Judged, Halt)> {
-        let case = Case::bare(self.setting.clone(), Arc::default(), TOUR).await;
+    async fn open_with(&self, permit: Permit) -> Result<(Self, ProbeContext, Permit), (Judged, Abort)> {
+        let case = ProbeContext::bare(self.setting.clone(), Arc::default(), SHARED_SESSION).await;
         let mut case = match case {
             Ok(case) => case,
-            Err((halt, trace)) => return Err((self.ended(TOUR, Vec::new(), &halt, trace).await, halt)),
+            Err((abort, trace)) => return Err((self.ended(SHARED_SESSION, Vec::new(), &abort, trace).await, abort)),
         };
         match Survey::take(&case).await {
-            Err(halt) => Err((self.ended(TOUR, Vec::new(), &halt, case.finish().await).await, halt)),
+            Err(abort) => Err((self.ended(SHARED_SESSION, Vec::new(), &abort, case.finish().await).await, abort)),
             Ok(survey) => {
                 let stage = Self { survey: Arc::new(survey), ..self.clone() };
                 case.learnt(stage.survey.clone());
@@ -123,13 +123,13 @@ impl Stage {
         self.judge.judge_and_keep(case, self.place(), trace).await
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> RunId {
         self.setting.as_ref().into()
     }
 
     /// Judges a case whose last probe did not come to its end.
-    async fn ended(&self, name: &'static str, probes: Vec<&'static Probe>, halt: &Halt, trace: Trace) -> Judged {
-        tracing::debug!(case = name, %halt, "the case ended early");
+    async fn ended(&self, name: &'static str, probes: Vec<&'static Probe>, abort: &Abort, trace: Trace) -> Judged {
+        tracing::debug!(case = name, %abort, "the case ended early");
         let completed = probes.len().saturating_sub(1);
         self.judged(name, probes, Played { trace, completed }).await
     }
@@ -142,27 +142,27 @@ impl Stage {
     }
 
     /// All probes that leave their connection as they found it.
-    async fn tour(&self, guide: Case, _permit: Permit) -> (Vec<Judged>, Option<Halt>) {
-        self.together(TOUR, self.due(&[Access::Shared]), guide).await
+    async fn shared_session(&self, guide: ProbeContext, _permit: Permit) -> (Vec<Judged>, Option<Abort>) {
+        self.together(SHARED_SESSION, self.due(&[Access::Shared]), guide).await
     }
 
     /// All probes that do not. What a peer makes of them may end its connection, or silence it: neither is a reason to cut
     /// the run short, and what follows gets a new one.
-    async fn rough_tour(&self) -> Vec<Judged> {
-        let mut probes = self.due(&[Access::Rough]);
+    async fn disruptive_session(&self) -> Vec<Judged> {
+        let mut probes = self.due(&[Access::Disruptive]);
         let mut cases = Vec::new();
         while !probes.is_empty() && !self.setting.silence.is_total() {
             let _permit = self.permit().await;
             let setting = Setting { silence: Arc::default(), ..self.setting.as_ref().clone() };
             let stage = Self { setting: Arc::new(setting), ..self.clone() };
-            match stage.greeted(ROUGH_TOUR).await {
+            match stage.greeted(DISRUPTIVE_SESSION).await {
                 Err(trace) => {
-                    return vec![stage.judged(ROUGH_TOUR, probes, Played { trace, completed: 0 }).await];
+                    return vec![stage.judged(DISRUPTIVE_SESSION, probes, Played { trace, completed: 0 }).await];
                 }
-                Ok(guide) => cases.extend(stage.together(ROUGH_TOUR, probes.clone(), guide).await.0),
+                Ok(guide) => cases.extend(stage.together(DISRUPTIVE_SESSION, probes.clone(), guide).await.0),
             }
             let played: usize = cases.iter().map(|case: &Judged| case.parts.len()).sum();
-            probes = self.due(&[Access::Rough]).split_off(played);
+            probes = self.due(&[Access::Disruptive]).split_off(played);
         }
         cases
     }
@@ -173,8 +173,8 @@ impl Stage {
         &self,
         name: &'static str,
         probes: Vec<&'static Probe>,
-        mut guide: Case,
-    ) -> (Vec<Judged>, Option<Halt>) {
+        mut guide: ProbeContext,
+    ) -> (Vec<Judged>, Option<Abort>) {
         let mut cases = Vec::new();
         let mut played = Vec::new();
         for probe in probes {
@@ -185,17 +185,17 @@ impl Stage {
             self.watch.tell(Progress::Probe { run: self.setting.as_ref().into(), probe: probe.name });
             match (probe.script)(&guide).await {
                 Ok(()) => {}
-                Err(Halt::Lacks(what)) => tracing::debug!(probe = probe.name, what, "the peer lacks something"),
-                Err(halt) => {
-                    cases.push(self.ended(name, std::mem::take(&mut played), &halt, guide.finish().await).await);
+                Err(Abort::Lacks(what)) => tracing::debug!(probe = probe.name, what, "the peer lacks something"),
+                Err(abort) => {
+                    cases.push(self.ended(name, std::mem::take(&mut played), &abort, guide.finish().await).await);
                     if self.setting.silence.is_total() {
-                        return (cases, Some(halt));
+                        return (cases, Some(abort));
                     }
                     match self.greeted(name).await {
                         Ok(next) => guide = next,
                         Err(trace) => {
                             cases.push(self.judged(name, played, Played { trace, completed: 0 }).await);
-                            return (cases, Some(halt));
+                            return (cases, Some(abort));
                         }
                     }
                 }
@@ -231,8 +231,9 @@ impl Stage {
     }
 
     /// A connection of its own, after the handshake.
-    async fn greeted(&self, name: &str) -> Result<Case, Trace> {
-        let case = Case::bare(self.setting.clone(), self.survey.clone(), name).await.map_err(|(_, trace)| trace)?;
+    async fn greeted(&self, name: &str) -> Result<ProbeContext, Trace> {
+        let case =
+            ProbeContext::bare(self.setting.clone(), self.survey.clone(), name).await.map_err(|(_, trace)| trace)?;
         match case.handshake().await {
             Ok(_) => Ok(case),
             Err(_) => Err(case.finish().await),
@@ -247,7 +248,7 @@ impl Stage {
 
     async fn played(&self, probe: &'static Probe) -> Played {
         let case = if probe.access == Access::Bare {
-            let case = Case::bare(self.setting.clone(), self.survey.clone(), probe.name).await;
+            let case = ProbeContext::bare(self.setting.clone(), self.survey.clone(), probe.name).await;
             // Its script says the first word, perhaps one that is not answered: the time that a start took before tells
             // when it has started at the latest.
             case.inspect(|case| case.starts_within(self.survey.start)).map_err(|(_, trace)| trace)
@@ -258,8 +259,8 @@ impl Stage {
             Err(trace) => Played { trace, completed: 0 },
             Ok(case) => {
                 let outcome = (probe.script)(&case).await;
-                if let Err(halt) = &outcome {
-                    tracing::debug!(case = probe.name, %halt, "the case ended early");
+                if let Err(abort) = &outcome {
+                    tracing::debug!(case = probe.name, %abort, "the case ended early");
                 }
                 Played { trace: case.finish().await, completed: usize::from(came_to_its_end(&outcome)) }
             }
@@ -268,7 +269,7 @@ impl Stage {
 
     /// Plays once more, alone, the cases with findings that may be owed to timing, the shortest first, and believes the
     /// second time. A rule that was broken twice in one case is settled: no other case is played again for its sake.
-    async fn again(&self, cases: &mut [Judged]) {
+    async fn retry_doubtful(&self, cases: &mut [Judged]) {
         let mut order: Vec<usize> = (0..cases.len()).collect();
         order.sort_by_key(|&at| cases[at].parts.len());
         let mut settled = BTreeSet::new();
@@ -287,7 +288,7 @@ impl Stage {
             let probes = named(&case.parts);
             let second = match probes.as_slice() {
                 [probe] if matches!(probe.access, Access::Fresh | Access::Bare) => self.played(probe).await,
-                probes => self.again_together(case.name, probes).await,
+                probes => self.replay_together(case.name, probes).await,
             };
             let (parts, trace) = parts(case.name, &probes, second);
             let (second, trace) = self.judge.judge(parts, self.place(), trace).await;
@@ -298,7 +299,7 @@ impl Stage {
         }
     }
 
-    async fn again_together(&self, name: &'static str, probes: &[&'static Probe]) -> Played {
+    async fn replay_together(&self, name: &'static str, probes: &[&'static Probe]) -> Played {
         match self.greeted(name).await {
             Err(trace) => Played { trace, completed: 0 },
             Ok(case) => {
@@ -327,12 +328,12 @@ fn named(names: &[&'static str]) -> Vec<&'static Probe> {
 }
 
 /// Whether a script got as far as it could with this peer.
-fn came_to_its_end(outcome: &Result<(), Halt>) -> bool {
-    matches!(outcome, Ok(()) | Err(Halt::Lacks(_)))
+fn came_to_its_end(outcome: &Result<(), Abort>) -> bool {
+    matches!(outcome, Ok(()) | Err(Abort::Lacks(_)))
 }
 
 fn is_due(probe: &Probe, setting: &Setting, survey: &Survey, by: &Selection) -> bool {
-    probe.fits(setting.revision, setting.transport)
+    probe.applies.covers(setting.revision, setting.transport)
         && probe.needs.is_none_or(|capability| survey.has(capability))
         && (!probe.intrusive || setting.may_strain)
         && (!probe.safety || by.safety || !by.only.is_empty())

@@ -1,9 +1,9 @@
-//! Whether a peer has stopped answering. One that hangs must not cost a time-out for each of a hundred requests: after a
-//! few in a row, over all cases of a run, the run is over. Does not judge; that requests went unanswered is in the traces.
+//! Detects a peer that has stopped answering: after a few unanswered requests in a row, over all cases of a run, the run
+//! ends, so that it does not wait for a hundred timeouts. Must not judge: the traces show what went unanswered.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// So many requests in a row without an answer, and the peer counts as silent. Single ones go unanswered for a reason.
+/// After so many unanswered requests in a row the peer counts as silent. Single ones may go unanswered for a reason.
 const ENOUGH: u32 = 6;
 
 /// How many requests of a run went unanswered since the last answer. Greetings do not count: every new child greets.
@@ -11,12 +11,12 @@ const ENOUGH: u32 = 6;
 pub struct Silence(AtomicU32, AtomicBool);
 
 impl Silence {
-    /// While a request waited in vain, answers came under ids that nobody asked with.
+    /// While a request timed out, answers came with ids that no request had.
     pub fn misheard(&self) {
         self.1.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the silent peer says something, if nothing that fits.
+    /// Whether the silent peer answers, but with other ids.
     pub fn is_babble(&self) -> bool {
         self.1.load(Ordering::Relaxed)
     }
@@ -24,19 +24,19 @@ impl Silence {
     /// A request was answered, or was not.
     pub fn heard(&self, answered: bool) {
         if answered {
-            // Whoever was silent stays so, or a run would end in one case and go on in another.
+            // A silent peer stays silent, or a run would end in one case and continue in another.
             let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < ENOUGH).then_some(0));
         } else {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// The peer cannot be listened to any longer.
+    /// The peer counts as silent from now on.
     pub fn fall(&self) {
         self.0.store(ENOUGH, Ordering::Relaxed);
     }
 
-    /// Whether there is no point in asking on.
+    /// Whether further requests are pointless.
     pub fn is_total(&self) -> bool {
         self.0.load(Ordering::Relaxed) >= ENOUGH
     }

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wire::message::{Packet, parse};
-use wire::meta;
+use wire::meta::SERVER_INFO;
 use wire::trace::{Content, Trace};
 use wire::{Era, Party, Transport};
 
-use super::case::{Case, Halt};
+use super::context::{Abort, ProbeContext};
 
 /// How many pages of a list are walked.
 pub const PAGES: usize = 64;
@@ -34,7 +34,7 @@ pub struct Survey {
 
 impl Survey {
     /// Greets the peer and asks for every list that it says it has.
-    pub async fn take(case: &Case) -> Result<Self, Halt> {
+    pub async fn take(case: &ProbeContext) -> Result<Self, Abort> {
         let begun = Instant::now();
         let welcome = case.handshake().await?;
         let mut survey = Self { welcome, start: begun.elapsed(), ..Self::default() };
@@ -64,7 +64,7 @@ impl Survey {
 
     /// The name and version that the server gives itself.
     pub fn identity(&self) -> (Option<String>, Option<String>) {
-        let info = self.welcome.get("serverInfo").or_else(|| self.welcome.get("_meta")?.get(meta::SERVER_INFO));
+        let info = self.welcome.get("serverInfo").or_else(|| self.welcome.get("_meta")?.get(SERVER_INFO));
         let text = |key: &str| Some(info?.get(key)?.as_str()?.to_owned());
         (text("name"), text("version"))
     }

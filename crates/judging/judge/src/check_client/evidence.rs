@@ -1,5 +1,5 @@
-//! What a scenario promises that its trace shows: which texts crossed, and how often. A scenario whose oddity never crossed
-//! would be passed by any client.
+//! What the trace of a scenario must show: which texts crossed, and how often. Without it, a scenario whose peculiarity never
+//! occurred would pass with any client.
 
 use serde_json::Value;
 use wire::Party;
@@ -15,30 +15,30 @@ pub struct Evidence {
     holds: Option<fn(&Frame, &str) -> bool>,
 }
 
-/// A frame of the client's in which each of these texts stands.
+/// A frame of the client that contains each of these texts.
 pub const fn client(with: &'static [&'static str]) -> Evidence {
     Evidence { from_client: true, with, without: &[], times: 1, holds: None }
 }
 
-/// A frame of anybody else's in which each of these texts stands.
+/// A frame of any other party that contains each of these texts.
 pub const fn server(with: &'static [&'static str]) -> Evidence {
     Evidence { from_client: false, ..client(with) }
 }
 
 impl Evidence {
-    /// In the same frame none of these texts stands.
+    /// The same frame contains none of these texts.
     pub const fn without(mut self, texts: &'static [&'static str]) -> Self {
         self.without = texts;
         self
     }
 
-    /// At least so many such frames.
+    /// There are at least so many such frames.
     pub const fn times(mut self, times: usize) -> Self {
         self.times = times;
         self
     }
 
-    /// This holds of the same frame and its text.
+    /// This holds for the same frame and its text.
     pub const fn and(mut self, holds: fn(&Frame, &str) -> bool) -> Self {
         self.holds = Some(holds);
         self

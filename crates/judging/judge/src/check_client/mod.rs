@@ -3,6 +3,7 @@
 //! Scenarios make traffic and judge nothing; rules read traces and do nothing. A client that does not know our scenarios
 //! does what it does by itself: that is judged, and the rest counts as not exercised.
 
+mod describe;
 mod evidence;
 pub mod observed;
 pub mod options;
@@ -12,7 +13,6 @@ mod scenario;
 mod scenarios;
 mod stage;
 mod tokens;
-mod told;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use tokio::sync::Semaphore;
 use wire::redact::Redactor;
 use wire::{Revision, Transport};
 
+pub use self::describe::describe;
 pub use self::evidence::Evidence;
 pub use self::options::Options;
 use self::options::{SERVER, URL};
@@ -29,9 +30,8 @@ use self::run::{Ran, Stage};
 pub use self::scenario::Scenario;
 pub use self::scenarios::{FIRST, SCENARIOS, all};
 pub use self::stage::End;
-pub use self::told::told;
 use crate::Advice;
-use crate::judging::{Checked, HeavyLimit, Place, Progress, Shelf, Sources, TraceJudge, Watch};
+use crate::judging::{Checked, HeavyLimit, Progress, RedactedSink, RunId, Sources, TraceJudge, Watch};
 use report::{Report, ScenarioRun, Subject, Summary};
 
 /// Why there is no report.
@@ -87,7 +87,7 @@ pub fn check_client(options: Options, watch: Watch) -> Checking {
 
 async fn run_all(options: Options, watch: Watch) -> Result<Checked, ClientError> {
     let redactor = options.redactor.clone().knowing(&options.secrets);
-    let shelf = Shelf { keep: options.keep.clone(), redactor: redactor.clone() };
+    let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
     let jobs = options.jobs.clamp(1, Semaphore::MAX_PERMITS);
     let judge = TraceJudge::new(Arc::new(options.selection.clone()), shelf, HeavyLimit::default());
     let stage = Stage { permits: Arc::new(Semaphore::new(jobs)), jobs, options: Arc::new(options), watch, judge };
@@ -103,14 +103,14 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, ClientError>
 }
 
 /// The places at which the client speaks, or those that the user names: found out by the shortest of scenarios.
-async fn spoken(stage: &Stage) -> Result<Vec<Place>, ClientError> {
+async fn spoken(stage: &Stage) -> Result<Vec<RunId>, ClientError> {
     let named = &stage.options.revisions;
     let wanted = |revision: &Revision| named.is_empty() || named.contains(revision);
     let mut looking = tokio::task::JoinSet::new();
     for &transport in &stage.options.transports {
         for revision in Revision::ALL.into_iter().filter(wanted).filter(|revision| transport.carries(*revision)) {
             let stage = stage.clone();
-            looking.spawn(async move { stage.look(Place { transport, revision }).await });
+            looking.spawn(async move { stage.look(RunId { transport, revision }).await });
         }
     }
     let mut looks = looking.join_all().await;

@@ -15,7 +15,9 @@ use wire::trace::{Frame, Header, Trace};
 use wire::{Party, Revision, Transport};
 
 use super::scenario::Scenario;
-use crate::judging::{Checked, Judged, Keep, Place, Reproduce, Selection, Shelf, Sources, identity, part, spoken};
+use crate::judging::{
+    Checked, Judged, RedactedSink, Reproduce, RunId, Selection, Sources, TraceSink, identity, part, spoken,
+};
 use report::{Report, Subject, Summary};
 
 /// What an observation is called as a case.
@@ -34,7 +36,7 @@ pub struct By<'b> {
     /// Makes the command lines that reproduce findings.
     pub reproduce: Reproduce,
     /// Who keeps the traces, if anybody does.
-    pub keep: Keep,
+    pub keep: TraceSink,
 }
 
 /// A tap for a client over a transport, whatever revision it speaks.
@@ -100,7 +102,7 @@ impl Listening {
 pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
     let redactor = &by.redactor;
     let target = redactor.redact_text(by.target).into_owned();
-    let shelf = Shelf { keep: by.keep.clone(), redactor: redactor.clone() };
+    let shelf = RedactedSink { keep: by.keep.clone(), redactor: redactor.clone() };
     let (mut results, mut runs, mut who) = (Vec::new(), Vec::new(), (None, None));
     for trace in traces {
         let spoken = spoken(trace);
@@ -111,7 +113,7 @@ pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
             spoken.into_iter().filter(|(r, _)| by.revisions.is_empty() || by.revisions.contains(r))
         {
             let part = part(trace, revision, &connections);
-            let place = Place { transport: trace.header.transport, revision };
+            let place = RunId { transport: trace.header.transport, revision };
             let mut judged = Judged::new(CASE, vec![CASE], &part, revision, by.selection);
             judged.keep(&shelf, place, &part);
             results.extend(Sources::new(&[judged], place, &by.reproduce, redactor).findings());

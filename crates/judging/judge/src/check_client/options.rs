@@ -8,7 +8,7 @@ use net::client::Command;
 use wire::redact::{Redactor, Secrets};
 use wire::{Revision, Transport};
 
-use crate::judging::{Keep, Reproduce, Selection};
+use crate::judging::{Reproduce, Selection, TraceSink};
 
 /// Where the server's URL goes in a client's command.
 pub const URL: &str = "{url}";
@@ -28,7 +28,7 @@ pub struct Options {
     pub env: Vec<(String, String)>,
     /// Where it runs.
     pub cwd: Option<PathBuf>,
-    /// The command that a client starts as its server: a place to meet is added to it.
+    /// The command that a client starts as its server; the address of this process is added to it.
     pub bridge: Vec<String>,
     /// The revisions to judge at; those that the client speaks where empty.
     pub revisions: Vec<Revision>,
@@ -40,7 +40,7 @@ pub struct Options {
     pub selection: Selection,
     /// How long one scenario may take.
     pub timeout: Duration,
-    /// How many clients run side by side.
+    /// How many clients run at the same time.
     pub jobs: usize,
     /// How much of one scenario is kept.
     pub trace_bytes: usize,
@@ -51,7 +51,7 @@ pub struct Options {
     /// Replaces them, and what looks like a secret.
     pub redactor: Redactor,
     /// Who keeps the traces, if anybody does.
-    pub keep: Keep,
+    pub keep: TraceSink,
 }
 
 /// How a client is told where its server is.

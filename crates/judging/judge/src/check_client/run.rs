@@ -14,7 +14,7 @@ use super::options::Options;
 use super::scenario::Scenario;
 use super::scenarios::{FIRST, all};
 use super::stage::{End, Played, play};
-use crate::judging::{CaseParts, Judged, Place, Progress, TraceJudge, Watch, identity, matches};
+use crate::judging::{CaseParts, Judged, Progress, RunId, TraceJudge, Watch, identity, matches};
 
 /// A client that ends sooner does not do so because the machine is busy.
 const SLOW: Duration = Duration::from_secs(2);
@@ -25,7 +25,7 @@ pub type Identity = (Option<String>, Option<String>);
 /// What a run came to.
 pub struct Ran {
     /// Where.
-    pub place: Place,
+    pub place: RunId,
     /// Every scenario, judged.
     pub cases: Vec<Judged>,
     /// How the client ended in each.
@@ -39,7 +39,7 @@ pub struct Ran {
 /// What a first look at a place shows.
 pub struct Look {
     /// Where.
-    pub place: Place,
+    pub place: RunId,
     /// Whether the client said anything.
     pub said: bool,
     /// Whether it went on there.
@@ -64,7 +64,7 @@ pub struct Stage {
 }
 
 /// A scenario that was played and judged.
-struct Case {
+struct PlayedScenario {
     scenario: &'static Scenario,
     judged: Judged,
     end: End,
@@ -74,7 +74,7 @@ struct Case {
 
 impl Stage {
     /// Plays the shortest scenario to see whether the client speaks at a place.
-    pub async fn look(&self, place: Place) -> Look {
+    pub async fn look(&self, place: RunId) -> Look {
         let _permit = self.permits.acquire().await;
         let played = play(&self.options, place, &FIRST).await;
         let events = played.trace.events();
@@ -84,7 +84,7 @@ impl Stage {
     }
 
     /// Plays every scenario that fits and judges what crossed.
-    pub async fn run(&self, place: Place) -> Ran {
+    pub async fn run(&self, place: RunId) -> Ran {
         let begun = Instant::now();
         let due: Vec<_> = all().filter(|scenario| self.is_due(scenario, place)).collect();
         let mut playing = JoinSet::new();
@@ -98,36 +98,36 @@ impl Stage {
         }
         let mut cases = playing.join_all().await;
         cases.sort_by_key(|case| due.iter().position(|scenario| scenario.name == case.scenario.name));
-        self.again(place, &mut cases).await;
+        self.retry_doubtful(place, &mut cases).await;
         self.watch.tell(Progress::Done(place));
         let identity = cases.iter().map(|case| &case.identity).find(|(name, _)| name.is_some()).cloned();
         let (cases, ends) = cases.into_iter().map(|case| (case.judged, (case.scenario, case.end))).unzip();
         Ran { place, cases, ends, identity: identity.unwrap_or_default(), elapsed: begun.elapsed() }
     }
 
-    fn is_due(&self, scenario: &Scenario, place: Place) -> bool {
+    fn is_due(&self, scenario: &Scenario, place: RunId) -> bool {
         let named = &self.options.scenarios;
         scenario.fits(place.revision, place.transport)
             && (named.is_empty() || named.iter().any(|pattern| matches(pattern, scenario.name)))
     }
 
-    async fn case(&self, place: Place, scenario: &'static Scenario) -> Case {
+    async fn case(&self, place: RunId, scenario: &'static Scenario) -> PlayedScenario {
         let (mut case, trace) = self.played(place, scenario).await;
         case.judged.number = self.judge.keep(&case.judged, place, trace).await;
         case
     }
 
-    async fn played(&self, place: Place, scenario: &'static Scenario) -> (Case, Trace) {
+    async fn played(&self, place: RunId, scenario: &'static Scenario) -> (PlayedScenario, Trace) {
         let Played { trace, end, elapsed } = play(&self.options, place, scenario).await;
         tracing::debug!(scenario = scenario.name, %end, ?elapsed, "a scenario ended");
         let parts = CaseParts { name: scenario.name, parts: vec![scenario.name], completed: usize::from(!end.hung()) };
         let (judged, trace) = self.judge.judge(parts, place, trace).await;
-        (Case { scenario, judged, end, identity: identity(&trace), elapsed }, trace)
+        (PlayedScenario { scenario, judged, end, identity: identity(&trace), elapsed }, trace)
     }
 
     /// Plays once more, alone, what may be owed to how busy the machine was: findings about time, and clients that did not
     /// come to a good end.
-    async fn again(&self, place: Place, cases: &mut [Case]) {
+    async fn retry_doubtful(&self, place: RunId, cases: &mut [PlayedScenario]) {
         for case in cases {
             let slow = case.elapsed >= SLOW;
             let bad = !case.end.is_good() && slow && (case.end.hung() || !case.scenario.may_fail);

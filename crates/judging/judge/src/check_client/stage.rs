@@ -12,7 +12,7 @@ use net::server::recorder::HttpRecorder;
 use net::server::stdio::bridge::Bridge;
 use net::tap::Written;
 use reference::Server;
-use reference::authorization::{Gate, Tokens};
+use reference::authorization::{TokenGuard, Tokens};
 use reference::catalogue::Catalogue;
 use serde_json::{Value, json};
 use wire::trace::{Content, Header, Mark, Signal, Stimulus, Trace};
@@ -21,7 +21,7 @@ use wire::{Party, Transport};
 use super::options::{Options, ServerWord};
 use super::patience;
 use super::scenario::Scenario;
-use crate::judging::Place;
+use crate::judging::RunId;
 
 /// How long a server waits for the sockets of a client that has ended.
 const DESERTED: Duration = Duration::from_millis(500);
@@ -84,7 +84,7 @@ impl std::fmt::Display for End {
 }
 
 /// Plays a scenario.
-pub async fn play(options: &Options, place: Place, scenario: &'static Scenario) -> Played {
+pub async fn play(options: &Options, place: RunId, scenario: &'static Scenario) -> Played {
     let begun = Instant::now();
     let header = Header {
         subject: Party::Client,
@@ -103,7 +103,7 @@ pub async fn play(options: &Options, place: Place, scenario: &'static Scenario) 
     Played { trace: tap.finish(), end, elapsed: begun.elapsed() }
 }
 
-async fn played(options: &Options, place: Place, scenario: &Scenario, tap: &Tap) -> std::io::Result<End> {
+async fn played(options: &Options, place: RunId, scenario: &Scenario, tap: &Tap) -> std::io::Result<End> {
     // Whatever is asked of this origin is written down as asked of somebody else.
     let http = http::Options { recorder: Some(Arc::new(HttpRecorder::elsewhere(tap))), ..http::Options::default() };
     let empty = Arc::new(Catalogue::new("elsewhere", env!("CARGO_PKG_VERSION")));
@@ -120,15 +120,15 @@ async fn played(options: &Options, place: Place, scenario: &Scenario, tap: &Tap)
 
 /// A scenario's server, and who lets requests in there, if anybody is kept out.
 fn server(
-    place: Place,
+    place: RunId,
     scenario: &Scenario,
     catalogue: Arc<Catalogue>,
     recorder: Option<Arc<HttpRecorder>>,
-) -> (FaultyServer, Option<Arc<Gate>>) {
+) -> (FaultyServer, Option<Arc<TokenGuard>>) {
     let beside =
         Beside { sse: place.transport == Transport::HttpSse, websocket: place.transport == Transport::WebSocket };
     let http = http::Options { beside, recorder, ..http::Options::default() };
-    let gate = |development| Gate::new(Tokens::Ours(development), &http.path, beside, Arc::clone(&catalogue));
+    let gate = |development| TokenGuard::new(Tokens::Ours(development), &http.path, beside, Arc::clone(&catalogue));
     let gate = scenario.demands.map(|set_up| Arc::new(gate(set_up())));
     let guard = gate.clone().map(|gate| gate as Arc<dyn Guard>);
     let http = http::Options { guard, ..http };
@@ -146,7 +146,7 @@ fn server(
 
 async fn over_http(
     options: &Options,
-    place: Place,
+    place: RunId,
     scenario: &Scenario,
     catalogue: Arc<Catalogue>,
     tap: &Tap,
@@ -170,7 +170,7 @@ async fn over_http(
         told.extend(more);
     }
     let command = options.command(&ServerWord::Url(url));
-    let command = Command { env: told(options, place, scenario, &context), ..command };
+    let command = Command { env: environment(options, place, scenario, &context), ..command };
     let end = run(options, command, tap).await;
     // What it sent last may still be on its way through us.
     let deserted = async {
@@ -188,7 +188,7 @@ async fn over_http(
 
 async fn over_stdio(
     options: &Options,
-    place: Place,
+    place: RunId,
     scenario: &Scenario,
     catalogue: Arc<Catalogue>,
     tap: &Tap,
@@ -197,7 +197,7 @@ async fn over_stdio(
     let mut words = options.bridge.clone();
     words.push(bridge.path().to_string_lossy().into_owned());
     let command = options.command(&ServerWord::Command(words));
-    let command = Command { env: told(options, place, scenario, &context(scenario)), ..command };
+    let command = Command { env: environment(options, place, scenario, &context(scenario)), ..command };
     let mut answering = tokio::task::JoinSet::new();
     let (server, _) = server(place, scenario, catalogue, None);
     let accepting = async {
@@ -260,7 +260,7 @@ fn context(scenario: &Scenario) -> Value {
 }
 
 /// What the client is told by its environment, under our names and under the official suite's.
-fn told(options: &Options, place: Place, scenario: &Scenario, context: &Value) -> Vec<(String, String)> {
+fn environment(options: &Options, place: RunId, scenario: &Scenario, context: &Value) -> Vec<(String, String)> {
     let revision = place.revision.as_str();
     let mut env = options.env.clone();
     let mut tell = |name: &str, value: &str| env.push((name.to_owned(), value.to_owned()));

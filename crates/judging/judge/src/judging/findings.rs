@@ -11,7 +11,7 @@ use rules::{Breach, Level, Rule, Verdict};
 use wire::redact::Redactor;
 use wire::trace::Frame;
 
-use super::{Judged, Place, Reproduce, Reproduction};
+use super::{Judged, Reproduce, Reproduction, RunId};
 use report::{Evidence, Finding, Outcome, excerpt};
 
 /// How many events are quoted for a broken rule, and for a kept one.
@@ -23,7 +23,7 @@ pub struct Sources<'s> {
     /// Every case of the run.
     cases: &'s [Judged],
     /// Where it ran.
-    place: Place,
+    place: RunId,
     /// Makes the command lines that reproduce findings.
     reproduce: &'s Reproduce,
     /// What replaces secrets in quotations.
@@ -34,7 +34,7 @@ pub struct Sources<'s> {
 
 impl<'s> Sources<'s> {
     /// What findings of these cases are made from.
-    pub fn new(cases: &'s [Judged], place: Place, reproduce: &'s Reproduce, redactor: &'s Redactor) -> Self {
+    pub fn new(cases: &'s [Judged], place: RunId, reproduce: &'s Reproduce, redactor: &'s Redactor) -> Self {
         Self { cases, place, reproduce, redactor, redacted: RefCell::default() }
     }
 
@@ -59,7 +59,7 @@ impl<'s> Sources<'s> {
     }
 
     fn finding(&self, rule: &'static Rule) -> Option<Finding> {
-        let Place { transport, revision } = self.place;
+        let RunId { transport, revision } = self.place;
         let verdicts = self.verdicts(rule);
         let (_, heaviest) = verdicts.first()?;
         // A rule that the revision does not have shows at the wording it has elsewhere.

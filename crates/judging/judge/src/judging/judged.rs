@@ -6,7 +6,7 @@ use rules::{Rule, Verdict, View, judge};
 use wire::Revision;
 use wire::trace::{Frame, Trace};
 
-use super::{Place, Selection, Shelf};
+use super::{RedactedSink, RunId, Selection};
 use crate::{Advice, Words};
 
 /// A case that was played and judged.
@@ -17,7 +17,7 @@ pub struct Judged {
     pub parts: Vec<&'static str>,
     /// How many of them came to their end.
     pub completed: usize,
-    /// The number under which its trace was handed out, if it was.
+    /// The number under which its trace was handed to the sink, if it was.
     pub number: Option<usize>,
     /// Whether the server said here what it can do.
     pub declared: bool,
@@ -39,7 +39,7 @@ impl Judged {
     ) -> Self {
         let events = trace.events();
         let view = View::new(trace, &events, revision);
-        // What binds the other party can only be beside the point.
+        // Rules that bind the other party cannot apply.
         let bound = rules::all_rules().filter(|rule| rule.is_judged() && rule.binds(trace.header.subject));
         let selected = bound.filter(|rule| by.takes(rule, revision));
         let verdicts: Vec<_> = selected.map(|rule| (rule, brief(judge(rule, &view)))).collect();
@@ -64,16 +64,16 @@ impl Judged {
         }
     }
 
-    /// Hands the trace to whoever keeps traces; a second one takes the place of the first.
-    pub fn keep(&mut self, shelf: &Shelf, place: Place, trace: &Trace) {
+    /// Hands the trace to the sink; a second one replaces the first.
+    pub fn keep(&mut self, shelf: &RedactedSink, place: RunId, trace: &Trace) {
         if shelf.keep.is_wanted() {
             let number = shelf.keep.hand(self.number, place, self.name, trace, &shelf.redactor);
             self.number = Some(number);
         }
     }
 
-    /// Takes back every finding that may be owed to timing and did not come again. Whether the second time counts alone.
-    /// One that broke off before the first had shows nothing of what it did not reach.
+    /// Drops every finding that timing may have caused and that did not come again. Returns whether only the second result
+    /// counts. One that ended earlier than the first says nothing of what it did not reach.
     pub fn correct(&mut self, second: Self) -> bool {
         if second.completed < self.completed {
             return false;
@@ -88,12 +88,12 @@ impl Judged {
         false
     }
 
-    /// The rules whose findings here may be owed to timing.
+    /// The rules whose findings here may be caused by timing.
     pub fn doubtful(&self) -> impl Iterator<Item = &'static str> {
         self.verdicts.iter().filter(|(rule, verdict)| rule.timed && verdict.is_broken()).map(|(rule, _)| rule.id)
     }
 
-    /// Takes back the doubtful findings, which nobody tried again here.
+    /// Drops the doubtful findings, which were not tried again here.
     pub fn hold_back(&mut self) {
         self.verdicts.retain(|(rule, verdict)| !(rule.timed && verdict.is_broken()));
     }

@@ -1,17 +1,17 @@
-//! What every verb that judges has in common: which rules, what they made of each case, findings, and who keeps traces.
-//! Nothing here makes traffic.
+//! What every verb that judges has in common: the selected rules, their verdicts on each case, findings, and where traces go.
+//! Must not make traffic.
 
 mod dialogue;
 mod findings;
 mod identity;
 mod judged;
-mod keep;
 mod progress;
 mod reproduction;
 mod rule_index;
 mod selection;
 mod spoken;
 mod trace_judge;
+mod trace_sink;
 
 use wire::redact::Redactor;
 use wire::{Revision, Transport};
@@ -20,18 +20,18 @@ pub use self::dialogue::dialogue;
 pub use self::findings::Sources;
 pub use self::identity::identity;
 pub use self::judged::Judged;
-pub use self::keep::{Keep, Kept};
 pub use self::progress::{Progress, Watch};
 pub use self::reproduction::{Reproduce, Reproduction};
 pub use self::rule_index::rule_index;
 pub use self::selection::{Selection, matches};
 pub use self::spoken::{part, spoken};
 pub use self::trace_judge::{CaseParts, HeavyLimit, TraceJudge};
+pub use self::trace_sink::{EndedCase, TraceSink};
 use report::Report;
 
-/// A transport and a revision.
+/// What tells one run of a check from another: a transport and a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RunId {
     /// The transport.
     pub transport: Transport,
     /// The revision.
@@ -44,11 +44,11 @@ pub struct Checked {
     pub report: Report,
 }
 
-/// Where traces go, and what they must not take there.
+/// Where traces go, and what removes their secrets.
 #[derive(Clone)]
-pub struct Shelf {
-    /// Who keeps them.
-    pub keep: Keep,
+pub struct RedactedSink {
+    /// What receives them.
+    pub keep: TraceSink,
     /// What replaces secrets.
     pub redactor: Redactor,
 }

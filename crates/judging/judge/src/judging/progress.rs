@@ -1,10 +1,10 @@
-//! What an observer is told while a verb judges. Whether anybody shows it is not known here.
+//! Progress of a check, for an observer. Must not know whether anything shows it.
 
 use std::sync::Arc;
 
 use wire::{Revision, Transport};
 
-use super::Place;
+use super::RunId;
 
 /// Something that an observer may want to show.
 #[derive(Clone, Debug)]
@@ -19,15 +19,15 @@ pub enum Progress {
     /// A probe or a scenario begins.
     Probe {
         /// Where.
-        run: Place,
+        run: RunId,
         /// Its name.
         probe: &'static str,
     },
     /// A run is over.
-    Done(Place),
+    Done(RunId),
 }
 
-/// Whom to tell how a check fares.
+/// The observer of a check.
 #[derive(Clone)]
 pub struct Watch(Arc<dyn Fn(Progress) + Send + Sync>);
 
@@ -37,7 +37,7 @@ impl Watch {
         Self(Arc::new(tell))
     }
 
-    /// Nobody.
+    /// No observer.
     pub fn nobody() -> Self {
         Self::new(|_| ())
     }

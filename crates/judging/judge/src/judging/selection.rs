@@ -35,15 +35,15 @@ impl Selection {
         (self.only.is_empty() || named(&self.only)) && !named(&self.skip)
     }
 
-    /// The patterns that name no rule: a typing mistake.
-    pub fn strangers(&self) -> impl Iterator<Item = &str> {
+    /// The patterns that match no rule: a typing mistake.
+    pub fn unknown_patterns(&self) -> impl Iterator<Item = &str> {
         let unknown = |pattern: &&String| !rules::all_rules().any(|rule| matches(pattern, rule.id));
         self.only.iter().chain(&self.skip).filter(unknown).map(String::as_str)
     }
 }
 
-/// Whether a glob (`*` for any run of characters, `?` for one) matches an id. Only the last `*` is ever tried again, so that
-/// no pattern takes long.
+/// Whether a glob (`*` for any run of characters, `?` for one) matches an id. Only the last `*` is tried again, so that no
+/// pattern takes long.
 pub fn matches(pattern: &str, id: &str) -> bool {
     let (pattern, id): (Vec<char>, Vec<char>) = (pattern.chars().collect(), id.chars().collect());
     let (mut at, mut next, mut star) = (0, 0, None);

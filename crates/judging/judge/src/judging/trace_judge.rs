@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use wire::trace::Trace;
 
-use super::{Judged, Place, Selection, Shelf};
+use super::{Judged, RedactedSink, RunId, Selection};
 
 /// From how many bytes on a trace is judged with no other as heavy beside it: parsed, it takes many times its size.
 const HEAVY: usize = 1 << 20;
@@ -37,13 +37,13 @@ pub struct CaseParts {
 #[derive(Clone)]
 pub struct TraceJudge {
     selection: Arc<Selection>,
-    sink: Shelf,
+    sink: RedactedSink,
     heavy: HeavyLimit,
 }
 
 impl TraceJudge {
     /// Judges by the selected rules; traces go to `sink`.
-    pub const fn new(selection: Arc<Selection>, sink: Shelf, heavy: HeavyLimit) -> Self {
+    pub const fn new(selection: Arc<Selection>, sink: RedactedSink, heavy: HeavyLimit) -> Self {
         Self { selection, sink, heavy }
     }
 
@@ -53,7 +53,7 @@ impl TraceJudge {
     }
 
     /// What the selected rules make of a trace, and the trace.
-    pub async fn judge(&self, case: CaseParts, place: Place, trace: Trace) -> (Judged, Trace) {
+    pub async fn judge(&self, case: CaseParts, place: RunId, trace: Trace) -> (Judged, Trace) {
         let _alone = if trace.weight() >= HEAVY { self.heavy.0.acquire().await.ok() } else { None };
         let selection = self.selection.clone();
         off_thread(move || {
@@ -65,7 +65,7 @@ impl TraceJudge {
     }
 
     /// Hands the trace of a case on, where anybody keeps traces; the number that it was given.
-    pub async fn keep(&self, judged: &Judged, place: Place, trace: Trace) -> Option<usize> {
+    pub async fn keep(&self, judged: &Judged, place: RunId, trace: Trace) -> Option<usize> {
         if !self.sink.keep.is_wanted() {
             return judged.number;
         }
@@ -74,7 +74,7 @@ impl TraceJudge {
     }
 
     /// Both: what the rules make of a trace, which is handed on.
-    pub async fn judge_and_keep(&self, case: CaseParts, place: Place, trace: Trace) -> Judged {
+    pub async fn judge_and_keep(&self, case: CaseParts, place: RunId, trace: Trace) -> Judged {
         let (mut judged, trace) = self.judge(case, place, trace).await;
         judged.number = self.keep(&judged, place, trace).await;
         judged

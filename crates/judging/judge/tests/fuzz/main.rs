@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use judge::check::hints::Hints;
-use judge::check::{Keep, Selection, recorded};
+use judge::check::{Selection, TraceSink, recorded};
 use judge::dialogue;
 use mutate::Rng;
 use replay::{self, Replay};
@@ -115,7 +115,7 @@ fn feed(rng: &mut Rng, input: &[u8]) -> bool {
         "--trace x",
         &Selection { safety: true, ..Selection::default() },
         &[],
-        &Keep::default(),
+        &TraceSink::default(),
         (&net::new_redactor(), &judge::Reproduce::new(|facts| facts.rule.to_owned())),
     ) {
         let document = serde_json::to_string(&checked.report).expect("a report is JSON");

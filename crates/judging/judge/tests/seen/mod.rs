@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use judge::check::Keep;
+use judge::check::TraceSink;
 use wire::trace::mark::{Declaration, Writer};
 use wire::trace::{Content, Mark, MarkKind, StimulusKind, Trace};
 
@@ -17,9 +17,9 @@ pub struct Seen(Arc<Mutex<BTreeSet<&'static str>>>);
 
 impl Seen {
     /// Looks at every trace of a check.
-    pub fn keep(&self) -> Keep {
+    pub fn keep(&self) -> TraceSink {
         let seen = self.clone();
-        Keep::new(move |kept| seen.look(kept.trace))
+        TraceSink::new(move |kept| seen.look(kept.trace))
     }
 
     fn names(&self) -> MutexGuard<'_, BTreeSet<&'static str>> {

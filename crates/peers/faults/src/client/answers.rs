@@ -28,10 +28,10 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .seen_in("pinged"),
     fault(
-        "pong-with-more",
+        "ping-result-not-empty",
         "ping.empty-result",
-        "answers a ping with more than nothing",
-        Kind::Says(|message| {
+        "answers a ping with a result that is not empty",
+        Kind::Sends(|message| {
             let found = is_pong(message);
             if found {
                 message["result"]["pong"] = json!(true);
@@ -44,7 +44,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "answers-twice",
         "jsonrpc.one-answer",
-        "answers every question twice",
+        "answers every request twice",
         Kind::Instead(|message| answers(message).then(|| vec![message.to_string(), message.to_string()])),
     )
     .legacy()
@@ -52,7 +52,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "never-answers",
         "jsonrpc.answered",
-        "answers nothing that it is asked",
+        "answers no request",
         Kind::Instead(|message| answers(message).then(Vec::new)),
     )
     .legacy()
@@ -61,7 +61,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "unknown-method-served",
         "errors.method-not-found",
         "refuses a method that it does not know with another code",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let found = message.pointer("/error/code") == Some(&json!(METHOD_NOT_FOUND));
             if found {
                 message["error"]["code"] = json!(-31_999);
@@ -74,8 +74,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "error-code-text",
         "jsonrpc.error-code-integer",
-        "writes the codes of its errors as texts",
-        Kind::Says(|message| {
+        "sends error codes as strings",
+        Kind::Sends(|message| {
             let Some(code) = message.pointer_mut("/error/code") else { return false };
             *code = json!(code.to_string());
             true
@@ -87,8 +87,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "form-unfit",
         "elicitation.content-conforms",
-        "fills in forms with what they do not admit",
-        Kind::Says(|message| {
+        "fills in forms with values that their schemas forbid",
+        Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 // What a model says has content, too, and no action.
                 if answer.get("action").is_none() {
@@ -105,8 +105,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "roots-elsewhere",
         "roots.uris-file",
-        "names roots that are no files",
-        Kind::Says(|message| {
+        "names roots that are not files",
+        Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 let Some(roots) = answer.get_mut("roots").and_then(Value::as_array_mut) else { return false };
                 for root in roots.iter_mut() {
@@ -118,10 +118,10 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .seen_in("roots"),
     fault(
-        "roots-by-detours",
+        "roots-with-parent-segments",
         "roots.uris-plain",
-        "names roots by way of their parent",
-        Kind::Says(|message| {
+        "names roots with `..` in their paths",
+        Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 let Some(roots) = answer.get_mut("roots").and_then(Value::as_array_mut) else { return false };
                 for root in roots.iter_mut() {
@@ -133,10 +133,10 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .seen_in("roots"),
     fault(
-        "says-too-much",
+        "max-tokens-exceeded",
         "sampling.max-tokens-kept",
-        "lets its model say as much as it likes",
-        Kind::Says(|message| {
+        "ignores `maxTokens`",
+        Kind::Sends(|message| {
             each_answer(message, &mut |answer| {
                 let Some(Value::String(text)) = answer.pointer_mut("/content/text") else { return false };
                 *text = "more and ".repeat(5000);
@@ -150,26 +150,26 @@ pub(super) const FAULTS: &[Fault] = &[
         "progress-stands-still",
         "progress.increases",
         "reports the same progress again and again",
-        Kind::Says(|message| progress(message, "progress", json!(1))),
+        Kind::Sends(|message| progress(message, "progress", json!(1))),
     )
     .legacy()
     .seen_in("model-with-progress")
     .seen_over(Transport::Stdio),
     fault(
-        "progress-of-nobody",
+        "progress-token-unknown",
         "progress.known-tokens",
-        "reports progress under a token that nobody gave",
-        Kind::Says(|message| progress(message, "progressToken", json!("nobodys"))),
+        "reports progress under an unknown token",
+        Kind::Sends(|message| progress(message, "progressToken", json!("nobodys"))),
     )
     .legacy()
     .seen_in("model-with-progress"),
     fault(
         "progress-after-the-end",
         "progress.stops",
-        "reports progress on what it has answered",
+        "reports progress on a request that it has answered",
         Kind::Instead(|message| {
             message.pointer("/result/model")?;
-            let params = json!({ "progressToken": "drill-progress", "progress": 3 });
+            let params = json!({ "progressToken": "scenario-progress", "progress": 3 });
             let more = json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
             Some(vec![message.to_string(), more.to_string()])
         }),
@@ -181,42 +181,42 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "roots-change-untold",
         "roots.list-changed-sent",
-        "does not say that its roots have changed",
+        "does not notify the server that its roots changed",
         Kind::Instead(|message| is(message, "notifications/roots/list_changed").then(Vec::new)),
     )
     .legacy()
     .seen_in("roots-change"),
     fault(
-        "roots-refused-oddly",
+        "roots-refusal-code",
         "roots.unsupported-refused",
-        "refuses to list its roots with the code of wrong parameters",
-        Kind::Says(|message| refuses(message, METHOD_NOT_FOUND, "", INVALID_PARAMS)),
+        "refuses to list its roots with the code for invalid params",
+        Kind::Sends(|message| refuses(message, METHOD_NOT_FOUND, "", INVALID_PARAMS)),
     )
     .legacy()
     .seen_in("hostile.undeclared-requests")
     .breaks_too(&["errors.method-not-found"]),
     fault(
-        "mode-refused-oddly",
+        "mode-refusal-code",
         "elicitation.undeclared-mode-refused",
-        "refuses a mode of elicitation that it does not have with an odd code",
-        Kind::Says(|message| refuses(message, INVALID_PARAMS, "mode", INTERNAL_ERROR)),
+        "refuses an unsupported elicitation mode with a wrong code",
+        Kind::Sends(|message| refuses(message, INVALID_PARAMS, "mode", INTERNAL_ERROR)),
     )
     .since(R2025_11_25)
     .legacy()
     .seen_in("hostile.undeclared-mode"),
     fault(
-        "rejection-coded-oddly",
+        "rejection-code",
         "sampling.rejection-code",
-        "says by an odd code that its user refused",
-        Kind::Says(|message| refuses(message, -1, "", INTERNAL_ERROR)),
+        "reports with a wrong code that its user refused",
+        Kind::Sends(|message| refuses(message, -1, "", INTERNAL_ERROR)),
     )
     .since(R2025_11_25)
     .legacy()
     .seen_in("sampling-refused"),
     fault(
-        "unbalanced-taken",
+        "unbalanced-accepted",
         "sampling.unbalanced-refused",
-        "lets its model have a conversation in which results of tools are missing",
+        "accepts a conversation in which tool results are missing",
         Kind::Instead(|message| {
             let why = message.pointer("/error/message")?.as_str()?;
             let text = json!({ "type": "text", "text": "As you say." });
@@ -229,18 +229,18 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .seen_in("hostile.sampling-unbalanced"),
     fault(
-        "tool-used-all-the-same",
+        "tool-choice-ignored",
         "sampling.tool-choice-kept",
-        "lets its model use a tool though it may not",
-        Kind::Says(uses_tool),
+        "lets its model use a tool though `toolChoice` forbids it",
+        Kind::Sends(uses_tool),
     )
     .since(R2025_11_25)
     .seen_in("sampling-with-tools"),
     fault(
         "tool-use-undeclared",
         "sampling.tools-declared",
-        "lets its model use a tool, and does not say that it can",
-        Kind::Says(|message| {
+        "uses tools in sampling without declaring it",
+        Kind::Sends(|message| {
             let places = ["/params/capabilities", "/params/_meta/io.modelcontextprotocol~1clientCapabilities"];
             let mut hidden = false;
             for place in places {

@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(waived("iss-ignored"), [false, true, false, false, false]);
         assert_eq!(waived("issuer-ignored"), [false, false, true, false, false]);
         assert_eq!(waived("pkce-unasked"), [false, false, false, true, false]);
-        assert_eq!(waived("one-name-for-all-issuers"), [false, false, false, false, true]);
+        assert_eq!(waived("client-id-shared"), [false, false, false, false, true]);
         assert_eq!(waived("resource-left-out"), [false; 5]);
     }
 

@@ -53,7 +53,7 @@ impl Connector for FaultHooks {
 
 /// Where a message goes.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Channel {
     pub(super) era: Era,
     pub(super) transport: Transport,
 }
@@ -86,8 +86,8 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn place(&self) -> Place {
-        Place { era: self.state().era, transport: self.inner.connection().transport() }
+    fn place(&self) -> Channel {
+        Channel { era: self.state().era, transport: self.inner.connection().transport() }
     }
 
     fn faults(&self) -> impl Iterator<Item = &'static Fault> {
@@ -214,7 +214,7 @@ impl Carrier for FaultyCarrier {
 }
 
 impl Shared {
-    fn in_place(&self, place: Place) -> impl Iterator<Item = &'static Fault> {
+    fn in_place(&self, place: Channel) -> impl Iterator<Item = &'static Fault> {
         self.faults.iter().copied().filter(move |fault| fault.shows_in(place))
     }
 
@@ -226,11 +226,11 @@ impl Shared {
     }
 
     /// What the client reads instead of a response.
-    fn misread(&self, place: Place, answer: Message) -> Message {
+    fn misread(&self, place: Channel, answer: Message) -> Message {
         let mut value = answer.value().clone();
         let mut altered = false;
         for fault in self.in_place(place) {
-            if let (Kind::Hears(alter), Some(result)) = (&fault.kind, value.get_mut("result")) {
+            if let (Kind::Receives(alter), Some(result)) = (&fault.kind, value.get_mut("result")) {
                 altered |= alter(result);
             }
         }
@@ -241,14 +241,14 @@ impl Shared {
     }
 
     /// What goes out for a message.
-    fn plan(&self, place: Place, mut message: Value, outgoing: Outgoing) -> Plan {
+    fn plan(&self, place: Channel, mut message: Value, outgoing: Outgoing) -> Plan {
         if self.choked.load(Ordering::Relaxed) {
             return Plan::default();
         }
         let mut altered = false;
         for fault in self.in_place(place) {
             altered |= match fault.kind {
-                Kind::Says(alter) => alter(&mut message),
+                Kind::Sends(alter) => alter(&mut message),
                 Kind::KeepsCursor => self.keep_cursor(&mut message),
                 _ => false,
             };
@@ -257,7 +257,7 @@ impl Shared {
         let mut plan = self.replaced(place, &message, outgoing);
         if may_be_preceded(&message) && !self.added.swap(true, Ordering::Relaxed) {
             let more = self.in_place(place).filter_map(|fault| match fault.kind {
-                Kind::Beside(more) => Some(more()),
+                Kind::AlsoSends(more) => Some(more()),
                 _ => None,
             });
             plan.before.splice(0..0, more.flatten().map(Outgoing::message));
@@ -271,7 +271,7 @@ impl Shared {
     }
 
     /// The message, or what goes out in its place.
-    fn replaced(&self, place: Place, message: &Value, outgoing: Outgoing) -> Plan {
+    fn replaced(&self, place: Channel, message: &Value, outgoing: Outgoing) -> Plan {
         let instead = self.in_place(place).find_map(|fault| match fault.kind {
             Kind::Instead(instead) => instead(message),
             _ => None,

@@ -8,14 +8,14 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "accepts-json-alone",
         "http.accepts-json-and-streams",
-        "says that it understands no event streams",
+        "does not accept event streams",
         Kind::Carries(|_, outgoing| outgoing.header("accept", "application/json")),
     )
     .http(),
     fault(
         "version-header-missing",
         "http.version-header-sent",
-        "leaves `MCP-Protocol-Version` out",
+        "omits `MCP-Protocol-Version`",
         Kind::Carries(
             |message, outgoing| {
                 if is(message, "initialize") { outgoing } else { outgoing.without("mcp-protocol-version") }
@@ -37,7 +37,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "method-header-missing",
         "http.standard-headers-sent",
-        "leaves `Mcp-Method` out of calls",
+        "omits `Mcp-Method` from calls",
         Kind::Carries(
             |message, outgoing| {
                 if is(message, "tools/call") { outgoing.without("mcp-method") } else { outgoing }
@@ -49,7 +49,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "name-header-missing",
         "http.standard-headers-sent",
-        "leaves `Mcp-Name` out",
+        "omits `Mcp-Name`",
         Kind::Carries(|_, outgoing| outgoing.without("mcp-name")),
     )
     .modern()
@@ -57,7 +57,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "parameters-unmirrored",
         "http.params-mirrored",
-        "repeats no argument in a header",
+        "mirrors no argument into a header",
         Kind::Carries(|_, outgoing| outgoing.without_all("mcp-param-")),
     )
     .modern()
@@ -67,7 +67,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "session-forgotten",
         "http.session-id-sent",
-        "makes calls without the id of its session",
+        "makes calls without its session id",
         Kind::Carries(
             |message, outgoing| {
                 if is(message, "tools/call") { outgoing.without_session() } else { outgoing }
@@ -80,33 +80,33 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "stream-accepts-json",
         "http.get-accepts-streams",
-        "opens streams without saying that it understands them",
+        "opens streams without accepting event streams",
         Kind::Opens(|outgoing| outgoing.header("accept", "application/json")),
     )
     .legacy()
     .http(),
     fault(
-        "resumes-from-nowhere",
+        "resumes-without-event-id",
         "http.resumes-by-last-event-id",
-        "comes back for a stream without saying where it stopped",
+        "resumes a stream without `Last-Event-ID`",
         Kind::Opens(|outgoing| outgoing.without("last-event-id")),
     )
     .legacy()
     .http()
     .seen_in("sse-retry"),
     fault(
-        "comes-back-at-once",
+        "retry-time-ignored",
         "http.retry-respected",
-        "does not stay away from a stream for as long as it is told",
+        "resumes a stream before its `retry` time has passed",
         Kind::ResumesAtOnce,
     )
     .legacy()
     .http()
     .seen_in("sse-retry"),
     fault(
-        "never-comes-back",
+        "never-resumes",
         "http.polls-after-close",
-        "gives a stream up that the server closes early",
+        "does not resume a stream that the server closed early",
         Kind::NeverResumes,
     )
     .legacy()

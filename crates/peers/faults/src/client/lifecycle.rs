@@ -10,7 +10,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "asks-for-an-old-version",
         "lifecycle.client-version-latest",
         "asks for the oldest version that it knows",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let found = is(message, "initialize");
             if found {
                 message["params"]["protocolVersion"] = json!("2024-11-05");
@@ -22,14 +22,14 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "initialized-missing",
         "lifecycle.client-initialized-sent",
-        "never says that it is initialized",
+        "never sends `notifications/initialized`",
         Kind::Instead(|message| is(message, "notifications/initialized").then(Vec::new)),
     )
     .legacy(),
     fault(
         "asks-before-greeting",
         "lifecycle.client-greets-first",
-        "asks for the tools before it greets",
+        "lists the tools before `initialize`",
         Kind::Instead(|message| is(message, "initialize").then(|| vec![tools_list(), message.to_string()])),
     )
     .legacy()
@@ -37,30 +37,30 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "asks-while-greeting",
         "lifecycle.client-waits-for-greeting",
-        "asks for the tools before its greeting is answered",
+        "lists the tools before `initialize` is answered",
         Kind::Instead(|message| is(message, "initialize").then(|| vec![message.to_string(), tools_list()])),
     )
     .legacy()
     .seen_in("slow-greeting")
     .seen_over(Transport::Stdio),
     fault(
-        "greets-in-an-old-version",
+        "version-not-latest",
         "lifecycle.client-version-latest",
         "asks for the oldest version that it speaks",
-        Kind::Says(|message| greeting(message, "protocolVersion", json!("2024-11-05"))),
+        Kind::Sends(|message| greeting(message, "protocolVersion", json!("2024-11-05"))),
     )
     .legacy(),
     fault(
-        "greets-in-no-version",
+        "version-unknown",
         "lifecycle.client-version-supported",
         "asks for a version that does not exist",
-        Kind::Says(|message| greeting(message, "protocolVersion", json!("2023-02-29"))),
+        Kind::Sends(|message| greeting(message, "protocolVersion", json!("2023-02-29"))),
     )
     .legacy(),
     fault(
-        "cancels-in-silence",
+        "timeouts-not-cancelled",
         "cancellation.client-notifies",
-        "gives requests up without a word",
+        "does not cancel requests that time out",
         Kind::Instead(|message| is(message, "notifications/cancelled").then(Vec::new)),
     )
     .modern()
@@ -68,9 +68,9 @@ pub(super) const FAULTS: &[Fault] = &[
     .seen_in("hostile.silence")
     .breaks_too(&["stdio.cancels-by-notification"]),
     fault(
-        "answers-what-was-taken-back",
+        "answers-cancelled-request",
         "cancellation.client-not-answered",
-        "answers a question that the server has taken back",
+        "answers a request that the server cancelled",
         Kind::AnswersCancelled(|question| {
             let content = json!({ "type": "text", "text": "Too late" });
             let said = json!({ "role": "assistant", "model": "none", "content": content });
@@ -80,9 +80,9 @@ pub(super) const FAULTS: &[Fault] = &[
     .legacy()
     .seen_in("question-taken-back"),
     fault(
-        "chokes-on-a-late-answer",
+        "fails-on-late-response",
         "cancellation.client-late-answers-ignored",
-        "breaks down over the answer to a call that it gave up",
+        "stops at the response to a call that it cancelled",
         Kind::Chokes,
     )
     .legacy()
@@ -91,7 +91,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "cursor-kept",
         "pagination.cursors-not-persisted",
-        "goes on in a session with the first cursor of another",
+        "uses the first cursor of one session in another",
         Kind::KeepsCursor,
     )
     .legacy()
@@ -103,7 +103,7 @@ pub(super) const FAULTS: &[Fault] = &[
         Kind::Vanishes,
     )
     .stdio(),
-    fault("leaves-its-session", "http.session-ended-by-delete", "goes without ending its session", Kind::Vanishes)
+    fault("leaves-its-session", "http.session-ended-by-delete", "exits without ending its session", Kind::Vanishes)
         .legacy()
         .http(),
 ];

@@ -11,29 +11,31 @@ use super::{Fault, Kind, fault, is};
 const ODD: i64 = 900_001;
 
 pub(super) const FAULTS: &[Fault] = &[
-    fault("no-json", "jsonrpc.json", "says something that is not JSON", Kind::Beside(|| one("{\"jsonrpc\":\"2.0\",")))
+    fault("no-json", "jsonrpc.json", "sends invalid JSON", Kind::AlsoSends(|| one("{\"jsonrpc\":\"2.0\",")))
         .breaks_too(&["http.post-holds-message"]),
-    fault("bare-number", "jsonrpc.object", "sends a number where a message goes", Kind::Beside(|| one("42")))
+    fault("bare-number", "jsonrpc.object", "sends a number instead of a message", Kind::AlsoSends(|| one("42")))
         .breaks_too(&["http.post-holds-message"]),
     fault(
         "version-member-missing",
         "jsonrpc.version-member",
         "sends a request without `jsonrpc`",
-        Kind::Beside(|| vec![json!({ "id": ODD, "method": "tools/list" }).to_string()]),
+        Kind::AlsoSends(|| vec![json!({ "id": ODD, "method": "tools/list" }).to_string()]),
     )
     .breaks_too(&["http.post-holds-message"]),
     fault(
         "two-kinds",
         "jsonrpc.one-kind",
-        "sends a request that is a result as well",
-        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "tools/list", "result": {} }).to_string()]),
+        "sends a message that is a request and a result",
+        Kind::AlsoSends(|| {
+            vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "tools/list", "result": {} }).to_string()]
+        }),
     )
     .breaks_too(&["http.post-holds-message"]),
     fault(
         "batches",
         "jsonrpc.one-message",
         "sends two messages as a batch",
-        Kind::Beside(|| {
+        Kind::AlsoSends(|| {
             let ask = |id| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
             vec![json!([ask(ODD), ask(ODD + 1)]).to_string()]
         }),
@@ -44,28 +46,28 @@ pub(super) const FAULTS: &[Fault] = &[
         "id-null",
         "jsonrpc.request-id-not-null",
         "sends a request whose id is null",
-        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": null, "method": "tools/list" }).to_string()]),
+        Kind::AlsoSends(|| vec![json!({ "jsonrpc": "2.0", "id": null, "method": "tools/list" }).to_string()]),
     )
     .breaks_too(&["http.post-holds-message"]),
     fault(
         "id-fraction",
         "jsonrpc.request-id-type",
         "sends a request whose id is a fraction",
-        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": 1.5, "method": "tools/list" }).to_string()]),
+        Kind::AlsoSends(|| vec![json!({ "jsonrpc": "2.0", "id": 1.5, "method": "tools/list" }).to_string()]),
     )
     .breaks_too(&["http.post-holds-message"]),
     fault(
         "id-of-before",
         "jsonrpc.request-ids-unique",
-        "asks for the tools under the id of its first request",
-        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string()]),
+        "lists the tools under the id of its first request",
+        Kind::AlsoSends(|| vec![json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string()]),
     )
     .legacy(),
     fault(
         "notification-with-id",
         "jsonrpc.notification-no-id",
         "sends a notification with an id",
-        Kind::Beside(|| {
+        Kind::AlsoSends(|| {
             vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "notifications/roots/list_changed" }).to_string()]
         }),
     )
@@ -74,8 +76,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "arguments-as-text",
         "shape.requests",
-        "sends the arguments of a call as a text",
-        Kind::Says(|message| {
+        "sends the arguments of a call as a string",
+        Kind::Sends(|message| {
             let found = is(message, "tools/call");
             if found {
                 message["params"]["arguments"] = json!(message["params"]["arguments"].to_string());
@@ -87,59 +89,59 @@ pub(super) const FAULTS: &[Fault] = &[
         "meta-name-odd",
         "meta.key-names",
         "puts a key into `_meta` whose name ends with a hyphen",
-        Kind::Says(|message| meta(message, "com.example/odd-", json!(1))),
+        Kind::Sends(|message| meta(message, "com.example/odd-", json!(1))),
     )
     .since(R2025_06_18),
     fault(
         "meta-prefix-odd",
         "meta.prefix-labels",
         "puts a key into `_meta` whose prefix begins with a digit",
-        Kind::Says(|message| meta(message, "1com.example/odd", json!(1))),
+        Kind::Sends(|message| meta(message, "1com.example/odd", json!(1))),
     )
     .since(R2025_06_18),
     fault(
         "meta-required-missing",
         "meta.required-sent",
-        "leaves its capabilities out of the `_meta` of calls",
-        Kind::Says(|message| is(message, "tools/call") && unmeta(message, "clientCapabilities")),
+        "omits its capabilities from the `_meta` of calls",
+        Kind::Sends(|message| is(message, "tools/call") && unmeta(message, "clientCapabilities")),
     )
     .modern()
     .breaks_too(&["shape.requests"]),
     fault(
         "client-info-missing",
         "meta.client-info-sent",
-        "leaves out of `_meta` who it is",
-        Kind::Says(|message| unmeta(message, "clientInfo")),
+        "omits its name and version from `_meta`",
+        Kind::Sends(|message| unmeta(message, "clientInfo")),
     )
     .modern(),
     fault(
         "traceparent-odd",
         "meta.traceparent",
-        "sends a `traceparent` that is none",
-        Kind::Says(|message| meta(message, "traceparent", json!("00-1-2-3"))),
+        "sends an invalid `traceparent`",
+        Kind::Sends(|message| meta(message, "traceparent", json!("00-1-2-3"))),
     )
     .modern()
     .seen_in("echo"),
     fault(
         "token-fraction",
         "progress.client-tokens-plain",
-        "asks for progress under a token that is a fraction",
-        Kind::Says(|message| is(message, "tools/call") && meta(message, "progressToken", json!(0.5))),
+        "uses a fraction as a progress token",
+        Kind::Sends(|message| is(message, "tools/call") && meta(message, "progressToken", json!(0.5))),
     )
     .seen_in("progress")
     .breaks_too(&["shape.requests"]),
     fault(
         "log-on-stdin",
         "stdio.only-messages-on-stdin",
-        "writes a line of log to the server's stdin",
-        Kind::Beside(|| one("proofhouse: hello")),
+        "writes a log line to the server's stdin",
+        Kind::AlsoSends(|| one("proofhouse: hello")),
     )
     .stdio(),
     fault(
         "newlines-inside",
         "stdio.stdin-no-embedded-newlines",
         "writes a message over several lines",
-        Kind::Beside(|| {
+        Kind::AlsoSends(|| {
             let ask = json!({ "jsonrpc": "2.0", "id": ODD, "method": "tools/list" });
             vec![serde_json::to_string_pretty(&ask).unwrap_or_default()]
         }),
@@ -149,16 +151,16 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "cancels-the-unasked",
         "cancellation.own-requests-only",
-        "cancels a request that it never made",
-        Kind::Beside(|| vec![cancelled(ODD)]),
+        "cancels a request that it never sent",
+        Kind::AlsoSends(|| vec![cancelled(ODD)]),
     )
     .legacy()
     .seen_in("cancellation"),
     fault(
         "cancels-for-others",
         "cancellation.client-own-requests",
-        "cancels a request that it never made, at 2026-07-28",
-        Kind::Beside(|| vec![cancelled(ODD)]),
+        "cancels a request that it never sent, at 2026-07-28",
+        Kind::AlsoSends(|| vec![cancelled(ODD)]),
     )
     .modern()
     .seen_in("cancellation")
@@ -166,7 +168,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "cancels-initialize",
         "cancellation.initialize-not-cancelled",
-        "cancels its greeting",
+        "cancels `initialize`",
         Kind::Instead(|message| {
             let id = message["id"].as_i64().filter(|_| is(message, "initialize"))?;
             Some(vec![message.to_string(), cancelled(id)])
@@ -179,7 +181,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "ping-flood",
         "ping.sparing",
         "pings the server a hundred times at once",
-        Kind::Beside(|| {
+        Kind::AlsoSends(|| {
             (0..100).map(|n| json!({ "jsonrpc": "2.0", "id": ODD + n, "method": "ping" }).to_string()).collect()
         }),
     )
@@ -188,16 +190,16 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "asks-for-prompts",
         "prompts.only-where-declared",
-        "asks for prompts, whatever the server declares",
-        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "prompts/list" }).to_string()]),
+        "lists prompts, whatever the server declares",
+        Kind::AlsoSends(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "method": "prompts/list" }).to_string()]),
     )
     .legacy()
     .seen_in("tools-alone")
     .breaks_too(&["lifecycle.client-negotiated-only"]),
     fault(
-        "asks-at-every-key",
+        "completes-every-keystroke",
         "completion.requests-debounced",
-        "asks for completions at every keystroke",
+        "requests a completion at every keystroke",
         Kind::Instead(|message| {
             let typed = message.pointer("/params/argument/value").and_then(Value::as_str)?;
             let step = |length: usize| {
@@ -213,8 +215,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "answers-unasked",
         "jsonrpc.no-client-responses",
-        "sends a result, though nobody asked",
-        Kind::Beside(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "result": {} }).to_string()]),
+        "sends a result that answers no request",
+        Kind::AlsoSends(|| vec![json!({ "jsonrpc": "2.0", "id": ODD, "result": {} }).to_string()]),
     )
     .modern()
     .seen_in("hostile.requests")

@@ -9,20 +9,21 @@ mod http;
 mod lifecycle;
 mod messages;
 mod oauth;
+mod renamed;
 mod results;
 mod rounds;
 mod tasks;
 
 use net::client::Outgoing;
 use serde_json::{Value, json};
-use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::{Era, Revision, Transport};
+use wire::revision::R2026_07_28;
+use wire::{Applies, Era, Revision, Transport};
 
 pub use authorization::authorizer;
 pub use hooks::connector;
 
 use authorization::{Decision, Step};
-use hooks::Place;
+use hooks::Channel;
 
 /// One deliberate violation.
 #[derive(Debug)]
@@ -33,12 +34,8 @@ pub struct Fault {
     pub rule: &'static str,
     /// What it does, in one line.
     pub about: &'static str,
-    /// The first revision it shows at.
-    pub since: Revision,
-    /// The last one.
-    pub until: Revision,
-    /// The only transport it shows on; `None` for all.
-    pub transport: Option<Transport>,
+    /// Where it shows.
+    pub applies: Applies,
     /// The scenario of `proof check-client` in which it surely shows.
     pub scenario: &'static str,
     /// The transport over which it surely shows there.
@@ -51,15 +48,15 @@ pub struct Fault {
 /// What a fault gets hold of.
 enum Kind {
     /// A message on its way out; whether it was altered.
-    Says(fn(&mut Value) -> bool),
+    Sends(fn(&mut Value) -> bool),
     /// What goes out in place of a message; `None` where it goes out as it is.
     Instead(fn(&Value) -> Option<Vec<String>>),
     /// One more message, once, ahead of the first request that is no greeting.
-    Beside(fn() -> Vec<String>),
+    AlsoSends(fn() -> Vec<String>),
     /// The HTTP request that carries a message.
     Carries(fn(&Value, Outgoing) -> Outgoing),
     /// The result of a request before the client understands it; whether it was altered.
-    Hears(fn(&mut Value) -> bool),
+    Receives(fn(&mut Value) -> bool),
     /// The HTTP request that opens a stream, or goes on with it.
     Opens(fn(Outgoing) -> Outgoing),
     /// It resumes a stream without waiting.
@@ -97,9 +94,7 @@ const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind
         name,
         rule,
         about,
-        since: R2024_11_05,
-        until: R2026_07_28,
-        transport: None,
+        applies: Applies::EVERYWHERE,
         scenario: TOOLS,
         seen_over: Transport::StreamableHttp,
         consequences: &[],
@@ -109,7 +104,7 @@ const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind
 
 impl Fault {
     const fn since(mut self, since: Revision) -> Self {
-        self.since = since;
+        self.applies = self.applies.since(since);
         self
     }
 
@@ -118,17 +113,17 @@ impl Fault {
     }
 
     const fn legacy(mut self) -> Self {
-        self.until = Revision::NEWEST_LEGACY;
+        self.applies = self.applies.era(Era::Legacy);
         self
     }
 
     const fn http(mut self) -> Self {
-        self.transport = Some(Transport::StreamableHttp);
+        self.applies = self.applies.on(&[Transport::StreamableHttp]);
         self
     }
 
     const fn stdio(mut self) -> Self {
-        self.transport = Some(Transport::Stdio);
+        self.applies = self.applies.on(&[Transport::Stdio]);
         self.seen_over(Transport::Stdio)
     }
 
@@ -150,40 +145,21 @@ impl Fault {
         self
     }
 
-    /// Whether it shows at `revision` over `transport`.
-    pub fn shows(&self, revision: Revision, transport: Transport) -> bool {
-        revision.at_least(self.since)
-            && self.until.at_least(revision)
-            && self.transport.is_none_or(|only| only == transport)
-    }
-
     /// Whether it shows in an era, over a transport.
-    fn shows_in(&self, place: Place) -> bool {
-        let era = match place.era {
-            Era::Legacy => self.since.era() == Era::Legacy,
-            Era::Modern => self.until.era() == Era::Modern,
-        };
-        era && self.transport.is_none_or(|only| only == place.transport)
+    fn shows_in(&self, place: Channel) -> bool {
+        self.applies.touches(place.era) && self.applies.runs_on(place.transport)
     }
 
-    /// Where it shows, in words.
-    pub fn place(&self) -> String {
-        let transport = self.transport.map_or("any transport", Transport::as_str);
-        let revisions = match (self.since.era(), self.until.era()) {
-            (Era::Modern, _) => "modern era".to_owned(),
-            (_, Era::Legacy) if self.since == R2024_11_05 => "legacy era".to_owned(),
-            (_, Era::Legacy) => format!("legacy era from {}", self.since),
-            _ if self.since == R2024_11_05 => "any revision".to_owned(),
-            _ => format!("from {}", self.since),
-        };
-        format!("{transport}, {revisions}")
+    /// Where it surely shows: the transport and the revision.
+    pub fn surely_at(&self) -> (Transport, Revision) {
+        (self.applies.only_transport().unwrap_or(self.seen_over), self.applies.last())
     }
 
-    /// The same, with the scenario in which it surely shows.
+    /// Where it shows, in words, and the scenario in which it surely does.
     pub fn place_and_scenario(&self) -> String {
-        let only = self.transport.is_none() && self.seen_over != Transport::StreamableHttp;
+        let only = self.applies.only_transport().is_none() && self.seen_over != Transport::StreamableHttp;
         let over = if only { format!(" over {}", self.seen_over.as_str()) } else { String::new() };
-        format!("{}; scenario {}{over}", self.place(), self.scenario)
+        format!("{}; scenario {}{over}", self.applies, self.scenario)
     }
 }
 
@@ -203,8 +179,9 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
     FAMILIES.into_iter().flatten()
 }
 
-/// The fault of this name.
+/// The fault of this name, or of this former name.
 pub fn find(name: &str) -> Option<&'static Fault> {
+    let name = renamed::current(name);
     all().find(|fault| fault.name == name)
 }
 
@@ -243,7 +220,7 @@ mod tests {
         for fault in all() {
             assert!(seen.insert(fault.name), "{} stands twice", fault.name);
             assert!(fault.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
-            assert!(fault.until.at_least(fault.since), "{} shows nowhere", fault.name);
+            assert!(!fault.applies.is_empty(), "{} shows nowhere", fault.name);
         }
     }
 }

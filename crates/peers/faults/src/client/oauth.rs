@@ -12,20 +12,20 @@ pub(super) const FAULTS: &[Fault] = &[
     way(
         "pkce-left-out",
         "oauth.pkce",
-        "asks for a code that nothing protects",
+        "requests an authorization code without PKCE",
         Kind::Seeks(|_, asked| asked.retain(|(name, _)| !name.starts_with("code_"))),
     ),
     way(
-        "pkce-in-the-clear",
+        "pkce-plain",
         "oauth.pkce-s256",
-        "protects codes by a challenge in the clear",
+        "uses the PKCE method `plain`",
         Kind::Seeks(|_, asked| set(asked, "code_challenge_method", "plain")),
     )
     .since(R2025_11_25),
     way(
         "pkce-unasked",
         "oauth.pkce-verified",
-        "goes on where nobody says that PKCE is supported",
+        "continues where the issuer does not declare PKCE",
         Kind::Waives(Decision::Pkce),
     )
     .since(R2025_11_25)
@@ -33,13 +33,13 @@ pub(super) const FAULTS: &[Fault] = &[
     way(
         "resource-left-out",
         "oauth.resource-parameter",
-        "does not say which server a token is for",
+        "omits the `resource` parameter",
         Kind::Seeks(|_, asked| asked.retain(|(name, _)| name != "resource")),
     ),
     way(
         "resource-elsewhere",
         "oauth.resource-canonical",
-        "asks for a token for another server",
+        "requests a token for another server",
         Kind::Seeks(|_, asked| set(asked, "resource", NOBODY)),
     ),
     way(
@@ -54,12 +54,17 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .since(R2025_11_25)
     .seen_in("auth/scope-from-www-authenticate"),
-    way("state-ignored", "oauth.state-verified", "takes an answer with another state", Kind::Waives(Decision::State))
-        .seen_in("auth/state-wrong"),
+    way(
+        "state-ignored",
+        "oauth.state-verified",
+        "accepts an authorization response with another `state`",
+        Kind::Waives(Decision::State),
+    )
+    .seen_in("auth/state-wrong"),
     way(
         "iss-ignored",
         "oauth.response-issuer-checked",
-        "takes an answer of another issuer",
+        "accepts an authorization response of another issuer",
         Kind::Waives(Decision::ResponseIssuer),
     )
     .modern()
@@ -67,35 +72,35 @@ pub(super) const FAULTS: &[Fault] = &[
     way(
         "issuer-ignored",
         "oauth.issuer-validated",
-        "takes the metadata of another issuer",
+        "accepts metadata of another issuer",
         Kind::Waives(Decision::MetadataIssuer),
     )
     .since(R2025_11_25)
     .seen_in("auth/metadata-issuer-mismatch"),
     way(
-        "one-name-for-all-issuers",
+        "client-id-shared",
         "oauth.credentials-per-issuer",
-        "uses what one issuer knows it by with another",
+        "uses the client id of one issuer with another",
         Kind::Waives(Decision::Registration),
     )
     .modern()
     .seen_in("auth/issuer-moves"),
     way(
-        "redirect-in-the-clear",
+        "redirect-without-https",
         "oauth.redirect-secure",
-        "registers an address without https",
+        "registers a redirect URI without https",
         Kind::Registers(|document| document["redirect_uris"] = json!(["http://app.example/callback"])),
     ),
     way(
         "redirect-unregistered",
         "oauth.redirect-registered",
-        "registers another address than it uses",
+        "registers another redirect URI than it uses",
         Kind::Registers(|document| document["redirect_uris"] = json!(["http://127.0.0.1/elsewhere"])),
     ),
     way(
         "application-type-unsaid",
         "oauth.application-type",
-        "registers without saying what type of application it is",
+        "registers without `application_type`",
         Kind::Registers(|document| {
             drop_member(document, "application_type");
         }),
@@ -104,7 +109,7 @@ pub(super) const FAULTS: &[Fault] = &[
     way(
         "token-left-out",
         "oauth.token-every-request",
-        "makes calls without its token",
+        "makes calls without the token",
         Kind::Carries(
             |message, outgoing| {
                 if is(message, "tools/call") { outgoing.without("authorization") } else { outgoing }
@@ -114,7 +119,7 @@ pub(super) const FAULTS: &[Fault] = &[
     way(
         "token-in-query",
         "oauth.token-not-in-query",
-        "puts a token into the query of calls",
+        "sends the token in the query of calls",
         Kind::Carries(|message, outgoing| {
             if is(message, "tools/call") { outgoing.query("access_token=not-for-everybody") } else { outgoing }
         }),

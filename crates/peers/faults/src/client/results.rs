@@ -6,10 +6,10 @@ use super::{Fault, Kind, drop_member, fault};
 
 pub(super) const FAULTS: &[Fault] = &[
     fault(
-        "takes-any-type",
+        "result-type-ignored",
         "result.client-unknown-type-refused",
-        "takes a result of whatever type for a complete one",
-        Kind::Hears(|result| {
+        "treats results of any `resultType` as complete",
+        Kind::Receives(|result| {
             let kind = result.get("resultType").filter(|kind| **kind != "input_required" && **kind != "complete");
             let unknown = kind.is_some();
             if unknown {
@@ -21,10 +21,10 @@ pub(super) const FAULTS: &[Fault] = &[
     .modern()
     .seen_in("hostile.unknown-list-type"),
     fault(
-        "wants-a-type",
+        "result-type-required",
         "result.client-absent-type-complete",
-        "refuses a result without a type",
-        Kind::Hears(|result| {
+        "refuses a result without `resultType`",
+        Kind::Receives(|result| {
             let absent = result.is_object() && result.get("resultType").is_none();
             if absent {
                 result["resultType"] = json!("absent");
@@ -37,23 +37,23 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "reads-one-page",
         "pagination.pages-followed",
-        "reads the first page of a list alone",
-        Kind::Hears(|result| drop_member(result, "nextCursor")),
+        "reads only the first page of a list",
+        Kind::Receives(|result| drop_member(result, "nextCursor")),
     )
     .seen_in("lists"),
     fault(
         "empty-cursor-ends",
         "pagination.empty-cursor-followed",
-        "takes an empty cursor for the end of the list",
-        Kind::Hears(|result| result["nextCursor"] == "" && drop_member(result, "nextCursor")),
+        "treats an empty cursor as the end of the list",
+        Kind::Receives(|result| result["nextCursor"] == "" && drop_member(result, "nextCursor")),
     )
     .modern()
     .seen_in("empty-cursor"),
     fault(
         "short-page-ends",
         "pagination.page-size-not-assumed",
-        "takes a page without items for the last",
-        Kind::Hears(|result| {
+        "treats a page without items as the last",
+        Kind::Receives(|result| {
             let lists = ["tools", "resources", "resourceTemplates", "prompts"];
             let empty = lists.iter().any(|list| result[*list].as_array().is_some_and(Vec::is_empty));
             empty && drop_member(result, "nextCursor")
@@ -63,8 +63,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "cursor-altered",
         "pagination.cursors-opaque",
-        "trims the cursors that it was given",
-        Kind::Says(|message| {
+        "shortens the cursors that it got",
+        Kind::Sends(|message| {
             let Some(Value::String(cursor)) = message.pointer_mut("/params/cursor") else { return false };
             cursor.pop().is_some()
         }),
@@ -74,8 +74,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "keeps-nothing",
         "caching.fresh-kept",
-        "asks again for what it could have kept",
-        Kind::Hears(|result| drop_member(result, "ttlMs")),
+        "requests again what it could have cached",
+        Kind::Receives(|result| drop_member(result, "ttlMs")),
     )
     .modern()
     .seen_in("caching"),

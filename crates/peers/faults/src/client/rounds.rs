@@ -8,8 +8,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "state-altered",
         "mrtr.state-echoed",
-        "brings another state than it was given",
-        Kind::Says(|message| {
+        "sends another `requestState` than it got",
+        Kind::Sends(|message| {
             let Some(state) = message.pointer_mut("/params/requestState") else { return false };
             *state = json!(format!("{}~", state.as_str().unwrap_or_default()));
             true
@@ -19,15 +19,15 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "state-dropped",
         "mrtr.state-echoed",
-        "does not bring the state that it was given",
-        Kind::Says(|message| drop_member(&mut message["params"], "requestState")),
+        "omits the `requestState` that it got",
+        Kind::Sends(|message| drop_member(&mut message["params"], "requestState")),
     )
     .modern(),
     fault(
         "state-invented",
         "mrtr.no-state-invented",
-        "brings a state where it was given none",
-        Kind::Says(|message| {
+        "sends a `requestState` though it got none",
+        Kind::Sends(|message| {
             let comes_back = message["params"].get("inputResponses").is_some();
             let invents = comes_back && message["params"].get("requestState").is_none();
             if invents {
@@ -40,15 +40,15 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "inputs-dropped",
         "mrtr.inputs-brought",
-        "comes back without the input that it was asked for",
-        Kind::Says(|message| drop_member(&mut message["params"], "inputResponses")),
+        "retries without the input that was requested",
+        Kind::Sends(|message| drop_member(&mut message["params"], "inputResponses")),
     )
     .modern(),
     fault(
-        "inputs-astray",
+        "inputs-not-requested",
         "mrtr.inputs-on-retries-only",
-        "brings input with a request that nobody asked it for",
-        Kind::Says(|message| {
+        "sends input with a request that needs none",
+        Kind::Sends(|message| {
             let found = is(message, "tools/call") && message["params"].get("inputResponses").is_none();
             if found {
                 message["params"]["inputResponses"] = json!({ "name": { "action": "cancel" } });
@@ -60,8 +60,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "bare-retry",
         "mrtr.retries-complete",
-        "comes back without `_meta`",
-        Kind::Says(|message| {
+        "retries without `_meta`",
+        Kind::Sends(|message| {
             message["params"].get("inputResponses").is_some() && drop_member(&mut message["params"], "_meta")
         }),
     )

@@ -12,8 +12,8 @@ pub(super) const FAULTS: &[Fault] = &[
     task(
         "tasks-undeclared",
         "tasks.client-capability-declared",
-        "makes tasks, and does not say that it can",
-        Kind::Says(|message| {
+        "creates tasks without declaring it",
+        Kind::Sends(|message| {
             message.pointer_mut("/params/capabilities").is_some_and(|declared| drop_member(declared, "tasks"))
         }),
     )
@@ -21,28 +21,28 @@ pub(super) const FAULTS: &[Fault] = &[
     task(
         "task-ids-counted",
         "tasks.client-ids-own",
-        "names all its tasks alike",
-        Kind::Says(|message| set(message, "/result/task/taskId", json!("task-1"))),
+        "gives all its tasks the same id",
+        Kind::Sends(|message| set(message, "/result/task/taskId", json!("task-1"))),
     ),
     task(
         "tasks-begin-as-over",
         "tasks.client-lifecycle",
-        "says of each task at its beginning that it is over",
-        Kind::Says(|message| set(message, "/result/task/status", json!("completed"))),
+        "creates tasks with the status `completed`",
+        Kind::Sends(|message| set(message, "/result/task/status", json!("completed"))),
     )
     .breaks_too(&["tasks.client-cancellation"]),
     task(
         "task-times-missing",
         "tasks.client-answers-whole",
-        "does not say when it made a task",
-        Kind::Says(|message| message.pointer_mut("/result/task").is_some_and(|task| drop_member(task, "createdAt"))),
+        "omits `createdAt` from tasks",
+        Kind::Sends(|message| message.pointer_mut("/result/task").is_some_and(|task| drop_member(task, "createdAt"))),
     )
     .breaks_too(&["shape.results"]),
     task(
-        "task-wish-ignored",
+        "task-request-ignored",
         "tasks.client-created-in-answer",
-        "declares tasks, and answers at once instead of making one",
-        Kind::Says(|message| {
+        "declares tasks, and answers directly instead of creating one",
+        Kind::Sends(|message| {
             let made = message.pointer("/result/task").is_some();
             if made {
                 message["result"] = json!({ "action": "decline" });
@@ -54,39 +54,39 @@ pub(super) const FAULTS: &[Fault] = &[
     task(
         "task-result-nameless",
         "tasks.client-result",
-        "hands out what a task came to without naming it",
-        Kind::Says(|message| message.get_mut("result").is_some_and(|result| drop_member(result, "_meta"))),
+        "returns the result of a task without the task's id",
+        Kind::Sends(|message| message.get_mut("result").is_some_and(|result| drop_member(result, "_meta"))),
     ),
     task(
         "task-list-empty",
         "tasks.client-listed",
         "lists no task",
-        Kind::Says(|message| set(message, "/result/tasks", json!([]))),
+        Kind::Sends(|message| set(message, "/result/tasks", json!([]))),
     ),
     task(
         "task-cancelled-late",
         "tasks.client-cancellation",
-        "refuses to cancel a task that is over by the wrong code",
-        Kind::Says(|message| refuses(message, INVALID_PARAMS, "cannot be cancelled", INTERNAL_ERROR)),
+        "refuses to cancel a finished task with a wrong code",
+        Kind::Sends(|message| refuses(message, INVALID_PARAMS, "cannot be cancelled", INTERNAL_ERROR)),
     ),
     task(
         "task-unknown-odd",
         "tasks.client-errors",
-        "refuses tasks that it does not know by the wrong code",
-        Kind::Says(|message| refuses(message, INVALID_PARAMS, "no such task", INTERNAL_ERROR)),
+        "refuses unknown tasks with a wrong code",
+        Kind::Sends(|message| refuses(message, INVALID_PARAMS, "no such task", INTERNAL_ERROR)),
     ),
     task(
         "task-answers-nameless",
         "tasks.answers-related",
-        "answers what a task asks without naming the task",
-        Kind::Says(|message| message.get_mut("result").is_some_and(|result| drop_member(result, "_meta"))),
+        "answers a task's request without naming the task",
+        Kind::Sends(|message| message.get_mut("result").is_some_and(|result| drop_member(result, "_meta"))),
     )
     .seen_in("tasks"),
     task(
         "task-named-twice",
         "tasks.related-not-repeated-by-clients",
-        "names a task in `_meta` that the parameters name anyway",
-        Kind::Says(|message| {
+        "repeats in `_meta` a task that the parameters name",
+        Kind::Sends(|message| {
             let found = is(message, "tasks/get");
             if found {
                 let id = message["params"]["taskId"].clone();
@@ -97,17 +97,19 @@ pub(super) const FAULTS: &[Fault] = &[
     )
     .seen_in("tasks"),
     task(
-        "tasks-looked-at-in-haste",
+        "tasks-polled-without-pause",
         "tasks.poll-interval-respected",
-        "looks at tasks all the time",
-        Kind::Hears(|result| ["/task/pollInterval", "/pollInterval"].into_iter().any(|at| set(result, at, json!(1)))),
+        "polls tasks without pause",
+        Kind::Receives(|result| {
+            ["/task/pollInterval", "/pollInterval"].into_iter().any(|at| set(result, at, json!(1)))
+        }),
     )
     .seen_in("tasks-by-looking"),
     task(
         "task-cursor-altered",
         "tasks.cursors-opaque",
         "alters the cursors of lists of tasks",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             let altered = message.pointer("/params/cursor").and_then(Value::as_str).map(|cursor| format!("{cursor}A"));
             altered
                 .filter(|_| is(message, "tasks/list"))

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wire::error_code::{INVALID_REQUEST, URL_ELICITATION_REQUIRED};
 use wire::revision::R2025_11_25;
 
-use super::{Asked, Fault, Kind, fault};
+use super::{Fault, Kind, ServiceRequest, fault};
 
 const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
@@ -17,7 +17,9 @@ pub(super) const FAULTS: &[&Fault] = &[
         "form-asks-password",
         "elicitation.no-secrets-in-forms",
         "every form has a field for a password",
-        Kind::Notes(ELICIT, |message| with_field(&mut message["params"], "password", json!({ "type": "string" }))),
+        Kind::SideMessage(ELICIT, |message| {
+            with_field(&mut message["params"], "password", json!({ "type": "string" }));
+        }),
     )
     .legacy(),
     &fault(
@@ -33,7 +35,9 @@ pub(super) const FAULTS: &[&Fault] = &[
         "form-with-link",
         "elicitation.no-links-in-forms",
         "the message of every form has a link",
-        Kind::Notes(ELICIT, |message| message["params"]["message"] = json!("See [the terms](https://example.com/)")),
+        Kind::SideMessage(ELICIT, |message| {
+            message["params"]["message"] = json!("See [the terms](https://example.com/)");
+        }),
     )
     .legacy()
     .since(R2025_11_25),
@@ -47,10 +51,10 @@ pub(super) const FAULTS: &[&Fault] = &[
         visit(message, "http://mcp.proofhouse.dev/");
     }),
     &fault(
-        "visit-over-for-nobody",
+        "url-completion-unknown-id",
         "elicitation.completion-addressed",
-        "that a visit is over is told under an id that nobody was given",
-        Kind::Notes("notifications/elicitation/complete", |message| {
+        "the end of a URL elicitation is reported under an unknown id",
+        Kind::SideMessage("notifications/elicitation/complete", |message| {
             message["params"]["elicitationId"] = json!("nobodys");
         }),
     )
@@ -59,7 +63,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "visit-not-listed",
         "elicitation.required-error",
-        "the error that a visit is due does not say where",
+        "the error that requires a URL elicitation names no URL",
         Kind::Errors("tools/call", |answer| {
             if answer["error"]["code"] == URL_ELICITATION_REQUIRED {
                 answer["error"]["data"]["elicitations"] = json!([]);
@@ -86,7 +90,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "tools-to-any-model",
         "sampling.tools-negotiated",
         "tools are offered to the model of every client",
-        Kind::Notes(SAMPLE, |message| {
+        Kind::SideMessage(SAMPLE, |message| {
             message["params"]["tools"] = json!([{ "name": "add", "inputSchema": { "type": "object" } }]);
         }),
     )
@@ -96,7 +100,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "context-of-servers",
         "sampling.context-negotiated",
         "every client is asked for the context of this server",
-        Kind::Notes(SAMPLE, |message| message["params"]["includeContext"] = json!("thisServer")),
+        Kind::SideMessage(SAMPLE, |message| message["params"]["includeContext"] = json!("thisServer")),
     )
     .since(R2025_11_25)
     .until(R2025_11_25),
@@ -104,7 +108,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "tool-results-and-text",
         "sampling.tool-results-alone",
         "results of tools come with a text in the same message",
-        Kind::Notes(SAMPLE, |message| {
+        Kind::SideMessage(SAMPLE, |message| {
             each_result_message(message, |blocks| blocks.push(json!({ "type": "text", "text": "Here you are" })));
         }),
     )
@@ -115,14 +119,14 @@ pub(super) const FAULTS: &[&Fault] = &[
         "tool-use-unanswered",
         "sampling.tool-uses-answered",
         "of several uses of a tool the last has no result",
-        Kind::Notes(SAMPLE, |message| each_result_message(message, |blocks| _ = blocks.pop())),
+        Kind::SideMessage(SAMPLE, |message| each_result_message(message, |blocks| _ = blocks.pop())),
     )
     .since(R2025_11_25)
     .until(R2025_11_25),
     &fault(
         "any-state-taken",
         "mrtr.state-verified",
-        "a state that was changed is taken for that of somebody else",
+        "a changed `requestState` is accepted",
         Kind::Answers(|asked, answer| {
             let input = asked.param("inputResponses");
             let foreign = answer["error"]["message"].as_str().is_some_and(|why| why.contains("requestState"));
@@ -162,7 +166,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "cancels-task-by-notification",
         "cancellation.tasks-apart",
         "a request for sampling is to run as a task, and is cancelled like any other",
-        Kind::Tells(|_, mut message| {
+        Kind::SideMessages(|_, mut message| {
             if message["method"] != SAMPLE {
                 return vec![message];
             }
@@ -179,7 +183,7 @@ pub(super) const FAULTS: &[&Fault] = &[
 
 /// A fault of every address to which users are sent by a request.
 const fn address(name: &'static str, rule: &'static str, about: &'static str, edit: fn(&mut Value)) -> Fault {
-    fault(name, rule, about, Kind::Notes(ELICIT, edit)).since(R2025_11_25).until(R2025_11_25)
+    fault(name, rule, about, Kind::SideMessage(ELICIT, edit)).since(R2025_11_25).until(R2025_11_25)
 }
 
 fn visit(message: &mut Value, url: &str) {
@@ -213,7 +217,7 @@ fn each_result_message(message: &mut Value, edit: impl Fn(&mut Vec<Value>)) {
 }
 
 /// The first request of a session has the id 1, and was answered before the call that it was made for.
-fn cancel_later(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+fn cancel_later(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     let Reply::Later(pending) = reply else { return reply };
     if !asked.is("tools/call") {
         return Reply::Later(pending);

@@ -30,7 +30,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &with_token(
         "any-token-accepted",
         "authorization.invalid-token-401",
-        "whatever bearer token is sent, it is accepted",
+        "any bearer token is accepted",
         Http { authorizes: |_, headers| token(headers).is_some(), ..HTTP },
     )
     .breaks_too(&["authorization.foreign-token-refused"]),
@@ -65,7 +65,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &with_token(
         "session-is-enough",
         "authorization.nothing-without-token",
-        "who names a session needs no token",
+        "a request with a session id needs no token",
         Http { authorizes: |_, headers| headers.contains_key("mcp-session-id"), ..HTTP },
     )
     .breaks_too(&["http.authenticated", "tasks.bound-to-authorization"])
@@ -74,7 +74,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &with_token(
         "tasks-by-session",
         "tasks.bound-to-authorization",
-        "who names the session gets its tasks without a token",
+        "a request with the session id gets its tasks without a token",
         Http { authorizes: |_, headers| headers.contains_key("mcp-session-id"), ..HTTP },
     )
     .breaks_too(&["authorization.nothing-without-token", "http.authenticated"])
@@ -83,7 +83,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &with_token(
         "query-token",
         "safety.query-token-refused",
-        "whatever stands in the query as a token, it is accepted",
+        "any token in the query is accepted",
         Http { authorizes: |uri, _| uri.query().is_some_and(|query| query.contains("access_token=")), ..HTTP },
     )
     .breaks_too(&["http.authenticated"]),
@@ -96,9 +96,9 @@ pub(super) const FAULTS: &[&Fault] = &[
     .since(R2025_06_18)
     .until(R2025_06_18),
     &with_token(
-        "metadata-nowhere",
+        "metadata-missing",
         "authorization.metadata-located",
-        "a 401 does not say where the metadata is, and nobody finds any",
+        "a 401 does not say where the metadata is, and there is none",
         Http {
             response: |asked, response| {
                 rename(response);
@@ -189,7 +189,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &with_token(
         "task-without-token",
         "task-extension.bound-to-authorization",
-        "who asks for a task needs no token",
+        "a call as a task needs no token",
         Http { authorizes: |_, headers| headers.get("mcp-method").is_some_and(|method| method == "tasks/get"), ..HTTP },
     )
     .breaks_too(&["http.authenticated"])
@@ -209,9 +209,9 @@ pub(super) const FAULTS: &[&Fault] = &[
     .breaks_too(&["authorization.server-metadata"])
     .until(R2025_03_26),
     &with_token(
-        "no-way-to-a-token",
+        "authorization-undiscoverable",
         "authorization.default-endpoints",
-        "a 401 names no metadata, there is none, and no authorization endpoint where it would be without any",
+        "a 401 names no metadata, and there are neither metadata nor the default authorization endpoints",
         Http {
             response: |asked, response| {
                 rename(response);

@@ -7,7 +7,7 @@ use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
 use super::stdio::replaced;
-use super::{Asked, Fault, Kind, drop_member, fault};
+use super::{Fault, Kind, ServiceRequest, drop_member, fault};
 
 /// A method that nothing else depends on, which makes it a good place for faults of the envelope.
 const COMPLETE: &str = "completion/complete";
@@ -90,7 +90,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "notification-with-id",
         "jsonrpc.notification-no-id",
         "notifications of progress have an id",
-        Kind::Notes("notifications/progress", |message| {
+        Kind::SideMessage("notifications/progress", |message| {
             let report = &message["params"];
             message["id"] = json!(format!("progress-{}-{}", report["progressToken"], report["progress"]));
         }),
@@ -147,7 +147,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     ])
     .since(R2025_03_26)
     // There it would be no frame any more, and whoever reads it breaks off before it is a message.
-    .never_on(Transport::WebSocket),
+    .except(Transport::WebSocket),
     &fault(
         "members-doubled",
         "jsonrpc.members-unique",
@@ -208,7 +208,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "sampling-without-messages",
         "shape.requests",
         "requests for sampling lack `messages`",
-        Kind::Notes("sampling/createMessage", |message| message["params"] = json!({ "maxTokens": 100 })),
+        Kind::SideMessage("sampling/createMessage", |message| message["params"] = json!({ "maxTokens": 100 })),
     )
     .legacy(),
     &fault(
@@ -221,7 +221,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "progress-text",
         "shape.notifications",
         "progress is a text",
-        Kind::Notes("notifications/progress", |message| message["params"]["progress"] = json!("half way")),
+        Kind::SideMessage("notifications/progress", |message| message["params"]["progress"] = json!("half way")),
     ),
     &fault(
         "cancels-nothing",
@@ -300,7 +300,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "ping-unanswered",
         "ping.answered",
-        "a ping whose id is a text of digits is never answered",
+        "a ping whose id is a string of digits is never answered",
         Kind::Handles(|asked, _, reply| {
             let digits = |id: &str| !id.is_empty() && id.bytes().all(|b| b.is_ascii_digit());
             let lost = asked.is("ping") && asked.message["id"].as_str().is_some_and(digits);
@@ -322,12 +322,12 @@ pub(super) const FAULTS: &[&Fault] = &[
 ];
 
 /// An error in place of whatever was to be answered.
-pub(super) fn error(asked: &Asked, code: i64, message: &str) -> Value {
+pub(super) fn error(asked: &ServiceRequest, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": asked.message["id"], "error": { "code": code, "message": message } })
 }
 
 /// Asks the client something before a tool's result: the result then comes on a stream, where it is HTTP.
-fn ask_before_call(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+fn ask_before_call(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     if asked.is("tools/call") {
         let _ = link.send(json!({ "jsonrpc": "2.0", "id": "server-1", "method": "ping" }).to_string());
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, Fault, Kind, errors, fault};
+use super::{Fault, Kind, ServiceRequest, errors, fault};
 use wire::error_code::INTERNAL_ERROR;
 
 const COMPLETE: &str = "completion/complete";
@@ -64,7 +64,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     .breaks_too(&["completion.missing-arguments-refused", "meta.server-info"]),
 ];
 
-fn none(asked: &Asked) -> Value {
+fn none(asked: &ServiceRequest) -> Value {
     let mut result = json!({ "completion": { "values": [] } });
     if asked.is_modern() {
         result["resultType"] = json!("complete");

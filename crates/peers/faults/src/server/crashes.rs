@@ -14,59 +14,56 @@ pub(super) const FAULTS: &[&Fault] = &[
     &crash(
         "crashes-at-late-cancellation",
         "cancellation.races-handled",
-        "the process breaks off where a request is cancelled that was answered before",
+        "the process exits where a request is cancelled that was answered before",
         |line, state| cancels(line, state, |id, seen| id.as_i64().is_some_and(|id| seen.contains(&id))),
     ),
     &crash(
         "crashes-at-unknown-cancellation",
         "cancellation.unknown-ignored",
-        "the process breaks off where a request is cancelled that there never was",
+        "the process exits when a request is cancelled that never existed",
         |line, state| cancels(line, state, |id, _| id == "proof-never-asked"),
     ),
     &crash(
         "crashes-at-malformed-cancellation",
         "cancellation.malformed-ignored",
-        "the process breaks off where a cancellation does not say of what",
+        "the process exits where a cancellation does not say of what",
         |line, state| cancels(line, state, |id, _| id.is_array() || id.is_object()),
     ),
     &crash(
         "crashes-at-invalid-cursor",
         "pagination.invalid-cursor-survived",
-        "the process breaks off where a cursor is a number",
+        "the process exits where a cursor is a number",
         |line, _| read(line)["params"]["cursor"].is_number(),
     ),
     &crash(
         "crashes-at-unknown-method",
         "safety.no-crash",
-        "the process breaks off where it does not know a method",
+        "the process exits where it does not know a method",
         |line, _| {
             let message = read(line);
             message["id"].is_number() && message["method"].as_str().is_some_and(|name| !method::known_ever(name))
         },
     ),
-    &crash(
-        "crashes-at-garbage",
-        "safety.survives-garbage",
-        "the process breaks off where a line is no JSON",
-        |line, _| line.len() < LARGE && !line.trim_ascii().is_empty() && read(line).is_null(),
-    )
+    &crash("crashes-at-garbage", "safety.survives-garbage", "the process exits where a line is not JSON", |line, _| {
+        line.len() < LARGE && !line.trim_ascii().is_empty() && read(line).is_null()
+    })
     .breaks_too(&["safety.no-crash", "safety.survives-deep-nesting", "safety.survives-odd-text"]),
     &crash(
         "crashes-at-deep-nesting",
         "safety.survives-deep-nesting",
-        "the process breaks off where arrays are nested absurdly deep",
+        "the process exits where arrays are nested absurdly deep",
         |line, _| line.windows(256).any(|window| window.iter().all(|b| *b == b'[')),
     ),
     &crash(
         "crashes-at-large-message",
         "safety.survives-large-message",
-        "the process breaks off where a message is larger than 64 KiB",
+        "the process exits where a message is larger than 64 KiB",
         |line, _| line.len() > LARGE && read(line).is_object(),
     ),
     &crash(
         "crashes-at-unknown-notification",
         "safety.survives-unknown-notification",
-        "the process breaks off where it does not know a notification",
+        "the process exits where it does not know a notification",
         |line, _| {
             let message = read(line);
             let name = message["method"].as_str().unwrap_or_default();

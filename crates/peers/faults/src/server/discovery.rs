@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use wire::Revision;
 use wire::error_code::{INVALID_REQUEST, UNSUPPORTED_VERSION};
 use wire::http::PROTOCOL_VERSION;
-use wire::meta;
+use wire::meta::SERVER_INFO;
 
 use super::base::error;
 use super::http::status;
-use super::{Asked, Fault, HTTP, Http, Kind, drop_member, fault, lists};
+use super::{Fault, HTTP, Http, Kind, ServiceRequest, drop_member, fault, lists};
 
 const DISCOVER: &str = "server/discover";
 
@@ -19,8 +19,8 @@ pub(super) const FAULTS: &[&Fault] = &[
     &modern(
         "any-version-served",
         "versioning.unsupported-refused",
-        "a request of a version that never was is served",
-        Kind::Hears(|heard| {
+        "a request of a version that does not exist is served",
+        Kind::Receives(|heard| {
             let version = heard.meta("protocolVersion").as_str().map(str::parse::<Revision>);
             if version.is_some_and(|version| version.is_err()) {
                 heard.set_meta("protocolVersion", json!(Revision::NEWEST.as_str()));
@@ -35,21 +35,21 @@ pub(super) const FAULTS: &[&Fault] = &[
         "versions-not-listed",
         "versioning.supported-listed",
         "the error for an unsupported version does not list those that are",
-        Kind::Says(|message| refusal(message, |data| drop_member(data, "supported"))),
+        Kind::Sends(|message| refusal(message, |data| drop_member(data, "supported"))),
     )
     .breaks_too(&["http.unsupported-version-400", "shape.errors"]),
     &modern(
         "version-not-named",
         "versioning.requested-named",
         "the error for an unsupported version does not name it",
-        Kind::Says(|message| refusal(message, |data| drop_member(data, "requested"))),
+        Kind::Sends(|message| refusal(message, |data| drop_member(data, "requested"))),
     )
     .breaks_too(&["shape.errors"]),
     &modern(
         "versions-disagree",
         "versioning.lists-agree",
         "the error for an unsupported version lists others than discovery",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             refusal(message, |data| data["supported"] = json!([Revision::NEWEST.as_str(), "2031-01-01"]));
         }),
     ),
@@ -84,7 +84,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "discover.server-info",
         "discovery does not name the server",
         Kind::Results(DISCOVER, |answer| {
-            drop_member(&mut answer["result"]["_meta"], meta::SERVER_INFO);
+            drop_member(&mut answer["result"]["_meta"], SERVER_INFO);
         }),
     ),
     &modern(
@@ -211,7 +211,7 @@ fn refusal(message: &mut Value, edit: fn(&mut Value)) {
 }
 
 /// Other versions in every other discovery: in all of them, nobody would know that this is a modern server.
-fn relist(asked: &Asked, answer: &mut Value, versions: Value) {
+fn relist(asked: &ServiceRequest, answer: &mut Value, versions: Value) {
     if asked.is(DISCOVER) && !asked.is_odd() && answer["result"].is_object() {
         answer["result"]["supportedVersions"] = versions;
     }

@@ -6,7 +6,7 @@ use wire::revision::R2025_03_26;
 
 use super::state::State;
 use super::stdio::{Process, has};
-use super::{Asked, Fault, Kind, fault};
+use super::{Fault, Kind, ServiceRequest, fault};
 
 const COMPLETE: &str = "completion/complete";
 
@@ -43,7 +43,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "params-null",
         "jsonrpc.call-members",
         "the parameters of progress are null",
-        Kind::Notes("notifications/progress", |message| message["params"] = Value::Null),
+        Kind::SideMessage("notifications/progress", |message| message["params"] = Value::Null),
     )
     .breaks_too(&["stdio.only-messages-on-stdout"]),
     &fault(
@@ -92,7 +92,7 @@ pub(super) const FAULTS: &[&Fault] = &[
 
 /// Sends pings beside the result of a tool call whose progress token is a number (few are: it is not to be a flood), each
 /// with these members.
-fn pinging(asked: &Asked, link: &Link, reply: Reply, pings: &[Value]) -> Reply {
+fn pinging(asked: &ServiceRequest, link: &Link, reply: Reply, pings: &[Value]) -> Reply {
     let fits = asked.is("tools/call") && asked.param("_meta")["progressToken"].is_number();
     if fits && asked.context.session.as_ref().is_some_and(|session| session.is_ready()) {
         for ping in pings {

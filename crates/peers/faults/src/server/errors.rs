@@ -13,7 +13,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "unknown-method-code",
         "errors.method-not-found",
         "an unknown method is answered with the code for invalid params",
-        Kind::Says(|message| {
+        Kind::Sends(|message| {
             // Tools that do not run as tasks are refused with this code too.
             let why = message.pointer("/error/message").and_then(Value::as_str);
             if why.is_some_and(|why| why.starts_with("Method not found")) {
@@ -25,14 +25,14 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "parse-error-code",
         "errors.parse-error",
-        "text that is no JSON is answered with the code for an invalid request",
-        Kind::Says(|message| recode(message, PARSE_ERROR, INVALID_REQUEST)),
+        "invalid JSON is answered with the code for an invalid request",
+        Kind::Sends(|message| recode(message, PARSE_ERROR, INVALID_REQUEST)),
     ),
     &fault(
         "invalid-request-code",
         "errors.invalid-request",
         "an invalid request is answered with the code for an internal error",
-        Kind::Says(|message| recode(message, INVALID_REQUEST, INTERNAL_ERROR)),
+        Kind::Sends(|message| recode(message, INVALID_REQUEST, INTERNAL_ERROR)),
     ),
     &fault(
         "invalid-params-code",

@@ -6,7 +6,7 @@ use wire::Revision;
 use wire::error_code::HEADER_MISMATCH;
 
 use super::outgoing::{Alteration, Outgoing};
-use super::{Fault, HTTP, Heard, Http, Kind, fault, http};
+use super::{Fault, HTTP, Http, IncomingMessage, Kind, fault, http};
 
 const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
@@ -126,9 +126,9 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "version-header-optional",
         "http.version-header-required",
-        "who only serves the newest version serves requests without the version header",
+        "a server of only the newest version serves requests without the version header",
         Kind::Several(&[
-            Kind::Hears(|heard| agree(heard, VERSION, Only::Absent)),
+            Kind::Receives(|heard| agree(heard, VERSION, Only::Absent)),
             Kind::Http(Http { response: |_, response| list_newest(response), ..HTTP }),
         ]),
     )
@@ -146,8 +146,13 @@ fn list_newest(response: &mut Outgoing<'_>) {
     }
 }
 
-const fn header(name: &'static str, rule: &'static str, about: &'static str, hears: fn(&mut Heard<'_>)) -> Fault {
-    fault(name, rule, about, Kind::Hears(hears)).modern().http()
+const fn header(
+    name: &'static str,
+    rule: &'static str,
+    about: &'static str,
+    hears: fn(&mut IncomingMessage<'_>),
+) -> Fault {
+    fault(name, rule, about, Kind::Receives(hears)).modern().http()
 }
 
 /// Which headers are made to agree with the body.
@@ -162,7 +167,7 @@ enum Only {
 }
 
 /// What the body says where a header should say it too.
-fn body(heard: &Heard<'_>, header: &str) -> Option<String> {
+fn body(heard: &IncomingMessage<'_>, header: &str) -> Option<String> {
     if !heard.is_modern() {
         return None;
     }
@@ -178,7 +183,7 @@ fn body(heard: &Heard<'_>, header: &str) -> Option<String> {
 }
 
 /// Makes a header say what the body says, as if nobody had compared them.
-fn agree(heard: &mut Heard<'_>, header: &'static str, only: Only) {
+fn agree(heard: &mut IncomingMessage<'_>, header: &'static str, only: Only) {
     let Some(wanted) = body(heard, header) else { return };
     let Some(headers) = heard.headers.as_deref_mut() else { return };
     let value = headers.get(header).and_then(|value| value.to_str().ok());
@@ -196,7 +201,7 @@ fn agree(heard: &mut Heard<'_>, header: &'static str, only: Only) {
 }
 
 /// Makes a header say something else where its value `is` of some kind.
-fn mistake(heard: &mut Heard<'_>, header: &'static str, is: fn(&str) -> bool) {
+fn mistake(heard: &mut IncomingMessage<'_>, header: &'static str, is: fn(&str) -> bool) {
     let Some(headers) = heard.headers.as_deref_mut() else { return };
     if headers.get(header).and_then(|value| value.to_str().ok()).is_some_and(is) {
         headers.insert(HeaderName::from_static(header), HeaderValue::from_static("something-else"));

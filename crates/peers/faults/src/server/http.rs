@@ -161,7 +161,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &http(
         "garbage-accepted",
         "safety.garbage-refused",
-        "a body that is no message is answered with 202",
+        "a body that is not a message is answered with 202",
         Http {
             response: |_, response| {
                 if code(response) == Some(PARSE_ERROR) {

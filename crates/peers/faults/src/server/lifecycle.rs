@@ -7,7 +7,7 @@ use wire::revision::R2025_06_18;
 use wire::{Revision, Transport};
 
 use super::base::error;
-use super::{Asked, Fault, Heard, Kind, drop_member, fault};
+use super::{Fault, IncomingMessage, Kind, ServiceRequest, drop_member, fault};
 
 const INITIALIZE: &str = "initialize";
 
@@ -43,7 +43,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     // A server that never agrees to the oldest version does not speak it, and is not judged at it.
     .since(Revision::R2025_03_26)
     // There a client costs a process, and few of those greet for the oldest.
-    .never_on(Transport::Stdio),
+    .except(Transport::Stdio),
     &legacy(
         "version-parroted",
         "lifecycle.version-alternative",
@@ -65,7 +65,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         }),
     )
     // There the oldest is the newest.
-    .never_on(Transport::HttpSse),
+    .except(Transport::HttpSse),
     &legacy(
         "unknown-version-ignored",
         "lifecycle.version-mismatch-handled",
@@ -80,19 +80,19 @@ pub(super) const FAULTS: &[&Fault] = &[
         "samples-the-incapable",
         "lifecycle.sampling-negotiated",
         "a client is asked for sampling that it did not declare",
-        Kind::Hears(|heard| declare(heard, "sampling")),
+        Kind::Receives(|heard| declare(heard, "sampling")),
     ),
     &legacy(
         "roots-of-the-incapable",
         "lifecycle.roots-negotiated",
         "a client is asked for roots that it did not declare",
-        Kind::Hears(|heard| declare(heard, "roots")),
+        Kind::Receives(|heard| declare(heard, "roots")),
     ),
     &legacy(
         "elicits-from-the-incapable",
         "lifecycle.elicitation-negotiated",
         "a client is asked for elicitation that it did not declare",
-        Kind::Hears(|heard| declare(heard, "elicitation")),
+        Kind::Receives(|heard| declare(heard, "elicitation")),
     )
     .since(R2025_06_18),
     &legacy(
@@ -165,7 +165,7 @@ const fn legacy(name: &'static str, rule: &'static str, about: &'static str, kin
 }
 
 /// Whether it is a greeting for a version of which `is` is true; `None` stands for one that there never was.
-fn asks_for(asked: &Asked, is: fn(Option<Revision>) -> bool) -> bool {
+fn asks_for(asked: &ServiceRequest, is: fn(Option<Revision>) -> bool) -> bool {
     let version = asked.param("protocolVersion").as_str();
     asked.is(INITIALIZE) && version.is_some_and(|version| is(version.parse().ok()))
 }
@@ -177,7 +177,7 @@ fn offer(answer: &mut Value, version: &str) {
 }
 
 /// Lets a client declare what it did not.
-fn declare(heard: &mut Heard<'_>, capability: &str) {
+fn declare(heard: &mut IncomingMessage<'_>, capability: &str) {
     if heard.is(INITIALIZE) && heard.message["params"]["capabilities"].is_object() {
         heard.message["params"]["capabilities"][capability] = json!({});
     }

@@ -114,7 +114,7 @@ impl FaultyTransport {
             Process::Reads(edit) => edit(line, &self.active.state),
             _ => line,
         });
-        match self.heard(Transport::Stdio, &line, None) {
+        match self.receive(Transport::Stdio, &line, None) {
             Some(mut heard) => {
                 heard.push(b'\n');
                 heard

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::base::error;
-use super::{Asked, Fault, Kind, drop_member, fault};
+use super::{Fault, Kind, ServiceRequest, drop_member, fault};
 use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 
 pub(super) const FAULTS: &[&Fault] = &[
@@ -40,7 +40,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "ttl-negative",
         "caching.ttl-not-negative",
-        "lists are to be kept for less than no time",
+        "lists have a negative `ttlMs`",
         Kind::Results("tools/list", |answer| answer["result"]["ttlMs"] = json!(-1)),
     )
     .modern(),
@@ -80,21 +80,21 @@ fn empty(modern: bool) -> Value {
 }
 
 /// What a server offers is not among the capabilities that it declares.
-pub(super) fn undeclare(asked: &Asked, answer: &mut Value, capability: &str) {
+pub(super) fn undeclare(asked: &ServiceRequest, answer: &mut Value, capability: &str) {
     if (asked.is("initialize") || asked.is("server/discover")) && answer["result"].is_object() {
         drop_member(&mut answer["result"]["capabilities"], capability);
     }
 }
 
 /// A list is refused as if there were no such method.
-pub(super) fn refuse(asked: &Asked, answer: &mut Value, method: &str) {
+pub(super) fn refuse(asked: &ServiceRequest, answer: &mut Value, method: &str) {
     if asked.is(method) {
         *answer = error(asked, METHOD_NOT_FOUND, &format!("Method not found: {method}"));
     }
 }
 
 /// The first page of a list has one item more, of which `edit` makes something that no other process has.
-pub(super) fn add_own(asked: &Asked, answer: &mut Value, member: &str, edit: fn(&mut Value, u32)) {
+pub(super) fn add_own(asked: &ServiceRequest, answer: &mut Value, member: &str, edit: fn(&mut Value, u32)) {
     let listed = asked.message["method"] == format!("{member}/list") && asked.param("cursor").is_null();
     let list = answer.get_mut("result").and_then(|result| result.get_mut(member)).and_then(Value::as_array_mut);
     let Some(list) = list.filter(|_| listed) else { return };

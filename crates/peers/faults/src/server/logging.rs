@@ -24,7 +24,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "logger-misspelt",
         "logging.logger-names-consistent",
         "every other request has its logger's name in capitals",
-        Kind::Tells(|asked, mut message| {
+        Kind::SideMessages(|asked, mut message| {
             if message["method"] == MESSAGE && asked.is_odd() {
                 message["params"]["logger"] = json!("REFERENCE");
             }
@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "credential-logged",
         "logging.no-credentials",
         "log messages repeat the `Authorization` of their request",
-        Kind::Tells(|asked, mut message| {
+        Kind::SideMessages(|asked, mut message| {
             let headers = asked.context.headers.as_ref();
             let credential = headers.and_then(|headers| headers.get("authorization")?.to_str().ok());
             if let Some(credential) = credential.filter(|_| message["method"] == MESSAGE) {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, MISSING_CLIENT_CAPABILITY};
-use wire::meta;
+use wire::meta::SERVER_INFO;
 use wire::revision::R2025_06_18;
 
 use super::base::error;
-use super::{Fault, Heard, Kind, drop_member, errors, fault};
+use super::{Fault, IncomingMessage, Kind, drop_member, errors, fault};
 
 const COMPLETE: &str = "completion/complete";
 
@@ -35,21 +35,21 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "traceparent-malformed",
         "meta.traceparent",
-        "completions have a `traceparent` that is none",
+        "completions have an invalid `traceparent`",
         Kind::Results(COMPLETE, |answer| note(answer, "traceparent", json!("00-cafe-01"))),
     )
     .modern(),
     &fault(
         "tracestate-malformed",
         "meta.tracestate",
-        "completions have a `tracestate` that is none",
+        "completions have an invalid `tracestate`",
         Kind::Results(COMPLETE, |answer| note(answer, "tracestate", json!("=nothing"))),
     )
     .modern(),
     &fault(
         "baggage-malformed",
         "meta.baggage",
-        "completions have `baggage` that is none",
+        "completions have invalid `baggage`",
         Kind::Results(COMPLETE, |answer| note(answer, "baggage", json!("no baggage at all"))),
     )
     .modern(),
@@ -57,7 +57,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "meta-not-required",
         "meta.required-enforced",
         "a request without the client's capabilities is served",
-        Kind::Hears(|heard| {
+        Kind::Receives(|heard| {
             if heard.is_modern() && heard.meta("clientCapabilities").is_null() {
                 heard.set_meta("clientCapabilities", json!({}));
             }
@@ -69,7 +69,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "asks-the-incapable",
         "meta.undeclared-not-used",
         "a client is asked for input that it did not declare",
-        Kind::Hears(capable),
+        Kind::Receives(capable),
     )
     .breaks_too(&["errors.codes-mean-what-they-say"])
     .modern(),
@@ -109,7 +109,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "results do not name the server",
         Kind::Answers(|asked, answer| {
             if asked.is_modern() && !asked.is("server/discover") && answer["result"].is_object() {
-                drop_member(&mut answer["result"]["_meta"], meta::SERVER_INFO);
+                drop_member(&mut answer["result"]["_meta"], SERVER_INFO);
             }
         }),
     )
@@ -145,7 +145,7 @@ fn note(answer: &mut Value, key: &str, value: Value) {
 }
 
 /// Every client counts as one that can do everything.
-fn capable(heard: &mut Heard<'_>) {
+fn capable(heard: &mut IncomingMessage<'_>) {
     if heard.is("tools/call") && heard.is_modern() {
         heard.set_meta("clientCapabilities", json!({ "elicitation": {}, "sampling": {}, "roots": {} }));
     }

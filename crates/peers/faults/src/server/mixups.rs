@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 use super::state::State;
 use super::stdio::{Process, has};
-use super::{Asked, Fault, Heard, Kind, drop_member, fault};
+use super::{Fault, IncomingMessage, Kind, ServiceRequest, drop_member, fault};
 
 pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "echo-of-another",
         "safety.answers-fit",
-        "now and then, `echo` and prompts say what the one before them said",
+        "`echo` and prompts sometimes return the text of the previous request",
         Kind::Answers(mix_up),
     ),
     &fault(
         "ids-by-text",
         "safety.ids-told-apart",
-        "an id that is a text of digits is answered as a number",
+        "an id that is a string of digits is answered as a number",
         Kind::Answers(|_, answer| {
             if let Some(number) = answer["id"].as_str().and_then(|id| id.parse::<i64>().ok()) {
                 answer["id"] = json!(number);
@@ -36,8 +36,8 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "empty-id-lost",
         "safety.odd-ids-kept",
-        "a request whose id is an empty text is taken for a notification",
-        Kind::Hears(|heard| {
+        "a request whose id is an empty string is treated as a notification",
+        Kind::Receives(|heard| {
             if heard.message["id"] == "" {
                 drop_member(heard.message, "id");
             }
@@ -48,7 +48,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "astral-lost",
         "safety.text-kept",
-        "characters beyond 16 bits come back as question marks",
+        "characters beyond 16 bits are returned as question marks",
         Kind::Answers(|_, answer| {
             if let Some(text) = said(answer) {
                 *text = text.replace(|c: char| c > '\u{ffff}', "?");
@@ -58,14 +58,14 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "odd-text-passed-over",
         "safety.odd-text-answered",
-        "a line with a lone surrogate in it is passed over",
+        "a line with a lone surrogate is ignored",
         Kind::Stdio(Process::Reads(|line, _| if has(&line, b"\\ud800") { Vec::new() } else { line })),
     )
     .stdio(),
     &fault(
-        "deaf-after-nul",
+        "stops-at-nul",
         "safety.survives-odd-text",
-        "after a line with a NUL in a text, nothing is heard any more",
+        "after a line with a NUL in a string, no input is read",
         Kind::Stdio(Process::Reads(go_deaf)),
     )
     .breaks_too(&["jsonrpc.answered", "ping.answered", "safety.odd-text-answered"])
@@ -73,18 +73,12 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "pieces-read-apart",
         "safety.split-delivery-read",
-        "what comes in pieces is decoded piece by piece, characters that were cut in two and all",
+        "input is decoded chunk by chunk, which breaks characters that were split",
         Kind::Stdio(Process::Takes(|piece| String::from_utf8_lossy(piece).into_owned().into_bytes())),
     )
     .breaks_too(&["jsonrpc.answered", "jsonrpc.result-id", "ping.answered"])
     .stdio(),
-    &fault(
-        "hoards",
-        "safety.no-leak",
-        "every message leaves memory behind that is never given back",
-        Kind::Hears(hoard),
-    )
-    .stdio(),
+    &fault("memory-leak", "safety.no-leak", "every message leaks memory", Kind::Receives(hoard)).stdio(),
 ];
 
 /// After how many that go well one does not.
@@ -110,7 +104,7 @@ struct Echoes {
     calls: AtomicUsize,
 }
 
-fn mix_up(asked: &Asked, answer: &mut Value) {
+fn mix_up(asked: &ServiceRequest, answer: &mut Value) {
     let echoes = asked.is("prompts/get") || (asked.is("tools/call") && asked.param("name") == "echo");
     let Some(text) = said(answer).filter(|_| echoes) else { return };
     let state = asked.state.of::<Echoes>();
@@ -124,7 +118,7 @@ fn mix_up(asked: &Asked, answer: &mut Value) {
 #[derive(Default)]
 struct Hoard(Mutex<Vec<Vec<u8>>>);
 
-fn hoard(heard: &mut Heard<'_>) {
+fn hoard(heard: &mut IncomingMessage<'_>) {
     let hoard = heard.state.of::<Hoard>();
     let mut hoard = hoard.0.lock().unwrap_or_else(PoisonError::into_inner);
     if hoard.len() < HOARDED {

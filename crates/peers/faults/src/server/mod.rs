@@ -22,6 +22,7 @@ mod outgoing;
 mod patterns;
 mod prompts;
 pub mod quirks;
+mod renamed;
 mod resources;
 mod rounds;
 mod service;
@@ -42,8 +43,8 @@ use std::sync::Arc;
 use net::server::http::{Bytes, HeaderMap, Parts, Uri};
 use net::service::{Call, Context, Link, Reply};
 use serde_json::Value;
-use wire::revision::{R2024_11_05, R2026_07_28};
-use wire::{Era, Revision, Transport};
+use wire::revision::R2026_07_28;
+use wire::{Applies, Era, Revision, Transport};
 
 pub use self::lists::PAGES_IN_CIRCLES;
 pub use self::patterns::CANCELLATION_IGNORED;
@@ -67,14 +68,8 @@ pub struct Fault {
     pub consequences: &'static [&'static str],
     /// What it does, in one line.
     pub about: &'static str,
-    /// The first revision it shows at.
-    pub since: Revision,
-    /// The last one.
-    pub until: Revision,
-    /// The only transport it shows on; `None` for all.
-    pub transport: Option<Transport>,
-    /// The one transport that it cannot show on, whatever the others.
-    pub never_on: Option<Transport>,
+    /// Where it shows.
+    pub applies: Applies,
     /// Whether it shows only where the server demands a bearer token.
     pub token: bool,
     kind: Kind,
@@ -83,7 +78,7 @@ pub struct Fault {
 /// What a fault gets hold of.
 enum Kind {
     /// A request or notification that came in, before anything looks at it.
-    Hears(fn(&mut Heard<'_>)),
+    Receives(fn(&mut IncomingMessage<'_>)),
     /// The result of a method, within its envelope.
     Results(&'static str, fn(&mut Value)),
     /// The error of a method, within its envelope.
@@ -91,17 +86,17 @@ enum Kind {
     /// A list: a copy of its first item, altered, is added under this member.
     Lists(&'static str, &'static str, fn(&mut Value)),
     /// The answer of the service, before the transport has it.
-    Answers(fn(&Asked, &mut Value)),
+    Answers(fn(&ServiceRequest, &mut Value)),
     /// A notification or request that a request sends beside its answer.
-    Notes(&'static str, fn(&mut Value)),
+    SideMessage(&'static str, fn(&mut Value)),
     /// What a request sends beside its answer: nothing, the same or more.
-    Tells(fn(&Asked, Value) -> Vec<Value>),
+    SideMessages(fn(&ServiceRequest, Value) -> Vec<Value>),
     /// The whole handling of a request.
-    Handles(fn(&Asked, &Link, Reply) -> Reply),
+    Handles(fn(&ServiceRequest, &Link, Reply) -> Reply),
     /// What is said after a message on the same way out, where that takes more than one.
     Follows(fn(&Value, &State) -> Option<Value>),
     /// Every message on its way out, errors of the transport included.
-    Says(fn(&mut Value)),
+    Sends(fn(&mut Value)),
     /// Every message on its way out, as bytes.
     Writes(fn(&[u8]) -> Vec<u8>),
     /// HTTP: the head of a request and the response to it.
@@ -143,14 +138,14 @@ struct Http {
 const HTTP: Http = Http { authorizes: |_, _| false, head: |_, _| (), response: |_, _| (), event: None };
 
 /// A message that came in. Over HTTP with its headers.
-struct Heard<'h> {
+struct IncomingMessage<'h> {
     message: &'h mut Value,
     headers: Option<&'h mut HeaderMap>,
     /// What the faults of this server remember.
     state: &'h State,
 }
 
-impl Heard<'_> {
+impl IncomingMessage<'_> {
     fn is(&self, method: &str) -> bool {
         self.message["method"] == method
     }
@@ -171,7 +166,7 @@ impl Heard<'_> {
 }
 
 /// A request that the service is asked.
-struct Asked {
+struct ServiceRequest {
     message: Value,
     context: Context,
     /// How many requests the server was asked before, and how many of those were calls of tools.
@@ -181,7 +176,7 @@ struct Asked {
     state: Arc<State>,
 }
 
-impl Asked {
+impl ServiceRequest {
     fn new(call: &Call, before: usize, calls: usize, state: Arc<State>) -> Self {
         Self { message: call.message.value().clone(), context: call.context.clone(), before, calls, state }
     }
@@ -217,8 +212,7 @@ fn drop_member(value: &mut Value, name: &str) {
 
 /// A fault that shows at every revision, over every transport.
 const fn fault(name: &'static str, rule: &'static str, about: &'static str, kind: Kind) -> Fault {
-    let (consequences, since, until): (&[_], _, _) = (&[], R2024_11_05, R2026_07_28);
-    Fault { name, rule, consequences, about, since, until, transport: None, never_on: None, token: false, kind }
+    Fault { name, rule, consequences: &[], about, applies: Applies::EVERYWHERE, token: false, kind }
 }
 
 impl Fault {
@@ -234,12 +228,12 @@ impl Fault {
     }
 
     const fn since(mut self, since: Revision) -> Self {
-        self.since = since;
+        self.applies = self.applies.since(since);
         self
     }
 
     const fn until(mut self, until: Revision) -> Self {
-        self.until = until;
+        self.applies = self.applies.until(until);
         self
     }
 
@@ -252,12 +246,12 @@ impl Fault {
     }
 
     const fn on(mut self, transport: Transport) -> Self {
-        self.transport = Some(transport);
+        self.applies = self.applies.on(&[transport]);
         self
     }
 
-    const fn never_on(mut self, transport: Transport) -> Self {
-        self.never_on = Some(transport);
+    const fn except(mut self, transport: Transport) -> Self {
+        self.applies = self.applies.except(transport);
         self
     }
 
@@ -274,35 +268,14 @@ impl Fault {
         self.on(Transport::Stdio)
     }
 
-    /// Whether it shows at `revision` over `transport`.
-    pub fn shows(&self, revision: Revision, transport: Transport) -> bool {
-        revision.at_least(self.since) && self.until.at_least(revision) && self.runs_on(transport)
-    }
-
-    /// Whether it shows over `transport`, at whatever revision.
-    pub fn runs_on(&self, transport: Transport) -> bool {
-        self.transport.is_none_or(|only| only == transport) && self.never_on != Some(transport)
-    }
-
     /// Where it shows, in words.
     pub fn place(&self) -> String {
-        let transport = self.transport.map_or("any transport", Transport::as_str);
-        let but = self.never_on.map_or(String::new(), |never| format!(" but {never}"));
-        let revisions = match (self.since == R2024_11_05, self.until == R2026_07_28) {
-            (true, true) => "any revision".to_owned(),
-            (true, false) if self.until == Revision::NEWEST_LEGACY => "legacy era".to_owned(),
-            (true, false) => format!("up to {}", self.until),
-            (false, true) if self.since == R2026_07_28 => "modern era".to_owned(),
-            (false, true) => format!("from {}", self.since),
-            (false, false) if self.since == self.until => self.since.to_string(),
-            (false, false) => format!("{} to {}", self.since, self.until),
-        };
         let token = if self.token { ", with a bearer token" } else { "" };
-        format!("{transport}{but}, {revisions}{token}")
+        format!("{}{token}", self.applies)
     }
 }
 
-const FAMILIES: [&[&Fault]; 26] = [
+const FAMILIES: [&[&Fault]; 27] = [
     base::FAULTS,
     envelopes::FAULTS,
     errors::FAULTS,
@@ -327,7 +300,8 @@ const FAMILIES: [&[&Fault]; 26] = [
     streams::FAULTS,
     sse::FAULTS,
     authorization::FAULTS,
-    tasks::FAULTS,
+    tasks::core::FAULTS,
+    tasks::extension::FAULTS,
     mixups::FAULTS,
 ];
 
@@ -336,8 +310,9 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
     FAMILIES.into_iter().flatten().copied()
 }
 
-/// The fault of this name.
+/// The fault of this name, or of this former name.
 pub fn find(name: &str) -> Option<&'static Fault> {
+    let name = renamed::current(name);
     all().find(|fault| fault.name == name)
 }
 
@@ -360,7 +335,7 @@ mod tests {
         for fault in all().chain(quirks::all()) {
             assert!(seen.insert(fault.name), "{} stands twice", fault.name);
             assert!(fault.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
-            assert!(fault.until.at_least(fault.since), "{} shows nowhere", fault.name);
+            assert!(!fault.applies.is_empty(), "{} shows nowhere", fault.name);
         }
     }
 }

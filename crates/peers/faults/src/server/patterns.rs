@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
+use wire::meta::SUBSCRIPTION_ID;
 
-use super::{Asked, Fault, Kind, drop_member, fault};
-use wire::meta;
+use super::{Fault, Kind, ServiceRequest, drop_member, fault};
 
 const PROGRESS: &str = "notifications/progress";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
@@ -50,13 +50,13 @@ pub(super) const FAULTS: &[&Fault] = &[
         "progress-stands-still",
         "progress.increases",
         "every report of progress tells the same",
-        Kind::Notes(PROGRESS, |message| message["params"]["progress"] = json!(1)),
+        Kind::SideMessage(PROGRESS, |message| message["params"]["progress"] = json!(1)),
     ),
     &fault(
         "progress-token-unknown",
         "progress.known-tokens",
-        "progress is reported for a token that nobody gave",
-        Kind::Notes(PROGRESS, |message| message["params"]["progressToken"] = json!("nobodys")),
+        "progress is reported for an unknown token",
+        Kind::SideMessage(PROGRESS, |message| message["params"]["progressToken"] = json!("nobodys")),
     )
     .breaks_too(&["http.not-broadcast"]),
     &fault(
@@ -70,14 +70,14 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "log-level-ignored",
         "logging.level-honoured",
-        "log messages are sent at the least level, whatever was asked for",
+        "log messages are sent at every level, whatever was requested",
         Kind::Several(&[
-            Kind::Hears(|heard| {
+            Kind::Receives(|heard| {
                 if heard.is("logging/setLevel") && is_level(&heard.message["params"]["level"]) {
                     heard.message["params"]["level"] = json!("debug");
                 }
             }),
-            Kind::Notes("notifications/message", |message| message["params"]["level"] = json!("debug")),
+            Kind::SideMessage("notifications/message", |message| message["params"]["level"] = json!("debug")),
         ]),
     ),
     &fault(
@@ -97,7 +97,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "log-level-any",
         "logging.invalid-level-refused",
         "a log level that does not exist is taken for `debug`",
-        Kind::Hears(|heard| {
+        Kind::Receives(|heard| {
             if heard.is("logging/setLevel") && !is_level(&heard.message["params"]["level"]) {
                 heard.message["params"]["level"] = json!("debug");
             }
@@ -110,7 +110,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "log-on-subscription",
         "logging.not-on-subscriptions",
         "a log message is sent on each subscription",
-        Kind::Tells(|_, message| {
+        Kind::SideMessages(|_, message| {
             if message["method"] != ACKNOWLEDGED {
                 return vec![message];
             }
@@ -124,7 +124,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "subscription-not-acknowledged",
         "subscriptions.acknowledged",
         "subscriptions are not acknowledged",
-        Kind::Tells(|_, message| if message["method"] == ACKNOWLEDGED { Vec::new() } else { vec![message] }),
+        Kind::SideMessages(|_, message| if message["method"] == ACKNOWLEDGED { Vec::new() } else { vec![message] }),
     )
     .breaks_too(&["subscriptions.acknowledged-first"])
     .modern(),
@@ -132,7 +132,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "subscription-acknowledged-late",
         "subscriptions.acknowledged-first",
         "a change is announced before the subscription is acknowledged",
-        Kind::Tells(|_, message| {
+        Kind::SideMessages(|_, message| {
             if message["method"] == ACKNOWLEDGED { vec![change(&message, "tools"), message] } else { vec![message] }
         }),
     )
@@ -142,16 +142,16 @@ pub(super) const FAULTS: &[&Fault] = &[
         "subscription-id-missing",
         "subscriptions.id-carried",
         "changes are announced without the subscription's id",
-        Kind::Notes("notifications/tools/list_changed", |message| {
-            drop_member(&mut message["params"]["_meta"], meta::SUBSCRIPTION_ID);
+        Kind::SideMessage("notifications/tools/list_changed", |message| {
+            drop_member(&mut message["params"]["_meta"], SUBSCRIPTION_ID);
         }),
     )
     .modern(),
     &fault(
         "changes-unasked",
         "subscriptions.nothing-unasked",
-        "changed tools are announced to whoever subscribed, be it to something else",
-        Kind::Tells(|_, message| {
+        "changed tools are announced on subscriptions to something else, too",
+        Kind::SideMessages(|_, message| {
             if message["method"] == ACKNOWLEDGED {
                 vec![message.clone(), change(&message, "tools")]
             } else {
@@ -167,7 +167,7 @@ pub const CANCELLATION_IGNORED: &Fault = &fault(
     "cancellation-ignored",
     "cancellation.not-answered",
     "a cancelled request is worked on and answered",
-    Kind::Hears(|heard| {
+    Kind::Receives(|heard| {
         if heard.is("notifications/cancelled") {
             heard.message["method"] = json!("notifications/ignored");
         }
@@ -220,7 +220,7 @@ impl Drop for UnderWay {
     }
 }
 
-fn report_on_cut(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+fn report_on_cut(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     let token = asked.param("_meta")["progressToken"].clone();
     let Reply::Later(pending) = reply else { return reply };
     if !asked.is("tools/call") || token.is_null() {
@@ -238,7 +238,7 @@ fn report_on_cut(asked: &Asked, link: &Link, reply: Reply) -> Reply {
     })
 }
 
-fn progress_later(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+fn progress_later(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     let token = asked.message["params"]["_meta"]["progressToken"].clone();
     let Reply::Later(pending) = reply else { return reply };
     let link = link.clone();

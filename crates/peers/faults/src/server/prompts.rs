@@ -37,7 +37,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "prompt-resource-without-uri",
         "prompts.embedded-uri",
-        "a resource embedded in a prompt has a text for a URI that is none",
+        "a resource embedded in a prompt has an invalid URI",
         Kind::Results(GET, |answer| each(answer, "resource", |content| content["resource"]["uri"] = json!("no uri"))),
     ),
     &fault(
@@ -64,11 +64,9 @@ pub(super) const FAULTS: &[&Fault] = &[
         "prompt-changes-silent",
         "prompts.list-changed-sent",
         "a changed list of prompts is not announced",
-        Kind::Tells(
-            |_, message| {
-                if message["method"] == "notifications/prompts/list_changed" { Vec::new() } else { vec![message] }
-            },
-        ),
+        Kind::SideMessages(|_, message| {
+            if message["method"] == "notifications/prompts/list_changed" { Vec::new() } else { vec![message] }
+        }),
     )
     .modern(),
     &fault(

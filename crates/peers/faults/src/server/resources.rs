@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Asked, Fault, Kind, errors, fault, lists};
+use super::{Fault, Kind, ServiceRequest, errors, fault, lists};
 use wire::error_code::INTERNAL_ERROR;
 
 pub(super) const FAULTS: &[&Fault] = &[
@@ -57,7 +57,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "any-text-read",
         "resources.uris-validated",
-        "what is no URI is read all the same",
+        "a resource can be read under an invalid URI",
         Kind::Answers(|asked, answer| {
             if asked.is(READ) && asked.param("uri").as_str().is_some_and(|uri| !uri.contains(':')) {
                 *answer = read(asked, "whatever this is");
@@ -115,7 +115,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "resource-changes-silent",
         "resources.list-changed-sent",
         "a changed list of resources is not announced",
-        Kind::Tells(|_, message| {
+        Kind::SideMessages(|_, message| {
             if message["method"] == "notifications/resources/list_changed" { Vec::new() } else { vec![message] }
         }),
     )
@@ -125,13 +125,13 @@ pub(super) const FAULTS: &[&Fault] = &[
 const READ: &str = "resources/read";
 
 /// The result of reading a text where there is none.
-fn read(asked: &Asked, text: &str) -> serde_json::Value {
+fn read(asked: &ServiceRequest, text: &str) -> serde_json::Value {
     let mut result = empty(asked);
     result["contents"] = json!([{ "uri": asked.param("uri"), "text": text }]);
     json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
 }
 
-fn empty(asked: &Asked) -> serde_json::Value {
+fn empty(asked: &ServiceRequest) -> serde_json::Value {
     if asked.is_modern() {
         json!({ "contents": [], "resultType": "complete", "ttlMs": 0, "cacheScope": "public" })
     } else {

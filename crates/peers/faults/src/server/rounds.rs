@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::base::error;
 use super::stdio::replaced;
-use super::{Asked, Fault, Kind, drop_member, fault};
+use super::{Fault, Kind, ServiceRequest, drop_member, fault};
 use wire::error_code::INVALID_PARAMS;
 
 pub(super) const FAULTS: &[&Fault] = &[
@@ -98,6 +98,6 @@ fn asks(answer: &Value) -> bool {
 }
 
 /// How many answers of the client a retry has; `None` where it is none.
-fn responses(asked: &Asked) -> Option<usize> {
+fn responses(asked: &ServiceRequest) -> Option<usize> {
     asked.param("inputResponses").as_object().map(serde_json::Map::len)
 }

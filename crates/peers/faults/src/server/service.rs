@@ -7,7 +7,7 @@ use net::service::{Answer, Call, Context, Gone, Link, MessageSink, Reply, Servic
 use serde_json::Value;
 use wire::{Message, Revision};
 
-use super::{Active, Asked, Kind};
+use super::{Active, Kind, ServiceRequest};
 
 /// A server with faults.
 pub(super) struct Faulty<S> {
@@ -27,14 +27,14 @@ impl<S: Service> Service for Faulty<S> {
     fn call(&self, mut call: Call) -> Reply {
         let (revision, transport) = (call.context.revision, call.context.transport);
         let faults: Vec<_> =
-            self.active.faults.iter().copied().filter(|fault| fault.shows(revision, transport)).collect();
+            self.active.faults.iter().copied().filter(|fault| fault.applies.covers(revision, transport)).collect();
         if faults.is_empty() {
             return self.server.call(call);
         }
         let before = self.asked.fetch_add(1, Ordering::Relaxed);
         let is_call = call.message.method() == Some("tools/call");
         let calls = self.calls.fetch_add(usize::from(is_call), Ordering::Relaxed);
-        let asked = Arc::new(Asked::new(&call, before, calls, Arc::clone(&self.active.state)));
+        let asked = Arc::new(ServiceRequest::new(&call, before, calls, Arc::clone(&self.active.state)));
         let kinds: Vec<_> = faults.iter().flat_map(|fault| fault.kinds()).collect();
         for kind in kinds.iter().copied().filter(|kind| kind.is_about_the_rest()) {
             let asked = Arc::clone(&asked);
@@ -54,7 +54,7 @@ impl<S: Service> Service for Faulty<S> {
     }
 }
 
-type Handle = fn(&Asked, &Link, Reply) -> Reply;
+type Handle = fn(&ServiceRequest, &Link, Reply) -> Reply;
 
 impl Kind {
     const fn handles(&self) -> Option<Handle> {
@@ -66,10 +66,10 @@ impl Kind {
     }
 
     const fn is_about_the_rest(&self) -> bool {
-        matches!(self, Self::Notes(..) | Self::Tells(_))
+        matches!(self, Self::SideMessage(..) | Self::SideMessages(_))
     }
 
-    fn answer(&self, asked: &Asked, answer: &mut Value) {
+    fn answer(&self, asked: &ServiceRequest, answer: &mut Value) {
         match self {
             Self::Results(method, edit) if asked.is(method) && answer.get("result").is_some() => edit(answer),
             Self::Errors(method, edit) if asked.is(method) && answer.get("error").is_some() => edit(answer),
@@ -79,10 +79,10 @@ impl Kind {
         }
     }
 
-    fn tell(&self, asked: &Asked, mut message: Value) -> Vec<Value> {
+    fn tell(&self, asked: &ServiceRequest, mut message: Value) -> Vec<Value> {
         match self {
-            Self::Notes(method, edit) if message["method"] == *method => edit(&mut message),
-            Self::Tells(edit) => return edit(asked, message),
+            Self::SideMessage(method, edit) if message["method"] == *method => edit(&mut message),
+            Self::SideMessages(edit) => return edit(asked, message),
             _ => {}
         }
         vec![message]
@@ -98,7 +98,7 @@ fn more(answer: &mut Value, member: &str, edit: fn(&mut Value)) {
     list.push(item);
 }
 
-fn altered(reply: Reply, asked: &Arc<Asked>, kinds: &[&'static Kind]) -> Reply {
+fn altered(reply: Reply, asked: &Arc<ServiceRequest>, kinds: &[&'static Kind]) -> Reply {
     let kinds: Vec<_> = kinds.iter().copied().filter(|kind| kind.is_about_answers()).collect();
     if kinds.is_empty() {
         return reply;
@@ -113,7 +113,7 @@ fn altered(reply: Reply, asked: &Arc<Asked>, kinds: &[&'static Kind]) -> Reply {
 }
 
 /// The code by which HTTP chooses a status stays: a wrong code is one fault, a wrong status another.
-fn edit(answer: &Answer, asked: &Asked, kinds: &[&'static Kind]) -> Answer {
+fn edit(answer: &Answer, asked: &ServiceRequest, kinds: &[&'static Kind]) -> Answer {
     let Ok(mut value) = serde_json::from_slice(answer.text()) else { return answer.clone() };
     for kind in kinds {
         kind.answer(asked, &mut value);
@@ -124,7 +124,7 @@ fn edit(answer: &Answer, asked: &Asked, kinds: &[&'static Kind]) -> Answer {
 /// An outlet that alters what goes through it.
 struct Detour {
     sink: Arc<dyn MessageSink>,
-    asked: Arc<Asked>,
+    asked: Arc<ServiceRequest>,
     kind: &'static Kind,
 }
 

@@ -30,7 +30,7 @@ impl FaultyServer {
         Self { server, faults, token: None }
     }
 
-    /// Tells the faults the bearer token that the server demands: those that accept any other use it in its place. Without
+    /// Announces the faults the bearer token that the server demands: those that accept any other use it in its place. Without
     /// it they use one that the server was seen to accept.
     #[must_use]
     pub fn with_token(self, token: Option<String>) -> Self {

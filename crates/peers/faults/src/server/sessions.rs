@@ -16,7 +16,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &session(
         "session-id-counted",
         "http.session-id-unguessable",
-        "session ids are numbers counted up",
+        "session ids are consecutive numbers",
         Kind::Sessions(SessionIds::Counts),
     ),
     &session(
@@ -28,7 +28,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &session(
         "session-id-not-checked",
         "safety.unknown-session-refused",
-        "a session id that nobody was given is taken for the oldest session's",
+        "an unknown session id is treated as the oldest session's",
         Kind::Sessions(SessionIds::TakesAny),
     )
     .breaks_too(&["http.terminated-session-404"]),

@@ -27,7 +27,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &sse(
         "sse-get-404",
         "sse.stream-endpoint",
-        "who wants a stream and nothing stored, as browsers do, is told that there is none",
+        "a request for a stream with `Cache-Control`, as browsers send it, is answered with 404",
         Http {
             response: |asked, response| {
                 if asked.method == Method::GET && asked.headers.contains_key("cache-control") {
@@ -40,7 +40,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &sse(
         "sse-endpoint-unnamed",
         "sse.endpoint-event",
-        "who wants a stream and nothing stored, as browsers do, is named no endpoint",
+        "a request for a stream with `Cache-Control`, as browsers send it, gets no endpoint event",
         Http {
             event: Some(|asked, event, _| {
                 let lost = names_endpoint(&event) && asked.headers.contains_key("cache-control");

@@ -59,7 +59,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &stdio(
         "batches-not-received",
         "batch.received",
-        "a batch is refused as something that is no message",
+        "a batch is refused as an invalid message",
         Process::Reads(|line, _| if line.starts_with(b"[") { b"\"a batch\"\n".to_vec() } else { line }),
     )
     .since(wire::revision::R2025_03_26)

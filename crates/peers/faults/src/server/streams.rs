@@ -10,7 +10,7 @@ use wire::revision::{R2025_03_26, R2025_11_25};
 use super::sessions::SESSION_ID;
 use super::state::State;
 use super::stdio::replaced;
-use super::{Asked, Fault, HTTP, Http, Kind, fault};
+use super::{Fault, HTTP, Http, Kind, ServiceRequest, fault};
 
 pub(super) const FAULTS: &[&Fault] = &[
     &stream(
@@ -37,7 +37,7 @@ pub(super) const FAULTS: &[&Fault] = &[
     &stream(
         "stream-events-named",
         "safety.streams-carry-messages",
-        "events are called `update`, not `message`",
+        "events have the name `update`, not `message`",
         Http { event: Some(|_, event, _| replaced(&event, b"data: {", b"event: update\ndata: {").into()), ..HTTP },
     )
     .breaks_too(&[
@@ -103,7 +103,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "progress-on-all-streams",
         "http.not-broadcast",
         "progress is reported on the stream that GET opens as well",
-        Kind::Tells(|asked, message| {
+        Kind::SideMessages(|asked, message| {
             also_listening(asked, &message);
             vec![message]
         }),
@@ -115,7 +115,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "progress-on-get",
         "http.get-stream-unrelated",
         "progress is reported on the stream that GET opens, not on that of the call",
-        Kind::Tells(|asked, message| if also_listening(asked, &message) { Vec::new() } else { vec![message] }),
+        Kind::SideMessages(|asked, message| if also_listening(asked, &message) { Vec::new() } else { vec![message] }),
     )
     .legacy()
     .http(),
@@ -169,7 +169,7 @@ const fn stream(name: &'static str, rule: &'static str, about: &'static str, htt
 }
 
 /// Reports progress on what a client listens on beside its calls; whether there was any to report.
-fn also_listening(asked: &Asked, message: &Value) -> bool {
+fn also_listening(asked: &ServiceRequest, message: &Value) -> bool {
     let method = "notifications/progress";
     let session = asked.context.session.as_ref().filter(|_| message["method"] == method);
     session.is_some_and(|session| session.notify(method, Some(message["params"].clone())).is_ok())

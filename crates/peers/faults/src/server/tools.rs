@@ -5,229 +5,228 @@ use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
 use wire::revision::{R2025_06_18, R2025_11_25};
 
 use super::base::error;
-use super::{Asked, Fault, Kind, drop_member, fault};
+use super::{Fault, Kind, ServiceRequest, drop_member, fault};
 
 const LIST: &str = "tools/list";
 
-pub(super) const FAULTS: &[&Fault] =
-    &[
-        TOOL_NAME_TWICE,
-        &fault(
-            "tool-failure-as-error",
-            "tools.failures-reported",
-            "a tool that fails is answered with a protocol error",
-            Kind::Answers(|asked, answer| {
-                if asked.is("tools/call") && asked.param("name") == "fail" {
-                    *answer = error(asked, INTERNAL_ERROR, "The tool failed");
-                }
-            }),
-        ),
-        &fault(
-            "tool-name-long",
-            "tools.names-length",
-            "a tool's name has 129 characters",
-            Kind::Lists(LIST, "tools", |tool| tool["name"] = json!("a".repeat(129))),
-        )
-        .since(R2025_11_25),
-        &fault(
-            "tool-name-with-space",
-            "tools.names-characters",
-            "a tool's name has a space in it",
-            Kind::Lists(LIST, "tools", |tool| tool["name"] = json!("say it")),
-        )
-        .since(R2025_11_25),
-        INPUT_SCHEMA_NULL,
-        &fault(
-            "input-schema-invalid",
-            "schema.valid",
-            "a tool's `inputSchema` has a type that does not exist",
-            Kind::Lists(LIST, "tools", |tool| {
-                renamed(tool)["inputSchema"]["properties"] = json!({ "x": { "type": "strin" } });
-            }),
-        )
-        .modern(),
-        &fault(
-            "icon-script",
-            "icons.src-showable",
-            "a tool's icon is a script",
-            Kind::Lists(LIST, "tools", |tool| renamed(tool)["icons"] = json!([{ "src": "javascript:alert(1)" }])),
-        )
-        .since(R2025_11_25),
-        &headed(
-            "param-header-empty",
-            "tools.header-names-not-empty",
-            "a tool mirrors a parameter into a header without name",
-            |tool| {
-                mirror(tool, json!({ "x": { "type": "string", "x-mcp-header": "" } }));
-            },
-        ),
-        &headed(
-            "param-header-no-token",
-            "tools.header-names-tokens",
-            "a tool mirrors a parameter into a header whose name has a space",
-            |tool| mirror(tool, json!({ "x": { "type": "string", "x-mcp-header": "My Region" } })),
-        ),
-        &headed(
-            "param-header-line-feed",
-            "tools.header-names-printable",
-            "a tool mirrors a parameter into a header whose name has a line feed",
-            |tool| mirror(tool, json!({ "x": { "type": "string", "x-mcp-header": "Region\nX" } })),
-        ),
-        &headed(
-            "param-header-twice",
-            "tools.header-names-unique",
-            "a tool mirrors two parameters into one header",
-            |tool| {
-                mirror(
-                    tool,
-                    json!({
-                        "x": { "type": "string", "x-mcp-header": "Region" },
-                        "y": { "type": "string", "x-mcp-header": "REGION" },
-                    }),
-                );
-            },
-        ),
-        &headed(
-            "param-header-of-object",
-            "tools.header-types-primitive",
-            "a tool mirrors a parameter that is an object",
-            |tool| mirror(tool, json!({ "x": { "type": "object", "x-mcp-header": "Region" } })),
-        ),
-        &headed(
-            "param-header-unsafe",
-            "tools.header-integers-safe",
-            "a tool mirrors an integer whose default no double can hold",
-            |tool| {
-                let x = json!({ "type": "integer", "default": 9_007_199_254_740_993_i64, "x-mcp-header": "Region" });
-                mirror(tool, json!({ "x": x }));
-            },
-        ),
-        &headed("param-header-of-password", "tools.header-not-sensitive", "a tool mirrors a password", |tool| {
-            mirror(tool, json!({ "password": { "type": "string", "x-mcp-header": "Pass" } }));
+pub(super) const FAULTS: &[&Fault] = &[
+    TOOL_NAME_TWICE,
+    &fault(
+        "tool-failure-as-error",
+        "tools.failures-reported",
+        "a tool that fails is answered with a protocol error",
+        Kind::Answers(|asked, answer| {
+            if asked.is("tools/call") && asked.param("name") == "fail" {
+                *answer = error(asked, INTERNAL_ERROR, "The tool failed");
+            }
         }),
-        &headed(
-            "param-header-in-items",
-            "tools.header-places-reachable",
-            "a tool mirrors a parameter within a list",
-            |tool| {
-                let items = json!({ "type": "string", "x-mcp-header": "Region" });
-                mirror(tool, json!({ "x": { "type": "array", "items": items } }));
-            },
-        ),
-        &fault(
-            "tools-shuffled",
-            "tools.order-deterministic",
-            "every other time the list of tools is reversed",
-            Kind::Answers(|asked, answer| {
-                let tools = answer.pointer_mut("/result/tools").and_then(Value::as_array_mut);
-                if let Some(tools) = tools.filter(|_| asked.is(LIST) && asked.is_odd()) {
-                    tools.reverse();
-                }
-            }),
-        )
-        .modern(),
-        &fault(
-            "not-structured",
-            "tools.structured-present",
-            "tools with an `outputSchema` return no structured content",
-            Kind::Results("tools/call", |answer| drop_member(&mut answer["result"], "structuredContent")),
-        )
-        .since(R2025_06_18),
-        STRUCTURED_OTHERWISE,
-        &fault(
-            "structured-alone",
-            "tools.structured-mirrored",
-            "structured content is not repeated as text",
-            Kind::Results("tools/call", |answer| {
-                if answer["result"]["structuredContent"].is_object() {
-                    answer["result"]["content"] = json!([{ "type": "text", "text": "See the structured content." }]);
-                }
-            }),
-        )
-        .since(R2025_06_18),
-        &fault(
-            "unknown-tool-result",
-            "tools.unknown-refused",
-            "a call of a tool that does not exist is answered with a result",
-            Kind::Answers(|asked, answer| {
-                if is_unknown(answer) {
-                    *answer = failure(asked, "There is no such tool");
-                }
-            }),
-        )
-        .breaks_too(&["meta.server-info"]),
-        &fault(
-            "unknown-tool-code",
-            "tools.unknown-code",
-            "a call of a tool that does not exist is answered with the code for an internal error",
-            Kind::Answers(|_, answer| {
-                if is_unknown(answer) {
-                    answer["error"]["code"] = json!(INTERNAL_ERROR);
-                }
-            }),
-        ),
-        &fault(
-            "malformed-call-result",
-            "tools.malformed-refused",
-            "a call that names no tool is answered with a result",
-            Kind::Answers(|asked, answer| {
-                if asked.is("tools/call") && !asked.param("name").is_string() {
-                    *answer = failure(asked, "Which tool?");
-                }
-            }),
-        )
-        .breaks_too(&["meta.server-info"])
-        .since(R2025_11_25),
-        &fault(
-            "inputs-unchecked",
-            "tools.inputs-validated",
-            "a call with arguments of the wrong type succeeds",
-            Kind::Answers(|_, answer| {
-                // Before 2025-11-25 it is a protocol error.
-                let said = |place| answer.pointer(place).and_then(Value::as_str).unwrap_or_default();
-                let places = ["/result/content/0/text", "/error/message"];
-                if places.iter().any(|place| said(place).starts_with("Invalid arguments")) {
-                    drop_member(answer, "error");
-                    answer["result"]["content"] = json!([{ "type": "text", "text": "Done" }]);
-                    drop_member(&mut answer["result"], "isError");
-                }
-            }),
-        )
-        .breaks_too(&["tools.structured-present"]),
-        &fault(
-            "invalid-input-error",
-            "tools.invalid-input-reported",
-            "arguments that a tool does not take are answered with a protocol error",
-            Kind::Answers(|asked, answer| {
-                let text = answer.pointer("/result/content/0/text").and_then(Value::as_str);
-                if text.is_some_and(|text| text.starts_with("Invalid arguments")) {
-                    *answer = error(asked, INVALID_PARAMS, "Invalid params");
-                }
-            }),
-        )
-        .since(R2025_11_25),
-        &fault(
-            "tool-changes-silent",
-            "tools.list-changed-sent",
-            "a changed list of tools is not announced",
-            Kind::Tells(|_, message| {
-                if message["method"] == "notifications/tools/list_changed" { Vec::new() } else { vec![message] }
-            }),
-        )
-        .modern(),
-        &fault(
-            "tool-names-any-case",
-            "tools.names-case-sensitive",
-            "a tool is found whatever the case of its name",
-            Kind::Hears(|heard| {
-                let name = heard.message["params"]["name"].as_str().map(str::to_ascii_lowercase);
-                if let (true, Some(name)) = (heard.is("tools/call"), name) {
-                    heard.message["params"]["name"] = json!(name);
-                }
-            }),
-        )
-        .legacy(),
-    ];
+    ),
+    &fault(
+        "tool-name-long",
+        "tools.names-length",
+        "a tool's name has 129 characters",
+        Kind::Lists(LIST, "tools", |tool| tool["name"] = json!("a".repeat(129))),
+    )
+    .since(R2025_11_25),
+    &fault(
+        "tool-name-with-space",
+        "tools.names-characters",
+        "a tool's name has a space in it",
+        Kind::Lists(LIST, "tools", |tool| tool["name"] = json!("say it")),
+    )
+    .since(R2025_11_25),
+    INPUT_SCHEMA_NULL,
+    &fault(
+        "input-schema-invalid",
+        "schema.valid",
+        "a tool's `inputSchema` has a type that does not exist",
+        Kind::Lists(LIST, "tools", |tool| {
+            renamed(tool)["inputSchema"]["properties"] = json!({ "x": { "type": "strin" } });
+        }),
+    )
+    .modern(),
+    &fault(
+        "icon-script",
+        "icons.src-showable",
+        "a tool's icon is a script",
+        Kind::Lists(LIST, "tools", |tool| renamed(tool)["icons"] = json!([{ "src": "javascript:alert(1)" }])),
+    )
+    .since(R2025_11_25),
+    &headed(
+        "param-header-empty",
+        "tools.header-names-not-empty",
+        "a tool mirrors a parameter into a header without name",
+        |tool| {
+            mirror(tool, json!({ "x": { "type": "string", "x-mcp-header": "" } }));
+        },
+    ),
+    &headed(
+        "param-header-no-token",
+        "tools.header-names-tokens",
+        "a tool mirrors a parameter into a header whose name has a space",
+        |tool| mirror(tool, json!({ "x": { "type": "string", "x-mcp-header": "My Region" } })),
+    ),
+    &headed(
+        "param-header-line-feed",
+        "tools.header-names-printable",
+        "a tool mirrors a parameter into a header whose name has a line feed",
+        |tool| mirror(tool, json!({ "x": { "type": "string", "x-mcp-header": "Region\nX" } })),
+    ),
+    &headed(
+        "param-header-twice",
+        "tools.header-names-unique",
+        "a tool mirrors two parameters into one header",
+        |tool| {
+            mirror(
+                tool,
+                json!({
+                    "x": { "type": "string", "x-mcp-header": "Region" },
+                    "y": { "type": "string", "x-mcp-header": "REGION" },
+                }),
+            );
+        },
+    ),
+    &headed(
+        "param-header-of-object",
+        "tools.header-types-primitive",
+        "a tool mirrors a parameter that is an object",
+        |tool| mirror(tool, json!({ "x": { "type": "object", "x-mcp-header": "Region" } })),
+    ),
+    &headed(
+        "param-header-unsafe",
+        "tools.header-integers-safe",
+        "a tool mirrors an integer whose default no double can hold",
+        |tool| {
+            let x = json!({ "type": "integer", "default": 9_007_199_254_740_993_i64, "x-mcp-header": "Region" });
+            mirror(tool, json!({ "x": x }));
+        },
+    ),
+    &headed("param-header-of-password", "tools.header-not-sensitive", "a tool mirrors a password", |tool| {
+        mirror(tool, json!({ "password": { "type": "string", "x-mcp-header": "Pass" } }));
+    }),
+    &headed(
+        "param-header-in-items",
+        "tools.header-places-reachable",
+        "a tool mirrors a parameter within a list",
+        |tool| {
+            let items = json!({ "type": "string", "x-mcp-header": "Region" });
+            mirror(tool, json!({ "x": { "type": "array", "items": items } }));
+        },
+    ),
+    &fault(
+        "tools-shuffled",
+        "tools.order-deterministic",
+        "every other time the list of tools is reversed",
+        Kind::Answers(|asked, answer| {
+            let tools = answer.pointer_mut("/result/tools").and_then(Value::as_array_mut);
+            if let Some(tools) = tools.filter(|_| asked.is(LIST) && asked.is_odd()) {
+                tools.reverse();
+            }
+        }),
+    )
+    .modern(),
+    &fault(
+        "not-structured",
+        "tools.structured-present",
+        "tools with an `outputSchema` return no structured content",
+        Kind::Results("tools/call", |answer| drop_member(&mut answer["result"], "structuredContent")),
+    )
+    .since(R2025_06_18),
+    STRUCTURED_OTHERWISE,
+    &fault(
+        "structured-alone",
+        "tools.structured-mirrored",
+        "structured content is not repeated as text",
+        Kind::Results("tools/call", |answer| {
+            if answer["result"]["structuredContent"].is_object() {
+                answer["result"]["content"] = json!([{ "type": "text", "text": "See the structured content." }]);
+            }
+        }),
+    )
+    .since(R2025_06_18),
+    &fault(
+        "unknown-tool-result",
+        "tools.unknown-refused",
+        "a call of a tool that does not exist is answered with a result",
+        Kind::Answers(|asked, answer| {
+            if is_unknown(answer) {
+                *answer = failure(asked, "There is no such tool");
+            }
+        }),
+    )
+    .breaks_too(&["meta.server-info"]),
+    &fault(
+        "unknown-tool-code",
+        "tools.unknown-code",
+        "a call of a tool that does not exist is answered with the code for an internal error",
+        Kind::Answers(|_, answer| {
+            if is_unknown(answer) {
+                answer["error"]["code"] = json!(INTERNAL_ERROR);
+            }
+        }),
+    ),
+    &fault(
+        "malformed-call-result",
+        "tools.malformed-refused",
+        "a call that names no tool is answered with a result",
+        Kind::Answers(|asked, answer| {
+            if asked.is("tools/call") && !asked.param("name").is_string() {
+                *answer = failure(asked, "Which tool?");
+            }
+        }),
+    )
+    .breaks_too(&["meta.server-info"])
+    .since(R2025_11_25),
+    &fault(
+        "inputs-unchecked",
+        "tools.inputs-validated",
+        "a call with arguments of the wrong type succeeds",
+        Kind::Answers(|_, answer| {
+            // Before 2025-11-25 it is a protocol error.
+            let said = |place| answer.pointer(place).and_then(Value::as_str).unwrap_or_default();
+            let places = ["/result/content/0/text", "/error/message"];
+            if places.iter().any(|place| said(place).starts_with("Invalid arguments")) {
+                drop_member(answer, "error");
+                answer["result"]["content"] = json!([{ "type": "text", "text": "Done" }]);
+                drop_member(&mut answer["result"], "isError");
+            }
+        }),
+    )
+    .breaks_too(&["tools.structured-present"]),
+    &fault(
+        "invalid-input-error",
+        "tools.invalid-input-reported",
+        "arguments that a tool does not take are answered with a protocol error",
+        Kind::Answers(|asked, answer| {
+            let text = answer.pointer("/result/content/0/text").and_then(Value::as_str);
+            if text.is_some_and(|text| text.starts_with("Invalid arguments")) {
+                *answer = error(asked, INVALID_PARAMS, "Invalid params");
+            }
+        }),
+    )
+    .since(R2025_11_25),
+    &fault(
+        "tool-changes-silent",
+        "tools.list-changed-sent",
+        "a changed list of tools is not announced",
+        Kind::SideMessages(|_, message| {
+            if message["method"] == "notifications/tools/list_changed" { Vec::new() } else { vec![message] }
+        }),
+    )
+    .modern(),
+    &fault(
+        "tool-names-any-case",
+        "tools.names-case-sensitive",
+        "a tool is found whatever the case of its name",
+        Kind::Receives(|heard| {
+            let name = heard.message["params"]["name"].as_str().map(str::to_ascii_lowercase);
+            if let (true, Some(name)) = (heard.is("tools/call"), name) {
+                heard.message["params"]["name"] = json!(name);
+            }
+        }),
+    )
+    .legacy(),
+];
 
 /// The fault `tool-name-twice`.
 pub const TOOL_NAME_TWICE: &Fault =
@@ -274,7 +273,7 @@ fn is_unknown(answer: &Value) -> bool {
 }
 
 /// A result that reports a failure, dressed for the era.
-fn failure(asked: &Asked, text: &str) -> Value {
+fn failure(asked: &ServiceRequest, text: &str) -> Value {
     let mut result = json!({ "content": [{ "type": "text", "text": text }], "isError": true });
     if asked.is_modern() {
         result["resultType"] = json!("complete");

@@ -16,7 +16,7 @@ use super::outgoing::{Alteration, Outgoing};
 use super::sessions::KnownIds;
 use super::state::State;
 use super::valid_tokens::ValidTokens;
-use super::{Active, Fault, Heard, Kind};
+use super::{Active, Fault, IncomingMessage, Kind};
 
 const AUTHORIZATION: &str = "authorization";
 
@@ -32,7 +32,7 @@ pub(super) struct FaultyTransport {
 impl FaultyTransport {
     /// Those of `active` that show on one of the transports.
     pub(super) fn new(active: &Active, on: &[Transport]) -> Self {
-        let shows = |fault: &&Fault| on.iter().any(|transport| fault.runs_on(*transport));
+        let shows = |fault: &&Fault| on.iter().any(|transport| fault.applies.runs_on(*transport));
         let faults = active.faults.iter().copied().filter(shows).collect();
         let active = Active { faults, state: Arc::clone(&active.state) };
         Self { active, path: String::new(), tokens: ValidTokens::default() }
@@ -49,24 +49,24 @@ impl FaultyTransport {
 
     /// Those that show over one of the transports.
     fn over(&self, transport: Transport) -> Vec<&'static Fault> {
-        self.active.faults.iter().copied().filter(|fault| fault.runs_on(transport)).collect()
+        self.active.faults.iter().copied().filter(|fault| fault.applies.runs_on(transport)).collect()
     }
 
     /// Whether any alters messages that come in over a transport.
     fn hears(&self, over: Transport) -> bool {
-        self.over(over).iter().flat_map(|fault| fault.kinds()).any(|kind| matches!(kind, Kind::Hears(_)))
+        self.over(over).iter().flat_map(|fault| fault.kinds()).any(|kind| matches!(kind, Kind::Receives(_)))
     }
 
     /// A message that came in, as the faults let it through; `None` where none of them touches it.
-    pub(super) fn heard(&self, over: Transport, text: &[u8], mut headers: Option<&mut HeaderMap>) -> Option<Vec<u8>> {
+    pub(super) fn receive(&self, over: Transport, text: &[u8], mut headers: Option<&mut HeaderMap>) -> Option<Vec<u8>> {
         let faults = self.over(over);
         let kinds = faults.iter().flat_map(|fault| fault.kinds());
-        let mut edits = kinds.filter_map(|kind| if let Kind::Hears(edit) = kind { Some(edit) } else { None });
+        let mut edits = kinds.filter_map(|kind| if let Kind::Receives(edit) = kind { Some(edit) } else { None });
         let first = edits.next()?;
         let mut message: Value = serde_json::from_slice(text).ok().filter(Value::is_object)?;
         for edit in std::iter::once(first).chain(edits) {
             let headers = headers.as_deref_mut();
-            edit(&mut Heard { message: &mut message, headers, state: &self.active.state });
+            edit(&mut IncomingMessage { message: &mut message, headers, state: &self.active.state });
         }
         Some(message.to_string().into_bytes())
     }
@@ -103,9 +103,9 @@ impl FaultyTransport {
         let Some(text) = body.whole().filter(|text| text.len() <= limits.body).cloned() else { return body };
         let alone = |text: &[u8]| matches!(parse(text), Ok(Packet::Message(_)));
         let heard = match over {
-            Transport::StreamableHttp if alone(&text) => self.heard(over, &text, Some(&mut head.headers)),
+            Transport::StreamableHttp if alone(&text) => self.receive(over, &text, Some(&mut head.headers)),
             Transport::StreamableHttp => None,
-            _ => self.heard(over, &text, None),
+            _ => self.receive(over, &text, None),
         };
         match heard.filter(|heard| over == Transport::HttpSse || alone(heard)) {
             Some(heard) => BufferedBody::from(Bytes::from(heard)),
@@ -182,7 +182,7 @@ impl Layer for FaultyTransport {
     }
 
     fn text_in(&self, text: Vec<u8>) -> Vec<u8> {
-        self.heard(Transport::WebSocket, &text, None).unwrap_or(text)
+        self.receive(Transport::WebSocket, &text, None).unwrap_or(text)
     }
 
     fn text_out(&self, text: Vec<u8>) -> Vec<Vec<u8>> {
@@ -201,15 +201,16 @@ fn showing(faults: &[&'static Fault], asked: &Parts) -> Vec<&'static Fault> {
         WEBSOCKET_PATH => Transport::WebSocket,
         _ => Transport::StreamableHttp,
     };
-    let shows =
-        |fault: &&Fault| fault.runs_on(transport) && revision.is_none_or(|revision| fault.shows(revision, transport));
+    let shows = |fault: &&Fault| {
+        fault.applies.runs_on(transport) && revision.is_none_or(|revision| fault.applies.covers(revision, transport))
+    };
     faults.iter().copied().filter(shows).collect()
 }
 
 /// One text on its way out.
 pub(super) fn say(faults: &[&'static Fault], text: Vec<u8>) -> Vec<u8> {
     faults.iter().flat_map(|fault| fault.kinds()).fold(text, |text, kind| match kind {
-        Kind::Says(edit) => match serde_json::from_slice::<Value>(&text) {
+        Kind::Sends(edit) => match serde_json::from_slice::<Value>(&text) {
             Ok(mut value) => {
                 edit(&mut value);
                 value.to_string().into_bytes()

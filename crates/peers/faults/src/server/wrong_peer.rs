@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use wire::revision::R2025_11_25;
 use wire::{RequestId, Transport};
 
-use super::{Asked, Fault, Heard, Kind, fault};
+use super::{Fault, IncomingMessage, Kind, ServiceRequest, fault};
 
 const ELICIT: &str = "elicitation/create";
 
@@ -18,13 +18,13 @@ pub(super) const FAULTS: &[&Fault] = &[&fault(
     "answered-by-anybody",
     "elicitation.bound-to-client",
     "what one client is asked any other may answer",
-    Kind::Several(&[Kind::Tells(ask), Kind::Hears(take), Kind::Handles(go_on)]),
+    Kind::Several(&[Kind::SideMessages(ask), Kind::Receives(take), Kind::Handles(go_on)]),
 )
 .breaks_too(&["cancellation.own-requests-only"])
 .since(R2025_11_25)
 .until(R2025_11_25)
 // There is but one client.
-.never_on(Transport::Stdio)];
+.except(Transport::Stdio)];
 
 /// A question under way. Its id tells it from those of all other clients.
 struct Question {
@@ -55,13 +55,13 @@ impl Questions {
 /// How long after an answer the call goes on by itself, where the answer was its own client's.
 const ITSELF: Duration = Duration::from_millis(50);
 
-fn call_of(asked: &Asked) -> (usize, String) {
+fn call_of(asked: &ServiceRequest) -> (usize, String) {
     let session = asked.context.session.as_ref().map_or(0, |session| Arc::<Session>::as_ptr(session).addr());
     (session, asked.message["id"].to_string())
 }
 
 /// Puts a question under an id that no other client is asked under.
-fn ask(asked: &Asked, mut message: Value) -> Vec<Value> {
+fn ask(asked: &ServiceRequest, mut message: Value) -> Vec<Value> {
     if message["method"] == ELICIT {
         let questions = asked.state.of::<Questions>();
         let id = FIRST + questions.put.fetch_add(1, Ordering::Relaxed);
@@ -73,7 +73,7 @@ fn ask(asked: &Asked, mut message: Value) -> Vec<Value> {
 }
 
 /// Takes an answer, whoever gives it.
-fn take(heard: &mut Heard<'_>) {
+fn take(heard: &mut IncomingMessage<'_>) {
     let Some(id) = heard.message["id"].as_i64().filter(|_| heard.message.get("method").is_none()) else { return };
     let questions = heard.state.of::<Questions>();
     if let Some(question) = questions.open().get_mut(&id) {
@@ -83,7 +83,7 @@ fn take(heard: &mut Heard<'_>) {
 }
 
 /// A call goes on as soon as anybody has answered what it asked.
-fn go_on(asked: &Asked, _: &Link, reply: Reply) -> Reply {
+fn go_on(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {
     let Reply::Later(mut pending) = reply else { return reply };
     let Some(id) = RequestId::from_value(&asked.message["id"]).filter(|_| asked.is("tools/call")) else {
         return Reply::Later(pending);

@@ -4,7 +4,7 @@ use net::server::http::{Asked, Served};
 use net::server::http::{Method, StatusCode};
 use serde_json::json;
 
-use super::{CALL, Gate, READ, Taken, proof, reply};
+use super::{AcceptedTokens, CALL, READ, TokenGuard, proof, reply};
 
 /// Where the metadata is, before an endpoint's path.
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -18,7 +18,7 @@ pub(super) fn is_for<'p>(path: &str, paths: &'p [String]) -> Option<&'p str> {
     paths.iter().map(String::as_str).find(|path| path.trim_end_matches('/') == below)
 }
 
-impl Gate {
+impl TokenGuard {
     /// The metadata of the endpoint at `path`, named as the client named it.
     pub(super) fn metadata(&self, asked: &Asked, path: &str) -> Served {
         if asked.method != Method::GET {
@@ -37,8 +37,8 @@ impl Gate {
             document["dpop_signing_alg_values_supported"] = json!(proof::ALGORITHMS);
         }
         match &self.tokens {
-            Taken::Ours(_) => document["scopes_supported"] = json!([READ, CALL]),
-            Taken::From { scopes, audience, .. } => {
+            AcceptedTokens::Ours(_) => document["scopes_supported"] = json!([READ, CALL]),
+            AcceptedTokens::From { scopes, audience, .. } => {
                 if !scopes.is_empty() {
                     document["scopes_supported"] = json!(scopes);
                 }

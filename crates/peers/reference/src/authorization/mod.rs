@@ -3,12 +3,12 @@
 //! scope they need.
 
 mod challenge;
+mod expiring_store;
 mod issuer;
 mod keys;
 mod metadata;
 mod proof;
 mod reply;
-mod shelf;
 mod token;
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub use self::keys::{Keys, Source};
 use self::challenge::Refusal;
 use self::issuer::Issuer;
 use self::proof::{DPOP, Proofs, Shown};
-use self::token::Wanted;
+use self::token::TokenRequirements;
 use crate::catalogue::Catalogue;
 
 /// What it takes to read.
@@ -80,7 +80,7 @@ pub enum Binding {
 }
 
 /// What is shown for a token by who knows an extension of authorization. Who may do so is known beforehand, and is handed
-/// what it takes ([`Gate::hands_over`]).
+/// what it takes ([`TokenGuard::hands_over`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extension {
     /// A client in its own name, by an assertion that it signed with its key.
@@ -106,8 +106,8 @@ impl Default for Development {
 
 /// Lets in who has a token.
 #[derive(Debug)]
-pub struct Gate {
-    tokens: Taken,
+pub struct TokenGuard {
+    tokens: AcceptedTokens,
     /// The paths of the endpoints that are served, the Streamable HTTP one first.
     paths: Vec<String>,
     catalogue: Arc<Catalogue>,
@@ -115,20 +115,20 @@ pub struct Gate {
 
 /// The tokens that are taken.
 #[derive(Debug)]
-enum Taken {
+enum AcceptedTokens {
     From { keys: Keys, issuer: String, audience: Option<String>, scopes: Vec<String> },
     Ours(Box<Issuer>),
 }
 
-impl Gate {
+impl TokenGuard {
     /// One before the endpoint at `path` and those `beside` it, for what `catalogue` offers.
     pub fn new(tokens: Tokens, path: &str, beside: Beside, catalogue: Arc<Catalogue>) -> Self {
         let others = [(beside.sse, SSE_PATH), (beside.websocket, WEBSOCKET_PATH)];
         let others = others.into_iter().filter(|(served, _)| *served).map(|(_, path)| path.to_owned());
         let paths = std::iter::once(path.to_owned()).chain(others).collect();
         let tokens = match tokens {
-            Tokens::From { keys, issuer, audience, scopes } => Taken::From { keys, issuer, audience, scopes },
-            Tokens::Ours(development) => Taken::Ours(Box::new(Issuer::new(development))),
+            Tokens::From { keys, issuer, audience, scopes } => AcceptedTokens::From { keys, issuer, audience, scopes },
+            Tokens::Ours(development) => AcceptedTokens::Ours(Box::new(Issuer::new(development))),
         };
         Self { tokens, paths, catalogue }
     }
@@ -136,7 +136,7 @@ impl Gate {
     /// What tokens must be for, where the server is called `host`.
     fn audiences(&self, host: &str) -> Vec<String> {
         match &self.tokens {
-            Taken::From { audience: Some(audience), .. } => vec![audience.clone()],
+            AcceptedTokens::From { audience: Some(audience), .. } => vec![audience.clone()],
             _ => self.paths.iter().map(|path| format!("http://{host}{}", path.trim_end_matches('/'))).collect(),
         }
     }
@@ -144,22 +144,22 @@ impl Gate {
     /// What a client must be told beforehand of the server called `host`: an object, with members where an extension is the
     /// only way to a token.
     pub fn hands_over(&self, host: &str) -> Value {
-        if let Taken::Ours(issuer) = &self.tokens { issuer.hands_over(host) } else { json!({}) }
+        if let AcceptedTokens::Ours(issuer) = &self.tokens { issuer.hands_over(host) } else { json!({}) }
     }
 
     /// The issuers whose tokens are taken, where the server is called `host`.
     fn issuers(&self, host: &str) -> Vec<String> {
         match &self.tokens {
-            Taken::From { issuer, .. } => vec![issuer.clone()],
-            Taken::Ours(issuer) => issuer.names(host),
+            AcceptedTokens::From { issuer, .. } => vec![issuer.clone()],
+            AcceptedTokens::Ours(issuer) => issuer.names(host),
         }
     }
 
     /// What every request needs.
     fn least(&self) -> Vec<&str> {
         match &self.tokens {
-            Taken::From { scopes, .. } => scopes.iter().map(String::as_str).collect(),
-            Taken::Ours(_) => vec![READ],
+            AcceptedTokens::From { scopes, .. } => scopes.iter().map(String::as_str).collect(),
+            AcceptedTokens::Ours(_) => vec![READ],
         }
     }
 
@@ -167,7 +167,7 @@ impl Gate {
     fn needed(&self, message: &Message) -> Vec<&str> {
         let calls = || message.method() == Some("tools/call") && self.changes(message);
         match &self.tokens {
-            Taken::Ours(_) if calls() => vec![CALL],
+            AcceptedTokens::Ours(_) if calls() => vec![CALL],
             _ => self.least(),
         }
     }
@@ -188,10 +188,11 @@ impl Gate {
             proofs.key(&shown).map_err(Refusal::Unproved)
         });
         let key = key.transpose()?;
-        let wanted = Wanted { issuers: self.issuers(head.host()), audiences: self.audiences(head.host()), key };
+        let wanted =
+            TokenRequirements { issuers: self.issuers(head.host()), audiences: self.audiences(head.host()), key };
         match &self.tokens {
-            Taken::Ours(issuer) => token::grant(token, issuer.keys(), &wanted).map_err(Refusal::Invalid),
-            Taken::From { keys, .. } => {
+            AcceptedTokens::Ours(issuer) => token::grant(token, issuer.keys(), &wanted).map_err(Refusal::Invalid),
+            AcceptedTokens::From { keys, .. } => {
                 let found = token::grant(token, &keys.current(), &wanted);
                 // Keys change; whoever signs with a new one is looked up anew, though not all the time.
                 match found {
@@ -222,17 +223,17 @@ impl Gate {
 
     /// What is wanted of who shows a token, where tokens are bound to a key.
     fn proofs(&self) -> Option<&Proofs> {
-        if let Taken::Ours(issuer) = &self.tokens { issuer.proofs() } else { None }
+        if let AcceptedTokens::Ours(issuer) = &self.tokens { issuer.proofs() } else { None }
     }
 }
 
-impl Guard for Gate {
+impl Guard for TokenGuard {
     fn owns(&self, path: &str) -> bool {
         metadata::is_for(path, &self.paths).is_some() || self.issues(path)
     }
 
     fn issues(&self, path: &str) -> bool {
-        if let Taken::Ours(issuer) = &self.tokens { issuer.owns(path) } else { false }
+        if let AcceptedTokens::Ours(issuer) = &self.tokens { issuer.owns(path) } else { false }
     }
 
     fn serve(&self, asked: Asked) -> Later<'_, Served> {
@@ -241,8 +242,8 @@ impl Guard for Gate {
                 return self.metadata(&asked, path);
             }
             match &self.tokens {
-                Taken::Ours(issuer) => issuer.serve(&asked, &self.audiences(asked.host())).await,
-                Taken::From { .. } => reply::empty(StatusCode::NOT_FOUND),
+                AcceptedTokens::Ours(issuer) => issuer.serve(&asked, &self.audiences(asked.host())).await,
+                AcceptedTokens::From { .. } => reply::empty(StatusCode::NOT_FOUND),
             }
         })
     }
@@ -254,7 +255,7 @@ impl Guard for Gate {
                 .check(head)
                 .await
                 .map_err(|refusal| self.denied(head, StatusCode::UNAUTHORIZED, &least, refusal.error()))?;
-            let for_good = matches!(self.tokens, Taken::Ours(_)) && head.for_good;
+            let for_good = matches!(self.tokens, AcceptedTokens::Ours(_)) && head.for_good;
             self.hold(&grant, head, if for_good { &[CALL] } else { &least })?;
             Ok(grant)
         })

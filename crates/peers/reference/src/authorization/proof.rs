@@ -10,7 +10,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::Binding;
-use super::shelf::Shelf;
+use super::expiring_store::ExpiringStore;
 
 /// The scheme of tokens that are bound to a key.
 pub(super) const DPOP: &str = "dpop";
@@ -25,7 +25,7 @@ const APART: u64 = 300;
 pub(super) struct Proofs {
     nonce: String,
     wants_nonce: bool,
-    shown: Mutex<Shelf<()>>,
+    shown: Mutex<ExpiringStore<()>>,
 }
 
 /// A request that ought to carry a proof.
@@ -76,7 +76,7 @@ impl Proofs {
     /// What is wanted where tokens are bound like this.
     pub(super) fn of(binding: Binding) -> Option<Self> {
         let wants_nonce = binding == Binding::WithNonce;
-        let shown = Mutex::new(Shelf::new(4096, 2 * APART));
+        let shown = Mutex::new(ExpiringStore::new(4096, 2 * APART));
         (binding != Binding::Free).then(|| Self { nonce: random(), wants_nonce, shown })
     }
 

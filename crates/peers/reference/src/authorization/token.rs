@@ -13,7 +13,7 @@ use super::challenge::Refusal;
 const APART: u64 = 5;
 
 /// What a token must say.
-pub(super) struct Wanted {
+pub(super) struct TokenRequirements {
     /// One of these issued it.
     pub(super) issuers: Vec<String>,
     /// It is for one of these.
@@ -61,7 +61,7 @@ pub(super) fn carried<'h>(headers: &'h HeaderMap, wanted: &str) -> Result<&'h st
 }
 
 /// What a token grants.
-pub(super) fn grant(token: &str, keys: &JwkSet, wanted: &Wanted) -> Result<Grant, Flaw> {
+pub(super) fn grant(token: &str, keys: &JwkSet, wanted: &TokenRequirements) -> Result<Grant, Flaw> {
     // An identity token is for the client, and a proof for one request.
     let claims = vouched(token, &["", "at+jwt", "jwt"], keys, wanted)?;
     let subject = text(&claims, "sub").or_else(|| text(&claims, "client_id")).unwrap_or_default();
@@ -71,7 +71,7 @@ pub(super) fn grant(token: &str, keys: &JwkSet, wanted: &Wanted) -> Result<Grant
 
 /// What a token says that is of one of these types (empty where it does not say), signed with one of the keys, and as it is
 /// wanted.
-pub(super) fn vouched(token: &str, types: &[&str], keys: &JwkSet, wanted: &Wanted) -> Result<Value, Flaw> {
+pub(super) fn vouched(token: &str, types: &[&str], keys: &JwkSet, wanted: &TokenRequirements) -> Result<Value, Flaw> {
     let read = Jws::read(token).map_err(|_| Flaw::Form)?;
     let claims = read.verified(keys).map_err(|flaw| match flaw {
         jose::Flaw::Key => Flaw::Key,
@@ -86,7 +86,7 @@ pub(super) fn vouched(token: &str, types: &[&str], keys: &JwkSet, wanted: &Wante
     Ok(claims.clone())
 }
 
-fn judge(claims: &Value, wanted: &Wanted) -> Result<(), Flaw> {
+fn judge(claims: &Value, wanted: &TokenRequirements) -> Result<(), Flaw> {
     let issued = text(claims, "iss").is_some_and(|iss| wanted.issuers.iter().any(|issuer| issuer == iss));
     if !issued {
         return Err(Flaw::Issuer);
@@ -146,7 +146,8 @@ mod tests {
         let mut claims = json!({ "iss": ISSUER, "aud": SERVER, "exp": now() + 60, "sub": "me", "scope": "a b" });
         change(&mut claims);
         let keys = JwkSet { keys: signer.public().into_iter().collect() };
-        let wanted = Wanted { issuers: vec![ISSUER.to_owned()], audiences: vec![SERVER.to_owned()], key: None };
+        let wanted =
+            TokenRequirements { issuers: vec![ISSUER.to_owned()], audiences: vec![SERVER.to_owned()], key: None };
         grant(&signer.sign(header, &claims), &keys, &wanted)
     }
 

@@ -1,7 +1,7 @@
 //! What a server has to offer, as a value: tools, resources, templates and prompts. The protocol's handlers serve any
 //! catalogue; this folder knows no method but those a tool itself may send.
 
-mod drill;
+mod client_scenarios;
 mod model;
 mod official;
 mod outcome;
@@ -88,28 +88,33 @@ impl Catalogue {
     }
 
     /// What clients are tried out with, under the names of the official suite's client scenarios.
-    pub fn drill() -> Self {
-        drill::catalogue()
+    pub fn client_scenarios() -> Self {
+        client_scenarios::catalogue()
     }
 
     /// The same with tools whose headers are not to be used; but one.
-    pub fn drill_with_invalid_headers() -> Self {
-        drill::invalid_headers()
+    pub fn client_scenarios_with_invalid_headers() -> Self {
+        client_scenarios::invalid_headers()
     }
 
     /// Tools whose schemas name places at `origin`, which a client has no business with.
-    pub fn drill_with_places(origin: &str) -> Self {
-        drill::places(origin)
+    pub fn client_scenarios_with_foreign_urls(origin: &str) -> Self {
+        client_scenarios::places(origin)
     }
 
     /// One tool, and nothing else.
-    pub fn drill_with_one_tool() -> Self {
-        drill::one_tool()
+    pub fn client_scenarios_with_one_tool() -> Self {
+        client_scenarios::one_tool()
     }
 
-    /// Which calls with mirrored arguments a client is asked to make of [`Self::drill`].
-    pub fn drill_calls() -> serde_json::Value {
-        drill::calls()
+    /// The same, with `add_numbers` not declared read-only: where tokens are demanded, calling it takes more scope.
+    pub fn client_scenarios_with_writing_tool() -> Self {
+        client_scenarios::writing_tool()
+    }
+
+    /// Which calls with mirrored arguments a client is asked to make of [`Self::client_scenarios`].
+    pub fn client_scenario_calls() -> serde_json::Value {
+        client_scenarios::calls()
     }
 
     /// What a file describes in YAML (`docs/serve.md`), or everything that is wrong with it.

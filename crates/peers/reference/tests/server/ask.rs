@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wire::revision::{R2024_11_05, R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Era, Revision};
 
-use crate::talk::Talk;
+use crate::line_client::LineClient;
 
 fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}"))
@@ -38,7 +38,7 @@ async fn legacy_clients_are_sent_a_request() {
             if !revision.at_least(since) {
                 continue;
             }
-            let mut talk = Talk::start(revision).await;
+            let mut talk = LineClient::start(revision).await;
             let call = talk.send("tools/call", json!({ "name": tool })).await;
             let request = talk.next().await;
             assert_eq!(request["method"], method);
@@ -50,7 +50,7 @@ async fn legacy_clients_are_sent_a_request() {
 
 #[tokio::test]
 async fn legacy_answers_that_do_not_fit_make_the_tool_fail() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     for (member, answer) in [
         ("result", json!({ "action": "accept", "content": { "name": 5 } })),
         ("result", json!({ "action": "perhaps" })),
@@ -73,11 +73,11 @@ async fn legacy_answers_that_do_not_fit_make_the_tool_fail() {
 #[tokio::test]
 async fn legacy_clients_that_cannot_answer_are_not_asked() {
     for capabilities in [json!({}), json!({ "elicitation": { "url": {} } })] {
-        let mut talk = Talk::fresh(R2025_11_25);
+        let mut talk = LineClient::fresh(R2025_11_25);
         talk.shake_hands(capabilities).await;
         assert_eq!(talk.call("ask", json!({})).await["isError"], true);
     }
-    let mut talk = Talk::fresh(R2025_11_25);
+    let mut talk = LineClient::fresh(R2025_11_25);
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": { "elicitation": {} }, "clientInfo": { "name": "t", "version": "1" } });
     talk.result("initialize", params).await;
     assert_eq!(talk.call("ask", json!({})).await["isError"], true, "not before `notifications/initialized`");
@@ -85,7 +85,7 @@ async fn legacy_clients_that_cannot_answer_are_not_asked() {
 
 #[tokio::test]
 async fn a_cancelled_call_cancels_what_it_asked() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let call = talk.send("tools/call", json!({ "name": "ask" })).await;
     let id = talk.next().await["id"].take();
     talk.cancel(call).await;
@@ -98,7 +98,7 @@ async fn a_cancelled_call_cancels_what_it_asked() {
 #[tokio::test]
 async fn modern_clients_get_a_result_that_asks() {
     for (tool, _, method, answer, said) in table() {
-        let mut talk = Talk::start(R2026_07_28).await;
+        let mut talk = LineClient::start(R2026_07_28).await;
         let first = talk.call(tool, json!({})).await;
         assert_eq!(first["resultType"], "input_required");
         let requests = first["inputRequests"].as_object().unwrap();
@@ -114,7 +114,7 @@ async fn modern_clients_get_a_result_that_asks() {
 
 #[tokio::test]
 async fn modern_answers_that_do_not_fit_are_asked_for_again() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let state = talk.call("ask", json!({})).await["requestState"].take();
     for responses in [
         json!({}),
@@ -137,7 +137,7 @@ async fn modern_answers_that_do_not_fit_are_asked_for_again() {
 
 #[tokio::test]
 async fn a_state_is_bound_to_its_request() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let state = talk.call("sample", json!({ "prompt": "a" })).await["requestState"].as_str().unwrap().to_owned();
     let params = |tool: &str, prompt: &str, state: &str| {
         let arguments = if tool == "sample" { json!({ "prompt": prompt }) } else { json!({}) };
@@ -159,7 +159,7 @@ async fn a_state_is_bound_to_its_request() {
 
 #[tokio::test]
 async fn modern_clients_that_cannot_answer_are_told_what_is_missing() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     for (tool, required) in [
         ("ask", json!({ "elicitation": { "form": {} } })),
         ("ask_url", json!({ "elicitation": { "url": {} } })),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 
-use crate::talk::{Talk, client_capabilities};
+use crate::line_client::{LineClient, client_capabilities};
 
 fn accept(content: Value) -> Value {
     json!({ "action": "accept", "content": content })
@@ -13,14 +13,14 @@ fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}"))
 }
 
-async fn retry(talk: &mut Talk, tool: &str, responses: Value, state: &Value) -> Value {
+async fn retry(talk: &mut LineClient, tool: &str, responses: Value, state: &Value) -> Value {
     let params = json!({ "name": tool, "inputResponses": responses, "requestState": state });
     talk.result("tools/call", params).await
 }
 
 #[tokio::test]
 async fn two_things_are_asked_at_once_in_the_modern_era() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let first = talk.call("ask_two", json!({})).await;
     let keys: Vec<_> = first["inputRequests"].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["name", "colour"]);
@@ -34,7 +34,7 @@ async fn two_things_are_asked_at_once_in_the_modern_era() {
 
 #[tokio::test]
 async fn one_thing_after_another_keeps_the_first_answer() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let first = talk.call("ask_in_turn", json!({})).await;
     let name = json!({ "name": accept(json!({ "name": "Ada" })) });
     let second = retry(&mut talk, "ask_in_turn", name, &first["requestState"]).await;
@@ -51,7 +51,7 @@ async fn one_thing_after_another_keeps_the_first_answer() {
 #[tokio::test]
 async fn legacy_clients_are_asked_one_thing_after_another() {
     for tool in ["ask_two", "ask_in_turn"] {
-        let mut talk = Talk::start(R2025_11_25).await;
+        let mut talk = LineClient::start(R2025_11_25).await;
         let call = talk.send("tools/call", json!({ "name": tool })).await;
         for content in [json!({ "name": "Ada" }), json!({ "colour": "red" })] {
             let request = talk.next().await;
@@ -64,7 +64,7 @@ async fn legacy_clients_are_asked_one_thing_after_another() {
 #[tokio::test]
 async fn the_form_has_every_kind_of_field_of_its_revision() {
     for revision in [R2025_06_18, R2025_11_25] {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         let call = talk.send("tools/call", json!({ "name": "ask_form" })).await;
         // The message is held against the official schema as it comes.
         let request = talk.next().await;
@@ -80,7 +80,7 @@ async fn the_form_has_every_kind_of_field_of_its_revision() {
         let result = talk.until(call).await[0]["result"].take();
         assert!(result.get("isError").is_none(), "{result}");
     }
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let asked = talk.call("ask_form", json!({})).await;
     assert_eq!(asked["inputRequests"]["form"]["params"]["mode"], "form");
 }
@@ -93,7 +93,7 @@ fn visitor() -> Value {
 
 #[tokio::test]
 async fn a_visit_is_asked_for_and_its_end_is_told() {
-    let mut talk = Talk::fresh(R2025_11_25);
+    let mut talk = LineClient::fresh(R2025_11_25);
     talk.shake_hands(visitor()).await;
     let call = talk.send("tools/call", json!({ "name": "ask_url" })).await;
     let request = talk.next().await;
@@ -103,7 +103,7 @@ async fn a_visit_is_asked_for_and_its_end_is_told() {
     assert_eq!(all[0]["method"], "notifications/elicitation/complete");
     assert_eq!(all[0]["params"]["elicitationId"], request["params"]["elicitationId"]);
 
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let meta = json!({ "io.modelcontextprotocol/clientCapabilities": visitor() });
     let asked = talk.result("tools/call", json!({ "name": "ask_url", "_meta": meta })).await;
     assert!(asked["inputRequests"]["page"]["params"].get("elicitationId").is_none());
@@ -113,7 +113,7 @@ async fn a_visit_is_asked_for_and_its_end_is_told() {
 
 #[tokio::test]
 async fn a_visit_that_is_due_is_an_error_until_the_client_comes_back() {
-    let mut talk = Talk::fresh(R2025_11_25);
+    let mut talk = LineClient::fresh(R2025_11_25);
     talk.shake_hands(visitor()).await;
     let error = talk.error("tools/call", json!({ "name": "visit" })).await;
     assert_eq!(error["code"], -32042);
@@ -141,7 +141,7 @@ fn said(text: &str) -> Value {
 
 #[tokio::test]
 async fn a_model_gets_a_result_for_each_use_of_a_tool() {
-    let mut talk = Talk::fresh(R2025_11_25);
+    let mut talk = LineClient::fresh(R2025_11_25);
     talk.shake_hands(json!({ "sampling": { "tools": {} } })).await;
     let call = talk.send("tools/call", json!({ "name": "sample_with_tools" })).await;
     let first = talk.next().await;
@@ -160,7 +160,7 @@ async fn a_model_gets_a_result_for_each_use_of_a_tool() {
 
 #[tokio::test]
 async fn a_model_that_uses_tools_for_ever_is_stopped() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let meta = json!({ "io.modelcontextprotocol/clientCapabilities": { "sampling": { "tools": {} } } });
     let mut params = json!({ "name": "sample_with_tools", "_meta": meta });
     for round in 0..4 {

@@ -11,7 +11,7 @@ use serde_json::json;
 use wire::trace::{Closed, Content, Frame, Header, Trace};
 use wire::{Era, Party, RequestId, Revision, Transport};
 
-use crate::talk::modern_meta;
+use crate::line_client::modern_meta;
 
 const SOON: Duration = Duration::from_secs(5);
 

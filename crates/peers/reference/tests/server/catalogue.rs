@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use wire::Revision;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
-use crate::talk::Talk;
+use crate::line_client::LineClient;
 
 fn server(catalogue: Catalogue) -> Server {
     Server::new(Options { catalogue: Arc::new(catalogue), ..Options::default() })
 }
 
-async fn capabilities(catalogue: &Catalogue, revision: Revision) -> (Talk, Value) {
-    let mut talk = Talk::with(server(catalogue.clone()), revision, Limits::default());
+async fn capabilities(catalogue: &Catalogue, revision: Revision) -> (LineClient, Value) {
+    let mut talk = LineClient::with(server(catalogue.clone()), revision, Limits::default());
     let mut said = match revision {
         R2026_07_28 => talk.ask("server/discover", json!({})).await,
         _ => talk.shake_hands(json!({})).await,
@@ -72,7 +72,7 @@ async fn a_tool_may_give_several_blocks_and_come_and_go() {
         ..Catalogue::new("changing", "1")
     };
     let server = server(catalogue);
-    let mut talk = Talk::with(server.clone(), R2026_07_28, Limits::default());
+    let mut talk = LineClient::with(server.clone(), R2026_07_28, Limits::default());
     assert_eq!(talk.error("tools/call", json!({ "name": "two" })).await["code"], -32602);
     let filter = json!({ "notifications": { "toolsListChanged": true, "promptsListChanged": true } });
     talk.send("subscriptions/listen", filter).await;

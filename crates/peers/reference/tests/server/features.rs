@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Era, Revision};
 
-use crate::talk::{Talk, client_capabilities};
+use crate::line_client::{LineClient, client_capabilities};
 
 fn names(list: &Value) -> Vec<String> {
     list.as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect()
@@ -13,7 +13,7 @@ fn names(list: &Value) -> Vec<String> {
 #[tokio::test]
 async fn the_handshake_agrees_on_every_legacy_revision() {
     for revision in Revision::ALL.into_iter().filter(|r| r.era() == Era::Legacy) {
-        let mut talk = Talk::fresh(revision);
+        let mut talk = LineClient::fresh(revision);
         let answer = talk.shake_hands(client_capabilities()).await;
         assert_eq!(answer["result"]["protocolVersion"], revision.as_str());
         let completions = answer["result"]["capabilities"].get("completions").is_some();
@@ -30,7 +30,7 @@ async fn the_handshake_agrees_on_every_legacy_revision() {
 #[tokio::test]
 async fn unknown_versions_get_the_newest_of_the_handshake() {
     for version in ["2026-07-28", "1999-01-01", ""] {
-        let mut talk = Talk::fresh(R2025_11_25);
+        let mut talk = LineClient::fresh(R2025_11_25);
         let params =
             json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
         assert_eq!(talk.result("initialize", params).await["protocolVersion"], "2025-11-25", "{version:?}");
@@ -39,7 +39,7 @@ async fn unknown_versions_get_the_newest_of_the_handshake() {
 
 #[tokio::test]
 async fn discover_tells_versions_and_capabilities() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let result = talk.result("server/discover", json!({})).await;
     let all: Vec<_> = Revision::ALL.iter().rev().map(|r| r.as_str()).collect();
     assert_eq!(result["supportedVersions"], json!(all));
@@ -51,7 +51,7 @@ async fn discover_tells_versions_and_capabilities() {
 #[tokio::test]
 async fn tools_are_listed_as_the_revision_has_them() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         let list = talk.result("tools/list", json!({})).await["tools"].take();
         let names = names(&list);
         assert_eq!(names[0], "echo");
@@ -79,7 +79,7 @@ async fn tools_are_listed_as_the_revision_has_them() {
 #[tokio::test]
 async fn every_tool_can_be_called_with_what_its_schema_asks() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         let tools = talk.result("tools/list", json!({})).await["tools"].take();
         for tool in tools.as_array().unwrap() {
             let name = tool["name"].as_str().unwrap();
@@ -110,7 +110,7 @@ async fn every_tool_can_be_called_with_what_its_schema_asks() {
 
 #[tokio::test]
 async fn contents_are_what_they_say() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let block = |mut result: Value| result["content"][0].take();
     let echo = talk.call("echo", json!({ "message": "ü \u{1f600} \\ \" \n" })).await;
     assert_eq!(block(echo), json!({ "type": "text", "text": "ü \u{1f600} \\ \" \n" }));
@@ -133,7 +133,7 @@ async fn contents_are_what_they_say() {
 #[tokio::test]
 async fn arguments_that_do_not_fit_are_told_as_the_revision_wants() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         for (tool, arguments) in [
             ("echo", json!({})),
             ("echo", json!({ "message": 1 })),
@@ -163,7 +163,7 @@ async fn arguments_that_do_not_fit_are_told_as_the_revision_wants() {
 #[tokio::test]
 async fn progress_is_reported_to_whoever_gave_a_token() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         for token in [json!("t"), json!(7)] {
             let arguments = json!({ "steps": 3, "delay_ms": 1 });
             let params = json!({ "name": "slow", "arguments": arguments, "_meta": { "progressToken": token } });
@@ -184,7 +184,7 @@ async fn progress_is_reported_to_whoever_gave_a_token() {
 #[tokio::test]
 async fn resources_are_listed_in_pages() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         let first = talk.result("resources/list", json!({})).await;
         assert_eq!(first["resources"].as_array().unwrap().len(), 3);
         let cursor = first["nextCursor"].as_str().unwrap();
@@ -204,7 +204,7 @@ async fn resources_are_listed_in_pages() {
 #[tokio::test]
 async fn resources_can_be_read() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         for (uri, member, mime) in [
             ("proof://docs/welcome", "text", "text/plain"),
             ("proof://docs/readme", "text", "text/markdown"),
@@ -239,7 +239,7 @@ async fn resources_can_be_read() {
 #[tokio::test]
 async fn prompts_are_listed_and_filled_in() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         let list = talk.result("prompts/list", json!({})).await;
         let mut known = vec!["code_review", "bug_report", "refactor", "describe_image"];
         known.extend(revision.at_least(R2025_03_26).then_some("describe_sound"));
@@ -270,7 +270,7 @@ async fn prompts_are_listed_and_filled_in() {
 #[tokio::test]
 async fn arguments_are_completed() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         let params = |reference: Value, name: &str, value: &str| json!({ "ref": reference, "argument": { "name": name, "value": value } });
         let prompt = json!({ "type": "ref/prompt", "name": "code_review" });
         let template = json!({ "type": "ref/resource", "uri": "proof://greeting/{name}" });
@@ -309,7 +309,7 @@ fn logged(messages: &[Value]) -> Vec<&str> {
 #[tokio::test]
 async fn legacy_sessions_set_their_log_level() {
     for revision in Revision::ALL.into_iter().filter(|r| r.era() == Era::Legacy) {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         assert_eq!(talk.result("logging/setLevel", json!({ "level": "error" })).await, json!({}));
         let id = talk.send("tools/call", json!({ "name": "log" })).await;
         assert_eq!(logged(&talk.until(id).await), ["error", "critical", "alert", "emergency"]);
@@ -324,7 +324,7 @@ async fn legacy_sessions_set_their_log_level() {
 
 #[tokio::test]
 async fn modern_requests_say_their_log_level_or_hear_nothing() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     talk.call("log", json!({})).await;
     let meta = json!({ "io.modelcontextprotocol/logLevel": "alert" });
     let id = talk.send("tools/call", json!({ "name": "log", "_meta": meta })).await;
@@ -336,7 +336,7 @@ async fn modern_requests_say_their_log_level_or_hear_nothing() {
 #[tokio::test]
 async fn each_era_has_its_own_methods() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         let foreign: &[&str] = match revision.era() {
             // Asked without `_meta` these are modern by their names, and then lack it; with it they are simply served.
             Era::Legacy if revision == R2025_11_25 => &["nobody/knows", "tasks/update"],

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Era, Revision};
 
-use crate::talk::Talk;
+use crate::line_client::LineClient;
 use crate::wire_http::{Client, Head};
 
 /// Texts that are no message, the code they get and the id that can be read in them.
@@ -42,7 +42,7 @@ pub fn table() -> Vec<(&'static str, i64, Value)> {
 #[tokio::test]
 async fn over_stdio() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         for (text, code, id) in table() {
             talk.write_text(text).await;
             let answer = talk.next().await;
@@ -82,7 +82,7 @@ async fn bytes_that_are_no_text() {
 
 #[tokio::test]
 async fn answers_to_nothing_are_ignored_over_stdio() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     for text in [
         r#"{"jsonrpc":"2.0","id":4711,"result":{}}"#,
         r#"{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"m"}}"#,
@@ -100,7 +100,7 @@ async fn answers_to_nothing_are_ignored_over_stdio() {
 
 #[tokio::test]
 async fn ids_come_back_as_they_were() {
-    let mut talk = Talk::start(R2025_06_18).await;
+    let mut talk = LineClient::start(R2025_06_18).await;
     for id in ["0", "-7", "\"\"", "\"7\"", "\"a \\\" \u{1f600}\"", "9007199254740993", "123456789012345678901234567890"]
     {
         talk.write_text(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).await;
@@ -112,7 +112,7 @@ async fn ids_come_back_as_they_were() {
 #[tokio::test]
 async fn params_that_are_an_array() {
     for revision in [R2025_06_18, R2026_07_28] {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         talk.write_text(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}"#).await;
         let code = talk.next().await["error"]["code"].take();
         // A server nobody has initialized cannot tell whether the request was meant to be modern.

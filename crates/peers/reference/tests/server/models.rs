@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use wire::revision::R2026_07_28;
 use wire::{Era, Revision};
 
-use crate::talk::{Talk, modern_meta};
+use crate::line_client::{LineClient, modern_meta};
 
 const MODELS: &str = "io.github.proofhouse/models";
 const METADATA: &str = "io.github.proofhouse/metadata";
@@ -25,7 +25,7 @@ fn knowing(mut params: Value) -> Value {
 #[tokio::test]
 async fn they_are_declared_as_the_era_does() {
     for revision in Revision::ALL {
-        let mut talk = Talk::fresh(revision);
+        let mut talk = LineClient::fresh(revision);
         let capabilities = if revision.era() == Era::Modern {
             talk.result("server/discover", json!({})).await["capabilities"].take()
         } else {
@@ -46,8 +46,8 @@ async fn they_are_declared_as_the_era_does() {
 async fn a_session_keeps_its_model() {
     for revision in Revision::ALL.into_iter().filter(|r| r.era() == Era::Legacy) {
         let server = Server::new(Options::default());
-        let mut one = Talk::with(server.clone(), revision, Limits::default());
-        let mut other = Talk::with(server, revision, Limits::default());
+        let mut one = LineClient::with(server.clone(), revision, Limits::default());
+        let mut other = LineClient::with(server, revision, Limits::default());
         one.shake_hands(json!({})).await;
         other.shake_hands(json!({})).await;
         let listed = one.result("models/list", json!({})).await;
@@ -69,7 +69,7 @@ async fn a_session_keeps_its_model() {
 
 #[tokio::test]
 async fn a_modern_client_declares_the_extension_and_nothing_is_kept() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     for (method, extension) in [("models/list", MODELS), ("models/select", MODELS), ("metadata/get", METADATA)] {
         let error = talk.error(method, json!({ "name": "proof-small" })).await;
         assert_eq!(error["code"], -32021, "{method}");
@@ -86,7 +86,7 @@ async fn a_modern_client_declares_the_extension_and_nothing_is_kept() {
 #[tokio::test]
 async fn metadata_says_what_the_handshake_says() {
     for revision in Revision::ALL {
-        let mut talk = Talk::fresh(revision);
+        let mut talk = LineClient::fresh(revision);
         let welcome = if revision.era() == Era::Modern {
             talk.result("server/discover", json!({})).await
         } else {
@@ -105,7 +105,7 @@ async fn metadata_says_what_the_handshake_says() {
 async fn who_has_none_has_no_such_methods() {
     for revision in Revision::ALL {
         let options = Options { catalogue: Arc::new(Catalogue::official()), ..Options::default() };
-        let mut talk = Talk::with(Server::new(options), revision, Limits::default());
+        let mut talk = LineClient::with(Server::new(options), revision, Limits::default());
         if revision.era() == Era::Legacy {
             let capabilities = talk.shake_hands(json!({})).await["result"]["capabilities"].take();
             assert!(capabilities.get("models").is_none() && capabilities.get("metadata").is_none());

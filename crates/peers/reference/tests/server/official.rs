@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 use wire::revision::{R2025_11_25, R2026_07_28};
 use wire::{Era, Revision};
 
-use crate::talk::{Talk, client_capabilities};
+use crate::line_client::{LineClient, client_capabilities};
 use crate::wire_http::Client;
 
 fn options() -> Options {
     Options { catalogue: Arc::new(Catalogue::official()), ..Options::default() }
 }
 
-async fn talk(revision: Revision) -> Talk {
-    let mut talk = Talk::with(Server::new(options()), revision, Limits::default());
+async fn talk(revision: Revision) -> LineClient {
+    let mut talk = LineClient::with(Server::new(options()), revision, Limits::default());
     if revision.era() == Era::Legacy {
         talk.shake_hands(client_capabilities()).await;
     }
@@ -52,7 +52,7 @@ fn answer(method: &str) -> Value {
 }
 
 /// Calls a tool to its end, answering what it asks; gives what preceded the result and the result.
-async fn finish(talk: &mut Talk, tool: &str) -> (Vec<Value>, Value) {
+async fn finish(talk: &mut LineClient, tool: &str) -> (Vec<Value>, Value) {
     let mut params = json!({ "name": tool, "arguments": arguments(tool), "_meta": { "progressToken": "p" } });
     let mut before = Vec::new();
     for _ in 0..4 {

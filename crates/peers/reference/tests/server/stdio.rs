@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Era, Revision};
 
-use crate::talk::{Talk, modern_meta};
+use crate::line_client::{LineClient, modern_meta};
 
 #[tokio::test]
 async fn both_eras_live_in_one_process() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let legacy = talk.call("sum", json!({ "a": 1, "b": 1 })).await;
     assert!(legacy.get("resultType").is_none());
     talk.revision = R2026_07_28;
@@ -26,7 +26,7 @@ async fn both_eras_live_in_one_process() {
 
 #[tokio::test]
 async fn nothing_but_initialize_and_ping_comes_first() {
-    let mut talk = Talk::fresh(R2025_11_25);
+    let mut talk = LineClient::fresh(R2025_11_25);
     assert_eq!(talk.result("ping", json!({})).await, json!({}));
     assert_eq!(talk.error("tools/list", json!({})).await["code"], -32600);
     assert_eq!(talk.error("server/discover", json!({})).await["code"], -32602, "modern by its name, without `_meta`");
@@ -36,7 +36,7 @@ async fn nothing_but_initialize_and_ping_comes_first() {
 
 #[tokio::test]
 async fn versions_nobody_serves_are_refused() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     for version in ["v999.0.0", "2025-11-25"] {
         let meta = json!({ "io.modelcontextprotocol/protocolVersion": version });
         let error = talk.error("tools/list", json!({ "_meta": meta })).await;
@@ -49,7 +49,7 @@ async fn versions_nobody_serves_are_refused() {
 
 #[tokio::test]
 async fn required_metadata_is_required() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let key = |name: &str| format!("io.modelcontextprotocol/{name}");
     for (name, value) in [
         ("protocolVersion", json!(20_260_728)),
@@ -72,7 +72,7 @@ async fn required_metadata_is_required() {
 #[tokio::test]
 async fn a_slow_tool_does_not_hold_up_others() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         let arguments = json!({ "steps": 1, "delay_ms": 300 });
         let slow = talk.send("tools/call", json!({ "name": "slow", "arguments": arguments })).await;
         let before = Instant::now();
@@ -85,7 +85,7 @@ async fn a_slow_tool_does_not_hold_up_others() {
 #[tokio::test]
 async fn a_cancelled_request_is_not_answered() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         let arguments = json!({ "steps": 100, "delay_ms": 10 });
         let params = json!({ "name": "slow", "arguments": arguments, "_meta": { "progressToken": "p" } });
         let id = talk.send("tools/call", params).await;
@@ -103,7 +103,7 @@ async fn a_cancelled_request_is_not_answered() {
 
 #[tokio::test]
 async fn an_id_in_use_is_refused() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let arguments = json!({ "steps": 1, "delay_ms": 100 });
     let id = talk.send("tools/call", json!({ "name": "slow", "arguments": arguments })).await;
     talk.write(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })).await;
@@ -115,7 +115,7 @@ async fn an_id_in_use_is_refused() {
 #[tokio::test]
 async fn batches_exist_at_2025_03_26_only() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         talk.write_text(r#"[{"jsonrpc":"2.0","id":"a","method":"ping"}]"#).await;
         let answer = talk.line().await.unwrap();
         assert_eq!(answer.starts_with('['), revision == R2025_03_26, "{revision}: {answer}");
@@ -128,7 +128,7 @@ async fn batches_exist_at_2025_03_26_only() {
 
 #[tokio::test]
 async fn a_batch_is_answered_with_an_array() {
-    let mut talk = Talk::start(R2025_03_26).await;
+    let mut talk = LineClient::start(R2025_03_26).await;
     let slow = json!({ "name": "slow", "arguments": { "steps": 1, "delay_ms": 20 } });
     let batch = json!([
         { "jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": slow },
@@ -153,7 +153,7 @@ async fn a_batch_is_answered_with_an_array() {
 #[tokio::test]
 async fn the_end_of_the_input_ends_the_server() {
     for revision in Revision::ALL {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         let arguments = json!({ "steps": 1, "delay_ms": 50 });
         let quick = talk.send("tools/call", json!({ "name": "slow", "arguments": arguments })).await;
         let arguments = json!({ "steps": 100, "delay_ms": 10_000 });
@@ -184,7 +184,7 @@ async fn a_last_line_without_a_line_feed_is_answered() {
 #[tokio::test]
 async fn a_line_too_long_is_refused_and_the_next_one_served() {
     let limits = Limits { line: 1000, ..Limits::default() };
-    let mut talk = Talk::with(Server::new(Options::default()), R2025_06_18, limits);
+    let mut talk = LineClient::with(Server::new(Options::default()), R2025_06_18, limits);
     talk.shake_hands(json!({})).await;
     talk.write_text(&"x".repeat(200_000)).await;
     assert_eq!(talk.next().await["error"]["code"], -32600);
@@ -194,8 +194,8 @@ async fn a_line_too_long_is_refused_and_the_next_one_served() {
 #[tokio::test]
 async fn one_server_serves_many_conversations() {
     let server = Server::new(Options::default());
-    let mut first = Talk::with(server.clone(), R2025_11_25, Limits::default());
-    let mut second = Talk::with(server, R2025_06_18, Limits::default());
+    let mut first = LineClient::with(server.clone(), R2025_11_25, Limits::default());
+    let mut second = LineClient::with(server, R2025_06_18, Limits::default());
     first.shake_hands(json!({})).await;
     second.shake_hands(json!({})).await;
     first.call("echo", json!({ "message": "x" })).await;

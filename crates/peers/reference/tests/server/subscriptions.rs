@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use wire::revision::{R2025_11_25, R2026_07_28};
 use wire::{Era, Revision};
 
-use crate::talk::Talk;
+use crate::line_client::LineClient;
 
-async fn toggle(talk: &mut Talk, tool: &str) -> Vec<Value> {
+async fn toggle(talk: &mut LineClient, tool: &str) -> Vec<Value> {
     let id = talk.send("tools/call", json!({ "name": tool })).await;
     talk.until(id).await
 }
@@ -16,7 +16,7 @@ async fn toggle(talk: &mut Talk, tool: &str) -> Vec<Value> {
 #[tokio::test]
 async fn legacy_sessions_hear_of_changed_lists() {
     for revision in Revision::ALL.into_iter().filter(|r| r.era() == Era::Legacy) {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         for (tool, kind, list, name) in [
             ("toggle_tool", "tools", "tools/list", "extra"),
             ("toggle_prompt", "prompts", "prompts/list", "extra_prompt"),
@@ -43,7 +43,7 @@ async fn legacy_sessions_hear_of_changed_lists() {
 #[tokio::test]
 async fn legacy_sessions_subscribe_to_resources() {
     for revision in Revision::ALL.into_iter().filter(|r| r.era() == Era::Legacy) {
-        let mut talk = Talk::start(revision).await;
+        let mut talk = LineClient::start(revision).await;
         talk.call("touch_resource", json!({})).await;
         let uri = json!({ "uri": "proof://counter" });
         assert_eq!(talk.result("resources/subscribe", uri.clone()).await, json!({}));
@@ -62,11 +62,11 @@ async fn legacy_sessions_subscribe_to_resources() {
 #[tokio::test]
 async fn nothing_is_sent_before_the_client_is_ready() {
     let server = Server::new(Options::default());
-    let mut unready = Talk::with(server.clone(), R2025_11_25, Limits::default());
+    let mut unready = LineClient::with(server.clone(), R2025_11_25, Limits::default());
     let params =
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     unready.result("initialize", params).await;
-    let mut other = Talk::with(server, R2025_11_25, Limits::default());
+    let mut other = LineClient::with(server, R2025_11_25, Limits::default());
     other.shake_hands(json!({})).await;
     toggle(&mut other, "toggle_tool").await;
     unready.assert_quiet().await;
@@ -74,7 +74,7 @@ async fn nothing_is_sent_before_the_client_is_ready() {
 
 #[tokio::test]
 async fn a_subscription_gets_what_it_asked_for_and_nothing_else() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let filter = json!({ "toolsListChanged": true, "resourceSubscriptions": ["proof://counter", "proof://nowhere"] });
     let id = talk.send("subscriptions/listen", json!({ "notifications": filter })).await;
     let first = talk.next().await;
@@ -102,7 +102,7 @@ async fn a_subscription_gets_what_it_asked_for_and_nothing_else() {
 
 #[tokio::test]
 async fn several_subscriptions_are_told_apart() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let mut ids = Vec::new();
     for filter in [json!({ "promptsListChanged": true }), json!({ "promptsListChanged": true }), json!({})] {
         ids.push(talk.send("subscriptions/listen", json!({ "notifications": filter })).await);
@@ -119,7 +119,7 @@ async fn several_subscriptions_are_told_apart() {
 
 #[tokio::test]
 async fn a_server_that_ends_says_so() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     let params = talk.dress(json!({ "notifications": { "toolsListChanged": true } }));
     let request = json!({ "jsonrpc": "2.0", "id": "sub", "method": "subscriptions/listen", "params": params });
     talk.write(&request).await;
@@ -138,7 +138,7 @@ async fn a_server_that_ends_says_so() {
 
 #[tokio::test]
 async fn a_filter_must_be_one() {
-    let mut talk = Talk::start(R2026_07_28).await;
+    let mut talk = LineClient::start(R2026_07_28).await;
     for params in [
         json!({}),
         json!({ "notifications": true }),

@@ -7,13 +7,13 @@ use reference::{Options, Server, tasks};
 use serde_json::{Value, json};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25};
 
-use crate::talk::{Talk, client_capabilities};
+use crate::line_client::{LineClient, client_capabilities};
 
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 const STATUS: &str = "notifications/tasks/status";
 
 /// Begins a task and gives it as it stands at its beginning.
-async fn begin(talk: &mut Talk, tool: &str, arguments: Value, task: Value) -> Value {
+async fn begin(talk: &mut LineClient, tool: &str, arguments: Value, task: Value) -> Value {
     let params = json!({ "name": tool, "arguments": arguments, "task": task, "_meta": { "progressToken": "p" } });
     let mut result = talk.result("tools/call", params).await;
     assert_eq!(result["_meta"][RELATED]["taskId"], result["task"]["taskId"]);
@@ -26,13 +26,13 @@ fn id(task: &Value) -> Value {
 }
 
 /// A slow call that nobody waits for to the end.
-async fn begin_long(talk: &mut Talk) -> Value {
+async fn begin_long(talk: &mut LineClient) -> Value {
     begin(talk, "slow", json!({ "steps": 100, "delay_ms": 10_000 }), json!({})).await
 }
 
-async fn start_with(limits: tasks::Limits) -> Talk {
+async fn start_with(limits: tasks::Limits) -> LineClient {
     let options = Options { tasks: limits, ..Options::default() };
-    let mut talk = Talk::with(Server::new(options), R2025_11_25, Limits::default());
+    let mut talk = LineClient::with(Server::new(options), R2025_11_25, Limits::default());
     talk.shake_hands(client_capabilities()).await;
     talk
 }
@@ -40,7 +40,7 @@ async fn start_with(limits: tasks::Limits) -> Talk {
 #[tokio::test]
 async fn tasks_are_declared_where_there_are_any() {
     for revision in [R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25] {
-        let mut talk = Talk::fresh(revision);
+        let mut talk = LineClient::fresh(revision);
         let hello = talk.shake_hands(client_capabilities()).await;
         let tasks = &hello["result"]["capabilities"]["tasks"];
         let full = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
@@ -66,7 +66,7 @@ async fn tasks_are_declared_where_there_are_any() {
 
 #[tokio::test]
 async fn a_call_becomes_a_task_and_gives_its_result_later() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let task = begin(&mut talk, "slow", json!({ "steps": 2, "delay_ms": 300 }), json!({ "ttl": 9000 })).await;
     assert_eq!((&task["status"], &task["ttl"]), (&json!("working"), &json!(9000)));
     assert!(task["taskId"].as_str().unwrap().len() >= 22, "{task}");
@@ -89,7 +89,7 @@ async fn a_call_becomes_a_task_and_gives_its_result_later() {
 
 #[tokio::test]
 async fn a_task_that_asks_asks_whoever_waits_for_its_result() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let task = begin(&mut talk, "errand", json!({}), json!({})).await;
     let status = loop {
         let message = talk.next().await;
@@ -131,7 +131,7 @@ async fn a_task_that_asks_asks_whoever_waits_for_its_result() {
 
 #[tokio::test]
 async fn a_question_that_is_not_answered_stays_open() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let task = begin(&mut talk, "errand", json!({}), json!({})).await;
     let waiting = talk.send("tasks/result", id(&task)).await;
     let question = loop {
@@ -157,7 +157,7 @@ async fn a_question_that_is_not_answered_stays_open() {
 
 #[tokio::test]
 async fn a_cancelled_task_stays_cancelled_and_says_nothing_more() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let task = begin(&mut talk, "slow", json!({ "steps": 100, "delay_ms": 30 }), json!({})).await;
     let waiting = talk.send("tasks/result", id(&task)).await;
     let cancel = talk.send("tasks/cancel", id(&task)).await;
@@ -185,7 +185,7 @@ async fn a_cancelled_task_stays_cancelled_and_says_nothing_more() {
 
 #[tokio::test]
 async fn a_cancelled_task_takes_its_question_back() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let task = begin(&mut talk, "errand", json!({}), json!({})).await;
     let waiting = talk.send("tasks/result", id(&task)).await;
     let question = loop {
@@ -207,7 +207,7 @@ async fn a_cancelled_task_takes_its_question_back() {
 
 #[tokio::test]
 async fn what_was_wrong_is_told_by_the_task() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let task = begin(&mut talk, "slow", json!({ "steps": 0 }), json!({})).await;
     let waiting = talk.send("tasks/result", id(&task)).await;
     let all = talk.until(waiting).await;
@@ -217,7 +217,7 @@ async fn what_was_wrong_is_told_by_the_task() {
 
 #[tokio::test]
 async fn tools_say_whether_they_run_as_tasks() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let forbidden = json!({ "name": "echo", "arguments": { "message": "a" }, "task": {} });
     assert_eq!(talk.error("tools/call", forbidden).await["code"], -32601);
     assert_eq!(talk.error("tools/call", json!({ "name": "errand" })).await["code"], -32601);
@@ -232,7 +232,7 @@ async fn tools_say_whether_they_run_as_tasks() {
 
 #[tokio::test]
 async fn unknown_tasks_are_invalid_params() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
         for params in [json!({ "taskId": "nobody" }), json!({ "taskId": "" }), json!({ "taskId": 5 }), json!({})] {
             assert_eq!(talk.error(method, params.clone()).await["code"], -32602, "{method} {params}");
@@ -274,7 +274,7 @@ async fn a_session_has_so_many_tasks_and_not_more() {
 
 #[tokio::test]
 async fn a_task_is_gone_after_its_time() {
-    let mut talk = Talk::start(R2025_11_25).await;
+    let mut talk = LineClient::start(R2025_11_25).await;
     let task = begin(&mut talk, "slow", json!({ "steps": 1, "delay_ms": 10_000 }), json!({ "ttl": 80 })).await;
     let waiting = talk.send("tasks/result", id(&task)).await;
     let all = talk.until(waiting).await;
@@ -289,8 +289,8 @@ async fn a_task_is_gone_after_its_time() {
 async fn a_task_is_nobody_elses_and_ends_with_its_session() {
     let limits = tasks::Limits { in_all: 1, ..Default::default() };
     let server = Server::new(Options { tasks: limits, ..Options::default() });
-    let mut one = Talk::with(server.clone(), R2025_11_25, Limits::default());
-    let mut other = Talk::with(server, R2025_11_25, Limits::default());
+    let mut one = LineClient::with(server.clone(), R2025_11_25, Limits::default());
+    let mut other = LineClient::with(server, R2025_11_25, Limits::default());
     one.shake_hands(client_capabilities()).await;
     other.shake_hands(client_capabilities()).await;
     let task = begin_long(&mut one).await;

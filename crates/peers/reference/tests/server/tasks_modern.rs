@@ -10,7 +10,7 @@ use reference::{Options, Server, tasks};
 use serde_json::{Value, json};
 use wire::revision::R2026_07_28;
 
-use crate::talk::{Talk, client_capabilities};
+use crate::line_client::{LineClient, client_capabilities};
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
@@ -22,16 +22,16 @@ pub fn declaring(mut params: Value) -> Value {
     params
 }
 
-fn start_with(catalogue: Catalogue, limits: tasks::Limits) -> Talk {
+fn start_with(catalogue: Catalogue, limits: tasks::Limits) -> LineClient {
     let options = Options { catalogue: Arc::new(catalogue), tasks: limits, ..Options::default() };
-    Talk::with(Server::new(options), R2026_07_28, Limits::default())
+    LineClient::with(Server::new(options), R2026_07_28, Limits::default())
 }
 
-fn start() -> Talk {
+fn start() -> LineClient {
     start_with(Catalogue::official(), tasks::Limits::default())
 }
 
-async fn ask(talk: &mut Talk, method: &str, params: Value) -> Value {
+async fn ask(talk: &mut LineClient, method: &str, params: Value) -> Value {
     let mut result = talk.result(method, declaring(params)).await;
     if let Some(members) = result.as_object_mut() {
         members.remove("_meta");
@@ -39,7 +39,7 @@ async fn ask(talk: &mut Talk, method: &str, params: Value) -> Value {
     result
 }
 
-async fn begin(talk: &mut Talk, tool: &str, arguments: Value) -> Value {
+async fn begin(talk: &mut LineClient, tool: &str, arguments: Value) -> Value {
     let task = ask(talk, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
     let members: Vec<_> = task.as_object().unwrap().keys().collect();
     let flat = ["resultType", "taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs"];
@@ -53,7 +53,7 @@ fn id(task: &Value) -> Value {
 }
 
 /// Looks at a task until it stands as wished.
-async fn until(talk: &mut Talk, task: &Value, status: &str) -> Value {
+async fn until(talk: &mut LineClient, task: &Value, status: &str) -> Value {
     for _ in 0..250 {
         let now = ask(talk, "tasks/get", id(task)).await;
         assert_eq!(now["resultType"], "complete");
@@ -65,7 +65,7 @@ async fn until(talk: &mut Talk, task: &Value, status: &str) -> Value {
     panic!("the task never is {status}");
 }
 
-async fn update(talk: &mut Talk, task: &Value, answers: Value) -> Value {
+async fn update(talk: &mut LineClient, task: &Value, answers: Value) -> Value {
     ask(talk, "tasks/update", json!({ "taskId": task["taskId"], "inputResponses": answers })).await
 }
 
@@ -267,7 +267,7 @@ async fn a_full_server_answers_as_a_call_what_it_can() {
 }
 
 /// A catalogue of one tool, whose calls run as tasks.
-fn only(tool: Tool) -> Talk {
+fn only(tool: Tool) -> LineClient {
     let tools = vec![tool.tasks(TaskSupport::Optional)];
     start_with(Catalogue { tools, ..Catalogue::new("one", "1") }, tasks::Limits::default())
 }

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use wire::framing::sse::{Block, Blocks};
 
-use crate::talk::modern_meta;
+use crate::line_client::modern_meta;
 
 /// A status line and header fields.
 #[derive(Debug)]
@@ -223,7 +223,7 @@ impl Client {
 
     /// Opens a session and says that the client is ready.
     pub async fn initialize(&self, version: &str) -> String {
-        let capabilities = crate::talk::client_capabilities();
+        let capabilities = crate::line_client::client_capabilities();
         let params = json!({
             "protocolVersion": version, "capabilities": capabilities, "clientInfo": { "name": "t", "version": "1" },
         });

@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Era, Revision};
 
-use crate::talk::{Talk, client_capabilities};
+use crate::line_client::{LineClient, client_capabilities};
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/examples/weather.yaml")
 }
 
-async fn talk(catalogue: Catalogue, revision: Revision) -> Talk {
+async fn talk(catalogue: Catalogue, revision: Revision) -> LineClient {
     let server = Server::new(Options { catalogue: Arc::new(catalogue), ..Options::default() });
-    let mut talk = Talk::with(server, revision, Limits::default());
+    let mut talk = LineClient::with(server, revision, Limits::default());
     if revision.era() == Era::Legacy {
         talk.shake_hands(client_capabilities()).await;
     }
@@ -27,7 +27,7 @@ async fn talk(catalogue: Catalogue, revision: Revision) -> Talk {
 }
 
 /// A server of what `entries` add to the least that there is.
-async fn serving(entries: &str, revision: Revision) -> Talk {
+async fn serving(entries: &str, revision: Revision) -> LineClient {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalogue.yaml");
     std::fs::write(&path, format!("name: x\nversion: '1'\n{entries}")).unwrap();

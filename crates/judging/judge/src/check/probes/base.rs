@@ -6,18 +6,18 @@ use net::client::Outgoing;
 use serde_json::json;
 use wire::{Era, RequestId, Revision};
 
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
 /// A method that every server serves and that changes nothing.
-pub(super) fn harmless(case: &Case) -> &'static str {
+pub(super) fn harmless(case: &ProbeContext) -> &'static str {
     if case.era() == Era::Legacy { "ping" } else { "server/discover" }
 }
 
 pub(super) const IDS: Probe = Probe::shared("ids", ids);
 
 /// Ids of every legal kind: texts, one that looks like a number, and numbers at the edges.
-fn ids(case: &Case) -> Script<'_> {
+fn ids(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for id in [json!("proof-id"), json!("7"), json!(0), json!(-3), json!(9_007_199_254_740_991_i64), json!("ünï…✓")]
         {
@@ -32,7 +32,7 @@ fn ids(case: &Case) -> Script<'_> {
 pub(super) const UNKNOWN_METHOD: Probe = Probe::shared("unknown-method", unknown_method);
 
 /// A method in our own name, which nobody implements: with an id that is a number, and with one that is a text.
-fn unknown_method(case: &Case) -> Script<'_> {
+fn unknown_method(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         const NOBODYS: &str = "proofhouse/no-such-method";
         case.request(NOBODYS, json!({})).await?;
@@ -45,7 +45,7 @@ fn unknown_method(case: &Case) -> Script<'_> {
 pub(super) const RESERVED_KEYS: Probe = Probe::shared("meta-reserved-keys", reserved_keys).since(Revision::R2025_06_18);
 
 /// The same request without and with odd values under keys of `_meta` that are reserved and mean nothing.
-fn reserved_keys(case: &Case) -> Script<'_> {
+fn reserved_keys(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         // A list tells more than a ping, but not so much more that a huge one should cross twice again.
         let list = super::modern::lists(case).next().filter(|_| case.survey().tools.len() <= 500);
@@ -60,7 +60,7 @@ fn reserved_keys(case: &Case) -> Script<'_> {
 pub(super) const UNKNOWN_NOTIFICATION: Probe = Probe::shared("unknown-notification", unknown_notification);
 
 /// A notification in our own name: there must be no answer to it.
-fn unknown_notification(case: &Case) -> Script<'_> {
+fn unknown_notification(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.notify("notifications/proofhouse/no-such-notification", json!({ "any": 1 })).await?;
         case.request(harmless(case), json!({})).await?;
@@ -71,7 +71,7 @@ fn unknown_notification(case: &Case) -> Script<'_> {
 pub(super) const CONCURRENT: Probe = Probe::shared("concurrent", concurrent);
 
 /// Several requests under way at once: each must get its own answer.
-fn concurrent(case: &Case) -> Script<'_> {
+fn concurrent(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let mut waiting = tokio::task::JoinSet::new();
         for _ in 0..8 {
@@ -88,7 +88,7 @@ fn concurrent(case: &Case) -> Script<'_> {
 pub(super) const LAST_WORDS: Probe = Probe::shared("last-words", last_words);
 
 /// Listens at the end, once for everything before: for what should have stopped, or should not have come at all.
-fn last_words(case: &Case) -> Script<'_> {
+fn last_words(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.quiet("at the end", Duration::from_millis(300)).await;
         Ok(())
@@ -96,9 +96,9 @@ fn last_words(case: &Case) -> Script<'_> {
 }
 
 /// A request that the server must refuse does not end the case; only a lost connection does.
-pub(super) fn survived(outcome: Result<impl Sized, Halt>) -> Result<(), Halt> {
+pub(super) fn survived(outcome: Result<impl Sized, Abort>) -> Result<(), Abort> {
     match outcome {
-        Err(halt @ (Halt::Gone(_) | Halt::Silent | Halt::Unfit | Halt::Flooded)) => Err(halt),
+        Err(abort @ (Abort::Gone(_) | Abort::Silent | Abort::Unfit | Abort::Flooded)) => Err(abort),
         _ => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use wire::{Message, RequestId, Transport};
 
 use super::base::harmless;
 use super::tools;
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
 /// How many tools are tried, and how many prompts.
@@ -41,7 +41,7 @@ impl Echo {
     }
 
     /// What takes a free text: a few tools, those first whose names say what they do with it, and a few prompts.
-    fn candidates(case: &Case) -> Vec<Self> {
+    fn candidates(case: &ProbeContext) -> Vec<Self> {
         let mut tools = Self::tools(case);
         tools.sort_by_key(|echo| !echo.name.to_lowercase().contains("echo"));
         tools.truncate(TRIED);
@@ -49,7 +49,7 @@ impl Echo {
         tools
     }
 
-    fn tools(case: &Case) -> Vec<Self> {
+    fn tools(case: &ProbeContext) -> Vec<Self> {
         let of = |(name, arguments): (String, Map<String, Value>)| {
             let tool = case.survey().tools.iter().find(|tool| tool.get("name") == Some(&json!(name)))?;
             let properties = tool.pointer("/inputSchema/properties")?.as_object()?;
@@ -70,7 +70,7 @@ impl Echo {
     }
 
     /// One that is seen to give back what it is given, and how long that took.
-    async fn find(case: &Case) -> Result<Option<(Self, Duration)>, Halt> {
+    async fn find(case: &ProbeContext) -> Result<Option<(Self, Duration)>, Abort> {
         for echo in Self::candidates(case) {
             let text = mark(case.next_id());
             let begun = Instant::now();
@@ -99,7 +99,7 @@ struct Mixture {
 }
 
 impl Mixture {
-    async fn find(case: &Case) -> Result<Self, Halt> {
+    async fn find(case: &ProbeContext) -> Result<Self, Abort> {
         let survey = case.survey();
         let lists = [
             ("tools", "tools/list", survey.tools.len()),
@@ -112,7 +112,7 @@ impl Mixture {
     }
 
     /// The request of that number: each kind in turn. The error of a method that nobody has often names it.
-    fn ask(&self, case: &Case, id: &Value, number: usize) -> String {
+    fn ask(&self, case: &ProbeContext, id: &Value, number: usize) -> String {
         let own = mark(case.next_id());
         let (method, params) = match (number % 4, &self.echo) {
             (0 | 2, Some(echo)) => (echo.method.to_owned(), echo.params(&own)),
@@ -127,7 +127,7 @@ impl Mixture {
 pub(super) const AT_A_TIME: Probe = Probe::shared("many-at-once", at_a_time).safety().intrusive();
 
 /// Dozens of requests at once, each of which can tell its answer.
-fn at_a_time(case: &Case) -> Script<'_> {
+fn at_a_time(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let mixture = Mixture::find(case).await?;
         // Alone: whether the error tells what was asked.
@@ -144,7 +144,7 @@ fn at_a_time(case: &Case) -> Script<'_> {
 }
 
 /// Waits for all of them, no longer than for one. Whether all came.
-async fn answers(case: &Case, ids: impl IntoIterator<Item = RequestId>) -> bool {
+async fn answers(case: &ProbeContext, ids: impl IntoIterator<Item = RequestId>) -> bool {
     let mut waiting = tokio::task::JoinSet::new();
     for id in ids {
         let (connection, patience) = (case.connection().clone(), case.tool_patience());
@@ -161,10 +161,10 @@ const TRIES: usize = 8 * PAIRS;
 /// How many may stay unanswered before no more are put.
 const LOST: usize = 3;
 
-pub(super) const ODD_IDS: Probe = Probe::rough("odd-ids", odd_ids).safety();
+pub(super) const ODD_IDS: Probe = Probe::disruptive("odd-ids", odd_ids).safety();
 
 /// Ids that differ in their type alone, under way at once; then odd ones, at once as well.
-fn odd_ids(case: &Case) -> Script<'_> {
+fn odd_ids(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let (mut together, mut lost) = (0, 0);
         for pair in 0..TRIES {
@@ -197,7 +197,7 @@ fn odd_ids(case: &Case) -> Script<'_> {
 }
 
 /// Puts harmless requests under these ids, as fast as they go out. Whether the first was still under way with the last.
-async fn say_all(case: &Case, ids: &[Value]) -> Result<bool, Halt> {
+async fn say_all(case: &ProbeContext, ids: &[Value]) -> Result<bool, Abort> {
     let texts: Vec<_> = ids.iter().map(|id| case.request_text(id, harmless(case), json!({}))).collect();
     for text in texts {
         case.say(&text).await?;
@@ -208,7 +208,7 @@ async fn say_all(case: &Case, ids: &[Value]) -> Result<bool, Halt> {
 }
 
 /// The same. Whether each was answered.
-async fn put_all(case: &Case, ids: &[Value]) -> Result<bool, Halt> {
+async fn put_all(case: &ProbeContext, ids: &[Value]) -> Result<bool, Abort> {
     say_all(case, ids).await?;
     Ok(answers(case, ids.iter().filter_map(RequestId::from_value)).await)
 }
@@ -225,9 +225,9 @@ const TEXT: &str = "proof-text";
 pub(super) const SCRIPTS_KEPT: Probe = Probe::shared("text-of-all-scripts", scripts_kept).safety();
 
 /// A tool or prompt that gives texts back is given some from all over Unicode.
-fn scripts_kept(case: &Case) -> Script<'_> {
+fn scripts_kept(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let (echo, _) = Echo::find(case).await?.ok_or(Halt::Lacks("a tool or prompt that gives a text back"))?;
+        let (echo, _) = Echo::find(case).await?.ok_or(Abort::Lacks("a tool or prompt that gives a text back"))?;
         for inner in [" plain ", SCRIPTS] {
             case.request(echo.method, echo.params(&framed(case, inner))).await?;
         }
@@ -239,7 +239,7 @@ fn scripts_kept(case: &Case) -> Script<'_> {
 }
 
 /// A text between two marks.
-fn framed(case: &Case, inner: &str) -> String {
+fn framed(case: &ProbeContext, inner: &str) -> String {
     format!("{}{inner}{}", mark(case.next_id()), mark(case.next_id()))
 }
 
@@ -256,7 +256,7 @@ pub(super) const ODD_TEXT: Probe = Probe::fresh("odd-text", odd_text).safety();
 
 /// Odd texts in a request's metadata, and in an argument that is given back, each followed by a request
 /// that is plain.
-fn odd_text(case: &Case) -> Script<'_> {
+fn odd_text(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let echo = Echo::find(case).await?;
         for odd in ODD {
@@ -275,7 +275,7 @@ fn odd_text(case: &Case) -> Script<'_> {
 }
 
 /// Puts a request with an odd text and waits for whatever is made of it, then asks something plain. Whether anything came.
-async fn stumble(case: &Case, method: &str, params: Value, odd: &str) -> Result<bool, Halt> {
+async fn stumble(case: &ProbeContext, method: &str, params: Value, odd: &str) -> Result<bool, Abort> {
     let id = case.next_id();
     let text = case.request_text(&json!(id), method, params).replace(TEXT, odd);
     let exchange = case.connection().send_with(Outgoing::message(text)).await?;
@@ -290,6 +290,6 @@ async fn stumble(case: &Case, method: &str, params: Value, odd: &str) -> Result<
     // Where that is not answered, nothing that follows would tell more.
     match case.request(harmless(case), json!({})).await?.0 {
         Some(_) => Ok(heeded),
-        None => Err(Halt::Lacks("an answer to anything after an odd text")),
+        None => Err(Abort::Lacks("an answer to anything after an odd text")),
     }
 }

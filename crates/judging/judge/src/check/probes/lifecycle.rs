@@ -6,19 +6,19 @@ use serde_json::json;
 use wire::trace::Stimulus;
 use wire::{Era, Revision, Transport};
 
-use crate::check::case::{Case, Halt, client_capabilities, client_info};
+use crate::check::context::{Abort, ProbeContext, client_capabilities, client_info};
 use crate::check::probe::{Probe, Script};
 
 pub(super) const VERSIONS: Probe = Probe::bare("initialize-versions", versions).era(Era::Legacy);
 
 /// Greets for the version that is judged, over a network twice, for versions that never were, and for the newest and the
 /// oldest there is, each on a connection of its own: only side by side do they tell what the server supports.
-fn versions(case: &Case) -> Script<'_> {
+fn versions(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let own = case.revision().as_str();
         initialize_as(case, own).await?;
         if case.transport() != Transport::Stdio {
-            case.beside(async |other| initialize_as(other, own).await).await?;
+            case.on_another_connection(async |other| initialize_as(other, own).await).await?;
         }
         let [newest, oldest] = [Revision::NEWEST_LEGACY, Revision::R2024_11_05].map(Revision::as_str);
         // A server may take long to start: they need not wait for one another.
@@ -34,17 +34,17 @@ fn versions(case: &Case) -> Script<'_> {
 
 /// Greets for a version on another connection, unless that is the one that is judged or tells nothing here: over stdio each
 /// costs a process, so that the whole round is made once and elsewhere what its own answer needs.
-async fn beside_as(case: &Case, version: &str) -> Result<(), Halt> {
+async fn beside_as(case: &ProbeContext, version: &str) -> Result<(), Abort> {
     let newest = Revision::NEWEST_LEGACY;
     let whole = case.transport() != Transport::Stdio || case.revision() == newest;
     let needed = whole || ["1999-01-01", newest.as_str()].contains(&version);
     if version == case.revision().as_str() || !needed {
         return Ok(());
     }
-    case.beside(async |other| initialize_as(other, version).await).await
+    case.on_another_connection(async |other| initialize_as(other, version).await).await
 }
 
-async fn initialize_as(case: &Case, version: &str) -> Result<(), Halt> {
+async fn initialize_as(case: &ProbeContext, version: &str) -> Result<(), Abort> {
     let mut params = case.initialize_params();
     params["protocolVersion"] = json!(version);
     case.request("initialize", params).await?;
@@ -54,7 +54,7 @@ async fn initialize_as(case: &Case, version: &str) -> Result<(), Halt> {
 pub(super) const EARLY: Probe = Probe::bare("before-initialize", early).era(Era::Legacy);
 
 /// Pings and asks before it is greeted, then greets.
-fn early(case: &Case) -> Script<'_> {
+fn early(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.request("ping", json!({})).await?;
         let id = case.next_id();
@@ -65,9 +65,9 @@ fn early(case: &Case) -> Script<'_> {
     })
 }
 
-pub(super) const TWICE: Probe = Probe::rough("initialize-twice", twice).era(Era::Legacy);
+pub(super) const TWICE: Probe = Probe::disruptive("initialize-twice", twice).era(Era::Legacy);
 
-fn twice(case: &Case) -> Script<'_> {
+fn twice(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.request("initialize", case.initialize_params()).await?;
         case.request("ping", json!({})).await?;
@@ -79,7 +79,7 @@ pub(super) const PLAIN_CLIENT: Probe = Probe::bare("client-without-capabilities"
 
 /// A client that can do nothing, of which the server may then ask nothing; and that takes its time: it listens before
 /// `initialize`, before it says `initialized`, and at the end.
-fn plain_client(case: &Case) -> Script<'_> {
+fn plain_client(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let params = json!({
             "protocolVersion": case.revision().as_str(),
@@ -111,7 +111,7 @@ fn plain_client(case: &Case) -> Script<'_> {
 
 /// Listens before the first word. What is said too early is said at the start, which may take longer than any fixed time:
 /// a window that closes before the server is there shows nothing.
-pub(super) async fn listen_first(case: &Case) {
+pub(super) async fn listen_first(case: &ProbeContext) {
     let start = case.survey().start;
     let twice = (start * 2).clamp(Duration::from_millis(300), Duration::from_secs(2));
     case.quiet("before the first word", twice.max(start + start / 4)).await;
@@ -120,7 +120,7 @@ pub(super) async fn listen_first(case: &Case) {
 pub(super) const BAD_INITIALIZE: Probe = Probe::bare("initialize-incomplete", bad_initialize).era(Era::Legacy);
 
 /// `initialize` without what it demands, then whole.
-fn bad_initialize(case: &Case) -> Script<'_> {
+fn bad_initialize(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let params = json!({ "capabilities": client_capabilities(case.revision()), "clientInfo": client_info() });
         case.request("initialize", params).await?;

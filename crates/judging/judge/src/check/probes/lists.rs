@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 use wire::Era;
-use wire::meta;
+use wire::meta::LOG_LEVEL;
 use wire::trace::Stimulus;
 
 use super::prompts::{Likely, likely};
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
+use crate::check::lock::ChangeGuard;
 use crate::check::probe::{Probe, Script};
 use crate::check::survey::PAGES;
-use crate::check::turns::Turn;
 
 /// How many items of a list are read.
 const ITEMS: usize = 6;
@@ -24,8 +24,8 @@ const LISTS: [(&str, &str, &str); 4] = [
 
 /// Makes sure that the whole list is known as it is now, and that no other case changes it until the turn is dropped: what is
 /// on no list can only then be told to be unknown.
-pub(super) async fn settled(case: &Case, method: &str, member: &str) -> Result<Turn, Halt> {
-    let turn = case.turn().await?;
+pub(super) async fn settled(case: &ProbeContext, method: &str, member: &str) -> Result<ChangeGuard, Abort> {
+    let turn = case.lock().await?;
     let changed = format!("notifications/{member}/list_changed");
     if case.connection().received().iter().any(|message| message.method() == Some(&changed)) {
         case.list(method, member, PAGES).await?;
@@ -37,7 +37,7 @@ pub(super) const AGAIN: Probe = Probe::shared("lists-again", again);
 
 /// Every list once more: none should have changed by itself. A cursor is used several times: what comes in between from other
 /// probes must not be what decides whether one that fades is seen.
-fn again(case: &Case) -> Script<'_> {
+fn again(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for (method, member, capability) in LISTS {
             if !case.survey().has(capability) {
@@ -58,7 +58,7 @@ fn again(case: &Case) -> Script<'_> {
 pub(super) const CURSORS: Probe = Probe::shared("invalid-cursors", cursors);
 
 /// Cursors that nobody gave out, and one that is no text; each list is asked for properly afterwards.
-fn cursors(case: &Case) -> Script<'_> {
+fn cursors(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for (method, _, capability) in LISTS {
             if !case.survey().has(capability) {
@@ -83,7 +83,7 @@ pub(super) const RESOURCES: Probe = Probe::shared("resources-read", resources).n
 
 /// Reads some of what is listed, one thing that a template makes, and what cannot be: an unknown URI of a known scheme, a
 /// text that is no URI, none at all, and a path that climbs out of what is served.
-fn resources(case: &Case) -> Script<'_> {
+fn resources(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let listed: Vec<_> = case.survey().resources.iter().filter_map(|r| text(r, "uri")).collect();
         for uri in listed.iter().take(ITEMS) {
@@ -135,10 +135,10 @@ fn climbing(listed: &[&str]) -> String {
 pub(super) const LOGGING: Probe = Probe::shared("logging", logging).needs("logging");
 
 /// What logs, at the strictest level, at the mildest, and at one that does not exist.
-fn logging(case: &Case) -> Script<'_> {
+fn logging(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         if case.era() == Era::Modern {
-            let level = |level: &str| json!({ (meta::LOG_LEVEL): level });
+            let level = |level: &str| json!({ LOG_LEVEL: level });
             for meta in [json!({}), level("warning"), level("debug"), level("proof-no-such-level")] {
                 log(case, meta).await?;
             }
@@ -160,7 +160,7 @@ fn logging(case: &Case) -> Script<'_> {
 }
 
 /// The hinted call that logs.
-async fn log(case: &Case, meta: Value) -> Result<(), Halt> {
+async fn log(case: &ProbeContext, meta: Value) -> Result<(), Abort> {
     let Some(hint) = &case.setting().hints.logging else { return Ok(()) };
     super::tools::call(case, &hint.tool, &hint.arguments, meta).await.map(|_| ())
 }

@@ -9,14 +9,14 @@ use wire::revision::R2025_03_26;
 use wire::{Kind, Message, RequestId, Transport};
 
 use super::base::harmless;
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
-pub(super) const MALFORMED: Probe = Probe::rough("malformed", malformed);
+pub(super) const MALFORMED: Probe = Probe::disruptive("malformed", malformed);
 
 /// One text of each fault, each followed by a request that shows whether the server goes on. Where all messages share a
 /// stream, the first two faults get a connection each: an error without an id can be laid to one fault only.
-fn malformed(case: &Case) -> Script<'_> {
+fn malformed(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let (unreadable, unfit) = (unreadable(), unfit(case));
         if case.transport() == Transport::StreamableHttp {
@@ -24,7 +24,7 @@ fn malformed(case: &Case) -> Script<'_> {
             return say_all(case, &unfit).await;
         }
         let first = say_all(case, &unreadable).await;
-        let second = case.beside(async |other| {
+        let second = case.on_another_connection(async |other| {
             other.handshake().await?;
             say_all(other, &unfit).await
         });
@@ -32,7 +32,7 @@ fn malformed(case: &Case) -> Script<'_> {
     })
 }
 
-async fn say_all(case: &Case, faults: &[Fault]) -> Result<(), Halt> {
+async fn say_all(case: &ProbeContext, faults: &[Fault]) -> Result<(), Abort> {
     for (number, fault) in faults.iter().enumerate() {
         // What answers the first of a connection is beyond doubt, so that answer is worth waiting for on a busy machine.
         let patience = if number == 0 { case.short() } else { case.short() / 4 };
@@ -53,7 +53,7 @@ fn unreadable() -> Vec<Fault> {
 }
 
 /// JSON that is no message.
-fn unfit(case: &Case) -> Vec<Fault> {
+fn unfit(case: &ProbeContext) -> Vec<Fault> {
     let whole = |id: &str| -> Value {
         serde_json::from_str(&case.request_text(&json!(id), harmless(case), json!({}))).unwrap_or_default()
     };
@@ -84,7 +84,7 @@ fn unfit(case: &Case) -> Vec<Fault> {
 
 /// Says something faulty, waits for what is said to that, and asks something sound. A connection that was ended over it is
 /// no use for the next.
-async fn say(case: &Case, (text, id): &Fault, patience: Duration) -> Result<(), Halt> {
+async fn say(case: &ProbeContext, (text, id): &Fault, patience: Duration) -> Result<(), Abort> {
     let exchange = case.say(text).await?;
     if case.transport() == Transport::StreamableHttp {
         exchange.finished(case.short()).await;
@@ -97,10 +97,10 @@ async fn say(case: &Case, (text, id): &Fault, patience: Duration) -> Result<(), 
     Ok(())
 }
 
-pub(super) const BATCH: Probe = Probe::rough("batch", batch);
+pub(super) const BATCH: Probe = Probe::disruptive("batch", batch);
 
 /// Two requests and a notification in one array: legal at 2025-03-26 only, where an array of mere notifications follows.
-fn batch(case: &Case) -> Script<'_> {
+fn batch(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let (first, second) = (case.next_id(), case.next_id());
         let request = |id: i64| -> Value {
@@ -118,7 +118,7 @@ fn batch(case: &Case) -> Script<'_> {
         }
         exchange.finished(case.short()).await;
         if exchange.status().is_some_and(|status| status >= 400) {
-            return Err(Halt::Lacks("batches"));
+            return Err(Abort::Lacks("batches"));
         }
         for id in [first, second] {
             if case.connection().response(&RequestId::from(id), case.short()).await.is_none() {

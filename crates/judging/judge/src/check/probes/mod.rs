@@ -21,7 +21,7 @@ mod tools;
 use super::probe::Probe;
 
 /// The one for servers that demand a token: it says something even where there is none to give.
-pub const LOCKED: Probe = http::authorization::TOKENS;
+pub const UNAUTHENTICATED: Probe = http::authorization::TOKENS;
 
 /// Every probe, in the order in which a shared connection plays them.
 pub const PROBES: &[&Probe] = &[
@@ -39,7 +39,7 @@ pub const PROBES: &[&Probe] = &[
     &subscriptions::LISTEN,
     &subscriptions::UPDATED,
     &subscriptions::LEFT_OPEN,
-    // The rough ones, the gentlest first.
+    // The disruptive ones, the gentlest first.
     &stdio::SPLIT,
     &stdio::BYTEWISE,
     &echo::ODD_IDS,
@@ -109,7 +109,7 @@ pub const PROBES: &[&Probe] = &[
     &http::credentials::LOGGED,
     &http::older::OLDER_CLIENTS,
     &sse::ORIGINS,
-    &LOCKED,
+    &UNAUTHENTICATED,
     &http::authorization::IN_QUERY,
     &strain::REPEATED,
     &echo::ODD_TEXT,

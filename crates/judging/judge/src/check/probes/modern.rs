@@ -2,16 +2,16 @@
 
 use net::client::Outgoing;
 use serde_json::{Map, Value, json};
-use wire::meta;
+use wire::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
 use wire::{Era, RequestId, Revision, Transport};
 
 use super::lifecycle::listen_first;
-use crate::check::case::{Case, Halt, Reply, client_capabilities, client_info};
+use crate::check::context::{Abort, ProbeContext, Reply, client_capabilities, client_info};
 use crate::check::probe::{Probe, Script};
 use crate::check::survey::PAGES;
 
 /// A request whose metadata is exactly `meta` (none where `None`).
-async fn with_meta(case: &Case, method: &str, meta: Option<Map<String, Value>>) -> Result<Reply, Halt> {
+async fn with_meta(case: &ProbeContext, method: &str, meta: Option<Map<String, Value>>) -> Result<Reply, Abort> {
     let id = case.next_id();
     let mut params = Map::new();
     if let Some(meta) = meta {
@@ -29,7 +29,7 @@ async fn with_meta(case: &Case, method: &str, meta: Option<Map<String, Value>>) 
 }
 
 /// The lists that the peer declares: method, and the result's member.
-pub(super) fn lists(case: &Case) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(super) fn lists(case: &ProbeContext) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lists = [
         ("tools/list", "tools", "tools"),
         ("prompts/list", "prompts", "prompts"),
@@ -42,11 +42,11 @@ pub(super) fn lists(case: &Case) -> impl Iterator<Item = (&'static str, &'static
 pub(super) const METADATA: Probe = Probe::shared("metadata-missing", metadata).era(Era::Modern);
 
 /// Requests without metadata, or without one of its members.
-fn metadata(case: &Case) -> Script<'_> {
+fn metadata(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let without = |member: &str| {
             let mut meta = case.meta();
-            meta.remove(&format!("{}{member}", meta::PREFIX));
+            meta.remove(&format!("{}{member}", wire::meta::PREFIX));
             Some(meta)
         };
         for method in ["server/discover"].into_iter().chain(lists(case).map(|(method, _)| method).take(1)) {
@@ -62,12 +62,12 @@ fn metadata(case: &Case) -> Script<'_> {
 pub(super) const CLIENTS: Probe = Probe::shared("clients-alike", clients).era(Era::Modern);
 
 /// The same list under two names of the client: who asks should not matter.
-fn clients(case: &Case) -> Script<'_> {
+fn clients(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let (method, _) = lists(case).next().ok_or(Halt::Lacks("a list"))?;
+        let (method, _) = lists(case).next().ok_or(Abort::Lacks("a list"))?;
         case.request(method, json!({})).await?;
         let other = json!({ "name": "proof-otherwise", "version": "0.0.1" });
-        case.request(method, json!({ "_meta": { (meta::CLIENT_INFO): other } })).await?;
+        case.request(method, json!({ "_meta": { CLIENT_INFO: other } })).await?;
         Ok(())
     })
 }
@@ -75,16 +75,16 @@ fn clients(case: &Case) -> Script<'_> {
 pub(super) const VERSIONS: Probe = Probe::shared("versions-unsupported", versions).era(Era::Modern);
 
 /// Versions that nobody serves, named alike in the body and (over HTTP) the header.
-fn versions(case: &Case) -> Script<'_> {
+fn versions(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for version in ["1900-01-01", "v999.0.0"] {
             let id = case.next_id();
-            let meta = json!({ (meta::PROTOCOL_VERSION): version });
+            let meta = json!({ PROTOCOL_VERSION: version });
             let text = case.request_text(&json!(id), "server/discover", json!({ "_meta": meta }));
             case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await?;
         }
         if let Some((method, _)) = lists(case).next() {
-            let meta = json!({ (meta::PROTOCOL_VERSION): "1900-01-01" });
+            let meta = json!({ PROTOCOL_VERSION: "1900-01-01" });
             case.request(method, json!({ "_meta": meta })).await?;
         }
         Ok(())
@@ -94,12 +94,12 @@ fn versions(case: &Case) -> Script<'_> {
 pub(super) const GREETED_AS_LEGACY: Probe = Probe::fresh("initialize-modern", greeted_as_legacy).era(Era::Modern);
 
 /// The greeting of the legacy era on a second connection: who serves the modern one only must say what it serves.
-fn greeted_as_legacy(case: &Case) -> Script<'_> {
-    Box::pin(async move { case.beside(async |other| greet_as_legacy(other).await).await })
+fn greeted_as_legacy(case: &ProbeContext) -> Script<'_> {
+    Box::pin(async move { case.on_another_connection(async |other| greet_as_legacy(other).await).await })
 }
 
 /// `initialize` as a legacy client puts it, over HTTP without any header that such a client does not know.
-pub(super) async fn greet_as_legacy(case: &Case) -> Result<(), Halt> {
+pub(super) async fn greet_as_legacy(case: &ProbeContext) -> Result<(), Abort> {
     let legacy = Revision::NEWEST_LEGACY;
     let id = case.next_id();
     let params = json!({
@@ -121,7 +121,7 @@ pub(super) async fn greet_as_legacy(case: &Case) -> Result<(), Halt> {
 pub(super) const UNDECLARED: Probe = Probe::shared("methods-undeclared", undeclared).era(Era::Modern);
 
 /// Methods of capabilities that the server did not declare.
-fn undeclared(case: &Case) -> Script<'_> {
+fn undeclared(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.request("server/discover", json!({})).await?;
         for capability in ["tools", "prompts", "resources"].into_iter().filter(|c| !case.survey().has(c)) {
@@ -134,7 +134,7 @@ fn undeclared(case: &Case) -> Script<'_> {
 pub(super) const REMOVED: Probe = Probe::shared("methods-removed", removed).era(Era::Modern);
 
 /// Methods of the legacy era, put with modern metadata.
-fn removed(case: &Case) -> Script<'_> {
+fn removed(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for method in ["ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"] {
             case.request(method, json!({})).await?;
@@ -145,20 +145,20 @@ fn removed(case: &Case) -> Script<'_> {
 
 pub(super) const STATELESS: Probe = Probe::bare("without-discovery", stateless).era(Era::Modern);
 
-/// The first thing said, after a while, is no greeting; then everything is listed on two connections by turns, and a cursor that the one
+/// The first thing said, after a while, is no greeting; then everything is listed on two connections by lock, and a cursor that the one
 /// gave is used on both.
-fn stateless(case: &Case) -> Script<'_> {
+fn stateless(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         listen_first(case).await;
         // What another case changes meanwhile would look like a list that depends on who asks.
-        let _turn = case.turn().await?;
+        let _turn = case.lock().await?;
         walk(case, false).await?;
         case.request("server/discover", json!({})).await?;
-        case.beside(async |other| walk_on(case, other).await).await
+        case.on_another_connection(async |other| walk_on(case, other).await).await
     })
 }
 
-async fn walk_on(case: &Case, other: &Case) -> Result<(), Halt> {
+async fn walk_on(case: &ProbeContext, other: &ProbeContext) -> Result<(), Abort> {
     walk(other, true).await?;
     super::tools::call_safe(case, 1).await?;
     walk(case, false).await?;
@@ -173,7 +173,7 @@ async fn walk_on(case: &Case, other: &Case) -> Result<(), Halt> {
 }
 
 /// Every list to its end, in the usual order or the reverse: so that another one comes first on each connection.
-async fn walk(case: &Case, reversed: bool) -> Result<(), Halt> {
+async fn walk(case: &ProbeContext, reversed: bool) -> Result<(), Abort> {
     let mut lists: Vec<_> = lists(case).collect();
     if reversed {
         lists.reverse();
@@ -187,9 +187,9 @@ async fn walk(case: &Case, reversed: bool) -> Result<(), Halt> {
 pub(super) const INCAPABLE: Probe = Probe::shared("client-without-capabilities", incapable).era(Era::Modern);
 
 /// The same calls by a client that can do everything and by one that can do nothing.
-fn incapable(case: &Case) -> Script<'_> {
+fn incapable(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let nothing = json!({ (meta::CLIENT_CAPABILITIES): {} });
+        let nothing = json!({ CLIENT_CAPABILITIES: {} });
         for (name, arguments) in super::tools::asking(case).chain(super::tools::callable(case)).take(6) {
             let call = json!({ "name": name, "arguments": arguments });
             case.request("tools/call", call.clone()).await?;

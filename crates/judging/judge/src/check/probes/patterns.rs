@@ -8,7 +8,7 @@ use wire::{Era, Kind, Message, RequestId, Transport};
 
 use super::base::harmless;
 use super::tools;
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::hints::ToolCall;
 use crate::check::probe::{Probe, Script};
 
@@ -21,10 +21,10 @@ const LATER: Duration = Duration::from_millis(400);
 pub(super) const PROGRESS: Probe = Probe::shared("progress", progress).needs("tools");
 
 /// The hinted call, or a slow one, with progress tokens of both legal types.
-fn progress(case: &Case) -> Script<'_> {
+fn progress(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let hint = case.setting().hints.progress.clone().map(|hint| (hint.tool, hint.arguments));
-        let (name, arguments) = hint.or_else(|| slow(case)).ok_or(Halt::Lacks("a tool that may report progress"))?;
+        let (name, arguments) = hint.or_else(|| slow(case)).ok_or(Abort::Lacks("a tool that may report progress"))?;
         for token in [json!("progress-token"), json!(7100)] {
             tools::call(case, &name, &arguments, json!({ "progressToken": token })).await?;
         }
@@ -35,7 +35,7 @@ fn progress(case: &Case) -> Script<'_> {
 pub(super) const CANCEL_NOTHING: Probe = Probe::shared("cancel-nothing", cancel_nothing);
 
 /// Cancellations that refer to nothing, or are none: to be ignored, over any transport. A request follows each.
-fn cancel_nothing(case: &Case) -> Script<'_> {
+fn cancel_nothing(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let answered = case.next_id();
         let text = case.request_text(&json!(answered), harmless(case), json!({}));
@@ -64,9 +64,9 @@ const TRIES: usize = 2;
 
 /// Cancels a slow call, as the transport has it, and listens for an answer that should not come. The same call is made
 /// before and left alone: only so is it known how long to listen, and whether it can be seen to work.
-fn cancel(case: &Case) -> Script<'_> {
+fn cancel(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let (name, arguments) = slow(case).ok_or(Halt::Lacks("a slow tool"))?;
+        let (name, arguments) = slow(case).ok_or(Abort::Lacks("a slow tool"))?;
         let begun = Instant::now();
         let id = case.next_id();
         let token = json!({ "progressToken": "undisturbed" });
@@ -76,7 +76,7 @@ fn cancel(case: &Case) -> Script<'_> {
         let undisturbed = case.ask(RequestId::from(id), Outgoing::message(text), case.patience()).await?;
         let span = begun.elapsed();
         if undisturbed.result().is_none() || span < SLOW {
-            return Err(Halt::Lacks("a tool that is slow, and done in time"));
+            return Err(Abort::Lacks("a tool that is slow, and done in time"));
         }
         let reports = case.connection().received().iter().any(|m| reports_on(m, &json!("undisturbed")));
         // By a share of a span that was long for once, the call may be over: one that can be seen to work is.
@@ -103,12 +103,12 @@ fn reports_on(message: &Message, token: &Value) -> bool {
 /// taken. Whether it was cancelled before it was done. Where closing its stream cancels it, the same call is then made
 /// under the second token: what is still said of the first could only come on another stream.
 async fn cancel_one(
-    case: &Case,
+    case: &ProbeContext,
     call: Value,
     (token, beside): (&str, Option<&String>),
     patience: Duration,
     span: Duration,
-) -> Result<bool, Halt> {
+) -> Result<bool, Abort> {
     let token = json!(token);
     let (id, exchange) = put(case, &call, &token).await?;
     let done = |m: &Message| m.kind().is_response() && m.id() == Some(&RequestId::from(id));
@@ -133,7 +133,7 @@ async fn cancel_one(
 }
 
 /// Puts a call under a progress token and does not wait for its answer.
-async fn put(case: &Case, call: &Value, token: &Value) -> Result<(i64, Exchange), Halt> {
+async fn put(case: &ProbeContext, call: &Value, token: &Value) -> Result<(i64, Exchange), Abort> {
     let (id, mut call) = (case.next_id(), call.clone());
     call["_meta"] = json!({ "progressToken": token });
     let exchange = case.say(&case.request_text(&json!(id), "tools/call", call)).await?;
@@ -145,7 +145,7 @@ fn seems_slow(name: &str) -> bool {
 }
 
 /// A call that takes long: hinted, or named as if it did, and then asked to take about a second.
-fn slow(case: &Case) -> Option<(String, Map<String, Value>)> {
+fn slow(case: &ProbeContext) -> Option<(String, Map<String, Value>)> {
     if let Some(ToolCall { tool, arguments }) = case.setting().hints.slow.clone() {
         return Some((tool, arguments));
     }

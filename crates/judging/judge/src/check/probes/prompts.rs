@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::lists::settled;
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
 /// How many prompts are got.
@@ -24,7 +24,7 @@ fn is_required(argument: &Value) -> bool {
 pub(super) const PROMPTS: Probe = Probe::shared("prompts-get", prompts).needs("prompts");
 
 /// Gets prompts with all their arguments, one without what it requires, and one that does not exist.
-fn prompts(case: &Case) -> Script<'_> {
+fn prompts(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for prompt in case.survey().prompts.iter().take(PROMPTS_GOT) {
             let Some(name) = text(prompt, "name") else { continue };
@@ -45,7 +45,7 @@ fn prompts(case: &Case) -> Script<'_> {
 
 /// Arguments for a prompt: as hinted, else as the server completes them, else (where they are required) a URI where the
 /// name asks for one, or any text.
-async fn made(case: &Case, name: &str, prompt: &Value) -> Result<Map<String, Value>, Halt> {
+async fn made(case: &ProbeContext, name: &str, prompt: &Value) -> Result<Map<String, Value>, Abort> {
     let mut made = Map::new();
     let hinted = case.setting().hints.prompts.get(name);
     for argument in arguments(prompt) {
@@ -62,7 +62,12 @@ async fn made(case: &Case, name: &str, prompt: &Value) -> Result<Map<String, Val
 }
 
 /// The first value that the server proposes, where it completes at all.
-async fn proposed(case: &Case, prompt: &str, key: &str, before: &Map<String, Value>) -> Result<Option<Value>, Halt> {
+async fn proposed(
+    case: &ProbeContext,
+    prompt: &str,
+    key: &str,
+    before: &Map<String, Value>,
+) -> Result<Option<Value>, Abort> {
     if !case.survey().has("completions") {
         return Ok(None);
     }
@@ -77,7 +82,7 @@ async fn proposed(case: &Case, prompt: &str, key: &str, before: &Map<String, Val
     Ok(reply.result().and_then(|result| result.pointer("/completion/values/0")).cloned())
 }
 
-fn guessed(case: &Case, key: &str) -> Value {
+fn guessed(case: &ProbeContext, key: &str) -> Value {
     let uri = || case.survey().resources.iter().find_map(|resource| text(resource, "uri"));
     json!(match likely(key) {
         Likely::Number => "1",
@@ -110,7 +115,7 @@ pub(super) const COMPLETION: Probe = Probe::shared("completion", completion);
 
 /// Completes arguments of prompts and variables of templates, known ones and others. Who does not declare completion is
 /// asked once, in order, and should refuse.
-fn completion(case: &Case) -> Script<'_> {
+fn completion(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let survey = case.survey();
         let declared = survey.has("completions") || !case.revision().at_least(wire::revision::R2025_03_26);

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use wire::error_code::URL_ELICITATION_REQUIRED;
-use wire::meta;
+use wire::meta::CLIENT_CAPABILITIES;
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::base::{harmless, survived};
 use super::http::streams::open;
 use super::{rounds, tools};
 use crate::check::answers::{self, Manner};
-use crate::check::case::{Case, Halt, Setting, client_info, modest_capabilities};
+use crate::check::context::{Abort, ProbeContext, Setting, client_info, modest_capabilities};
 use crate::check::probe::{Probe, Script};
 use crate::check::survey::Survey;
 
@@ -37,7 +37,7 @@ fn seems_to_ask(name: &str) -> bool {
 }
 
 /// Calls that may ask something: the hinted ones, then those that are named so, then the others.
-fn candidates(case: &Case) -> Vec<Call> {
+fn candidates(case: &ProbeContext) -> Vec<Call> {
     let (named, others): (Vec<_>, Vec<_>) = tools::callable(case).into_iter().partition(|(name, _)| seems_to_ask(name));
     let mut all: Vec<Call> = Vec::new();
     for call in tools::asking(case).chain(named).chain(others.into_iter().take(UNLIKELY)) {
@@ -54,7 +54,7 @@ fn params((name, arguments): &Call) -> Value {
 }
 
 /// Whether a call asks something, found out by making it.
-async fn asks(case: &Case, call: &Call) -> Result<bool, Halt> {
+async fn asks(case: &ProbeContext, call: &Call) -> Result<bool, Abort> {
     if case.era() == Era::Modern {
         return Ok(rounds::ask(case, &params(call)).await?.is_some());
     }
@@ -68,7 +68,7 @@ async fn asks(case: &Case, call: &Call) -> Result<bool, Halt> {
 pub(super) const ROOTS_CHANGED: Probe = Probe::shared("roots-changed", roots_changed).era(Era::Legacy);
 
 /// Says that the roots have changed; whoever asks for them then finds none, is refused, and finds them again.
-fn roots_changed(case: &Case) -> Script<'_> {
+fn roots_changed(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for manner in [Manner::Wrong, Manner::Unable, Manner::Usual] {
             case.answer(manner);
@@ -90,7 +90,7 @@ fn worth(setting: &Setting, survey: &Survey) -> bool {
 pub(super) const ANSWERS: Probe = Probe::fresh("answers", answers_in_turn).needs("tools").when(worth);
 
 /// Each call that asks is answered as it wants, twice, and then in ways that a server must put up with.
-fn answers_in_turn(case: &Case) -> Script<'_> {
+fn answers_in_turn(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.answer(Manner::Willing);
         let mut asking = Vec::new();
@@ -112,7 +112,7 @@ fn answers_in_turn(case: &Case) -> Script<'_> {
         }
         case.request(harmless(case), json!({})).await?;
         if asking.is_empty() {
-            return Err(Halt::Lacks("a tool that asks something"));
+            return Err(Abort::Lacks("a tool that asks something"));
         }
         // Long enough for whoever takes back what was answered.
         case.quiet("after the answers", Duration::from_millis(600)).await;
@@ -122,7 +122,7 @@ fn answers_in_turn(case: &Case) -> Script<'_> {
 }
 
 /// Comes back with a changed state, with that of another call, with none, and not at all. Gives the state of this call.
-async fn states(case: &Case, call: &Call, other: Option<Value>) -> Result<Option<Value>, Halt> {
+async fn states(case: &ProbeContext, call: &Call, other: Option<Value>) -> Result<Option<Value>, Abort> {
     let mut own = None;
     for which in [Some("changed"), Some("other"), None] {
         let Some(asked) = rounds::ask(case, &params(call)).await? else { return Ok(None) };
@@ -166,21 +166,21 @@ pub(super) const WITHHELD: Probe =
 
 /// A call that asks is taken back while the answer is owed, which then comes all the same; before, another client of the
 /// same server tries to answer in our place.
-fn withheld(case: &Case) -> Script<'_> {
+fn withheld(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let call = first_asking(case).await?.ok_or(Halt::Lacks("a tool that asks something"))?;
+        let call = first_asking(case).await?.ok_or(Abort::Lacks("a tool that asks something"))?;
         // What a server takes back belongs to no request any more, and comes on its own stream.
         let ear = if case.transport() == Transport::StreamableHttp { Some(open(case, None).await?) } else { None };
         case.answer(Manner::Silent);
         let id = case.next_id();
         case.say(&case.request_text(&json!(id), "tools/call", params(&call))).await?;
         let Some(question) = case.connection().wait_for(is_question, case.tool_patience()).await else {
-            return Err(Halt::Lacks("a tool that asks something each time"));
+            return Err(Abort::Lacks("a tool that asks something each time"));
         };
         let answer = answers::answer(&question, Manner::Willing);
         let apart = case.transport() != Transport::Stdio && case.revision().at_least(Revision::R2025_11_25);
         if apart && question.method() == Some("elicitation/create") {
-            let by_another = case.beside(async |other| answer_for(other, &answer).await).await;
+            let by_another = case.on_another_connection(async |other| answer_for(other, &answer).await).await;
             survived(by_another)?;
             case.quiet("after somebody else's answer", Duration::from_millis(400)).await;
         }
@@ -199,7 +199,7 @@ fn withheld(case: &Case) -> Script<'_> {
 }
 
 /// The first call that asks something: best one that puts it to the user.
-async fn first_asking(case: &Case) -> Result<Option<Call>, Halt> {
+async fn first_asking(case: &ProbeContext) -> Result<Option<Call>, Abort> {
     let hint = case.setting().hints.elicitation.as_ref().filter(|_| case.revision().at_least(Revision::R2025_06_18));
     let hinted = hint.map(|hint| (hint.tool.clone(), hint.arguments.clone()));
     for call in hinted.into_iter().chain(candidates(case)) {
@@ -211,7 +211,7 @@ async fn first_asking(case: &Case) -> Result<Option<Call>, Halt> {
 }
 
 /// Greets, and says what another client was asked for.
-async fn answer_for(other: &Case, answer: &str) -> Result<(), Halt> {
+async fn answer_for(other: &ProbeContext, answer: &str) -> Result<(), Abort> {
     other.handshake().await?;
     other.say(answer).await?;
     other.request(harmless(other), json!({})).await?;
@@ -222,15 +222,15 @@ pub(super) const MODEST: Probe =
     Probe::bare("client-of-few-modes", modest).since(Revision::R2025_11_25).era(Era::Legacy).needs("tools").when(worth);
 
 /// A client that declares elicitation and sampling without any of their parts, then one that can only visit addresses.
-fn modest(case: &Case) -> Script<'_> {
+fn modest(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         calls_of_a_client(case, modest_capabilities()).await?;
         let visitor = json!({ "elicitation": { "url": {} } });
-        case.beside(async |other| calls_of_a_client(other, visitor).await).await
+        case.on_another_connection(async |other| calls_of_a_client(other, visitor).await).await
     })
 }
 
-async fn calls_of_a_client(case: &Case, capabilities: Value) -> Result<(), Halt> {
+async fn calls_of_a_client(case: &ProbeContext, capabilities: Value) -> Result<(), Abort> {
     let version = case.revision().as_str();
     let greeting = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": client_info() });
     case.request("initialize", greeting).await?;
@@ -245,12 +245,12 @@ pub(super) const MODEST_BY_REQUEST: Probe =
     Probe::shared("calls-of-few-modes", modest_by_request).era(Era::Modern).needs("tools");
 
 /// The same, where each request declares anew.
-fn modest_by_request(case: &Case) -> Script<'_> {
+fn modest_by_request(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for capabilities in [modest_capabilities(), json!({ "elicitation": { "url": {} } })] {
             for call in candidates(case) {
                 let mut params = params(&call);
-                params["_meta"] = json!({ (meta::CLIENT_CAPABILITIES): capabilities });
+                params["_meta"] = json!({ CLIENT_CAPABILITIES: capabilities });
                 case.request("tools/call", params).await?;
             }
         }

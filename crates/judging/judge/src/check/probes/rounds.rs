@@ -6,7 +6,7 @@ use wire::Era;
 
 use super::tools;
 use crate::check::answers::{self, Manner};
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
 /// How many calls that ask are played.
@@ -15,7 +15,7 @@ const CALLS: usize = 3;
 pub(super) const ROUNDS: Probe = Probe::shared("rounds", rounds).era(Era::Modern).needs("tools");
 
 /// Each retry comes with the state of a round of its own: what was said wrongly before must not matter.
-fn rounds(case: &Case) -> Script<'_> {
+fn rounds(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for (name, arguments) in tools::asking(case).chain(tools::callable(case)).take(CALLS) {
             let call = json!({ "name": name, "arguments": arguments });
@@ -41,7 +41,7 @@ fn rounds(case: &Case) -> Script<'_> {
 }
 
 /// The result of a call that asks for input; `None` where it does not.
-pub(super) async fn ask(case: &Case, call: &Value) -> Result<Option<Value>, Halt> {
+pub(super) async fn ask(case: &ProbeContext, call: &Value) -> Result<Option<Value>, Abort> {
     let reply = case.request("tools/call", call.clone()).await?;
     Ok(reply.result().filter(|result| result.get("resultType") == Some(&json!("input_required"))).cloned())
 }

@@ -8,13 +8,13 @@ use wire::Transport;
 use wire::framing::sse::Block;
 
 use super::http::put;
-use crate::check::case::Case;
+use crate::check::context::ProbeContext;
 use crate::check::probe::{Probe, Script};
 
 pub(super) const ORIGINS: Probe = Probe::fresh("sse-origins", origins).on(&[Transport::HttpSse]);
 
 /// Foreign origins on the endpoint and on the stream; the same without one is served. Then another stream of our own.
-fn origins(case: &Case) -> Script<'_> {
+fn origins(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for origin in ["http://evil.example", "https://attacker.example:8443"] {
             put(case, |o| o.header("Origin", origin)).await?;

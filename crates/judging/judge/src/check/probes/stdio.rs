@@ -8,7 +8,7 @@ use wire::trace::Stimulus;
 use wire::{RequestId, Transport};
 
 use super::base::harmless;
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
 const STDIO: &[Transport] = &[Transport::Stdio];
@@ -19,16 +19,16 @@ const PIECES_APART: Duration = Duration::from_millis(60);
 const BYTES_APART: Duration = Duration::from_millis(6);
 
 /// Writes a request's text in pieces, or otherwise than one line, and waits for its answer.
-async fn write(case: &Case, id: &RequestId, pieces: &[&[u8]], apart: Duration) -> Result<(), Halt> {
+async fn write(case: &ProbeContext, id: &RequestId, pieces: &[&[u8]], apart: Duration) -> Result<(), Abort> {
     case.connection().child()?.write_raw(pieces, apart).await?;
     case.connection().response(id, case.patience()).await;
     Ok(())
 }
 
-pub(super) const SPLIT: Probe = Probe::rough("stdio-split", split).on(STDIO);
+pub(super) const SPLIT: Probe = Probe::disruptive("stdio-split", split).on(STDIO);
 
 /// A line in several writes, and two lines in one.
-fn split(case: &Case) -> Script<'_> {
+fn split(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let id = case.next_id();
         let text = case.request_text(&json!(id), harmless(case), json!({}));
@@ -42,10 +42,10 @@ fn split(case: &Case) -> Script<'_> {
     })
 }
 
-pub(super) const BYTEWISE: Probe = Probe::rough("stdio-bytewise", bytewise).on(STDIO).safety();
+pub(super) const BYTEWISE: Probe = Probe::disruptive("stdio-bytewise", bytewise).on(STDIO).safety();
 
 /// The id of a request written byte by byte: its characters take one byte to four.
-fn bytewise(case: &Case) -> Script<'_> {
+fn bytewise(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let id = format!("\u{e4}\u{2026}\u{1d11e}-{}", case.next_id());
         let text = case.request_text(&json!(id), harmless(case), json!({})) + "\n";
@@ -58,9 +58,9 @@ fn bytewise(case: &Case) -> Script<'_> {
     })
 }
 
-pub(super) const CARRIAGE_RETURN: Probe = Probe::rough("stdio-crlf", carriage_return).on(STDIO).safety();
+pub(super) const CARRIAGE_RETURN: Probe = Probe::disruptive("stdio-crlf", carriage_return).on(STDIO).safety();
 
-fn carriage_return(case: &Case) -> Script<'_> {
+fn carriage_return(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let id = case.next_id();
         let text = case.request_text(&json!(id), harmless(case), json!({})) + "\r\n";
@@ -68,10 +68,10 @@ fn carriage_return(case: &Case) -> Script<'_> {
     })
 }
 
-pub(super) const GARBAGE: Probe = Probe::rough("stdio-garbage", garbage).on(STDIO).safety();
+pub(super) const GARBAGE: Probe = Probe::disruptive("stdio-garbage", garbage).on(STDIO).safety();
 
 /// Bytes that are no message, each followed by a request.
-fn garbage(case: &Case) -> Script<'_> {
+fn garbage(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.connection().child()?.sample_memory();
         let lines: [&[u8]; 4] = [b"\n", b"\xff\xfe\x00\x80\n", b"}{\n", b"   \n"];
@@ -87,7 +87,7 @@ fn garbage(case: &Case) -> Script<'_> {
 pub(super) const TERMINATE: Probe = Probe::fresh("stdio-terminate", terminate).on(STDIO).safety();
 
 /// SIGTERM while stdin is open.
-fn terminate(case: &Case) -> Script<'_> {
+fn terminate(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.connection().child()?.signal(Signal::Term);
         case.connection().child()?.exited(case.setting().limits.shutdown).await;

@@ -6,7 +6,7 @@ use serde_json::json;
 use wire::{RequestId, Transport};
 
 use super::base::harmless;
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
 /// Beyond what line readers with a default limit take, and well within what bodies may usually have.
@@ -21,7 +21,7 @@ const PAYLOAD: &str = "proof-payload";
 pub(super) const LARGE: Probe = Probe::fresh("large-messages", large).safety().intrusive();
 
 /// Requests with much text in their metadata, each followed by a small one.
-fn large(case: &Case) -> Script<'_> {
+fn large(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         sample_memory(case);
         for bytes in LARGE_BYTES {
@@ -34,7 +34,7 @@ fn large(case: &Case) -> Script<'_> {
 }
 
 /// Notes how much memory the server has, where it is our child.
-fn sample_memory(case: &Case) {
+fn sample_memory(case: &ProbeContext) {
     if let Ok(child) = case.connection().child() {
         child.sample_memory();
     }
@@ -44,7 +44,7 @@ pub(super) const DEEP: Probe = Probe::fresh("deep-nesting", deep).safety().intru
 
 /// Notifications with thousands of nested arrays in their metadata, each followed by a request. Notifications, since our own
 /// reader has a limit as well: of a request so deep it could not tell which answer is its own.
-fn deep(case: &Case) -> Script<'_> {
+fn deep(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         sample_memory(case);
         for depth in DEPTHS {
@@ -77,15 +77,16 @@ pub(super) const REPEATED: Probe =
     Probe::fresh("thousand-requests", repeated).on(&[Transport::Stdio]).safety().intrusive();
 
 /// A thousand small requests, and memory sampled between them; two thousand more where each stretch left much behind.
-fn repeated(case: &Case) -> Script<'_> {
+fn repeated(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         // What is only made on first use is no leak.
         requests(case, ABREAST * 2).await?;
-        let mut before = case.connection().child()?.sample_memory().ok_or(Halt::Lacks("a system that tells memory"))?;
+        let mut before =
+            case.connection().child()?.sample_memory().ok_or(Abort::Lacks("a system that tells memory"))?;
         for stretch in 0..STRETCHES * 2 {
             let count = if stretch < STRETCHES { STRETCH } else { LONG_STRETCH };
             requests(case, count).await?;
-            let now = case.connection().child()?.sample_memory().ok_or(Halt::Lacks("a system that tells memory"))?;
+            let now = case.connection().child()?.sample_memory().ok_or(Abort::Lacks("a system that tells memory"))?;
             let grew = now.saturating_sub(before) >= MUCH * count as u64;
             if stretch + 1 >= STRETCHES && !grew {
                 break;
@@ -97,7 +98,7 @@ fn repeated(case: &Case) -> Script<'_> {
 }
 
 /// Puts that many harmless requests, some at a time.
-async fn requests(case: &Case, count: usize) -> Result<(), Halt> {
+async fn requests(case: &ProbeContext, count: usize) -> Result<(), Abort> {
     for _ in 0..count / ABREAST {
         let ids: Vec<i64> = (0..ABREAST).map(|_| case.next_id()).collect();
         for id in &ids {
@@ -105,7 +106,7 @@ async fn requests(case: &Case, count: usize) -> Result<(), Halt> {
         }
         for id in ids {
             let answer = case.connection().response(&RequestId::from(id), case.patience()).await;
-            answer.ok_or(Halt::Lacks("answers to many requests"))?;
+            answer.ok_or(Abort::Lacks("answers to many requests"))?;
         }
     }
     Ok(())
@@ -118,7 +119,7 @@ fn fill(text: &str, payload: &str) -> String {
 
 /// Sends a harmless request with much text in its metadata and waits a short while for whatever is made of it. That it is
 /// answered is not asked for: it may be refused in words of any kind.
-async fn burden(case: &Case, bytes: usize) -> Result<(), Halt> {
+async fn burden(case: &ProbeContext, bytes: usize) -> Result<(), Abort> {
     let params = json!({ "_meta": { "proofhouse/payload": "x".repeat(bytes) } });
     let text = case.request_text(&json!(case.next_id()), harmless(case), params);
     let exchange = case.connection().send_with(Outgoing::message(text)).await?;

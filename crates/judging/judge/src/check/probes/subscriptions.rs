@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use net::client::Exchange;
 use serde_json::{Value, json};
-use wire::meta;
+use wire::meta::LOG_LEVEL;
 use wire::{Era, Message, RequestId, Transport};
 
 use super::http::streams;
 use super::tools;
-use crate::check::case::{ANNOUNCEMENT, Case, Halt};
+use crate::check::context::{ANNOUNCEMENT, Abort, ProbeContext};
 use crate::check::hints::{ResourceChange, ToolCall};
 use crate::check::probe::{Probe, Script};
 use crate::check::survey::PAGES;
@@ -29,7 +29,7 @@ struct List<'h> {
 
 /// The lists for which a hint tells what changes them. In the modern era only those that declare changes: others cannot be
 /// subscribed to. In the legacy era a server must be silent about the others, which shows only if they change.
-fn changeable(case: &Case) -> Vec<List<'_>> {
+fn changeable(case: &ProbeContext) -> Vec<List<'_>> {
     let hints = &case.setting().hints;
     let all = [
         (
@@ -61,11 +61,11 @@ pub(super) const CHANGED: Probe =
     Probe::fresh("lists-changed", changed).when(|setting, _| setting.hints.change_a_list());
 
 /// Walks each list that hints can change, changes it, waits to be told and walks it again; then the same back.
-fn changed(case: &Case) -> Script<'_> {
+fn changed(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let lists = changeable(case);
         if lists.is_empty() {
-            return Err(Halt::Lacks("a hint on what changes a list"));
+            return Err(Abort::Lacks("a hint on what changes a list"));
         }
         let filters = lists.iter().map(|list| (list.filter.to_owned(), json!(true))).collect();
         let listening = Listening::start(case, Value::Object(filters)).await?;
@@ -79,8 +79,8 @@ fn changed(case: &Case) -> Script<'_> {
 
 /// A list before, between and after two changes. All in one turn: another run's change between them would undo ours. Where
 /// one was not announced, the time that shows it belongs to the turn too.
-async fn there_and_back(case: &Case, list: &List<'_>) -> Result<(), Halt> {
-    let _turn = case.turn().await?;
+async fn there_and_back(case: &ProbeContext, list: &List<'_>) -> Result<(), Abort> {
+    let _turn = case.lock().await?;
     let mut announced = true;
     case.list(list.method, list.member, PAGES).await?;
     for _ in 0..2 {
@@ -97,7 +97,7 @@ async fn there_and_back(case: &Case, list: &List<'_>) -> Result<(), Halt> {
 const OTHERS: usize = 1000;
 
 /// Makes a list change and waits until that is announced; whether it was.
-async fn change(case: &Case, list: &List<'_>) -> Result<bool, Halt> {
+async fn change(case: &ProbeContext, list: &List<'_>) -> Result<bool, Abort> {
     let announced = |m: &Message| m.method() == Some(list.changed);
     for _ in 0..OTHERS {
         if case.connection().wait_for(announced, Duration::ZERO).await.is_none() {
@@ -112,12 +112,12 @@ async fn change(case: &Case, list: &List<'_>) -> Result<bool, Halt> {
 pub(super) const LISTEN: Probe = Probe::fresh("subscriptions-listen", listen).era(Era::Modern);
 
 /// Changes with no subscription, then with one for another list, then with two at once; logs while subscribed.
-fn listen(case: &Case) -> Script<'_> {
+fn listen(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let hint = case.setting().hints.tools_changed.as_ref();
         let change = async || match hint {
             Some(hint) => {
-                let _turn = case.turn().await?;
+                let _turn = case.lock().await?;
                 tools::call(case, &hint.tool, &hint.arguments, json!({})).await.map(|_| ())
             }
             None => Ok(()),
@@ -144,7 +144,7 @@ pub(super) const LEFT_OPEN: Probe =
     Probe::fresh("subscription-left-open", left_open).era(Era::Modern).on(&[Transport::Stdio]);
 
 /// The input ends while a subscription is open: whatever its server still says of it comes now.
-fn left_open(case: &Case) -> Script<'_> {
+fn left_open(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         Listening::start(case, json!({ "toolsListChanged": true })).await?;
         case.connection().child()?.close_stdin().await;
@@ -154,9 +154,9 @@ fn left_open(case: &Case) -> Script<'_> {
 }
 
 /// A call that logs, with a level, while a subscription is open: the log belongs to the call.
-async fn log(case: &Case) -> Result<(), Halt> {
+async fn log(case: &ProbeContext) -> Result<(), Abort> {
     let Some(hint) = case.setting().hints.logging.clone() else { return Ok(()) };
-    let meta = json!({ (meta::LOG_LEVEL): "debug" });
+    let meta = json!({ LOG_LEVEL: "debug" });
     tools::call(case, &hint.tool, &hint.arguments, meta).await.map(|_| ())
 }
 
@@ -165,12 +165,12 @@ pub(super) const UPDATED: Probe = Probe::fresh("resources-subscribe", updated)
     .when(|setting, survey| setting.hints.resource_updated.is_some() || !survey.resources.is_empty());
 
 /// Subscribes to a resource, makes it change where a hint tells how, and unsubscribes.
-fn updated(case: &Case) -> Script<'_> {
+fn updated(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let uri_of = |resource: &Value| Some(resource.get("uri")?.as_str()?.to_owned());
         let hint = case.setting().hints.resource_updated.as_ref();
         let listed = || case.survey().resources.iter().find_map(uri_of);
-        let uri = hint.map(|h| h.uri.clone()).or_else(listed).ok_or(Halt::Lacks("a resource"))?;
+        let uri = hint.map(|h| h.uri.clone()).or_else(listed).ok_or(Abort::Lacks("a resource"))?;
         if case.era() == Era::Modern {
             let listening = Listening::start(case, json!({ "resourceSubscriptions": [uri] })).await?;
             touch(case, hint).await?;
@@ -185,7 +185,7 @@ fn updated(case: &Case) -> Script<'_> {
     })
 }
 
-async fn touch(case: &Case, hint: Option<&ResourceChange>) -> Result<(), Halt> {
+async fn touch(case: &ProbeContext, hint: Option<&ResourceChange>) -> Result<(), Abort> {
     let Some(hint) = hint else { return Ok(()) };
     tools::call(case, &hint.tool, &hint.arguments, json!({})).await?;
     case.quiet("after a changed resource", ANNOUNCEMENT / 2).await;
@@ -201,7 +201,7 @@ enum Listening {
 
 impl Listening {
     /// Begins, and waits until it has begun.
-    async fn start(case: &Case, filters: Value) -> Result<Self, Halt> {
+    async fn start(case: &ProbeContext, filters: Value) -> Result<Self, Abort> {
         if case.era() == Era::Legacy {
             if case.transport() != Transport::StreamableHttp {
                 return Ok(Self::Always);
@@ -217,13 +217,13 @@ impl Listening {
         // What changes before is not announced: nothing may be changed until this is known.
         if case.connection().wait_for(begun, case.patience()).await.is_none() {
             case.quiet("for an acknowledgement", ANNOUNCEMENT / 4).await;
-            return Err(Halt::Lacks("subscriptions that are acknowledged"));
+            return Err(Abort::Lacks("subscriptions that are acknowledged"));
         }
         Ok(Self::Subscription(id, exchange))
     }
 
     /// Ends as the transport has it.
-    async fn stop(self, case: &Case) -> Result<(), Halt> {
+    async fn stop(self, case: &ProbeContext) -> Result<(), Abort> {
         match self {
             Self::Subscription(_, exchange) if case.transport() == Transport::StreamableHttp => exchange.abort(),
             Self::Subscription(id, _) => {

@@ -7,7 +7,7 @@ use wire::trace::Stimulus;
 
 use super::lists::settled;
 use crate::check::answers;
-use crate::check::case::{Case, Halt, Reply};
+use crate::check::context::{Abort, ProbeContext, Reply};
 use crate::check::probe::{Probe, Script};
 
 /// How many tools are called.
@@ -15,7 +15,7 @@ const TOOLS: usize = 12;
 
 /// The tools that may be called and the arguments to call them with. Those that only run as tasks may not, as far as the
 /// revision tells which these are.
-pub(super) fn callable(case: &Case) -> Vec<(String, Map<String, Value>)> {
+pub(super) fn callable(case: &ProbeContext) -> Vec<(String, Map<String, Value>)> {
     let plain = |tool: &Value| case.revision() != Revision::R2025_11_25 || task_support(tool) != Some("required");
     calls_of(case, plain)
 }
@@ -26,7 +26,7 @@ pub(super) fn task_support(tool: &Value) -> Option<&str> {
 }
 
 /// Of the tools that may be called those that are wanted, and the arguments to call them with.
-pub(super) fn calls_of(case: &Case, wanted: impl Fn(&Value) -> bool) -> Vec<(String, Map<String, Value>)> {
+pub(super) fn calls_of(case: &ProbeContext, wanted: impl Fn(&Value) -> bool) -> Vec<(String, Map<String, Value>)> {
     let setting = case.setting();
     let one = |tool: &Value| {
         let name = tool.get("name")?.as_str()?;
@@ -41,7 +41,12 @@ pub(super) fn calls_of(case: &Case, wanted: impl Fn(&Value) -> bool) -> Vec<(Str
 const ROUNDS: usize = 4;
 
 /// Calls a tool; where it asks for input (modern era), that is given.
-pub(super) async fn call(case: &Case, name: &str, arguments: &Map<String, Value>, meta: Value) -> Result<Reply, Halt> {
+pub(super) async fn call(
+    case: &ProbeContext,
+    name: &str,
+    arguments: &Map<String, Value>,
+    meta: Value,
+) -> Result<Reply, Abort> {
     let params = json!({ "name": name, "arguments": arguments, "_meta": meta });
     let mut reply = case.request("tools/call", params.clone()).await?;
     for _ in 0..ROUNDS {
@@ -59,7 +64,7 @@ pub(super) async fn call(case: &Case, name: &str, arguments: &Map<String, Value>
 }
 
 /// Calls up to `most` tools that may be called.
-pub(super) async fn call_safe(case: &Case, most: usize) -> Result<(), Halt> {
+pub(super) async fn call_safe(case: &ProbeContext, most: usize) -> Result<(), Abort> {
     for (name, arguments) in callable(case).into_iter().take(most) {
         case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
     }
@@ -67,7 +72,7 @@ pub(super) async fn call_safe(case: &Case, most: usize) -> Result<(), Halt> {
 }
 
 /// The calls that the hints name for what a server may ask of its client.
-pub(super) fn asking(case: &Case) -> impl Iterator<Item = (String, Map<String, Value>)> {
+pub(super) fn asking(case: &ProbeContext) -> impl Iterator<Item = (String, Map<String, Value>)> {
     let hints = &case.setting().hints;
     let hinted = [&hints.sampling, &hints.elicitation, &hints.roots].into_iter().flatten();
     hinted.map(|hint| (hint.tool.clone(), hint.arguments.clone()))
@@ -76,7 +81,7 @@ pub(super) fn asking(case: &Case) -> impl Iterator<Item = (String, Map<String, V
 pub(super) const ASKING: Probe = Probe::shared("tools-that-ask", ask).needs("tools");
 
 /// Calls that make the server ask for sampling, elicitation, roots.
-fn ask(case: &Case) -> Script<'_> {
+fn ask(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for (name, arguments) in asking(case) {
             call(case, &name, &arguments, json!({})).await?;
@@ -88,9 +93,9 @@ fn ask(case: &Case) -> Script<'_> {
 pub(super) const FAILING: Probe = Probe::shared("tools-that-fail", fail).needs("tools");
 
 /// The call that the hints name for a failure of the tool itself, where there is that tool.
-fn fail(case: &Case) -> Script<'_> {
+fn fail(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let hint = case.setting().hints.failing.as_ref().ok_or(Halt::Lacks("a call that is known to fail"))?;
+        let hint = case.setting().hints.failing.as_ref().ok_or(Abort::Lacks("a call that is known to fail"))?;
         let listed = case.survey().tools.iter().any(|tool| tool.get("name").is_some_and(|name| *name == *hint.tool));
         if listed {
             case.stimulus(Stimulus::FailingCall);
@@ -108,7 +113,7 @@ fn token(number: usize) -> Value {
 pub(super) const CALLS: Probe = Probe::shared("tools-calls", calls).needs("tools");
 
 /// Calls each tool once, every other time with a token for progress.
-fn calls(case: &Case) -> Script<'_> {
+fn calls(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for (number, (name, arguments)) in callable(case).into_iter().take(TOOLS).enumerate() {
             let meta = if number % 3 == 2 { json!({}) } else { json!({ "progressToken": token(number) }) };
@@ -121,7 +126,7 @@ fn calls(case: &Case) -> Script<'_> {
 pub(super) const UNKNOWN: Probe = Probe::shared("tools-unknown", unknown).needs("tools");
 
 /// Tools that do not exist, no tool at all, and the name of one in other letter case.
-fn unknown(case: &Case) -> Script<'_> {
+fn unknown(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let _turn = settled(case, "tools/list", "tools").await?;
         case.request("tools/call", json!({ "name": "proof-no-such-tool", "arguments": {} })).await?;
@@ -138,7 +143,7 @@ fn unknown(case: &Case) -> Script<'_> {
 }
 
 /// The name in the other letter case, where it has one and no tool is called that.
-fn recased(case: &Case, name: &str) -> Option<String> {
+fn recased(case: &ProbeContext, name: &str) -> Option<String> {
     let upper = name.to_ascii_uppercase();
     let other = if upper == name { name.to_ascii_lowercase() } else { upper };
     let listed = |name: &str| case.survey().tools.iter().any(|t| t.get("name").and_then(Value::as_str) == Some(name));
@@ -148,7 +153,7 @@ fn recased(case: &Case, name: &str) -> Option<String> {
 pub(super) const REFUSED: Probe = Probe::shared("tools-wrong-arguments", refused).needs("tools");
 
 /// Arguments that the tool's own schema refuses.
-fn refused(case: &Case) -> Script<'_> {
+fn refused(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let setting = case.setting();
         for tool in case.survey().tools.iter().filter(|tool| setting.calls.allow(tool)).take(TOOLS) {

@@ -5,7 +5,7 @@ use wire::trace::file;
 use wire::{Revision, Transport};
 
 use super::Sources;
-use crate::judging::{Judged, Place, Reproduce, Selection};
+use crate::judging::{Judged, Reproduce, RunId, Selection};
 use report::Outcome;
 
 /// A trace of 2025-11-25 over stdio in which the server says that it can do this, if anything.
@@ -30,7 +30,7 @@ fn outcome(rule: &str, cases: &[Option<&str>]) -> (Outcome, String) {
     let (revision, by) = (Revision::R2025_11_25, Selection::default());
     let judged: Vec<_> =
         cases.iter().map(|capabilities| Judged::new("t", Vec::new(), &trace(*capabilities), revision, &by)).collect();
-    let place = Place { transport: Transport::Stdio, revision };
+    let place = RunId { transport: Transport::Stdio, revision };
     let redactor = Redactor::new([0; 32]);
     let findings = Sources::new(&judged, place, &Reproduce::new(|facts| facts.rule.to_owned()), &redactor).findings();
     let found = findings.into_iter().find(|finding| finding.rule == rule).expect("the rule");

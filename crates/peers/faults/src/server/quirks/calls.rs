@@ -1,42 +1,26 @@
-//! What tries clients: servers that do wrong, or what only looks wrong, where any client comes by: at its first request, at
-//! lists, at calls of tools. No check of servers looks for them; `proof check-client` plays them as scenarios.
+//! Quirks of tool calls: what comes before their results, instead of them, or without end. No check of servers looks for
+//! them; `proof check-client` plays them as scenarios.
 
 use std::time::Duration;
 
-use net::server::http::{HeaderValue, Method};
 use net::service::{Answer, Link, Reply};
 use serde_json::{Value, json};
-use wire::error_code::UNSUPPORTED_VERSION;
-use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::quirk;
-use crate::server::base::error;
-use crate::server::sessions::SessionIds;
-use crate::server::{Asked, Fault, HTTP, Http, Kind, drop_member};
+use crate::server::{Fault, Kind, ServiceRequest, drop_member};
 
 /// How large an oversized message is.
 const OVERSIZED: usize = 6 << 20;
 /// How long a stream seems to have no end, and how often it says something meanwhile.
 const ENDLESS: Duration = Duration::from_secs(5);
 const BEAT: Duration = Duration::from_millis(50);
-/// The tool on the page that does not say of which type it is.
-const UNTYPED: &str = "untyped_100003";
-/// How late a greeting is answered.
-const LATE: Duration = Duration::from_millis(700);
-/// What the endpoint must be offered.
-const EVENT_STREAM: &str = "text/event-stream";
-const EITHER: &str = "application/json, text/event-stream";
 /// How long a result is held back for answers of the client's.
 const HELD: Duration = Duration::from_secs(5);
 /// How often a client is asked again before it is let go.
 const ROUNDS: usize = 40;
 
 pub(super) const CALLS: &[&Fault] = &[
-    UNTYPED_LISTS,
-    SESSION_FORGOTTEN,
-    FIRST_REQUEST_REFUSED_FOR_VERSION,
     NO_RESULT_TYPE,
-    UNKNOWN_VERSION,
     UNKNOWN_RESULT_TYPE,
     FOREIGN_ANSWER_FIRST,
     ANSWERED_TWICE,
@@ -48,32 +32,9 @@ pub(super) const CALLS: &[&Fault] = &[
     PINGED,
     ENDLESS_STREAM,
     ASKS_WITHOUT_END,
-    ICONS_OF_ALL_KINDS,
-    UNKNOWN_MEMBERS,
     ERROR_WITH_DATA,
-    GREETS_LATE,
-    EMPTY_PAGE,
-    EMPTY_CURSOR,
-    UNTYPED_PAGE,
-    UNKNOWN_LIST_TYPE,
     FIRST_CALL_UNANSWERED,
-    ACCEPTS_ANYTHING,
 ];
-
-/// The quirk `untyped-lists`.
-pub const UNTYPED_LISTS: &Fault = &quirk(
-    "untyped-lists",
-    Kind::Answers(|asked, answer| {
-        if asked.message["method"].as_str().is_some_and(|method| method.ends_with("/list")) {
-            drop_member(&mut answer["result"], "resultType");
-        }
-    }),
-)
-.modern();
-
-/// The quirk `first-request-refused-for-version`.
-pub const FIRST_REQUEST_REFUSED_FOR_VERSION: &Fault =
-    &quirk("first-request-refused-for-version", Kind::Handles(refuse_first)).modern();
 
 /// The quirk `no-result-type`.
 pub const NO_RESULT_TYPE: &Fault = &quirk(
@@ -85,15 +46,6 @@ pub const NO_RESULT_TYPE: &Fault = &quirk(
     }),
 )
 .modern();
-
-/// The quirk `unknown-version`.
-pub const UNKNOWN_VERSION: &Fault = &quirk(
-    "unknown-version",
-    Kind::Results("initialize", |answer| {
-        answer["result"]["protocolVersion"] = json!("1999-12-31");
-    }),
-)
-.legacy();
 
 /// The quirk `unknown-result-type`.
 pub const UNKNOWN_RESULT_TYPE: &Fault = &quirk(
@@ -137,7 +89,7 @@ pub const OVERSIZED_FIRST: &Fault = &quirk(
     Kind::Handles(|asked, link, reply| {
         before_calls(asked, link, reply, || {
             let once = (asked.calls == 0).then_some(OVERSIZED);
-            once.map(|size| note("notifications/drill", &json!({ "data": "x".repeat(size) }))).into_iter().collect()
+            once.map(|size| note("notifications/scenario", &json!({ "data": "x".repeat(size) }))).into_iter().collect()
         })
     }),
 );
@@ -170,13 +122,13 @@ pub const UNDECLARED_REQUESTS: &Fault = &quirk(
             let content = json!({ "type": "text", "text": "Hello" });
             vec![
                 request(
-                    "drill-s",
+                    "scenario-s",
                     "sampling/createMessage",
                     json!({ "messages": [{ "role": "user", "content": content }], "maxTokens": 1 }),
                 ),
-                request("drill-r", "roots/list", json!({})),
+                request("scenario-r", "roots/list", json!({})),
                 request(
-                    "drill-e",
+                    "scenario-e",
                     "elicitation/create",
                     json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } }),
                 ),
@@ -190,10 +142,10 @@ pub const UNDECLARED_REQUESTS: &Fault = &quirk(
 pub const PINGED: &Fault = &quirk(
     "pinged",
     Kind::Handles(|asked, link, reply| {
-        let ping = json!({ "jsonrpc": "2.0", "id": "drill-ping", "method": "ping" }).to_string();
+        let ping = json!({ "jsonrpc": "2.0", "id": "scenario-ping", "method": "ping" }).to_string();
         let reply = before_calls(asked, link, reply, || vec![ping]);
         // A key that is reserved, and has no meaning yet.
-        let reserved = json!({ "_meta": { "io.modelcontextprotocol.drill/odd": [null, 1] } });
+        let reserved = json!({ "_meta": { "io.modelcontextprotocol.scenario/odd": [null, 1] } });
         questions_first(asked, link, reply, &[("ping", json!({})), ("ping", reserved)])
     }),
 )
@@ -204,30 +156,6 @@ pub const ENDLESS_STREAM: &Fault = &quirk("endless-stream", Kind::Handles(endles
 
 /// The quirk `asks-without-end`.
 pub const ASKS_WITHOUT_END: &Fault = &quirk("asks-without-end", Kind::Handles(ask_without_end)).modern();
-
-/// The quirk `icons-of-all-kinds`.
-pub const ICONS_OF_ALL_KINDS: &Fault = &quirk(
-    "icons-of-all-kinds",
-    Kind::Results("tools/list", |answer| {
-        let icons =
-            ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,<script>1</script>", "ftp://127.0.0.1/i.png"];
-        for tool in answer["result"]["tools"].as_array_mut().into_iter().flatten() {
-            tool["icons"] = icons.iter().map(|src| json!({ "src": src, "mimeType": "image/png" })).collect();
-        }
-    }),
-)
-.since(R2025_11_25);
-
-/// The quirk `unknown-members`.
-pub const UNKNOWN_MEMBERS: &Fault = &quirk(
-    "unknown-members",
-    Kind::Answers(|_, answer| {
-        if let Some(result) = answer.get_mut("result").and_then(Value::as_object_mut) {
-            result.insert("nobodyKnows".to_owned(), json!({ "odd": [null] }));
-            result.entry("_meta").or_insert_with(|| json!({}))["drill.example/odd"] = json!(1);
-        }
-    }),
-);
 
 /// The quirk `error-with-data`.
 pub const ERROR_WITH_DATA: &Fault = &quirk(
@@ -242,79 +170,6 @@ pub const ERROR_WITH_DATA: &Fault = &quirk(
     }),
 );
 
-/// The quirk `greets-late`.
-pub const GREETS_LATE: &Fault = &quirk(
-    "greets-late",
-    Kind::Handles(|asked, _, reply| {
-        if !asked.is("initialize") {
-            return reply;
-        }
-        Reply::later(async {
-            tokio::time::sleep(LATE).await;
-            settled(reply).await
-        })
-    }),
-)
-.legacy();
-
-/// The quirk `empty-page`.
-pub const EMPTY_PAGE: &Fault = &quirk(
-    "empty-page",
-    Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
-        _ if !asked.is("tools/list") => reply,
-        None => page(asked, &["alpha_100001"], Some("to-nothing")),
-        Some("to-nothing") => page(asked, &[], Some("to-the-end")),
-        Some(_) => page(asked, &["omega_100002"], None),
-    }),
-);
-
-/// The quirk `empty-cursor`.
-pub const EMPTY_CURSOR: &Fault = &quirk(
-    "empty-cursor",
-    Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
-        _ if !asked.is("tools/list") => reply,
-        None => page(asked, &["alpha_100001"], Some("to-the-second")),
-        Some("") => page(asked, &["omega_100003"], None),
-        Some(_) => page(asked, &["middle_100002"], Some("")),
-    }),
-)
-.modern();
-
-/// The quirk `untyped-page`.
-pub const UNTYPED_PAGE: &Fault = &quirk(
-    "untyped-page",
-    Kind::Several(&[
-        Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
-            _ if !asked.is("tools/list") => reply,
-            None => page(asked, &["alpha_100001"], Some("to-the-second")),
-            Some("to-the-second") => page(asked, &["beta_100002"], Some("to-the-third")),
-            Some("to-the-third") => page(asked, &[UNTYPED], Some("to-the-end")),
-            Some(_) => page(asked, &["omega_100004"], None),
-        }),
-        Kind::Says(|answer| {
-            if answer.pointer("/result/tools/0/name") == Some(&json!(UNTYPED)) {
-                drop_member(&mut answer["result"], "resultType");
-            }
-        }),
-    ]),
-)
-.modern();
-
-/// The quirk `unknown-list-type`.
-pub const UNKNOWN_LIST_TYPE: &Fault = &quirk(
-    "unknown-list-type",
-    Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
-        _ if !asked.is("tools/list") => reply,
-        None => {
-            let mut first = listed(asked, &["mystery_100001"], Some("to-a-mystery"));
-            first["result"]["resultType"] = json!("mystery");
-            answer(&first).into()
-        }
-        Some(_) => page(asked, &["omega_100002"], None),
-    }),
-)
-.modern();
-
 /// The quirk `first-call-unanswered`.
 pub const FIRST_CALL_UNANSWERED: &Fault = &quirk(
     "first-call-unanswered",
@@ -323,43 +178,6 @@ pub const FIRST_CALL_UNANSWERED: &Fault = &quirk(
         if first { Reply::later(std::future::pending()) } else { reply }
     }),
 );
-
-/// The quirk `accepts-anything`.
-pub const ACCEPTS_ANYTHING: &Fault = &quirk(
-    "accepts-anything",
-    Kind::Http(Http {
-        head: |head, _| {
-            let wanted = if head.method == Method::GET { EVENT_STREAM } else { EITHER };
-            head.headers.insert("accept", HeaderValue::from_static(wanted));
-        },
-        ..HTTP
-    }),
-)
-.http();
-
-/// The quirk `session-forgotten`.
-pub const SESSION_FORGOTTEN: &Fault = &quirk("session-forgotten", Kind::Sessions(SessionIds::Forgets)).legacy().http();
-
-/// A list of tools under names that nobody knows from elsewhere.
-fn listed(asked: &Asked, names: &[&str], next: Option<&str>) -> Value {
-    let tool =
-        |name: &&str| json!({ "name": name, "description": "Does nothing", "inputSchema": { "type": "object" } });
-    let tools: Vec<Value> = names.iter().map(tool).collect();
-    let mut result = json!({ "tools": tools });
-    if let Some(next) = next {
-        result["nextCursor"] = json!(next);
-    }
-    if asked.is_modern() {
-        result["resultType"] = json!("complete");
-        result["ttlMs"] = json!(0);
-        result["cacheScope"] = json!("private");
-    }
-    json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
-}
-
-pub(super) fn page(asked: &Asked, names: &[&str], next: Option<&str>) -> Reply {
-    answer(&listed(asked, names, next)).into()
-}
 
 pub(super) fn answer(value: &Value) -> Answer {
     Answer::raw(value.to_string().into_bytes(), value.pointer("/error/code").and_then(Value::as_i64))
@@ -375,8 +193,13 @@ fn text(id: &Value, text: &str) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string()
 }
 
-/// Says something before a tool's result.
-pub(super) fn before_calls(asked: &Asked, link: &Link, reply: Reply, words: impl FnOnce() -> Vec<String>) -> Reply {
+/// Sends something before a tool's result.
+pub(super) fn before_calls(
+    asked: &ServiceRequest,
+    link: &Link,
+    reply: Reply,
+    words: impl FnOnce() -> Vec<String>,
+) -> Reply {
     if asked.is("tools/call") {
         for word in words() {
             let _ = link.send(word);
@@ -386,7 +209,12 @@ pub(super) fn before_calls(asked: &Asked, link: &Link, reply: Reply, words: impl
 }
 
 /// Asks something before the first tool's result, which is held back until the client has answered, or has had its time.
-pub(super) fn questions_first(asked: &Asked, link: &Link, reply: Reply, questions: &[(&'static str, Value)]) -> Reply {
+pub(super) fn questions_first(
+    asked: &ServiceRequest,
+    link: &Link,
+    reply: Reply,
+    questions: &[(&'static str, Value)],
+) -> Reply {
     if !asked.is("tools/call") || asked.calls > 0 {
         return reply;
     }
@@ -414,19 +242,8 @@ pub(super) async fn settled(reply: Reply) -> Answer {
     }
 }
 
-/// The first request of all is refused for its version, which is then said to be the one that is served.
-fn refuse_first(asked: &Asked, _: &Link, reply: Reply) -> Reply {
-    if asked.before > 0 {
-        return reply;
-    }
-    let mut refusal = error(asked, UNSUPPORTED_VERSION, "Unsupported protocol version");
-    refusal["error"]["data"] =
-        json!({ "supported": [R2026_07_28.as_str()], "requested": asked.meta("protocolVersion") });
-    answer(&refusal).into()
-}
-
 /// The first call is under way for long, and its stream never falls silent.
-fn endless(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+fn endless(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     if !asked.is("tools/call") || asked.calls > 0 {
         return reply;
     }
@@ -447,7 +264,7 @@ fn endless(asked: &Asked, link: &Link, reply: Reply) -> Reply {
 }
 
 /// Each answer of the client is followed by the same question.
-fn ask_without_end(asked: &Asked, _: &Link, reply: Reply) -> Reply {
+fn ask_without_end(asked: &ServiceRequest, _: &Link, reply: Reply) -> Reply {
     if !asked.is("tools/call") || asked.calls > ROUNDS {
         return reply;
     }

@@ -7,7 +7,7 @@ use wire::revision::R2025_11_25;
 
 use super::calls::settled;
 use super::quirk;
-use crate::server::{Asked, Fault, Kind};
+use crate::server::{Fault, Kind, ServiceRequest};
 use wire::meta::RELATED_TASK;
 
 /// How long the tasks may be kept.
@@ -19,7 +19,7 @@ pub(super) const CLIENT_TASKS: &[&Fault] = &[WANTS_TASKS];
 pub const WANTS_TASKS: &Fault = &quirk("wants-tasks", Kind::Handles(commission)).since(R2025_11_25).legacy();
 
 /// The first call is answered when everything has been asked and seen.
-fn commission(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+fn commission(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     if !asked.is("tools/call") || asked.calls > 0 {
         return reply;
     }
@@ -70,7 +70,7 @@ impl Commissioned {
         let mut params = params.clone();
         params["task"] = json!({ "ttl": TTL });
         if method == "sampling/createMessage" {
-            params["_meta"] = json!({ "progressToken": "drill-commission" });
+            params["_meta"] = json!({ "progressToken": "scenario-commission" });
         }
         let result = self.ask(method, params).await?;
         Some(result.pointer("/task/taskId")?.as_str()?.to_owned())

@@ -283,7 +283,7 @@ fn authentication(asked: &Parts, response: &mut Outgoing<'_>, method: &str) {
     issuer(asked, response, |said| said["token_endpoint_auth_methods_supported"] = json!([method]));
 }
 
-/// Says in a challenge what is wrong with a token, and nothing else.
+/// Sends in a challenge what is wrong with a token, and nothing else.
 fn refuse(asked: &Parts, response: &mut Outgoing<'_>, why: &str) {
     let text = format!("Bearer {why}, resource_metadata=\"http://{}{RESOURCE}/mcp\"", host(asked));
     if let Ok(text) = HeaderValue::from_str(&text) {

@@ -3,17 +3,21 @@
 
 mod calls;
 mod client_tasks;
+mod greetings;
 mod issuers;
+mod lists;
 mod unexpected;
 
 use super::{Fault, Kind, fault};
 
 pub use self::calls::*;
 pub use self::client_tasks::*;
+pub use self::greetings::*;
 pub use self::issuers::*;
+pub use self::lists::*;
 pub use self::unexpected::*;
 
-const FAMILIES: [&[&Fault]; 4] = [CALLS, UNEXPECTED, CLIENT_TASKS, ISSUERS];
+const FAMILIES: [&[&Fault]; 6] = [CALLS, LISTS, GREETINGS, UNEXPECTED, CLIENT_TASKS, ISSUERS];
 
 /// Every quirk, family by family.
 pub fn all() -> impl Iterator<Item = &'static Fault> {

@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use wire::error_code::{INVALID_PARAMS, RESOURCE_NOT_FOUND};
 use wire::revision::{R2025_03_26, R2025_11_25};
 
-use super::calls::{answer, before_calls, note, page, questions_first, settled};
+use super::calls::{answer, before_calls, note, questions_first, settled};
+use super::lists::page;
 use super::quirk;
-use crate::server::{Asked, Fault, Kind};
+use crate::server::{Fault, Kind, ServiceRequest};
 
 /// The id of a request that was answered long before it is cancelled.
-const EARLY: &str = "drill-early";
+const EARLY: &str = "scenario-early";
 /// How long a question is open before it is taken back.
 const MOMENT: Duration = Duration::from_millis(400);
 /// How long is listened for what must not come any more.
@@ -40,7 +41,7 @@ pub(super) const UNEXPECTED: &[&Fault] = &[
 pub const UNKNOWN_COMPLETIONS: &Fault = &quirk(
     "unknown-completions",
     Kind::Handles(|asked, link, reply| {
-        let over = json!({ "elicitationId": "drill-of-nobody" });
+        let over = json!({ "elicitationId": "scenario-of-nobody" });
         before_calls(asked, link, reply, || vec![note("notifications/elicitation/complete", &over)])
     }),
 )
@@ -54,7 +55,7 @@ pub const BATCHED: &Fault = &quirk(
     "batched",
     Kind::Handles(|asked, link, reply| {
         let ping = |id: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
-        let pings = json!([ping("drill-b1"), ping("drill-b2")]);
+        let pings = json!([ping("scenario-b1"), ping("scenario-b2")]);
         let note = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
         let once = asked.calls == 0;
         let words = || if once { vec![pings.to_string(), json!([note, note]).to_string()] } else { Vec::new() };
@@ -94,9 +95,9 @@ pub const SAMPLES_UNBALANCED: &Fault = &quirk(
     "samples-unbalanced",
     Kind::Handles(|asked, link, reply| {
         let text = json!({ "type": "text", "text": "What is 17 plus 25?" });
-        let used = json!({ "type": "tool_use", "id": "drill-use", "name": "add", "input": { "a": 17, "b": 25 } });
+        let used = json!({ "type": "tool_use", "id": "scenario-use", "name": "add", "input": { "a": 17, "b": 25 } });
         let result =
-            json!({ "type": "tool_result", "toolUseId": "drill-use", "content": [{ "type": "text", "text": "42" }] });
+            json!({ "type": "tool_result", "toolUseId": "scenario-use", "content": [{ "type": "text", "text": "42" }] });
         let asks = |last: Value| {
             let turns = [("user", json!([text])), ("assistant", json!([used])), ("user", last)];
             let messages: Vec<_> =
@@ -113,7 +114,7 @@ pub const SAMPLES_UNBALANCED: &Fault = &quirk(
 pub const SAMPLES_WITH_PROGRESS: &Fault = &quirk(
     "samples-with-progress",
     Kind::Handles(|asked, link, reply| {
-        let question = sampling(&json!({ "_meta": { "progressToken": "drill-progress" } }));
+        let question = sampling(&json!({ "_meta": { "progressToken": "scenario-progress" } }));
         questions_first(asked, link, reply, &[question])
     }),
 )
@@ -127,8 +128,8 @@ pub const ASKS_IN_ANOTHER_MODE: &Fault = &quirk(
     "asks-in-another-mode",
     Kind::Handles(|asked, link, reply| {
         let params = json!({
-            "mode": "url", "message": "Please visit this page", "url": "https://drill.example/page",
-            "elicitationId": "drill-mode",
+            "mode": "url", "message": "Please visit this page", "url": "https://scenario.example/page",
+            "elicitationId": "scenario-mode",
         });
         // A form that does not say that it is one may come, all the same.
         let form = json!({ "message": "Who?", "requestedSchema": { "type": "object", "properties": {} } });
@@ -145,7 +146,7 @@ pub const ASKS_BY_REQUEST: &Fault = &quirk(
         before_calls(asked, link, reply, || {
             let request =
                 |id: &str, method: &str| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {} });
-            vec![request("drill-m1", "ping").to_string(), request("drill-m2", "roots/list").to_string()]
+            vec![request("scenario-m1", "ping").to_string(), request("scenario-m2", "roots/list").to_string()]
         })
     }),
 )
@@ -173,7 +174,7 @@ pub const TASK_ELSEWHERE: &Fault = &quirk(
         }
         let made = "2026-07-28T00:00:00Z";
         let task = json!({
-            "resultType": "task", "taskId": "drill-task-elsewhere", "status": "working", "createdAt": made,
+            "resultType": "task", "taskId": "scenario-task-elsewhere", "status": "working", "createdAt": made,
             "lastUpdatedAt": made, "ttlMs": 60_000, "pollIntervalMs": 100,
         });
         answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": task })).into()
@@ -229,13 +230,13 @@ fn sampling(more: &Value) -> (&'static str, Value) {
 }
 
 /// Asks something before the first tool's result, and soon no longer wants to know; listens for a while then.
-fn cancel_question(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+fn cancel_question(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     if !asked.is("tools/call") || asked.calls > 0 {
         return reply;
     }
     let link = link.clone();
     Reply::later(async move {
-        let (method, params) = sampling(&json!({ "_meta": { "progressToken": "drill-cancelled" } }));
+        let (method, params) = sampling(&json!({ "_meta": { "progressToken": "scenario-cancelled" } }));
         // Dropped, it is cancelled.
         let _ = tokio::time::timeout(MOMENT, link.request(method, params)).await;
         tokio::time::sleep(LISTENING).await;
@@ -244,13 +245,13 @@ fn cancel_question(asked: &Asked, link: &Link, reply: Reply) -> Reply {
 }
 
 /// Cancels what it never asked, what nobody can tell, and what was answered before.
-fn cancel_oddly(asked: &Asked, link: &Link, reply: Reply) -> Reply {
+fn cancel_oddly(asked: &ServiceRequest, link: &Link, reply: Reply) -> Reply {
     let cancelled = |params: Value| note("notifications/cancelled", &params);
     let early = json!({ "jsonrpc": "2.0", "id": EARLY, "method": "ping" }).to_string();
     let legacy = !asked.is_modern();
     let words = match asked.calls {
-        0 if legacy => vec![cancelled(json!({ "requestId": "drill-never" })), cancelled(json!({})), early],
-        0 => vec![cancelled(json!({ "requestId": "drill-never" })), cancelled(json!({}))],
+        0 if legacy => vec![cancelled(json!({ "requestId": "scenario-never" })), cancelled(json!({})), early],
+        0 => vec![cancelled(json!({ "requestId": "scenario-never" })), cancelled(json!({}))],
         1 if legacy => vec![cancelled(json!({ "requestId": EARLY }))],
         _ => Vec::new(),
     };

@@ -50,9 +50,9 @@ impl Extended {
     /// The id of that client.
     pub(super) const fn id(&self) -> &'static str {
         match self.kind {
-            Extension::Key => "drill-key-client",
-            Extension::Workload => "drill-workload",
-            Extension::Enterprise => "drill-enterprise-client",
+            Extension::Key => "scenario-key-client",
+            Extension::Workload => "scenario-workload",
+            Extension::Enterprise => "scenario-enterprise-client",
         }
     }
 }
@@ -71,7 +71,7 @@ impl Issuer {
             Extension::Workload => {
                 let assertion = |audience: &str, until: u64| {
                     let claims = json!({
-                        "iss": PLATFORM, "sub": "drill-service", "aud": audience, "jti": random(),
+                        "iss": PLATFORM, "sub": "scenario-service", "aud": audience, "jti": random(),
                         "iat": until - LASTS, "exp": until,
                     });
                     extended.signer.sign(json!({ "typ": "JWT" }), &claims)

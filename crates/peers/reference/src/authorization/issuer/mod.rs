@@ -22,8 +22,8 @@ use serde_json::json;
 
 use self::client::{Authentication, Registered};
 use self::extended::Extended;
+use super::expiring_store::ExpiringStore;
 use super::proof::Proofs;
-use super::shelf::Shelf;
 use super::{CALL, Development, READ, reply};
 
 /// The paths of the issuers.
@@ -50,13 +50,13 @@ pub(super) struct Issuer {
 /// What an issuer remembers. Everything is bounded; what is oldest is forgotten first.
 #[derive(Debug)]
 struct State {
-    clients: Shelf<Registered>,
-    codes: Shelf<Code>,
-    refreshes: Shelf<Grant>,
+    clients: ExpiringStore<Registered>,
+    codes: ExpiringStore<Code>,
+    refreshes: ExpiringStore<Grant>,
     /// Refresh tokens that were used, and whose they were: who uses one again is a thief, or was robbed.
-    spent: Shelf<String>,
+    spent: ExpiringStore<String>,
     /// Authorization requests that a person is looking at.
-    pending: Shelf<String>,
+    pending: ExpiringStore<String>,
 }
 
 /// What a user agreed to.
@@ -103,11 +103,11 @@ impl Issuer {
             key
         });
         let state = State {
-            clients: Shelf::new(1024, 24 * 3600),
-            codes: Shelf::new(1024, 60),
-            refreshes: Shelf::new(4096, 24 * 3600),
-            spent: Shelf::new(4096, 24 * 3600),
-            pending: Shelf::new(256, 600),
+            clients: ExpiringStore::new(1024, 24 * 3600),
+            codes: ExpiringStore::new(1024, 60),
+            refreshes: ExpiringStore::new(4096, 24 * 3600),
+            spent: ExpiringStore::new(4096, 24 * 3600),
+            pending: ExpiringStore::new(256, 600),
         };
         let (keys, extended) = (JwkSet { keys: key.into_iter().collect() }, development.extension.map(Extended::new));
         let proofs = Proofs::of(development.binding).zip(Proofs::of(development.binding));

@@ -11,11 +11,11 @@ use super::extended::Extended;
 use super::form::Form;
 use super::token::{Fault, basic};
 use super::{Issuer, Page, USER};
-use crate::authorization::token::{Wanted, vouched};
+use crate::authorization::token::{TokenRequirements, vouched};
 use crate::authorization::{CALL, Extension, READ, reply};
 
 /// The client as the provider knows it.
-pub(super) const CLIENT: &str = "drill-sign-in-client";
+pub(super) const CLIENT: &str = "scenario-sign-in-client";
 /// The path of the provider, which is an issuer of its own.
 const PATH: &str = "/idp";
 /// How long an assertion is good, in seconds.
@@ -97,7 +97,7 @@ impl Issuer {
             return Err(("invalid_request", "an identity token is exchanged for an assertion, and both are named"));
         }
         let subject = form.text("subject_token").ok_or(("invalid_request", "no subject_token is there"))?;
-        let wanted = Wanted { issuers: vec![name(host)], audiences: vec![CLIENT.to_owned()], key: None };
+        let wanted = TokenRequirements { issuers: vec![name(host)], audiences: vec![CLIENT.to_owned()], key: None };
         let bad = ("invalid_grant", "this is no identity token of ours, or not for you");
         let claims = vouched(subject, &["", "jwt"], &extended.keys, &wanted).map_err(|_| bad)?;
         // Who does not say who it is is the one that the token is for: nobody else was given it.

@@ -45,12 +45,12 @@ pub(super) struct Refusal {
 pub(super) struct Answer {
     pub(super) when: Value,
     pub(super) steps: Vec<Step>,
-    pub(super) end: Result<Said, Refusal>,
+    pub(super) end: Result<ToolResult, Refusal>,
 }
 
 /// A result of a tool.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct ToolResult {
     pub(super) blocks: Vec<Block>,
     pub(super) structured: Option<Filled>,
     pub(super) is_error: bool,

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Era, Revision};
 
-use crate::talk::{Talk, client_capabilities};
+use crate::line_client::{LineClient, client_capabilities};
 
 /// A directory to serve, and one beside it that is not served.
 struct Place {
@@ -44,14 +44,14 @@ impl Place {
         fs::rename(self.outside("new"), self.served(path)).unwrap();
     }
 
-    async fn talk(&self, revision: Revision) -> Talk {
+    async fn talk(&self, revision: Revision) -> LineClient {
         talk(Folder::open(&self.served(""), |_| ()).unwrap(), revision).await
     }
 }
 
-async fn talk(folder: Folder, revision: Revision) -> Talk {
+async fn talk(folder: Folder, revision: Revision) -> LineClient {
     let options = Options { folder: Some(Arc::new(folder)), ..Options::default() };
-    let mut talk = Talk::with(Server::new(options), revision, Limits::default());
+    let mut talk = LineClient::with(Server::new(options), revision, Limits::default());
     if revision.era() == Era::Legacy {
         talk.shake_hands(client_capabilities()).await;
     }
@@ -59,7 +59,7 @@ async fn talk(folder: Folder, revision: Revision) -> Talk {
 }
 
 /// Every file that is listed.
-async fn listed(talk: &mut Talk) -> Vec<Value> {
+async fn listed(talk: &mut LineClient) -> Vec<Value> {
     let mut files = Vec::new();
     let mut params = json!({});
     loop {
@@ -71,7 +71,7 @@ async fn listed(talk: &mut Talk) -> Vec<Value> {
     }
 }
 
-async fn read(talk: &mut Talk, uri: &str) -> Value {
+async fn read(talk: &mut LineClient, uri: &str) -> Value {
     let mut result = talk.result("resources/read", json!({ "uri": uri })).await;
     let contents = result["contents"].as_array_mut().unwrap();
     assert_eq!(contents.len(), 1);

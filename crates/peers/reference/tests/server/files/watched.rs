@@ -7,10 +7,10 @@ use wire::revision::R2026_07_28;
 use wire::{Era, Revision};
 
 use super::{Place, listed, read};
-use crate::talk::Talk;
+use crate::line_client::LineClient;
 
 /// What is said next, and of which resource.
-async fn heard(talk: &mut Talk) -> (String, Value) {
+async fn heard(talk: &mut LineClient) -> (String, Value) {
     let mut message = talk.next().await;
     (message["method"].as_str().unwrap().to_owned(), message["params"]["uri"].take())
 }

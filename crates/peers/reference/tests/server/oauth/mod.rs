@@ -10,7 +10,7 @@ use std::sync::Arc;
 use net::server::http::{self, Beside};
 use oauth::Secret;
 use reference::Options;
-use reference::authorization::{Binding, Development, Extension, Gate, Tokens};
+use reference::authorization::{Binding, Development, Extension, TokenGuard, Tokens};
 use serde_json::Value;
 
 use crate::wire_http::{Client, Reply};
@@ -20,7 +20,7 @@ const OURS: (&str, &str) = ("machine", "a s3cret:with=signs&more");
 
 fn guarded(tokens: Tokens, beside: Beside) -> Options {
     let usual = Options::default();
-    let gate = Gate::new(tokens, "/mcp", beside, Arc::clone(&usual.catalogue));
+    let gate = TokenGuard::new(tokens, "/mcp", beside, Arc::clone(&usual.catalogue));
     let http = http::Options { guard: Some(Arc::new(gate)), beside, ..http::Options::default() };
     Options { http, ..usual }
 }
@@ -36,7 +36,7 @@ async fn development(lasts: u64) -> Client {
 async fn extended(extension: Extension) -> (Client, Value) {
     let usual = Options::default();
     let tokens = Tokens::Ours(Development { extension: Some(extension), ..Development::default() });
-    let gate = Arc::new(Gate::new(tokens, "/mcp", Beside::default(), Arc::clone(&usual.catalogue)));
+    let gate = Arc::new(TokenGuard::new(tokens, "/mcp", Beside::default(), Arc::clone(&usual.catalogue)));
     let http = http::Options { guard: Some(gate.clone()), ..http::Options::default() };
     let server = Client::serving(Options { http, ..usual }).await;
     let handed = gate.hands_over(&server.host);

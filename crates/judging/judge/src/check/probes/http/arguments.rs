@@ -7,7 +7,7 @@ use wire::Era;
 use wire::http::{Annotation, PARAM_PREFIX, annotations, encode_always};
 
 use super::{HTTP, request};
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
 /// How many mirrored arguments of the tool are tried.
@@ -17,13 +17,13 @@ pub(in super::super) const ARGUMENTS: Probe =
     Probe::fresh("http-mirrored-arguments", mirrored).on(HTTP).era(Era::Modern).needs("tools");
 
 /// One call in order, then one deviation per call.
-fn mirrored(case: &Case) -> Script<'_> {
+fn mirrored(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         // Which arguments are mirrored must be known in this very trace, and on this connection.
         case.list("tools/list", "tools", 64).await?;
         let found =
             case.survey().tools.iter().filter(|tool| case.setting().calls.allow(tool)).find_map(|t| tool(case, t));
-        let Tool { name, arguments, annotations } = found.ok_or(Halt::Lacks("a tool with a mirrored argument"))?;
+        let Tool { name, arguments, annotations } = found.ok_or(Abort::Lacks("a tool with a mirrored argument"))?;
         let params = json!({ "name": name, "arguments": arguments });
         put(case, &params, |o| o).await?;
         for annotation in annotations.iter().take(MIRRORED) {
@@ -38,12 +38,12 @@ fn mirrored(case: &Case) -> Script<'_> {
     })
 }
 
-async fn put(case: &Case, params: &Value, change: impl FnOnce(Outgoing) -> Outgoing) -> Result<(), Halt> {
+async fn put(case: &ProbeContext, params: &Value, change: impl FnOnce(Outgoing) -> Outgoing) -> Result<(), Abort> {
     request(case, "tools/call", params.clone(), change).await?;
     Ok(())
 }
 
-async fn deviate(case: &Case, params: &Value, header: &str, value: &Value) -> Result<(), Halt> {
+async fn deviate(case: &ProbeContext, params: &Value, header: &str, value: &Value) -> Result<(), Abort> {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let other = match value {
         Value::Bool(flag) => (!flag).to_string(),
@@ -67,7 +67,7 @@ struct Tool {
     annotations: Vec<Annotation>,
 }
 
-fn tool(case: &Case, tool: &Value) -> Option<Tool> {
+fn tool(case: &ProbeContext, tool: &Value) -> Option<Tool> {
     let name = tool.get("name")?.as_str()?;
     let mut schema = tool.get("inputSchema")?.clone();
     let annotations = annotations(&schema).valid;

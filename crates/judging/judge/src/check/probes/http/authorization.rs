@@ -7,7 +7,7 @@ use wire::trace::{Headers, Stimulus};
 use wire::{Era, Revision};
 
 use super::{HTTP, put};
-use crate::check::case::{Case, Halt, Setting};
+use crate::check::context::{Abort, ProbeContext, Setting};
 use crate::check::probe::{Probe, Script};
 use crate::check::survey::Survey;
 
@@ -41,13 +41,13 @@ fn wants_token(setting: &Setting, survey: &Survey) -> bool {
 struct Question<'q>(Option<&'q str>);
 
 impl Question<'_> {
-    fn of(case: &Case) -> Question<'_> {
+    fn of(case: &ProbeContext) -> Question<'_> {
         let refused = case.survey().refused.as_deref();
         Question(refused.filter(|method| !matches!(*method, "initialize" | "server/discover")))
     }
 
     /// A list, for servers that greet everybody and show what they have to some.
-    fn list(case: &Case) -> Option<Question<'_>> {
+    fn list(case: &ProbeContext) -> Option<Question<'_>> {
         let lists = [("tools", "tools/list"), ("resources", "resources/list"), ("prompts", "prompts/list")];
         lists
             .into_iter()
@@ -58,11 +58,11 @@ impl Question<'_> {
     /// Asks on a connection of its own, changed by `change`: status and headers of the answer.
     async fn ask(
         &self,
-        case: &Case,
+        case: &ProbeContext,
         stimulus: Option<Stimulus>,
         change: impl Fn(Outgoing) -> Outgoing,
-    ) -> Result<Option<(u16, Headers)>, Halt> {
-        case.beside(async |other| {
+    ) -> Result<Option<(u16, Headers)>, Abort> {
+        case.on_another_connection(async |other| {
             if self.0.is_some() {
                 other.handshake().await?;
             }
@@ -79,7 +79,7 @@ impl Question<'_> {
         .await
     }
 
-    fn text(&self, case: &Case) -> (&str, Value) {
+    fn text(&self, case: &ProbeContext) -> (&str, Value) {
         match (self.0, case.era()) {
             (Some(method), _) => (method, json!({})),
             (None, Era::Legacy) => ("initialize", case.initialize_params()),
@@ -89,7 +89,7 @@ impl Question<'_> {
 }
 
 /// Without a token twice, then with what is none; and what the server says about itself to whoever has none.
-fn tokens(case: &Case) -> Script<'_> {
+fn tokens(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let welcome = case.handshake().await.is_ok();
         let mut question = Question::of(case);
@@ -121,7 +121,7 @@ fn bare(outgoing: Outgoing) -> Outgoing {
 }
 
 /// Fetches what a client would: the document that the challenge names, else the well-known ones.
-async fn documents(case: &Case, headers: &Headers) -> Result<(), Halt> {
+async fn documents(case: &ProbeContext, headers: &Headers) -> Result<(), Abort> {
     let Address::Http(home) = &case.setting().address else { return Ok(()) };
     let path = home.url.path().trim_end_matches('/');
     let challenges = wire::http::challenges(headers);
@@ -146,7 +146,7 @@ async fn documents(case: &Case, headers: &Headers) -> Result<(), Halt> {
 }
 
 /// Fetches one after the other until one is there, and says whether one is. Where the endpoint is at the root, all are one.
-async fn first_of<const N: usize>(case: &Case, targets: [String; N]) -> Result<bool, Halt> {
+async fn first_of<const N: usize>(case: &ProbeContext, targets: [String; N]) -> Result<bool, Abort> {
     for (at, target) in targets.iter().enumerate() {
         if !targets[..at].contains(target) && fetch(case, target, JSON).await? {
             return Ok(true);
@@ -156,7 +156,7 @@ async fn first_of<const N: usize>(case: &Case, targets: [String; N]) -> Result<b
 }
 
 /// Whether a JSON object came.
-async fn fetch(case: &Case, target: &str, accept: &str) -> Result<bool, Halt> {
+async fn fetch(case: &ProbeContext, target: &str, accept: &str) -> Result<bool, Abort> {
     let get = Outgoing::bare("GET").target(target).header("Accept", accept);
     let exchange = case.connection().send_with(bare(get).without_session()).await?;
     exchange.finished(case.patience()).await;
@@ -172,11 +172,11 @@ pub(in super::super) const IN_QUERY: Probe = Probe::bare("authorization-query", 
     .intrusive();
 
 /// The valid token where it must not be. Addresses end up in logs, so this stays on our own machine unless told otherwise.
-fn in_query(case: &Case) -> Script<'_> {
+fn in_query(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let Address::Http(home) = &case.setting().address else { return Ok(()) };
         let token =
-            home.bearer().filter(|token| is_plain(token)).ok_or(Halt::Lacks("a token that an address can carry"))?;
+            home.bearer().filter(|token| is_plain(token)).ok_or(Abort::Lacks("a token that an address can carry"))?;
         let question = Question(None);
         case.handshake().await?;
         let Some((401, _)) = question.ask(case, None, bare).await? else { return Ok(()) };

@@ -3,11 +3,11 @@
 use net::client::Address;
 use serde_json::{Value, json};
 use wire::Era;
-use wire::meta;
+use wire::meta::LOG_LEVEL;
 
 use super::super::tools::callable;
 use super::{HTTP, request};
-use crate::check::case::{Case, Setting};
+use crate::check::context::{ProbeContext, Setting};
 use crate::check::probe::{Probe, Script};
 
 /// How many tools are called where no hint names one that logs.
@@ -26,14 +26,14 @@ fn has_own(setting: &Setting) -> bool {
 }
 
 /// Calls that log, with a credential.
-fn logged(case: &Case) -> Script<'_> {
+fn logged(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let hinted = case.setting().hints.logging.as_ref().map(|hint| (hint.tool.clone(), hint.arguments.clone()));
         let calls = hinted.map_or_else(|| callable(case).into_iter().take(TOOLS).collect(), |call| vec![call]);
         let mut meta = json!({});
         match case.era() {
             Era::Legacy => _ = case.request("logging/setLevel", json!({ "level": "debug" })).await?,
-            Era::Modern => meta[meta::LOG_LEVEL] = Value::from("debug"),
+            Era::Modern => meta[LOG_LEVEL] = Value::from("debug"),
         }
         for (name, arguments) in calls {
             let params = json!({ "name": name, "arguments": arguments, "_meta": meta });

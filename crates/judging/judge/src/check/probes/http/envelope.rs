@@ -8,13 +8,13 @@ use wire::trace::Stimulus;
 use wire::{Era, RequestId};
 
 use super::{ANY_HTTP, HTTP, harmless, put};
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
 pub(in super::super) const ORIGINS: Probe = Probe::shared("http-origins", origins).on(HTTP);
 
 /// Foreign origins, as a browser under attack would send them, and our own.
-fn origins(case: &Case) -> Script<'_> {
+fn origins(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for origin in ["http://evil.example", "https://attacker.example:8443"] {
             put(case, |o| o.header("Origin", origin)).await?;
@@ -27,7 +27,7 @@ fn origins(case: &Case) -> Script<'_> {
 pub(in super::super) const ORIGIN_GREETING: Probe = Probe::bare("http-origin-first", origin_first).on(HTTP);
 
 /// A foreign origin on the very first request.
-fn origin_first(case: &Case) -> Script<'_> {
+fn origin_first(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let (method, params) = match case.era() {
             Era::Legacy => ("initialize", case.initialize_params()),
@@ -64,7 +64,7 @@ const ORIGIN_NAMES: [&str; 7] = [
 pub(in super::super) const HOSTS: Probe = Probe::shared("http-hosts", hosts).on(HTTP).safety();
 
 /// Foreign and look-alike hosts and origins.
-fn hosts(case: &Case) -> Script<'_> {
+fn hosts(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         put(case, |o| o).await?;
         for host in HOST_NAMES {
@@ -83,7 +83,7 @@ const UNKNOWN: &str = "notifications/proofhouse/no-such-notification";
 pub(in super::super) const NOTIFICATIONS: Probe = Probe::shared("http-notifications", notifications).on(HTTP);
 
 /// Messages that want no answer: an empty 202, or an error status.
-fn notifications(case: &Case) -> Script<'_> {
+fn notifications(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let note = json!({ "jsonrpc": "2.0", "method": UNKNOWN });
         case.say(&note.to_string()).await?.finished(case.short()).await;
@@ -105,7 +105,7 @@ fn notifications(case: &Case) -> Script<'_> {
 }
 
 /// The same notification in envelopes that a server has reason to refuse.
-fn unwelcome(case: &Case, note: &str) -> Vec<Outgoing> {
+fn unwelcome(case: &ProbeContext, note: &str) -> Vec<Outgoing> {
     let note = || Outgoing::message(note);
     let mut all = vec![note().header("MCP-Protocol-Version", "1999-01-01")];
     if case.era() == Era::Legacy && case.connection().session_id().is_some() {
@@ -117,7 +117,7 @@ fn unwelcome(case: &Case, note: &str) -> Vec<Outgoing> {
 pub(in super::super) const CONTENT: Probe = Probe::shared("http-content", content).on(HTTP);
 
 /// What is accepted and what is sent, named otherwise than it should be.
-fn content(case: &Case) -> Script<'_> {
+fn content(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         put(case, |o| o.header("Accept", "application/json")).await?;
         put(case, |o| o.header("Accept", "text/event-stream")).await?;
@@ -132,7 +132,7 @@ fn content(case: &Case) -> Script<'_> {
 pub(in super::super) const BODIES: Probe = Probe::shared("http-bodies", bodies).on(HTTP);
 
 /// Bodies that are no message.
-fn bodies(case: &Case) -> Script<'_> {
+fn bodies(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for body in ["", "{", "[]", "no JSON at all", "{\"jsonrpc\":\"2.0\"}"] {
             let outgoing = Outgoing::message(body).header("Mcp-Method", harmless(case));
@@ -147,7 +147,7 @@ fn bodies(case: &Case) -> Script<'_> {
 pub(in super::super) const METHODS: Probe = Probe::shared("http-methods", methods).on(HTTP);
 
 /// HTTP methods that the endpoint has no use for.
-fn methods(case: &Case) -> Script<'_> {
+fn methods(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for method in ["PUT", "PATCH"] {
             case.connection().send_with(Outgoing::bare(method)).await?.finished(case.short()).await;
@@ -162,7 +162,7 @@ pub(in super::super) const SLOWLY: Probe = Probe::shared("http-slow-body", slowl
 const HELD_BACK: Duration = Duration::from_millis(5);
 
 /// A body that comes slowly, cut within each character of the request's id.
-fn slowly(case: &Case) -> Script<'_> {
+fn slowly(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let id = format!("\u{e4}\u{2026}\u{1d11e}-{}", case.next_id());
         let text = case.request_text(&json!(id), harmless(case), json!({}));
@@ -177,7 +177,7 @@ fn slowly(case: &Case) -> Script<'_> {
 pub(in super::super) const BROKEN: Probe = Probe::fresh("http-broken", broken).on(ANY_HTTP).safety().intrusive();
 
 /// HTTP that is none: the server must go on.
-fn broken(case: &Case) -> Script<'_> {
+fn broken(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let patience = Duration::from_millis(400);
         let broken: [&[u8]; 3] = [
@@ -187,7 +187,7 @@ fn broken(case: &Case) -> Script<'_> {
         ];
         for bytes in broken {
             crate::check::probes::base::survived(
-                case.connection().http()?.raw(bytes, patience).await.map_err(Halt::from),
+                case.connection().http()?.raw(bytes, patience).await.map_err(Abort::from),
             )?;
             put(case, |o| o).await?;
         }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use net::client::Address;
 
 use super::{ANY_HTTP, put};
-use crate::check::case::{Case, Halt, Setting};
+use crate::check::context::{Abort, ProbeContext, Setting};
 use crate::check::probe::{Probe, Script};
 
 /// A loopback address that nobody binds to on purpose. On Linux all of 127.0.0.0/8 is this machine: who answers there
@@ -15,10 +15,10 @@ const OUT_OF_THE_WAY: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 66, 83, 80));
 pub(in super::super) const ADDRESS: Probe = Probe::shared("http-other-address", other_address).on(ANY_HTTP);
 
 /// The server's port at another loopback address.
-fn other_address(case: &Case) -> Script<'_> {
+fn other_address(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         if !cfg!(target_os = "linux") {
-            return Err(Halt::Lacks("a machine with more than one loopback address"));
+            return Err(Abort::Lacks("a machine with more than one loopback address"));
         }
         case.connection().http()?.try_port(OUT_OF_THE_WAY, case.short()).await;
         Ok(())
@@ -29,7 +29,7 @@ pub(in super::super) const CREDENTIALS: Probe =
     Probe::shared("http-no-credentials", no_credentials).on(ANY_HTTP).when(|setting, _| has_credentials(setting));
 
 /// The same request with the credentials that we were given, and without.
-fn no_credentials(case: &Case) -> Script<'_> {
+fn no_credentials(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         put(case, |o| o).await?;
         put(case, |o| o.without("Authorization")).await?;

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 use wire::Era;
 
 use super::{HTTP, put, request};
-use crate::check::case::Case;
+use crate::check::context::ProbeContext;
 use crate::check::probe::{Probe, Script};
 use crate::check::probes::tools;
 
 pub(in super::super) const MIRRORED: Probe = Probe::shared("http-mirrored-headers", mirrored).on(HTTP).era(Era::Modern);
 
 /// Version and method: absent, different from the body, written otherwise.
-fn mirrored(case: &Case) -> Script<'_> {
+fn mirrored(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         put(case, |o| o.without("MCP-Protocol-Version")).await?;
         put(case, |o| o.header("MCP-Protocol-Version", "2025-11-25")).await?;
@@ -28,7 +28,7 @@ fn mirrored(case: &Case) -> Script<'_> {
 pub(in super::super) const NAMES: Probe = Probe::shared("http-mirrored-names", names).on(HTTP).era(Era::Modern);
 
 /// The name of a tool, a prompt or a resource: absent, different, encoded, encoded between other markers, badly encoded.
-fn names(case: &Case) -> Script<'_> {
+fn names(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let Some((method, params, name)) = named(case) else { return Ok(()) };
         request(case, method, params.clone(), |o| o.without("Mcp-Name")).await?;
@@ -44,7 +44,7 @@ fn names(case: &Case) -> Script<'_> {
 }
 
 /// A request that carries a name and may be put: a tool that may be called, a prompt, a resource.
-fn named(case: &Case) -> Option<(&'static str, Value, String)> {
+fn named(case: &ProbeContext) -> Option<(&'static str, Value, String)> {
     if let Some((name, arguments)) = tools::callable(case).into_iter().next() {
         return Some(("tools/call", json!({ "name": name, "arguments": arguments }), name));
     }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use wire::{RequestId, Transport};
 
 use super::base::harmless;
-use crate::check::case::{Case, Halt, Reply};
+use crate::check::context::{Abort, ProbeContext, Reply};
 
 /// The transport of these probes.
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
@@ -24,17 +24,17 @@ const HTTP: &[Transport] = &[Transport::StreamableHttp];
 const ANY_HTTP: &[Transport] = &[Transport::StreamableHttp, Transport::HttpSse];
 
 /// Puts a harmless request, its HTTP envelope changed by `change`.
-pub(super) async fn put(case: &Case, change: impl FnOnce(Outgoing) -> Outgoing) -> Result<Reply, Halt> {
+pub(super) async fn put(case: &ProbeContext, change: impl FnOnce(Outgoing) -> Outgoing) -> Result<Reply, Abort> {
     request(case, harmless(case), json!({}), change).await
 }
 
 /// Puts a request, its HTTP envelope changed by `change`, and waits for the response's head or the answer.
 async fn request(
-    case: &Case,
+    case: &ProbeContext,
     method: &str,
     params: Value,
     change: impl FnOnce(Outgoing) -> Outgoing,
-) -> Result<Reply, Halt> {
+) -> Result<Reply, Abort> {
     let id = case.next_id();
     let outgoing = change(Outgoing::message(case.request_text(&json!(id), method, params)));
     let id = RequestId::from(id);

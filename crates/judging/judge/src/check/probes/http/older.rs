@@ -6,7 +6,7 @@ use serde_json::json;
 use wire::{Era, RequestId};
 
 use super::{HTTP, put};
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 use crate::check::probes::modern;
 
@@ -15,7 +15,7 @@ pub(in super::super) const OLDER_CLIENTS: Probe =
 
 /// Session and event ids that nobody gave, no version header, no metadata, `initialize`, GET and DELETE; and once a request
 /// in order.
-fn older_clients(case: &Case) -> Script<'_> {
+fn older_clients(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         put(case, |o| o).await?;
         put(case, |o| o.header("Mcp-Session-Id", "proof-no-such-session")).await?;
@@ -34,7 +34,7 @@ fn older_clients(case: &Case) -> Script<'_> {
 }
 
 /// A request without any metadata, its headers in order.
-async fn bare(case: &Case) -> Result<(), Halt> {
+async fn bare(case: &ProbeContext) -> Result<(), Abort> {
     let (id, method) = (case.next_id(), super::harmless(case));
     let text = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {} }).to_string();
     case.ask(RequestId::from(id), Outgoing::message(text), case.short()).await?;

@@ -8,7 +8,7 @@ use wire::{Era, Revision};
 
 use super::streams::open;
 use super::{HTTP, put};
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
 /// How long a server may take to close the streams of a session that was ended, twice over.
@@ -17,10 +17,10 @@ const CLOSING: Duration = Duration::from_millis(300);
 pub(in super::super) const IDS: Probe = Probe::shared("http-session-ids", ids).on(HTTP).era(Era::Legacy);
 
 /// No session id, and one that nobody was given.
-fn ids(case: &Case) -> Script<'_> {
+fn ids(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         if case.connection().session_id().is_none() {
-            return Err(Halt::Lacks("a session"));
+            return Err(Abort::Lacks("a session"));
         }
         put(case, Outgoing::without_session).await?;
         put(case, |o| o.session("proof-no-such-session")).await?;
@@ -31,9 +31,9 @@ fn ids(case: &Case) -> Script<'_> {
 pub(in super::super) const ENDED: Probe = Probe::fresh("http-session-ended", ended).on(HTTP).era(Era::Legacy);
 
 /// The end of a session while a stream of it is open, and what its id is worth afterwards.
-fn ended(case: &Case) -> Script<'_> {
+fn ended(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let session = case.connection().session_id().ok_or(Halt::Lacks("a session"))?;
+        let session = case.connection().session_id().ok_or(Abort::Lacks("a session"))?;
         let listening = open(case, None).await?;
         let exchange = case.connection().http()?.delete_session().await?;
         exchange.finished(case.patience()).await;
@@ -53,10 +53,10 @@ fn ended(case: &Case) -> Script<'_> {
 pub(in super::super) const UNIQUE: Probe = Probe::fresh("http-session-unique", unique).on(HTTP).era(Era::Legacy);
 
 /// Several sessions side by side.
-fn unique(case: &Case) -> Script<'_> {
+fn unique(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for _ in 0..3 {
-            case.beside(async |other| {
+            case.on_another_connection(async |other| {
                 other.handshake().await?;
                 other.request("ping", json!({})).await
             })
@@ -71,7 +71,7 @@ pub(in super::super) const VERSION: Probe =
     Probe::shared("http-version-header", version).on(HTTP).era(Era::Legacy).since(Revision::R2025_06_18);
 
 /// The version header: absent, unknown, no version at all.
-fn version(case: &Case) -> Script<'_> {
+fn version(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for value in ["1999-01-01", "no-version"] {
             put(case, |o| o.header("MCP-Protocol-Version", value)).await?;

@@ -8,7 +8,7 @@ use wire::framing::sse::Block;
 use wire::{Era, RequestId};
 
 use super::{HTTP, harmless};
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 use crate::check::probes::tools;
 
@@ -22,7 +22,7 @@ pub(in super::super) const GET: Probe = Probe::fresh("http-get-stream", get).on(
 
 /// Opens an event stream by GET and waits until the server has begun to answer. One that sends no head before it has
 /// something to say, or that is slow, is given the time of one more answer.
-pub(in super::super) async fn open(case: &Case, last_event_id: Option<&str>) -> Result<Exchange, Halt> {
+pub(in super::super) async fn open(case: &ProbeContext, last_event_id: Option<&str>) -> Result<Exchange, Abort> {
     let stream = case.connection().http()?.open_stream(last_event_id).await?;
     if stream.head(case.short()).await.is_none() {
         case.request(harmless(case), json!({})).await?;
@@ -32,7 +32,7 @@ pub(in super::super) async fn open(case: &Case, last_event_id: Option<&str>) -> 
 }
 
 /// Opens the server's own stream, has two calls report progress beside it at a time, and opens another.
-fn get(case: &Case) -> Script<'_> {
+fn get(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let stream = open(case, None).await?;
         case.request("ping", json!({})).await?;
@@ -56,7 +56,7 @@ fn get(case: &Case) -> Script<'_> {
 }
 
 /// Resumes a stream that the server itself has closed meanwhile, as its client would.
-async fn come_back(case: &Case, stream: &Exchange) -> Result<(), Halt> {
+async fn come_back(case: &ProbeContext, stream: &Exchange) -> Result<(), Abort> {
     let last = stream.events().into_iter().rev().find_map(|block| block.id.filter(|id| !id.is_empty()));
     if let (Some(_), Some(last)) = (stream.closed(), last) {
         let rest = open(case, Some(&last)).await?;
@@ -70,14 +70,14 @@ pub(in super::super) const RESUME: Probe = Probe::fresh("http-resume", resume).o
 
 /// Cuts the stream of an answer after its first message, has another stream answered meanwhile, and asks for what followed
 /// the first event: as another session, then as its own.
-fn resume(case: &Case) -> Script<'_> {
+fn resume(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let [beside, slow] = two_calls(case).try_into().map_err(|_| Halt::Lacks("a tool that may be called"))?;
+        let [beside, slow] = two_calls(case).try_into().map_err(|_| Abort::Lacks("a tool that may be called"))?;
         let (id, exchange) = start(case, &slow, "resumed").await?;
         let says = |block: &Block| block.data.as_deref().is_some_and(|data| !data.is_empty());
         exchange.event(says, case.tool_patience()).await;
         let first = exchange.events().into_iter().find_map(|block| block.id.filter(|id| !id.is_empty()));
-        let last = first.ok_or(Halt::Lacks("event ids"))?;
+        let last = first.ok_or(Abort::Lacks("event ids"))?;
         exchange.abort();
         exchange.finished(case.short()).await;
         let (other, _) = start(case, &beside, "beside").await?;
@@ -92,8 +92,8 @@ fn resume(case: &Case) -> Script<'_> {
 }
 
 /// Another session asks for the events after `last`, which it was never given.
-async fn trespass(case: &Case, last: &str) -> Result<(), Halt> {
-    case.beside(async |other| {
+async fn trespass(case: &ProbeContext, last: &str) -> Result<(), Abort> {
+    case.on_another_connection(async |other| {
         other.handshake().await?;
         open(other, Some(last)).await?.finished(PROMPT).await;
         Ok(())
@@ -102,7 +102,7 @@ async fn trespass(case: &Case, last: &str) -> Result<(), Halt> {
 }
 
 /// Two calls, the slower one last: hinted, or of tools that may be called. None, or two.
-fn two_calls(case: &Case) -> Vec<Called> {
+fn two_calls(case: &ProbeContext) -> Vec<Called> {
     let hints = &case.setting().hints;
     let hinted = [&hints.progress, &hints.slow].into_iter().flatten();
     let mut calls: Vec<Called> = hinted.map(|hint| (hint.tool.clone(), hint.arguments.clone())).collect();
@@ -121,7 +121,7 @@ fn two_calls(case: &Case) -> Vec<Called> {
 type Called = (String, Map<String, Value>);
 
 /// Calls a tool with a token for its progress and does not wait for the answer.
-async fn start(case: &Case, (name, arguments): &Called, token: &str) -> Result<(RequestId, Exchange), Halt> {
+async fn start(case: &ProbeContext, (name, arguments): &Called, token: &str) -> Result<(RequestId, Exchange), Abort> {
     let id = case.next_id();
     let params = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": token } });
     let exchange = case.say(&case.request_text(&json!(id), "tools/call", params)).await?;
@@ -131,7 +131,7 @@ async fn start(case: &Case, (name, arguments): &Called, token: &str) -> Result<(
 pub(in super::super) const CUT: Probe = Probe::fresh("http-cut", cut).on(HTTP);
 
 /// Leaves in the middle of an answer; the server must go on.
-fn cut(case: &Case) -> Script<'_> {
+fn cut(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         for _ in 0..3 {
             let id = case.next_id();

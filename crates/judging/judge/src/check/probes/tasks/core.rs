@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use net::client::Outgoing;
 use serde_json::{Value, json};
-use wire::meta;
+use wire::meta::RELATED_TASK;
 use wire::{Era, RequestId, Revision, Transport};
 
 use super::{LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
-use crate::check::case::{Case, Halt, Setting};
+use crate::check::context::{Abort, ProbeContext, Setting};
 use crate::check::probe::{Probe, Script};
 use crate::check::probes::http::streams::open;
 use crate::check::probes::tools;
@@ -33,25 +33,25 @@ fn runs_as_task(tool: &Value) -> bool {
 }
 
 /// The calls that may run as tasks.
-pub(super) fn task_calls(case: &Case) -> Vec<ToolCall> {
+pub(super) fn task_calls(case: &ProbeContext) -> Vec<ToolCall> {
     let mut calls = calls(case, tools::calls_of(case, runs_as_task));
     calls.retain(|call| is_of(case, call, runs_as_task));
     calls
 }
 
 /// Whether a call is one of such a tool.
-fn is_of(case: &Case, call: &ToolCall, such: impl Fn(&Value) -> bool) -> bool {
+fn is_of(case: &ProbeContext, call: &ToolCall, such: impl Fn(&Value) -> bool) -> bool {
     let named = |tool: &&Value| tool.get("name").is_some_and(|name| *name == json!(call.0));
     case.survey().tools.iter().find(named).is_some_and(such)
 }
 
 /// `_meta` that says that a message belongs to this task.
 fn related(id: &Value) -> Value {
-    json!({ (meta::RELATED_TASK): { "taskId": id } })
+    json!({ RELATED_TASK: { "taskId": id } })
 }
 
 /// Plays each call plainly and as a task.
-fn tasks(case: &Case) -> Script<'_> {
+fn tasks(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         // What a task says while nobody asks it comes on the server's own stream.
         let ear = if case.transport() == Transport::StreamableHttp { Some(open(case, None).await?) } else { None };
@@ -70,7 +70,7 @@ fn tasks(case: &Case) -> Script<'_> {
 pub(in super::super) const SEVERAL: Probe = Probe { name: "several-tasks", script: several_tasks, ..TASKS };
 
 /// Two tasks at a time, then what belongs to no task.
-fn several_tasks(case: &Case) -> Script<'_> {
+fn several_tasks(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let ear = if case.transport() == Transport::StreamableHttp { Some(open(case, None).await?) } else { None };
         case.list("tools/list", "tools", PAGES).await?;
@@ -87,11 +87,11 @@ fn several_tasks(case: &Case) -> Script<'_> {
 
 /// Begins a task; its id, if it became one.
 pub(super) async fn begin(
-    case: &Case,
+    case: &ProbeContext,
     (name, arguments): &ToolCall,
     wish: Value,
     token: &str,
-) -> Result<Option<Value>, Halt> {
+) -> Result<Option<Value>, Abort> {
     let meta = json!({ "progressToken": token });
     let call = json!({ "name": name, "arguments": arguments, "task": wish, "_meta": meta });
     let begun = case.request("tools/call", call).await?;
@@ -99,10 +99,10 @@ pub(super) async fn begin(
 }
 
 /// A call without and with a task, from its beginning to whatever may be said of it after its end.
-async fn one(case: &Case, call: &ToolCall, number: usize) -> Result<(), Halt> {
+async fn one(case: &ProbeContext, call: &ToolCall, number: usize) -> Result<(), Abort> {
     let (name, arguments) = call;
     case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
-    // By turns with all, and with nothing of what may be wished.
+    // By lock with all, and with nothing of what may be wished.
     let wish = if number.is_multiple_of(2) { json!({ "ttl": 60_000, "taskId": "proof-own-id" }) } else { json!({}) };
     let Some(id) = begin(case, call, wish, &format!("task-{number}")).await? else { return Ok(()) };
     let which = json!({ "taskId": id });
@@ -122,7 +122,7 @@ async fn one(case: &Case, call: &ToolCall, number: usize) -> Result<(), Halt> {
 }
 
 /// Looks at a task as often as its server suggests; whether it is over.
-async fn watched(case: &Case, which: &Value) -> Result<bool, Halt> {
+async fn watched(case: &ProbeContext, which: &Value) -> Result<bool, Abort> {
     for _ in 0..LOOKS {
         let looked = case.request("tasks/get", which.clone()).await?;
         let Some(task) = looked.result() else { return Ok(false) };
@@ -136,7 +136,7 @@ async fn watched(case: &Case, which: &Value) -> Result<bool, Halt> {
 
 /// Two tasks at a time: each is looked at with the other in the metadata, both are listed, here and elsewhere, and one is
 /// cancelled.
-async fn several(case: &Case) -> Result<(), Halt> {
+async fn several(case: &ProbeContext) -> Result<(), Abort> {
     let slow = case.setting().hints.slow.as_ref().map(|hint| (hint.tool.clone(), hint.arguments.clone()));
     let Some(call) =
         slow.filter(|call| is_of(case, call, runs_as_task)).or_else(|| task_calls(case).into_iter().next())
@@ -152,7 +152,7 @@ async fn several(case: &Case) -> Result<(), Halt> {
     if case.survey().has("tasks.list") {
         case.list("tasks/list", "tasks", PAGES).await?;
         if case.transport() != Transport::Stdio {
-            case.beside(elsewhere).await?;
+            case.on_another_connection(elsewhere).await?;
         }
     }
     let looked = case.request("tasks/get", which.clone()).await?;
@@ -173,7 +173,7 @@ async fn several(case: &Case) -> Result<(), Halt> {
 
 /// Looks at a task with another one, or none that there is, in the metadata. Some servers take the answer for a message of
 /// that other task and keep it.
-async fn misled(case: &Case, id: &Value, other: &Value) -> Result<(), Halt> {
+async fn misled(case: &ProbeContext, id: &Value, other: &Value) -> Result<(), Abort> {
     for other in [other, &json!(NOBODYS)] {
         let number = case.next_id();
         let look = json!({ "taskId": id, "_meta": related(other) });
@@ -188,14 +188,14 @@ async fn misled(case: &Case, id: &Value, other: &Value) -> Result<(), Halt> {
 }
 
 /// The tasks that another client sees.
-async fn elsewhere(other: &Case) -> Result<(), Halt> {
+async fn elsewhere(other: &ProbeContext) -> Result<(), Abort> {
     other.handshake().await?;
     other.list("tasks/list", "tasks", PAGES).await?;
     Ok(())
 }
 
 /// A tool that does not run as a task, plainly and as one.
-async fn forbidden(case: &Case) -> Result<(), Halt> {
+async fn forbidden(case: &ProbeContext) -> Result<(), Abort> {
     let plain = |tool: &Value| !runs_as_task(tool);
     if let Some((name, arguments)) = tools::calls_of(case, plain).into_iter().next() {
         let call = json!({ "name": name, "arguments": arguments });
@@ -208,7 +208,7 @@ async fn forbidden(case: &Case) -> Result<(), Halt> {
 }
 
 /// Requests about what does not exist.
-async fn wrong(case: &Case) -> Result<(), Halt> {
+async fn wrong(case: &ProbeContext) -> Result<(), Abort> {
     for method in ["tasks/get", "tasks/result"] {
         case.request(method, json!({ "taskId": NOBODYS })).await?;
     }
@@ -225,7 +225,7 @@ pub(in super::super) const UNSUPPORTED: Probe =
     Probe::shared("tasks-unsupported", unsupported).since(Revision::R2025_11_25).era(Era::Legacy);
 
 /// Requests of types that do not run as tasks, with the wish that they should.
-fn unsupported(case: &Case) -> Script<'_> {
+fn unsupported(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         let wish = json!({ "ttl": 60_000 });
         case.request("ping", json!({})).await?;

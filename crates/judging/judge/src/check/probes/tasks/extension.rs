@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use net::client::Exchange;
 use serde_json::{Value, json};
-use wire::meta;
+use wire::meta::{CLIENT_CAPABILITIES, TASKS_CAPABILITY, TASKS_EXTENSION};
 use wire::{Era, Message, RequestId, Transport};
 
 use super::{LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
 use crate::check::answers;
-use crate::check::case::{Case, Halt, Reply, client_capabilities};
+use crate::check::context::{Abort, ProbeContext, Reply, client_capabilities};
 use crate::check::probe::{Probe, Script};
 use crate::check::probes::tools;
 use crate::check::survey::PAGES;
@@ -19,12 +19,12 @@ use crate::check::survey::PAGES;
 const ROUNDS: usize = 3;
 
 pub(in super::super) const TASKS: Probe =
-    Probe::fresh("tasks-extension", tasks).era(Era::Modern).needs(meta::TASKS_CAPABILITY).when(|setting, survey| {
+    Probe::fresh("tasks-extension", tasks).era(Era::Modern).needs(TASKS_CAPABILITY).when(|setting, survey| {
         survey.tools.iter().any(|tool| setting.calls.allow(tool)) || !setting.hints.tasks.is_empty()
     });
 
 /// Plays each call without and with the extension, then what belongs to no call.
-fn tasks(case: &Case) -> Script<'_> {
+fn tasks(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
         case.list("tools/list", "tools", PAGES).await?;
         for (number, call) in calls(case, tools::callable(case)).iter().enumerate() {
@@ -41,15 +41,15 @@ fn tasks(case: &Case) -> Script<'_> {
 }
 
 /// Parameters of a request that declares the extension.
-fn with(case: &Case, mut params: Value) -> Value {
+fn with(case: &ProbeContext, mut params: Value) -> Value {
     let mut capabilities = client_capabilities(case.revision());
-    capabilities["extensions"] = json!({ meta::TASKS_EXTENSION: {} });
-    params["_meta"][meta::CLIENT_CAPABILITIES] = capabilities;
+    capabilities["extensions"] = json!({ TASKS_EXTENSION: {} });
+    params["_meta"][CLIENT_CAPABILITIES] = capabilities;
     params
 }
 
 /// Makes a call that declares the extension, and gives what it is asked for first.
-async fn begin(case: &Case, (name, arguments): &ToolCall, token: &str) -> Result<Option<Value>, Halt> {
+async fn begin(case: &ProbeContext, (name, arguments): &ToolCall, token: &str) -> Result<Option<Value>, Abort> {
     let mut call = json!({ "name": name, "arguments": arguments, "_meta": { "progressToken": token } });
     for _ in 0..=ROUNDS {
         let begun = case.request("tools/call", with(case, call.clone())).await?;
@@ -70,7 +70,7 @@ async fn begin(case: &Case, (name, arguments): &ToolCall, token: &str) -> Result
 }
 
 /// A call without and with the extension, from its beginning to whatever may be said of it after its end.
-async fn one(case: &Case, call: &ToolCall, number: usize) -> Result<(), Halt> {
+async fn one(case: &ProbeContext, call: &ToolCall, number: usize) -> Result<(), Abort> {
     let (name, arguments) = call;
     case.request("tools/call", json!({ "name": name, "arguments": arguments })).await?;
     let Some(task) = begin(case, call, &format!("task-{number}")).await? else { return Ok(()) };
@@ -93,7 +93,7 @@ async fn one(case: &Case, call: &ToolCall, number: usize) -> Result<(), Halt> {
 }
 
 /// Looks at a task as often as its server suggests, and gives what it asks for; whether it is over.
-async fn watched(case: &Case, which: &Value) -> Result<bool, Halt> {
+async fn watched(case: &ProbeContext, which: &Value) -> Result<bool, Abort> {
     for _ in 0..LOOKS {
         let looked = case.request("tasks/get", with(case, which.clone())).await?;
         let Some(task) = looked.result() else { return Ok(false) };
@@ -109,7 +109,7 @@ async fn watched(case: &Case, which: &Value) -> Result<bool, Halt> {
 }
 
 /// Looks again, answers what was not asked, and then what was.
-async fn answered(case: &Case, which: &Value, task: &Value) -> Result<(), Halt> {
+async fn answered(case: &ProbeContext, which: &Value, task: &Value) -> Result<(), Abort> {
     for _ in 0..2 {
         case.request("tasks/get", with(case, which.clone())).await?;
     }
@@ -118,12 +118,12 @@ async fn answered(case: &Case, which: &Value, task: &Value) -> Result<(), Halt> 
     Ok(())
 }
 
-async fn update(case: &Case, id: &Value, answers: Value) -> Result<Reply, Halt> {
+async fn update(case: &ProbeContext, id: &Value, answers: Value) -> Result<Reply, Abort> {
     case.request("tasks/update", with(case, json!({ "taskId": id, "inputResponses": answers }))).await
 }
 
 /// Subscribes to a task without the extension, and then with it: the subscription.
-async fn subscribe(case: &Case, id: &Value) -> Result<(RequestId, Exchange), Halt> {
+async fn subscribe(case: &ProbeContext, id: &Value) -> Result<(RequestId, Exchange), Abort> {
     let wanted = json!({ "notifications": { "taskIds": [id] } });
     let refused = put(case, "subscriptions/listen", wanted.clone()).await?;
     begun(case, refused).await;
@@ -134,12 +134,12 @@ async fn subscribe(case: &Case, id: &Value) -> Result<(RequestId, Exchange), Hal
 }
 
 /// Waits until a subscription is acknowledged or refused.
-async fn begun(case: &Case, id: RequestId) {
+async fn begun(case: &ProbeContext, id: RequestId) {
     let begun = |m: &Message| m.method() == Some("notifications/subscriptions/acknowledged") || m.id() == Some(&id);
     case.connection().wait_for(begun, case.short()).await;
 }
 
-async fn unsubscribe(case: &Case, (id, exchange): (RequestId, Exchange)) -> Result<(), Halt> {
+async fn unsubscribe(case: &ProbeContext, (id, exchange): (RequestId, Exchange)) -> Result<(), Abort> {
     if case.transport() == Transport::StreamableHttp {
         exchange.abort();
     } else {
@@ -150,7 +150,7 @@ async fn unsubscribe(case: &Case, (id, exchange): (RequestId, Exchange)) -> Resu
 }
 
 /// A task that is cancelled while it is under way.
-async fn cancelled(case: &Case) -> Result<(), Halt> {
+async fn cancelled(case: &ProbeContext) -> Result<(), Abort> {
     let hint = case.setting().hints.slow.as_ref().map(|hint| (hint.tool.clone(), hint.arguments.clone()));
     let Some(call) = hint.or_else(|| calls(case, tools::callable(case)).into_iter().next()) else { return Ok(()) };
     let Some(task) = begin(case, &call, "taken-back").await? else { return Ok(()) };

@@ -10,7 +10,7 @@ use net::client::{Address, Outgoing};
 use serde_json::{Map, Value, json};
 use wire::RequestId;
 
-use crate::check::case::{Case, Halt, Reply};
+use crate::check::context::{Abort, ProbeContext, Reply};
 
 /// How often a task is looked at before it is given up.
 const LOOKS: usize = 16;
@@ -25,7 +25,7 @@ const NOBODYS: &str = "proof-no-such-task";
 type ToolCall = (String, Map<String, Value>);
 
 /// The hinted calls, else the first of those that `else_of` gives; none twice.
-fn calls(case: &Case, else_of: Vec<ToolCall>) -> Vec<ToolCall> {
+fn calls(case: &ProbeContext, else_of: Vec<ToolCall>) -> Vec<ToolCall> {
     let listed = |name: &str| case.survey().tools.iter().any(|tool| tool.get("name").is_some_and(|n| n == name));
     let hints = &case.setting().hints;
     let hinted = hints.tasks.iter().chain(&hints.progress).map(|hint| (hint.tool.clone(), hint.arguments.clone()));
@@ -53,14 +53,14 @@ fn is_over(task: &Value) -> bool {
 }
 
 /// Puts a request and does not wait for its answer.
-async fn put(case: &Case, method: &str, params: Value) -> Result<RequestId, Halt> {
+async fn put(case: &ProbeContext, method: &str, params: Value) -> Result<RequestId, Abort> {
     let id = case.next_id();
     case.say(&case.request_text(&json!(id), method, params)).await?;
     Ok(RequestId::from(id))
 }
 
 /// The same request as a stranger puts it, where the user gave us credentials to put it with.
-async fn without_credentials(case: &Case, method: &str, params: Value) -> Result<Option<Reply>, Halt> {
+async fn without_credentials(case: &ProbeContext, method: &str, params: Value) -> Result<Option<Reply>, Abort> {
     let Address::Http(address) = &case.setting().address else { return Ok(None) };
     if !address.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
         return Ok(None);

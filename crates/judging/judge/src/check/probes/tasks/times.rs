@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wire::{Era, Revision};
 
 use super::core::{begin, task_calls, worth};
-use crate::check::case::{Case, Halt};
+use crate::check::context::{Abort, ProbeContext};
 use crate::check::probe::{Probe, Script};
 
 /// The longest that a whole number may ask for, in milliseconds.
@@ -26,9 +26,9 @@ pub(in super::super) const KEPT: Probe = Probe::fresh("tasks-kept", kept)
     .when(worth);
 
 /// A task for ever, which is cancelled, and one for a moment.
-fn kept(case: &Case) -> Script<'_> {
+fn kept(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
-        let call = task_calls(case).into_iter().next().ok_or(Halt::Lacks("a tool that may run as a task"))?;
+        let call = task_calls(case).into_iter().next().ok_or(Abort::Lacks("a tool that may run as a task"))?;
         if let Some(id) = begin(case, &call, json!({ "ttl": FOREVER }), "for-ever").await?
             && case.survey().has("tasks.cancel")
         {

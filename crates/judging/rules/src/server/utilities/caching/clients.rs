@@ -42,7 +42,7 @@ pub(crate) const RULES: &[Rule] = &[
     client("caching.fresh-kept")
         .says(R2026_07_28, TTL, "A client SHOULD keep to a result until its `ttlMs` has passed, unless it has reason to doubt it.")
         .timed()
-        .how("Needs a server whose results have a long `ttlMs`, and checks whether a list of one page, or a resource, is asked for again in that time. Announced changes, errors and a new beginning are reasons to; a second call, read or prompt of what was listed shows that the list was kept.")
+        .how("Needs a server whose results have a long `ttlMs`, and checks whether a list of one page, or a resource, is asked for again in that time. Announced changes, errors, a new beginning and another access token are reasons to; a second call, read or prompt of what was listed shows that the list was kept.")
         .fix("Keep results with the time they came, and ask again only when `ttlMs` has passed since.")
         .judge(fresh_kept),
     client("caching.not-polled")
@@ -117,6 +117,12 @@ fn has_doubts(view: &View<'_>, from: usize, to: usize) -> bool {
     })
 }
 
+/// What an HTTP request proves its sender's authority with. A cache belongs to one authorization context: another access
+/// token starts with an empty one.
+fn authorization<'v>(view: &View<'v>, request: MessageAt<'_>) -> Option<&'v str> {
+    view.exchange(request.exchange)?.request_header("authorization")
+}
+
 /// How much earlier (microseconds) a client may think that a time has passed.
 const SLACK: u64 = 50_000;
 
@@ -140,7 +146,9 @@ fn fresh_kept(view: &View<'_>) -> Verdict {
                 continue;
             }
             let until = answer.done.saturating_add(fresh);
-            let again = calls.get(place + 1).map(|next| next.request).filter(|next| next.event > answer.event);
+            let same = |next: &&Call<'_>| authorization(view, next.request) == authorization(view, call.request);
+            let next = calls[place + 1..].iter().find(same).map(|next| next.request);
+            let again = next.filter(|next| next.event > answer.event);
             if let Some(next) = again.filter(|next| next.done + SLACK < until) {
                 if !has_doubts(view, answer.event, next.event) {
                     let why = format!("asked for again, though the result of event {} was still fresh", answer.event);

@@ -98,7 +98,7 @@ impl Builder<'_> {
 
     /// What is known of a resource of this catalogue that an entry names by its URI alone.
     fn shelved(&mut self, uri: &str, pointer: &str, instead: &str) -> Option<Shelved> {
-        let known = self.shelf.get(uri).cloned();
+        let known = self.touch_counts.get(uri).cloned();
         // Where a resource is broken, that is what is told.
         if known.is_none() && !self.gaps {
             let what = format!("no resource of this file has the URI {}", quoted(uri));

@@ -36,8 +36,8 @@ pub(super) struct Builder<'f> {
     /// Where something is missing that may only be misspelt, which was told.
     lost: HashSet<String>,
     /// The resources that content may name: what is in each, and how it is described.
-    shelf: HashMap<String, Shelved>,
-    /// Whether a resource is missing on the shelf because it is broken.
+    touch_counts: HashMap<String, Shelved>,
+    /// Whether a resource is missing on the touch_counts because it is broken.
     gaps: bool,
 }
 
@@ -72,7 +72,7 @@ impl Scope {
 
 /// Builds the catalogue, and lists what is wrong with the file.
 pub(super) fn build(file: model::File, tree: &Node, lost: HashSet<String>, folder: &Folder) -> (Catalogue, Vec<Fault>) {
-    let mut builder = Builder { tree, folder, faults: Vec::new(), lost, shelf: HashMap::new(), gaps: false };
+    let mut builder = Builder { tree, folder, faults: Vec::new(), lost, touch_counts: HashMap::new(), gaps: false };
     let mut catalogue = Catalogue::new(file.name.unwrap_or_default(), file.version.unwrap_or_default());
     catalogue.title = file.title.map(Into::into);
     catalogue.instructions = file.instructions.map(Into::into);

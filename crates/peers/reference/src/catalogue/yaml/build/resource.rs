@@ -48,7 +48,7 @@ impl Builder<'_> {
             let mut link = resource.describe(R2025_06_18);
             link["type"] = json!("resource_link");
             let embedded = Arc::new(json!({ "type": "resource", "resource": contents }));
-            self.shelf.insert(resource.uri.to_string(), Shelved { embedded, link: Arc::new(link) });
+            self.touch_counts.insert(resource.uri.to_string(), Shelved { embedded, link: Arc::new(link) });
         }
         Some(resource)
     }

@@ -7,7 +7,7 @@ use schema::{Unusable, Validator};
 use serde_json::{Map, Value, json};
 
 use super::super::model::{self, Choose};
-use super::super::plan::{Answer, Answers, Block, Said};
+use super::super::plan::{Answer, Answers, Block, ToolResult};
 use super::{Builder, Scope};
 use crate::catalogue::{Hints, Tool};
 use wire::pointer;
@@ -135,7 +135,13 @@ impl Builder<'_> {
         Some(Answer { when: Value::Object(one.when.clone()), steps, end })
     }
 
-    fn said(&mut self, one: &model::Answer, pointer: &str, scope: &mut Scope, output: Option<&Validator>) -> Said {
+    fn said(
+        &mut self,
+        one: &model::Answer,
+        pointer: &str,
+        scope: &mut Scope,
+        output: Option<&Validator>,
+    ) -> ToolResult {
         let mut blocks: Vec<Block> = Vec::new();
         if let Some(text) = &one.text {
             blocks.extend(self.block(&model::Content::Text(text.clone()), pointer, scope));
@@ -156,7 +162,7 @@ impl Builder<'_> {
             }
             filled
         });
-        Said { blocks, structured, is_error }
+        ToolResult { blocks, structured, is_error }
     }
 
     /// The first that fits is given: behind one that always fits, none is.

@@ -1,0 +1,51 @@
+//! Why a script ends before its last step.
+
+use net::client::{OpenError, SendError};
+
+use super::super::silence::Silence;
+
+/// Why a script ended early. No judgement: the trace shows what the peer did.
+#[derive(Debug)]
+pub enum Abort {
+    /// The connection is gone or never came.
+    Gone(String),
+    /// The peer lacks something the script needs.
+    Lacks(&'static str),
+    /// The peer has stopped answering: see [`Silence`].
+    Silent,
+    /// It answers, but with ids that no request had.
+    Unfit,
+    /// More came than the limits allow.
+    Flooded,
+}
+
+impl Abort {
+    /// Why nothing more is asked of a peer that is silent.
+    pub fn of(silence: &Silence) -> Self {
+        if silence.is_babble() { Self::Unfit } else { Self::Silent }
+    }
+}
+
+impl std::fmt::Display for Abort {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Gone(why) => write!(f, "the connection is gone: {why}"),
+            Self::Lacks(what) => write!(f, "the peer lacks {what}"),
+            Self::Silent => f.write_str("the peer has stopped answering"),
+            Self::Unfit => f.write_str("the peer answers under other ids than it is asked with"),
+            Self::Flooded => f.write_str("the peer sends without end"),
+        }
+    }
+}
+
+impl From<SendError> for Abort {
+    fn from(error: SendError) -> Self {
+        Self::Gone(error.to_string())
+    }
+}
+
+impl From<OpenError> for Abort {
+    fn from(error: OpenError) -> Self {
+        Self::Gone(error.to_string())
+    }
+}

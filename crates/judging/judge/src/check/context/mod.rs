@@ -1,0 +1,174 @@
+//! What a probe holds: a connection to the peer, what was learnt of it, and the tap that writes the trace.
+
+mod abort;
+mod identity;
+mod requests;
+mod setting;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use net::Tap;
+use net::client::{ConnectOptions, Connection, OpenError};
+use wire::trace::{Header, Stimulus, Trace};
+use wire::{Era, Revision, Transport};
+
+pub use self::abort::Abort;
+pub use self::identity::{client_capabilities, client_info, modest_capabilities};
+pub use self::requests::Reply;
+pub use self::setting::Setting;
+use super::answers::{Answering, Manner};
+use super::lock::ChangeGuard;
+use super::spawn_limit::SpawnPermit;
+use super::survey::Survey;
+
+/// How long a change may take to be announced.
+pub const ANNOUNCEMENT: Duration = Duration::from_millis(600);
+
+/// What a probe holds. A probe that needs several connections opens more.
+pub struct ProbeContext {
+    setting: Arc<Setting>,
+    survey: Arc<Survey>,
+    tap: Tap,
+    ids: Arc<AtomicI64>,
+    connection: Connection,
+    answering: Answering,
+    /// Held until the peer has answered once.
+    start: SpawnPermit,
+}
+
+impl ProbeContext {
+    /// Opens a connection for a case of that name and says nothing on it. A child counts as starting until it has
+    /// answered once.
+    pub async fn bare(setting: Arc<Setting>, survey: Arc<Survey>, name: &str) -> Result<Self, (Abort, Trace)> {
+        let tap = Tap::new(Header::server(setting.transport, setting.revision, name));
+        let ids = Arc::new(AtomicI64::new(1));
+        Self::open(setting, survey, tap.clone(), ids).await.map_err(|error| (error.into(), tap.finish()))
+    }
+
+    async fn open(
+        setting: Arc<Setting>,
+        survey: Arc<Survey>,
+        tap: Tap,
+        ids: Arc<AtomicI64>,
+    ) -> Result<Self, OpenError> {
+        let start = setting.spawns.acquire(setting.transport).await;
+        let connect = ConnectOptions::new(setting.limits.clone(), &setting.children);
+        let connection = Connection::open(&setting.address, setting.revision, &tap, &connect).await?;
+        let answering = Answering::start(connection.clone());
+        Ok(Self { setting, survey, tap, ids, connection, answering, start })
+    }
+
+    /// Plays `script` on another connection to the same peer, in the same trace, on which nothing has been said, and ends
+    /// that in order whatever came of it.
+    pub async fn on_another_connection<T>(
+        &self,
+        script: impl AsyncFnOnce(&Self) -> Result<T, Abort>,
+    ) -> Result<T, Abort> {
+        let (setting, survey, tap) = (self.setting.clone(), self.survey.clone(), self.tap.clone());
+        let other = Self::open(setting, survey, tap, self.ids.clone()).await?;
+        other.starts_within(self.survey.start);
+        let outcome = script(&other).await;
+        other.close().await;
+        outcome
+    }
+
+    /// The child counts as started after `span`, though it may have answered nothing.
+    pub fn starts_within(&self, span: Duration) {
+        self.start.release_after(span);
+    }
+
+    /// The connection.
+    pub const fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Answers what it is asked in another manner from now on.
+    pub fn answer(&self, manner: Manner) {
+        self.answering.manner().set(manner);
+    }
+
+    /// The manner in which it answers.
+    pub fn manner(&self) -> Manner {
+        self.answering.manner().now()
+    }
+
+    /// What was learnt of the peer before.
+    pub fn survey(&self) -> &Survey {
+        &self.survey
+    }
+
+    /// Replaces what is known of the peer (by the probe that finds it out).
+    pub fn learnt(&mut self, survey: Arc<Survey>) {
+        self.survey = survey;
+    }
+
+    /// What all cases of the run have in common.
+    pub fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    /// The revision spoken.
+    pub fn revision(&self) -> Revision {
+        self.setting.revision
+    }
+
+    /// Its era.
+    pub fn era(&self) -> Era {
+        self.setting.revision.era()
+    }
+
+    /// The transport.
+    pub fn transport(&self) -> Transport {
+        self.setting.transport
+    }
+
+    /// How long a request may take.
+    pub fn patience(&self) -> Duration {
+        self.setting.limits.request
+    }
+
+    /// How long a stranger's tool may take before the case goes on without its answer.
+    pub fn tool_patience(&self) -> Duration {
+        self.setting.limits.request.min(Duration::from_secs(4))
+    }
+
+    /// How long to wait for something that may well not come.
+    pub fn short(&self) -> Duration {
+        self.setting.limits.request.min(Duration::from_millis(1500))
+    }
+
+    /// The next id of a request.
+    pub fn next_id(&self) -> i64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Waits for the turn to change what all clients of the peer see; over when the turn is dropped.
+    pub async fn lock(&self) -> Result<ChangeGuard, Abort> {
+        self.setting.lock.take().await.ok_or(Abort::Lacks("a moment in which nobody else changes it"))
+    }
+
+    /// Listens without sending.
+    pub async fn quiet(&self, name: &str, span: Duration) {
+        self.connection.quiet(name, span).await;
+    }
+
+    /// Writes into the trace that what follows is meant as `what`, where the traffic does not say so itself.
+    pub fn stimulus(&self, what: Stimulus) {
+        self.tap.mark(self.connection.number(), what);
+    }
+
+    /// Ends the connection in order; the trace stays open for others.
+    pub async fn close(&self) {
+        self.answering.stop();
+        self.start.release();
+        self.connection.close().await;
+    }
+
+    /// Ends the case and gives its trace.
+    pub async fn finish(self) -> Trace {
+        self.close().await;
+        self.tap.finish()
+    }
+}

@@ -1,0 +1,174 @@
+//! Requests and notifications of a probe, in the form of the era that is spoken.
+
+use std::time::Duration;
+
+use net::client::{Exchange, Outgoing};
+use serde_json::{Map, Value, json};
+use wire::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION};
+use wire::{Era, Message, RequestId, Transport};
+
+use super::super::resume::Rest;
+use super::identity::{client_capabilities, client_info};
+use super::{Abort, ProbeContext};
+
+/// How long a command may take to end after it has stopped answering, if it does.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// An answer, or its absence.
+#[derive(Clone, Debug)]
+pub struct Reply(pub Option<Message>);
+
+impl Reply {
+    /// The result, if it is one.
+    pub fn result(&self) -> Option<&Value> {
+        self.0.as_ref()?.result()
+    }
+}
+
+impl ProbeContext {
+    /// Parameters as this era wants them: in the modern one with the request's metadata, which `params` may override.
+    pub fn params(&self, params: Value) -> Value {
+        if self.era() == Era::Legacy {
+            return params;
+        }
+        let Value::Object(mut members) = params else { return params };
+        let mut meta = self.meta();
+        if let Some(Value::Object(given)) = members.remove("_meta") {
+            meta.extend(given);
+        }
+        members.insert("_meta".to_owned(), Value::Object(meta));
+        Value::Object(members)
+    }
+
+    /// The metadata that every modern request carries.
+    pub fn meta(&self) -> Map<String, Value> {
+        let mut meta = Map::new();
+        meta.insert(PROTOCOL_VERSION.to_owned(), json!(self.revision().as_str()));
+        meta.insert(CLIENT_INFO.to_owned(), client_info());
+        meta.insert(CLIENT_CAPABILITIES.to_owned(), client_capabilities(self.revision()));
+        meta
+    }
+
+    /// The text of a request.
+    pub fn request_text(&self, id: &Value, method: &str, params: Value) -> String {
+        let params = self.params(params);
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+    }
+
+    /// Puts a request and waits for its answer.
+    pub async fn request(&self, method: &str, params: Value) -> Result<Reply, Abort> {
+        let id = self.next_id();
+        let text = self.request_text(&json!(id), method, params);
+        let patience = if method == "tools/call" { self.tool_patience() } else { self.patience() };
+        self.ask(RequestId::from(id), Outgoing::message(text), patience).await
+    }
+
+    /// Sends something that carries the request `id` and waits for its answer.
+    pub async fn ask(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Abort> {
+        if self.setting.silence.is_total() {
+            return Err(Abort::of(&self.setting.silence));
+        }
+        let before = self.connection.received_count();
+        let reply = self.put(id.clone(), outgoing, patience).await?;
+        if reply.0.is_some() || self.has_started() {
+            self.setting.silence.heard(reply.0.is_some());
+        }
+        let stray = |message: &Message| message.kind().is_response() && message.id() != Some(&id);
+        if reply.0.is_none() && self.connection.received().iter().skip(before).any(stray) {
+            self.setting.silence.misheard();
+        }
+        if reply.0.is_none() && self.connection.is_flooded() {
+            self.setting.silence.fall();
+            return Err(Abort::Flooded);
+        }
+        if reply.0.is_some() {
+            return Ok(reply);
+        }
+        // Its streams may end a moment before it does.
+        match self.connection.exited(FAREWELL).await {
+            Some(status) => Err(Abort::Gone(format!("the command ended ({status})"))),
+            None => Ok(reply),
+        }
+    }
+
+    /// Whether silence means anything here: a child that never said a word may only be slow to start, and on a busy machine
+    /// several at once are.
+    fn has_started(&self) -> bool {
+        self.transport() != Transport::Stdio || self.connection.received_count() > 0
+    }
+
+    async fn put(&self, id: RequestId, outgoing: Outgoing, patience: Duration) -> Result<Reply, Abort> {
+        let exchange = self.connection.send_with(outgoing).await?;
+        let patience = patience + self.still_starting();
+        let mut rest = Rest::default();
+        let reply = tokio::select! {
+            biased;
+            reply = self.connection.response(&id, patience) => Reply(reply),
+            never = rest.follow(&self.connection, &exchange, patience) => match never {},
+        };
+        rest.over().await;
+        if reply.0.is_some() {
+            self.start.answered(self.survey.start);
+        }
+        self.start.release();
+        Ok(reply)
+    }
+
+    /// How much longer than others the first answer on this connection may take: what a child is asked while it starts, it
+    /// reads when it has started.
+    fn still_starting(&self) -> Duration {
+        if self.has_started() { Duration::ZERO } else { self.survey.start * 2 }
+    }
+
+    /// Sends a notification.
+    pub async fn notify(&self, method: &str, params: Value) -> Result<Exchange, Abort> {
+        let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        Ok(self.connection.send(&message.to_string()).await?)
+    }
+
+    /// Sends a text as it is.
+    pub async fn say(&self, text: &str) -> Result<Exchange, Abort> {
+        Ok(self.connection.send(text).await?)
+    }
+
+    /// Begins as the era wants it: the `initialize` handshake, or `server/discover`. Gives the result.
+    pub async fn handshake(&self) -> Result<Value, Abort> {
+        let method = if self.era() == Era::Legacy { "initialize" } else { "server/discover" };
+        let params = if self.era() == Era::Legacy { self.initialize_params() } else { json!({}) };
+        let id = self.next_id();
+        let text = self.request_text(&json!(id), method, params);
+        let starts = self.transport() == Transport::Stdio;
+        let patience = if starts { self.patience().max(self.setting.limits.start) } else { self.patience() };
+        let reply = self.put(RequestId::from(id), Outgoing::message(text), patience).await?;
+        let result = reply.result().cloned().ok_or(Abort::Lacks("a successful handshake"))?;
+        if self.era() == Era::Legacy {
+            self.notify("notifications/initialized", json!({})).await?;
+        }
+        Ok(result)
+    }
+
+    /// The parameters of `initialize`.
+    pub fn initialize_params(&self) -> Value {
+        json!({
+            "protocolVersion": self.revision().as_str(),
+            "capabilities": client_capabilities(self.revision()),
+            "clientInfo": client_info(),
+        })
+    }
+
+    /// Every page of a list, at most `pages` of them: the items under `key`.
+    pub async fn list(&self, method: &str, key: &str, pages: usize) -> Result<Vec<Value>, Abort> {
+        let mut items = Vec::new();
+        let mut params = json!({});
+        for _ in 0..pages {
+            let reply = self.request(method, params).await?;
+            let Some(result) = reply.result() else { break };
+            items.extend(result.get(key).and_then(Value::as_array).into_iter().flatten().cloned());
+            match result.get("nextCursor").and_then(Value::as_str) {
+                Some(cursor) => params = json!({ "cursor": cursor }),
+                None => break,
+            }
+        }
+        Ok(items)
+    }
+}

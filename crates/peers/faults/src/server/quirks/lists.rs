@@ -1,0 +1,118 @@
+//! Quirks of lists: uneven pages, and results of odd types.
+
+use net::service::Reply;
+use serde_json::{Value, json};
+use wire::revision::R2025_11_25;
+
+use super::calls::answer;
+use super::quirk;
+use crate::server::{Fault, Kind, ServiceRequest, drop_member};
+
+/// The tool on the page that does not say of which type it is.
+const UNTYPED: &str = "untyped_100003";
+
+pub(super) const LISTS: &[&Fault] =
+    &[UNTYPED_LISTS, ICONS_OF_ALL_KINDS, EMPTY_PAGE, EMPTY_CURSOR, UNTYPED_PAGE, UNKNOWN_LIST_TYPE];
+
+/// The quirk `untyped-lists`.
+pub const UNTYPED_LISTS: &Fault = &quirk(
+    "untyped-lists",
+    Kind::Answers(|asked, answer| {
+        if asked.message["method"].as_str().is_some_and(|method| method.ends_with("/list")) {
+            drop_member(&mut answer["result"], "resultType");
+        }
+    }),
+)
+.modern();
+
+/// The quirk `icons-of-all-kinds`.
+pub const ICONS_OF_ALL_KINDS: &Fault = &quirk(
+    "icons-of-all-kinds",
+    Kind::Results("tools/list", |answer| {
+        let icons =
+            ["javascript:alert(1)", "file:///etc/passwd", "data:text/html,<script>1</script>", "ftp://127.0.0.1/i.png"];
+        for tool in answer["result"]["tools"].as_array_mut().into_iter().flatten() {
+            tool["icons"] = icons.iter().map(|src| json!({ "src": src, "mimeType": "image/png" })).collect();
+        }
+    }),
+)
+.since(R2025_11_25);
+
+/// The quirk `empty-page`.
+pub const EMPTY_PAGE: &Fault = &quirk(
+    "empty-page",
+    Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+        _ if !asked.is("tools/list") => reply,
+        None => page(asked, &["alpha_100001"], Some("to-nothing")),
+        Some("to-nothing") => page(asked, &[], Some("to-the-end")),
+        Some(_) => page(asked, &["omega_100002"], None),
+    }),
+);
+
+/// The quirk `empty-cursor`.
+pub const EMPTY_CURSOR: &Fault = &quirk(
+    "empty-cursor",
+    Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+        _ if !asked.is("tools/list") => reply,
+        None => page(asked, &["alpha_100001"], Some("to-the-second")),
+        Some("") => page(asked, &["omega_100003"], None),
+        Some(_) => page(asked, &["middle_100002"], Some("")),
+    }),
+)
+.modern();
+
+/// The quirk `untyped-page`.
+pub const UNTYPED_PAGE: &Fault = &quirk(
+    "untyped-page",
+    Kind::Several(&[
+        Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+            _ if !asked.is("tools/list") => reply,
+            None => page(asked, &["alpha_100001"], Some("to-the-second")),
+            Some("to-the-second") => page(asked, &["beta_100002"], Some("to-the-third")),
+            Some("to-the-third") => page(asked, &[UNTYPED], Some("to-the-end")),
+            Some(_) => page(asked, &["omega_100004"], None),
+        }),
+        Kind::Sends(|answer| {
+            if answer.pointer("/result/tools/0/name") == Some(&json!(UNTYPED)) {
+                drop_member(&mut answer["result"], "resultType");
+            }
+        }),
+    ]),
+)
+.modern();
+
+/// The quirk `unknown-list-type`.
+pub const UNKNOWN_LIST_TYPE: &Fault = &quirk(
+    "unknown-list-type",
+    Kind::Handles(|asked, _, reply| match asked.param("cursor").as_str() {
+        _ if !asked.is("tools/list") => reply,
+        None => {
+            let mut first = listed(asked, &["mystery_100001"], Some("to-a-mystery"));
+            first["result"]["resultType"] = json!("mystery");
+            answer(&first).into()
+        }
+        Some(_) => page(asked, &["omega_100002"], None),
+    }),
+)
+.modern();
+
+/// A list of tools under names that nobody knows from elsewhere.
+fn listed(asked: &ServiceRequest, names: &[&str], next: Option<&str>) -> Value {
+    let tool =
+        |name: &&str| json!({ "name": name, "description": "Does nothing", "inputSchema": { "type": "object" } });
+    let tools: Vec<Value> = names.iter().map(tool).collect();
+    let mut result = json!({ "tools": tools });
+    if let Some(next) = next {
+        result["nextCursor"] = json!(next);
+    }
+    if asked.is_modern() {
+        result["resultType"] = json!("complete");
+        result["ttlMs"] = json!(0);
+        result["cacheScope"] = json!("private");
+    }
+    json!({ "jsonrpc": "2.0", "id": asked.message["id"], "result": result })
+}
+
+pub(super) fn page(asked: &ServiceRequest, names: &[&str], next: Option<&str>) -> Reply {
+    answer(&listed(asked, names, next)).into()
+}
