@@ -80,7 +80,7 @@ struct State {
     options: Options,
     recording: Arc<Recording>,
     /// Shared by clients without a session.
-    session_state: SessionState,
+    sessionless: SessionState,
     /// The server for unrecorded requests.
     live: Option<Live>,
 }
@@ -118,14 +118,14 @@ impl Replay {
             Miss::Error | Miss::Simulate => None,
         };
         let recording = Arc::new(Recording { header, index, truncated, file });
-        Ok(Self(Arc::new(State { options, recording, session_state: SessionState::default(), live })))
+        Ok(Self(Arc::new(State { options, recording, sessionless: SessionState::default(), live })))
     }
 
     /// A server of the same recording with new state and without the live server.
     pub fn fresh_copy(&self) -> Self {
         let State { options, recording, .. } = &*self.0;
         let (options, recording) = (options.clone(), recording.clone());
-        Self(Arc::new(State { options, recording, session_state: SessionState::default(), live: None }))
+        Self(Arc::new(State { options, recording, sessionless: SessionState::default(), live: None }))
     }
 
     /// Closes the connection to the live server.

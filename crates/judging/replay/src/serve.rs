@@ -158,7 +158,7 @@ impl State {
     fn session_state<'s>(&'s self, call: &'s Call) -> &'s SessionState {
         match &call.context.session {
             Some(session) if call.context.era() == Era::Legacy => session.state(),
-            _ => &self.session_state,
+            _ => &self.sessionless,
         }
     }
 

@@ -133,7 +133,7 @@ async fn converse(
         Ok(client) => client,
         Err(error) => return failed(&error),
     };
-    // EndedCase alive until the server knows of the cancellation: a dropped request is forgotten.
+    // Kept alive until the server knows of the cancellation: a dropped request is forgotten.
     let request = request(args, &client, notifications);
     tokio::pin!(request);
     let exit = tokio::select! {
