@@ -7,7 +7,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use wire::redact::{Redactor, Secrets};
+use net::Children;
+use wire::redact::Redactor;
 
 /// What the process ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +56,9 @@ fn concealed() -> Option<Arc<Redactor>> {
     CONCEALED.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// From now on nothing that is told has these secrets in it.
-pub(crate) fn conceal(secrets: Secrets) {
-    let redactor = Arc::new(net::redactor(&secrets));
-    *CONCEALED.write().unwrap_or_else(PoisonError::into_inner) = Some(redactor);
+/// From now on nothing that is told has the secrets in it that `redactor` knows.
+pub(crate) fn conceal(redactor: Redactor) {
+    *CONCEALED.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(redactor));
 }
 
 /// Says a line on stderr. Whether anybody listens there is not our business.
@@ -94,10 +94,10 @@ pub(crate) fn usage(what: &str, remedy: &str) -> Exit {
 
 /// Reports a panic on any thread as a bug in proof, kills all children, and ends the process. Nothing unwinds: the release
 /// profile aborts on a panic, and a task that died unnoticed could leave a verdict on half a trace.
-pub(crate) fn end_on_panic() {
-    std::panic::set_hook(Box::new(|panic| {
+pub(crate) fn end_on_panic(children: Children) {
+    std::panic::set_hook(Box::new(move |panic| {
         tell(bug(panic));
-        net::process::kill_all();
+        children.kill_all();
         end(Exit::Bug)
     }));
 }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_panic_on_any_thread_is_our_own_bug() {
         if let Ok(thread) = std::env::var(THREAD) {
-            end_on_panic();
+            end_on_panic(net::Children::new());
             if thread == "another" {
                 let _ = std::thread::spawn(panicking).join();
             } else {

@@ -2,32 +2,35 @@
 //!
 //! Only this crate prints and exits. Answers and reports go to stdout, everything else to stderr.
 
+mod advice;
 mod args;
 mod exit;
 mod format;
 mod progress;
+mod run;
 mod signals;
 mod verb;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    exit::end_on_panic();
+    let run = run::Run::new();
+    exit::end_on_panic(run.children.clone());
     let exit = match args::read() {
-        Ok(args::Verb::Check(args)) => verb::check::run(*args),
-        Ok(args::Verb::CheckClient(args)) => verb::check_client::run(&args),
-        Ok(args::Verb::Test(args)) => verb::test::run(&args),
-        Ok(args::Verb::Generate(args)) => verb::generate::run(&args),
-        Ok(args::Verb::Snapshot(args)) => verb::snapshot::run(&args),
+        Ok(args::Verb::Check(args)) => verb::check::run(&run, *args),
+        Ok(args::Verb::CheckClient(args)) => verb::check_client::run(&run, &args),
+        Ok(args::Verb::Test(args)) => verb::test::run(&run, &args),
+        Ok(args::Verb::Generate(args)) => verb::generate::run(&run, &args),
+        Ok(args::Verb::Snapshot(args)) => verb::snapshot::run(&run, &args),
         Ok(args::Verb::Explain(args)) => verb::explain::run(&args),
         Ok(args::Verb::Rules(args)) => verb::rules::run(&args),
         Ok(args::Verb::Diff(args)) => verb::saved::diff(&args),
         Ok(args::Verb::Badge(args)) => verb::saved::badge(&args),
         Ok(args::Verb::Serve(args)) => verb::serve::run(&args),
         Ok(args::Verb::StdioBridge(args)) => verb::check_client::bridge(&args),
-        Ok(args::Verb::Record(args)) => verb::record::run(&args),
-        Ok(args::Verb::Replay(args)) => verb::replay::run(&args),
-        Ok(args::Verb::Client(args)) => verb::client::run(&args),
+        Ok(args::Verb::Record(args)) => verb::record::run(&run, &args),
+        Ok(args::Verb::Replay(args)) => verb::replay::run(&run, &args),
+        Ok(args::Verb::Client(args)) => verb::client::run(&run, &args),
         Ok(args::Verb::Completion(args)) => verb::completion::run(args.shell),
         Err(code) => code,
     };

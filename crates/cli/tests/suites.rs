@@ -298,7 +298,7 @@ fn a_server_is_started_and_reached_at_its_address() {
     assert_eq!(text(&left.expect("pgrep").stdout), "", "what was started is gone");
 
     let said = played(&format!("[{PROOF:?}, no-such-verb]"), "\"http://127.0.0.1:{port}/mcp\"", 3);
-    assert!(said.contains("ended before anybody listened") && said.contains("no-such-verb"), "{said}");
+    assert!(said.contains("ended before it listened") && said.contains("no-such-verb"), "{said}");
 
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/mcp", taken.local_addr().expect("an address"));

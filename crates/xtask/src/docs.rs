@@ -1,4 +1,4 @@
-//! The rule reference under `docs/rules/`: one page per page of the specification, made from the book. `--check` only
+//! The rule reference under `docs/rules/`: one page per page of the specification, made from the rules. `--check` only
 //! compares, for CI. And `docs/coverage.md`, and the tables in `docs/faults.md` and
 //! `docs/check-client.md`.
 
@@ -80,7 +80,7 @@ fn compare(folder: &PathBuf, pages: &BTreeMap<String, String>) -> Verdict {
 /// Every page of the reference by file name.
 fn pages() -> BTreeMap<String, String> {
     let mut by_page: BTreeMap<&str, Vec<&Rule>> = BTreeMap::new();
-    for rule in rules::book() {
+    for rule in rules::all_rules() {
         if let Some((_, sentence)) = rule.newest() {
             by_page.entry(sentence.anchor.page).or_default().push(rule);
         }
@@ -152,7 +152,7 @@ fn one(out: &mut String, rule: &Rule) {
     }
     let _ = writeln!(out, "{scope}.\n");
     match rule.judging() {
-        Judging::Judge(_) => _ = writeln!(out, "*Judged:* {}\n\n*To mend:* {}", rule.how, rule.mend),
+        Judging::Judge(_) => _ = writeln!(out, "*Judged:* {}\n\n*Fix:* {}", rule.how, rule.fix),
         Judging::Unobservable(why) => _ = writeln!(out, "*Not judged:* {why}."),
         Judging::Declared => out.push_str("*Not judged yet:* it binds clients.\n"),
     }

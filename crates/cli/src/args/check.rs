@@ -5,16 +5,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use judge::Reproduce;
 use judge::check::hints::Hints;
 use judge::check::{CallPolicy, Options, TraceSink};
 use net::client::{Address, Limits};
 use wire::Revision;
 
-use super::line::{quoted, shown};
+use super::line::{quoted, reproduce, shown};
 use super::output::OutputArgs;
 use super::reach::ServerArgs;
 use super::select::{SelectArgs, revisions};
+use crate::advice::judging;
 use crate::exit::{Exit, usage};
+use crate::run::Run;
 
 /// How many cases run side by side: they mostly wait, so more than there are cores. A child counts for three.
 const JOBS: usize = 72;
@@ -91,20 +94,20 @@ pub(crate) enum CallArg {
 
 impl CheckArgs {
     /// How the user named the target: `-- COMMAND…` or the URL.
-    pub(crate) fn target(&self) -> String {
+    pub(crate) fn target(&self, run: &Run) -> String {
         let named = self.server.named();
         match named.url {
             Some(url) => url.to_owned(),
             None if named.command.is_empty() => String::new(),
             None => {
-                format!("-- {}", shown(named.command, &self.server.secrets()))
+                format!("-- {}", shown(named.command, &run.redactor_of(&self.server.secrets())))
             }
         }
     }
 
     /// What a command line needs besides a rule, a revision and a transport to do the same to the same target. Values that
     /// may be secret are left for the user to fill in.
-    fn again(&self) -> String {
+    fn again(&self, run: &Run) -> String {
         let named = |given: &[String], mark: char| -> Vec<String> {
             let name = |text: &String| text.split_once(mark).map_or("", |(name, _)| name).to_owned();
             given.iter().map(|text| format!("{}{mark}…", name(text))).collect()
@@ -131,17 +134,24 @@ impl CheckArgs {
             values.iter().map(move |value| format!("{name} {}", quoted(value)))
         });
         let strained = self.intrusive.then(|| "--intrusive".to_owned());
-        let target = Some(self.target()).filter(|target| !target.is_empty());
+        let target = Some(self.target(run)).filter(|target| !target.is_empty());
         given.chain(strained).chain(target).collect::<Vec<_>>().join(" ")
     }
 
+    /// Makes the command lines that reproduce findings.
+    fn reproduce(&self, run: &Run) -> Reproduce {
+        let words = self.again(run);
+        reproduce("check", run.redactor_of(&self.server.secrets()).redact_text(&words).into_owned())
+    }
+
     /// What the options mean, or the exit code after saying what is wrong with them.
-    pub(crate) fn meaning(&self, targets: Vec<Address>, keep: TraceSink) -> Result<Options, Exit> {
+    pub(crate) fn meaning(&self, run: &Run, targets: Vec<Address>, keep: TraceSink) -> Result<Options, Exit> {
         let selection = self.select.meaning()?;
         Ok(Options {
             targets,
-            target: self.target(),
-            again: self.again(),
+            target: self.target(run),
+            reproduce: self.reproduce(run),
+            words: judging,
             revisions: self.revisions()?,
             selection,
             calls: self.calls(),
@@ -150,7 +160,9 @@ impl CheckArgs {
             jobs: self.jobs.map_or(JOBS, usize::from),
             seed: self.seed,
             limits: self.limits(),
+            children: run.children.clone(),
             secrets: self.server.secrets(),
+            redactor: run.redactor(),
             keep,
         })
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use judge::Reproduce;
 use judge::check::TraceSink;
 use judge::check::options::matches;
 use judge::check_client::all;
@@ -13,12 +14,13 @@ use wire::Transport;
 use wire::redact::Secrets;
 
 use super::address::socket;
-use super::line::shown;
+use super::line::{reproduce, shown};
 use super::meant;
 use super::output::OutputArgs;
 use super::reach::{seconds, variables};
 use super::select::{SelectArgs, revisions};
 use crate::exit::{Exit, usage};
+use crate::run::Run;
 
 /// How long one scenario may take unless told otherwise.
 const SCENARIO: Duration = Duration::from_secs(30);
@@ -104,8 +106,13 @@ pub(crate) struct BridgeArgs {
 
 impl CheckClientArgs {
     /// How the user named the client.
-    pub(crate) fn target(&self) -> String {
-        format!("-- {}", shown(&self.command, &self.secrets()))
+    pub(crate) fn target(&self, run: &Run) -> String {
+        format!("-- {}", shown(&self.command, &run.redactor_of(&self.secrets())))
+    }
+
+    /// Makes the command lines that reproduce findings of a client that is named like this.
+    pub(crate) fn reproduce(&self, run: &Run, target: &str) -> Reproduce {
+        reproduce("check-client", run.redactor_of(&self.secrets()).redact_text(target).into_owned())
     }
 
     /// What the command line hands in that must not come out again.
@@ -120,10 +127,11 @@ impl CheckClientArgs {
 
     /// What the options mean, or the exit code after saying what is wrong with them. `bridge` is the command of the server
     /// that a client starts.
-    pub(crate) fn meaning(&self, bridge: Vec<String>, keep: TraceSink) -> Result<Options, Exit> {
+    pub(crate) fn meaning(&self, run: &Run, bridge: Vec<String>, keep: TraceSink) -> Result<Options, Exit> {
         Ok(Options {
             words: self.command.clone(),
-            target: self.target(),
+            target: self.target(run),
+            reproduce: self.reproduce(run, &self.target(run)),
             env: variables(&self.env)?,
             cwd: self.cwd.clone(),
             bridge,
@@ -134,7 +142,9 @@ impl CheckClientArgs {
             timeout: self.timeout.unwrap_or(SCENARIO),
             jobs: self.jobs.map_or(JOBS, usize::from),
             trace_bytes: TRACE,
+            children: run.children.clone(),
             secrets: self.secrets(),
+            redactor: run.redactor(),
             keep,
         })
     }

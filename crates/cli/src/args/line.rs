@@ -1,11 +1,20 @@
 //! A command line as it is shown: quoted for a shell, and without what is secret in it.
 
-use wire::redact::Secrets;
+use judge::{Reproduce, Reproduction};
+use wire::redact::Redactor;
 
 /// Words on one line. Secrets are replaced first: once quoted, no redactor would know them again.
-pub(crate) fn shown(words: &[String], secrets: &Secrets) -> String {
-    let redactor = net::redactor(secrets);
+pub(crate) fn shown(words: &[String], redactor: &Redactor) -> String {
     words.iter().map(|word| quoted(&redactor.redact_known(word))).collect::<Vec<_>>().join(" ")
+}
+
+/// Makes the command lines that reproduce findings: `words` lead to the subject and say what may be done to it.
+pub(crate) fn reproduce(verb: &'static str, words: String) -> Reproduce {
+    Reproduce::new(move |&Reproduction { rule, revision, transport, safety }| {
+        let safety = if safety { " --safety" } else { "" };
+        let space = if words.is_empty() { "" } else { " " };
+        format!("proof {verb} --only {rule} --revision {revision} --transport {transport}{safety}{space}{words}")
+    })
 }
 
 /// A word as a shell wants it. What would not survive being printed or pasted (line feeds, control characters, text that
@@ -45,7 +54,7 @@ mod tests {
             let words = ["./server", "--token", secret, &format!("--key={secret}")].map(str::to_owned);
             let mut secrets = Secrets::default();
             secrets.arguments(words.iter().map(String::as_str));
-            let shown = shown(&words, &secrets);
+            let shown = shown(&words, &net::new_redactor().knowing(&secrets));
             assert!(shown.starts_with("./server --token ") && !shown.contains("s3cret"), "{shown}");
         }
     }

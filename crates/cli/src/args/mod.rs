@@ -241,7 +241,7 @@ pub(crate) fn meant<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Opt
 /// Says that there is no such rule, and which may have been meant.
 pub(crate) fn unknown_rule(id: &str) -> Exit {
     let what = format!("no rule is called `{}`", wire::escape::line(id));
-    match meant(id, rules::book().map(|rule| rule.id)) {
+    match meant(id, rules::all_rules().map(|rule| rule.id)) {
         Some(meant) => usage(&what, &format!("`{meant}`; `proof explain '*'` lists every rule")),
         None => usage(&what, "`proof explain '*'` lists every rule; globs such as `tools.*` name many"),
     }

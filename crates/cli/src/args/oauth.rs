@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use oauth::{Advice, Agent, Authorizer, Browser, Client, Grant, Options, Proof, Scopes, Secret};
+use oauth::{Agent, Authorizer, Browser, Client, Grant, Options, Proof, Scopes, Secret};
 use url::Url;
 use wire::Revision;
 
 use super::address::url;
+use crate::advice::authorizing;
 use crate::exit::{Exit, tell, usage};
 
 /// How long a person may take in a browser.
@@ -86,7 +87,7 @@ impl OAuthArgs {
         let cache = self.oauth_cache.clone();
         let options = Options { client, document, agent, grant, scopes, cache, ca, ..usual };
         Authorizer::new(url.clone(), options).map(Some).map_err(|error| {
-            tell(format_args!("error: {}", error.describe(advice)));
+            tell(format_args!("error: {}", error.describe(authorizing)));
             Exit::Usage
         })
     }
@@ -108,17 +109,4 @@ impl OAuthArgs {
 fn browser(port: Option<u16>) -> Browser {
     let tell = |url: &Url| tell(format_args!("visit this address and agree, within five minutes:\n  {url}"));
     Browser { tell: Arc::new(tell), patience: PATIENCE, port }
-}
-
-/// What an advice means at this command line.
-pub(crate) fn advice(advice: Advice) -> String {
-    match advice {
-        Advice::BringToken => "a token of your own: --bearer-env VAR",
-        Advice::CheckServerOrBringToken => "see whether it is up; a token of your own: --bearer-env VAR",
-        Advice::BringClient => "a client's id of your own (--oauth-client-id)",
-        Advice::UseBrowser => "does it want a person? Then with a browser (--oauth=browser)",
-        Advice::AuthorizeRequests => "`proof client --oauth`, which gives them",
-        other => return other.to_string(),
-    }
-    .to_owned()
 }

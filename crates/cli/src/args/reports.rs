@@ -1,4 +1,4 @@
-//! Verbs that make no traffic, as typed: they read reports and the book of rules.
+//! Verbs that make no traffic, as typed: they read reports and the list of rules.
 
 use std::path::PathBuf;
 

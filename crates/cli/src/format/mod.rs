@@ -1,6 +1,6 @@
 //! Text that is not a report of findings: the rules themselves, test files, generated tests, snapshots.
 
-pub(crate) mod book;
 pub(crate) mod drift;
 pub(crate) mod generated;
+pub(crate) mod rule_list;
 pub(crate) mod suite;

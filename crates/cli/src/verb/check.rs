@@ -8,21 +8,23 @@ use net::server::http::{self, Beside, Server};
 use reference::authorization::{Development, TokenGuard, Tokens};
 use wire::Transport;
 
+use crate::advice::judging;
 use crate::args::check::CheckArgs;
-use crate::args::line::quoted;
+use crate::args::line::{quoted, reproduce};
 use crate::exit::{self, Exit, tell, usage};
 use crate::progress::Ticker;
+use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::conclude::{Page, conclude, prepared};
 use crate::verb::sign_in::sign_in;
 use crate::verb::traces::{Traces, trace};
 
 /// Judges a server, a recording, or (without a target) the reference server over every transport.
-pub(crate) fn run(args: CheckArgs) -> Exit {
-    exit::conceal(args.server.secrets());
+pub(crate) fn run(run: &Run, args: CheckArgs) -> Exit {
+    exit::conceal(run.redactor_of(&args.server.secrets()));
     let outcome = prepared(&args.output).and_then(|baselines| {
         let traces = args.output.save_trace.clone().map(Traces::into);
-        let checked = judged(&args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
+        let checked = judged(run, &args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
         traces.map_or(Ok(()), |traces| traces.outcome())?;
         conclude(&args.output, baselines, &checked, Page::Stdout)
     });
@@ -31,27 +33,29 @@ pub(crate) fn run(args: CheckArgs) -> Exit {
     }
 }
 
-fn judged(args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit> {
+fn judged(run: &Run, args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit> {
     if let Some(path) = &args.trace {
         let trace = trace(path)?;
         let target = format!("--trace {}", quoted(&path.to_string_lossy()));
-        return recorded(&trace, &target, &args.select.meaning()?, &args.revisions()?, &keep).map_err(|why| {
-            usage(
-                &format!("{} is no trace that can be judged: {why}", path.display()),
-                "docs/trace.md describes the format",
-            )
+        let (redactor, selection) = (run.redactor(), args.select.meaning()?);
+        let reproduce = reproduce("check", redactor.redact_text(&target).into_owned());
+        let checked = recorded(&trace, &target, &selection, &args.revisions()?, &keep, (&redactor, &reproduce));
+        return checked.map_err(|error| {
+            let remedy =
+                error.advice().as_ref().map_or_else(|| "docs/trace.md describes the format".to_owned(), judging);
+            usage(&format!("{} cannot be judged: {}", path.display(), error.what()), &remedy)
         });
     }
     let address = args.server.address()?;
     // Before the runtime has threads and the first child starts.
-    net::orphans::adopt();
+    run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: the runtime did not start: {error}"));
         Exit::Bug
     })?;
     let checked = runtime.block_on(async {
         tokio::select! {
-            checked = live(args, address, keep) => checked,
+            checked = live(run, args, address, keep) => checked,
             signal = interrupted() => {
                 tell("interrupted");
                 Err(Exit::Interrupted(signal))
@@ -59,24 +63,24 @@ fn judged(args: &CheckArgs, keep: TraceSink) -> Result<Checked, Exit> {
         }
     });
     // Whatever is still running is ours to end, on every way out.
-    net::process::kill_all();
+    run.children.kill_all();
     runtime.shutdown_background();
     checked
 }
 
-async fn live(args: &CheckArgs, address: Option<Address>, keep: TraceSink) -> Result<Checked, Exit> {
+async fn live(run: &Run, args: &CheckArgs, address: Option<Address>, keep: TraceSink) -> Result<Checked, Exit> {
     let ticker = Ticker::start("reaching the server");
     let checked = match address {
         Some(address) => {
-            let mut options = args.meaning(vec![address], keep)?;
-            sign_in(args, &mut options).await?;
+            let mut options = args.meaning(run, vec![address], keep)?;
+            sign_in(run, args, &mut options).await?;
             check(options, ticker.watch()).await
         }
-        None => judge_ourselves(args, &ticker, keep).await?,
+        None => judge_ourselves(run, args, &ticker, keep).await?,
     };
     ticker.stop();
     checked.map_err(|error| {
-        exit::tell_redacted(&format!("error: {error}"));
+        exit::tell_redacted(&format!("error: {}", error.describe(judging)));
         match error {
             CheckError::NoSuchRevision(..) | CheckError::Unreachable(OpenError::BadAddress { .. }) => Exit::Usage,
             CheckError::Unreachable(_) => Exit::NoAnswer,
@@ -86,6 +90,7 @@ async fn live(args: &CheckArgs, address: Option<Address>, keep: TraceSink) -> Re
 
 /// Judges the reference server: as a child over stdio, and in this process over everything else.
 async fn judge_ourselves(
+    run: &Run,
     args: &CheckArgs,
     ticker: &Ticker,
     keep: TraceSink,
@@ -102,8 +107,8 @@ async fn judge_ourselves(
         targets.push(address);
         servers.push(server);
     }
-    let mut options = args.meaning(targets, keep)?;
-    sign_in(args, &mut options).await?;
+    let mut options = args.meaning(run, targets, keep)?;
+    sign_in(run, args, &mut options).await?;
     let checked = check(options, ticker.watch()).await;
     drop(servers);
     Ok(checked)

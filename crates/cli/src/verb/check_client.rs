@@ -9,9 +9,11 @@ use judge::check::{Checked, TraceSink};
 use judge::check_client::{ClientError, all, check_client};
 use net::server::stdio::bridge;
 
+use crate::advice::judging;
 use crate::args::check_client::{BridgeArgs, CheckClientArgs};
 use crate::exit::{self, Exit, tell};
 use crate::progress::Ticker;
+use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::conclude::{Page, conclude, prepared};
 use crate::verb::output;
@@ -22,14 +24,14 @@ use report::render::text::{count, wrap};
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Judges a client.
-pub(crate) fn run(args: &CheckClientArgs) -> Exit {
+pub(crate) fn run(run: &Run, args: &CheckClientArgs) -> Exit {
     if args.list {
         return list();
     }
-    exit::conceal(args.secrets());
+    exit::conceal(run.redactor_of(&args.secrets()));
     let outcome = prepared(&args.output).and_then(|baselines| {
         let traces = args.output.save_trace.clone().map(Traces::into);
-        let checked = judged(args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
+        let checked = judged(run, args, traces.as_ref().map(Traces::keep).unwrap_or_default())?;
         traces.map_or(Ok(()), |traces| traces.outcome())?;
         let page = if args.stdio_wrap { Page::Stderr } else { Page::Stdout };
         conclude(&args.output, baselines, &checked, page)
@@ -39,21 +41,21 @@ pub(crate) fn run(args: &CheckClientArgs) -> Exit {
     }
 }
 
-fn judged(args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
-    net::orphans::adopt();
+fn judged(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
+    run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: the runtime did not start: {error}"));
         Exit::Bug
     })?;
     let checked = runtime.block_on(async {
         match args.listen {
-            Some(address) => observed::listen(args, address, keep).await,
-            None if args.stdio_wrap => observed::between(args, keep).await,
-            None => scripted(args, keep).await,
+            Some(address) => observed::listen(run, args, address, keep).await,
+            None if args.stdio_wrap => observed::between(run, args, keep).await,
+            None => scripted(run, args, keep).await,
         }
     });
     // Whatever is still running is ours to end, on every way out.
-    net::process::kill_all();
+    run.children.kill_all();
     if args.stdio_wrap {
         // A read of stdin that never ends is not waited for.
         runtime.shutdown_background();
@@ -64,13 +66,13 @@ fn judged(args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     checked
 }
 
-async fn scripted(args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
+async fn scripted(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     let program = std::env::current_exe().map_err(|error| {
         tell(format_args!("error: this program does not find itself: {error}"));
         Exit::Bug
     })?;
     let bridge = vec![program.to_string_lossy().into_owned(), "stdio-bridge".to_owned()];
-    let options = args.meaning(bridge, keep)?;
+    let options = args.meaning(run, bridge, keep)?;
     let ticker = Ticker::start("starting the client");
     let checked = tokio::select! {
         checked = check_client(options, ticker.watch()) => checked.map_err(|error| refused(&error)),
@@ -84,7 +86,7 @@ async fn scripted(args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Ex
 }
 
 fn refused(error: &ClientError) -> Exit {
-    exit::tell_redacted(&format!("error: {error}"));
+    exit::tell_redacted(&format!("error: {}", error.describe(judging)));
     match error {
         ClientError::NoSuchRevision(_) => Exit::Usage,
         ClientError::NotStarted(_) | ClientError::Silent(..) => Exit::NoAnswer,

@@ -1,4 +1,4 @@
-//! `proof explain RULE`: what it says, where the specification says it, how it is judged, how to mend it.
+//! `proof explain RULE`: what it says, where the specification says it, how it is judged, how to fix it.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Exit {
     let text = if let Some(rule) = rules::find(&args.rule) {
         one(rule)
     } else {
-        let found: Vec<_> = rules::book().filter(|rule| matches(&args.rule, rule.id)).collect();
+        let found: Vec<_> = rules::all_rules().filter(|rule| matches(&args.rule, rule.id)).collect();
         if found.is_empty() {
             return unknown_rule(&args.rule);
         }
@@ -72,7 +72,7 @@ fn one(rule: &Rule) -> String {
                     "A finding may be owed to timing: it is tried once more, alone, before it is reported.",
                 );
             }
-            section(&mut out, "How to mend it", rule.mend);
+            section(&mut out, "How to fix it", rule.fix);
             out.push_str(&example(rule));
         }
         Judging::Unobservable(why) => section(&mut out, "Not judged", why),

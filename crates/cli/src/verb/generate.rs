@@ -9,9 +9,11 @@ use net::client::Address;
 use suite::generate::{Generated, Options, generate};
 use suite::test::{self, Hindrance, Place, Verdict};
 
+use crate::advice;
 use crate::args::generate::{GenerateArgs, GenerateFormat};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::generated as format;
+use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::written::{self, By};
 use crate::verb::{output, reached};
@@ -22,14 +24,14 @@ const UNNAMED: &str = "generated.mcp.yaml";
 const ROUNDS: usize = 3;
 
 /// Writes a test file.
-pub(crate) fn run(args: &GenerateArgs) -> Exit {
-    exit::conceal(args.server.secrets());
-    match written(args) {
+pub(crate) fn run(run: &Run, args: &GenerateArgs) -> Exit {
+    exit::conceal(run.redactor_of(&args.server.secrets()));
+    match written(run, args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
+fn written(run: &Run, args: &GenerateArgs) -> Result<Exit, Exit> {
     let address = args.server.address()?.ok_or_else(|| {
         usage("no server is named", "a URL, or a command after `--`: proof generate -- npx -y my-server")
     })?;
@@ -44,10 +46,10 @@ fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
         written::replaceable(By::Generate, path, args.force)?;
     }
     let path = args.output.as_deref().unwrap_or(Path::new(UNNAMED));
-    let made = made(args, address, path)?;
-    let (server, left_out) = server::public(args, path);
+    let made = made(run, args, address, path)?;
+    let (server, left_out) = server::public(args, path, &run.redactor());
     let text = made.text(&head(args, &made, &left_out), &server);
-    let text = net::redactor(&args.server.secrets()).redact_known(&text).into_owned();
+    let text = run.redactor_of(&args.server.secrets()).redact_known(&text).into_owned();
     let tally = made.tally();
     if tally.played == 0 {
         tell("error: there is no case to write: nothing that the server offers could be tried");
@@ -67,7 +69,7 @@ fn written(args: &GenerateArgs) -> Result<Exit, Exit> {
                 GenerateFormat::Human => format::human(&made, Some(path)),
                 GenerateFormat::Json => format::json(&made, path),
             };
-            output::print(&net::redactor(&args.server.secrets()).redact_known(&told))?;
+            output::print(&run.redactor_of(&args.server.secrets()).redact_known(&told))?;
         }
     }
     for name in left_out {
@@ -95,18 +97,19 @@ fn head(args: &GenerateArgs, made: &Generated, left_out: &[String]) -> Vec<Strin
 }
 
 /// Asks the server, plays the cases, and takes out what does not hold when `proof test` plays it.
-fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated, Exit> {
-    let client = reached::options(&args.server.reach, address, args.revision)?;
+fn made(run: &Run, args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated, Exit> {
+    let client = reached::options(run, &args.server.reach, address, args.revision)?;
     let options = Options {
         client,
         calls: args.calls(),
         known: args.known()?,
         depth: args.depth().0,
         seed: args.seed,
+        words: advice::generating,
         slowest: args.slowest,
     };
     // Before the first child starts.
-    net::orphans::adopt();
+    run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: the runtime did not start: {error}"));
         Exit::Bug
@@ -115,10 +118,10 @@ fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated,
         let interrupted = interrupted();
         let making = async {
             let made = generate(&options).await.map_err(|error| {
-                tell_redacted(&format!("error: {}", error.describe(super::client::advice)));
+                tell_redacted(&format!("error: {}", error.describe(advice::asking)));
                 Exit::NoAnswer
             })?;
-            Box::pin(proved(args, made, path)).await
+            Box::pin(proved(run, args, made, path)).await
         };
         tokio::select! {
             made = making => made,
@@ -126,14 +129,15 @@ fn made(args: &GenerateArgs, address: Address, path: &Path) -> Result<Generated,
         }
     });
     // Whatever is still running is ours to end, on every way out.
-    net::process::kill_all();
+    run.children.kill_all();
     runtime.shutdown_background();
     made
 }
 
 /// Plays the file as `proof test` will, until all of it holds.
-async fn proved(args: &GenerateArgs, mut made: Generated, path: &Path) -> Result<Generated, Exit> {
+async fn proved(run: &Run, args: &GenerateArgs, mut made: Generated, path: &Path) -> Result<Generated, Exit> {
     let server = server::whole(args, path);
+    let options = test::Options { words: advice::testing, children: run.children.clone(), ..test::Options::default() };
     for _ in 0..ROUNDS {
         if made.tally().played == 0 {
             return Ok(made);
@@ -143,7 +147,7 @@ async fn proved(args: &GenerateArgs, mut made: Generated, path: &Path) -> Result
             tell(format_args!("error: a bug in proof: it cannot read what it wrote\n{faults}"));
             Exit::Bug
         })?;
-        let played = test::run(&suite, &test::Options::default()).await;
+        let played = test::run(&suite, &options).await;
         if let Some(why) = played.places.iter().find_map(|place| place.hindered.as_ref()) {
             let (Hindrance::Unreached(why) | Hindrance::Setup(why) | Hindrance::Snapshots(why)) = why;
             tell_redacted(&format!("error: the server was reached before, and is no longer: {why}"));

@@ -10,6 +10,7 @@ use wire::Revision;
 
 use crate::args::reach::Reach;
 use crate::exit::Exit;
+use crate::run::Run;
 
 /// How long a request may go without a sign of life.
 const ANSWER: Duration = Duration::from_mins(1);
@@ -19,7 +20,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 const SHUTDOWN: Duration = Duration::from_secs(1);
 
 /// A client of the server at `address` that wants nothing special of it.
-pub(crate) fn options(reach: &Reach, address: Address, revision: Option<Revision>) -> Result<Options, Exit> {
+pub(crate) fn options(run: &Run, reach: &Reach, address: Address, revision: Option<Revision>) -> Result<Options, Exit> {
     let request = reach.timeout.unwrap_or(ANSWER);
     let limits = Limits {
         request,
@@ -34,5 +35,5 @@ pub(crate) fn options(reach: &Reach, address: Address, revision: Option<Revision
         Address::Sse(_) | Address::WebSocket(_) | Address::Stdio(_) => None,
     };
     let authorizer = authorizer.map(|one| Arc::new(one) as Arc<dyn Authorizer>);
-    Ok(Options { revision, limits, authorizer, ..Options::new(address) })
+    Ok(Options { revision, limits, authorizer, ..Options::new(address, &run.children) })
 }

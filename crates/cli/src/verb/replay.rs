@@ -8,18 +8,21 @@ use net::server::http::{self, Beside};
 use net::server::stdio;
 use replay::{BadRecording, LiveServer, Options, Replay};
 
+use crate::advice::asking;
 use crate::args::replay::{MeaningArgs, ReplayArgs};
 use crate::exit::{self, Exit, tell, usage};
+use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::serving::{self, Places, Stop};
 use crate::verb::{output, reached, sign_in};
 
 /// Serves until stdin ends, where that is a way in, or a signal comes.
-pub(crate) fn run(args: &ReplayArgs) -> Exit {
-    exit::conceal(args.meaning.secrets());
-    net::orphans::adopt();
+pub(crate) fn run(run: &Run, args: &ReplayArgs) -> Exit {
+    exit::conceal(run.redactor_of(&args.meaning.secrets()));
+    run.children.adopt_orphans();
     let exit = serving::run(async {
-        let replay = match live(&args.meaning).await.and_then(|live| open(&args.file, args.meaning.options(live))) {
+        let replay = match live(run, &args.meaning).await.and_then(|live| open(&args.file, args.meaning.options(live)))
+        {
             Ok(replay) => replay,
             Err(exit) => return exit,
         };
@@ -28,20 +31,20 @@ pub(crate) fn run(args: &ReplayArgs) -> Exit {
         exit
     });
     // Whatever is still running is ours to end, on every way out.
-    net::process::kill_all();
+    run.children.kill_all();
     exit
 }
 
 /// The server that is asked what was not recorded, if there is one.
-async fn live(args: &MeaningArgs) -> Result<Option<LiveServer>, Exit> {
+async fn live(run: &Run, args: &MeaningArgs) -> Result<Option<LiveServer>, Exit> {
     let Some(address) = args.asked()? else { return Ok(None) };
-    let (mut options, mut secrets) = (reached::options(&args.reach, address, None)?, args.secrets());
+    let (mut options, mut secrets) = (reached::options(run, &args.reach, address, None)?, args.secrets());
     if matches!(options.address, Address::Sse(_) | Address::WebSocket(_))
         && let Some(token) = sign_in::at(&args.reach, &mut options.address, None).await?
     {
         secrets.add(token.reveal());
     }
-    Ok(Some(LiveServer { options, secrets }))
+    Ok(Some(LiveServer { options, secrets, redactor: run.redactor(), words: asking }))
 }
 
 /// Reads a recording; says what is wrong with it.

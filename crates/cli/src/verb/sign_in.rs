@@ -10,9 +10,10 @@ use wire::{Revision, Transport};
 use crate::args::check::CheckArgs;
 use crate::args::reach::Reach;
 use crate::exit::{self, Exit, tell};
+use crate::run::Run;
 
 /// Signs in at every target that wants it.
-pub(crate) async fn sign_in(args: &CheckArgs, options: &mut Options) -> Result<(), Exit> {
+pub(crate) async fn sign_in(run: &Run, args: &CheckArgs, options: &mut Options) -> Result<(), Exit> {
     let revision = match options.revisions[..] {
         [only] => Some(only),
         _ => None,
@@ -22,7 +23,7 @@ pub(crate) async fn sign_in(args: &CheckArgs, options: &mut Options) -> Result<(
             options.secrets.add(token.reveal());
         }
     }
-    exit::conceal(options.secrets.clone());
+    exit::conceal(run.redactor_of(&options.secrets));
     Ok(())
 }
 
@@ -38,7 +39,7 @@ pub(crate) async fn at(
     let Some(authorizer) = authorizer else { return Ok(None) };
     let signed = authorizer.sign_in(target.transport() == Transport::HttpSse).await;
     let headers = signed.map_err(|error| {
-        exit::tell_redacted(&format!("error: {}", error.describe(crate::args::oauth::advice)));
+        exit::tell_redacted(&format!("error: {}", error.describe(crate::advice::authorizing)));
         Exit::NoAnswer
     })?;
     let Some(headers) = headers else {

@@ -9,22 +9,24 @@ use serde_json::Value;
 use suite::snapshot::{SCHEMA, drift, surface};
 use wire::Revision;
 
+use crate::advice::asking;
 use crate::args::snapshot::{Drift, DriftFormat, SnapshotArgs};
 use crate::exit::{self, Exit, tell, tell_redacted, usage};
 use crate::format::drift as format;
+use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::{output, reached, sign_in};
 use report::render::text::Paint;
 
 /// Writes a snapshot, or compares with one.
-pub(crate) fn run(args: &SnapshotArgs) -> Exit {
-    exit::conceal(args.server.secrets());
-    match taken(args) {
+pub(crate) fn run(run: &Run, args: &SnapshotArgs) -> Exit {
+    exit::conceal(run.redactor_of(&args.server.secrets()));
+    match taken(run, args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn taken(args: &SnapshotArgs) -> Result<Exit, Exit> {
+fn taken(run: &Run, args: &SnapshotArgs) -> Result<Exit, Exit> {
     let address = args.server.address()?.ok_or_else(|| {
         usage("no server is named", "a URL, or a command after `--`: proof snapshot -- npx -y my-server")
     })?;
@@ -33,8 +35,8 @@ fn taken(args: &SnapshotArgs) -> Result<Exit, Exit> {
         output::writable(path)?;
     }
     let kept: Option<Revision> = before.as_ref().and_then(|one| one["revision"].as_str()?.parse().ok());
-    let now = asked(args, address, args.revision.or(kept))?;
-    let redactor = net::redactor(&args.server.secrets());
+    let now = asked(run, args, address, args.revision.or(kept))?;
+    let redactor = run.redactor_of(&args.server.secrets());
     let written = |text: String| {
         let text = redactor.redact_known(&text);
         match &args.output {
@@ -73,10 +75,10 @@ fn read(path: &Path) -> Result<Value, Exit> {
 }
 
 /// Asks the server for everything that it declares.
-fn asked(args: &SnapshotArgs, address: Address, revision: Option<Revision>) -> Result<Value, Exit> {
-    let mut options = reached::options(&args.server.reach, address, revision)?;
+fn asked(run: &Run, args: &SnapshotArgs, address: Address, revision: Option<Revision>) -> Result<Value, Exit> {
+    let mut options = reached::options(run, &args.server.reach, address, revision)?;
     // Before the first child starts.
-    net::orphans::adopt();
+    run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: the runtime did not start: {error}"));
         Exit::Bug
@@ -99,13 +101,13 @@ fn asked(args: &SnapshotArgs, address: Address, revision: Option<Revision>) -> R
         }
     });
     // Whatever is still running is ours to end, on every way out.
-    net::process::kill_all();
+    run.children.kill_all();
     runtime.shutdown_background();
     surface
 }
 
 fn failed(error: &ClientError) -> Exit {
-    tell_redacted(&format!("error: {}", error.describe(super::client::advice)));
+    tell_redacted(&format!("error: {}", error.describe(asking)));
     match error {
         ClientError::Rpc { .. } => Exit::Finding,
         _ => Exit::NoAnswer,

@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 use ::suite::test::{self, Hindrance, Options, Played, Suite, Tally};
 use wire::redact::Secrets;
 
+use crate::advice;
 use crate::args::test::{TestAction, TestArgs, TestFormat};
 use crate::exit::{self, Exit, tell, usage};
 use crate::format::suite::{self, Style};
+use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::output;
 use report::render::text::Paint;
@@ -27,19 +29,19 @@ const ENDINGS: [&str; 2] = [".mcp.yaml", ".mcp.yml"];
 const DEEPEST: usize = 32;
 
 /// Tries the cases of all files.
-pub(crate) fn run(args: &TestArgs) -> Exit {
+pub(crate) fn run(run: &Run, args: &TestArgs) -> Exit {
     if let Some(TestAction::Import(args)) = &args.action {
         return import::run(args);
     }
     if args.schema {
         return output::print(test::SCHEMA).err().unwrap_or(Exit::Clean);
     }
-    match tried(args) {
+    match tried(run, args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn tried(args: &TestArgs) -> Result<Exit, Exit> {
+fn tried(run: &Run, args: &TestArgs) -> Result<Exit, Exit> {
     if args.coverage && matches!(args.format, TestFormat::Junit | TestFormat::Tap | TestFormat::Sarif) {
         return Err(usage("this format has no room for coverage", "--format human, json, markdown or html"));
     }
@@ -48,7 +50,7 @@ fn tried(args: &TestArgs) -> Result<Exit, Exit> {
     }
     let instead = standin::instead(args)?;
     // Before the first child starts.
-    net::orphans::adopt();
+    run.children.adopt_orphans();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         tell(format_args!("error: the runtime did not start: {error}"));
         Exit::Bug
@@ -56,30 +58,30 @@ fn tried(args: &TestArgs) -> Result<Exit, Exit> {
     let ended = runtime.block_on(async {
         let interrupted = interrupted();
         tokio::select! {
-            ended = rounds(args, &instead) => ended,
+            ended = rounds(run, args, &instead) => ended,
             signal = interrupted => Err(Exit::Interrupted(signal)),
         }
     });
     // Whatever is still running is ours to end, on every way out.
-    net::process::kill_all();
+    run.children.kill_all();
     runtime.shutdown_background();
     ended
 }
 
 /// Once, or again after every change.
-async fn rounds(args: &TestArgs, instead: &Instead) -> Result<Exit, Exit> {
+async fn rounds(run: &Run, args: &TestArgs, instead: &Instead) -> Result<Exit, Exit> {
     loop {
         let mut roots = paths(args);
         let read = suites(args);
         if !args.watch {
-            return round(args, &read?, instead).await;
+            return round(run, args, &read?, instead).await;
         }
         let read = read.unwrap_or_default();
         roots.extend(read.iter().flat_map(Suite::local).collect::<std::collections::BTreeSet<PathBuf>>());
         let watched = Watched::new(roots);
         if !read.is_empty() {
             // What came of it was told.
-            let _ = round(args, &read, instead).await;
+            let _ = round(run, args, &read, instead).await;
         }
         tell("waiting for a file to change; Ctrl-C ends it");
         let changed = watched.change().await;
@@ -87,14 +89,14 @@ async fn rounds(args: &TestArgs, instead: &Instead) -> Result<Exit, Exit> {
     }
 }
 
-async fn round(args: &TestArgs, suites: &[Suite], instead: &Instead) -> Result<Exit, Exit> {
-    exit::conceal(secrets(suites));
+async fn round(run: &Run, args: &TestArgs, suites: &[Suite], instead: &Instead) -> Result<Exit, Exit> {
+    exit::conceal(run.redactor_of(&secrets(suites)));
     let begun = Instant::now();
-    let played = all(args, suites, instead).await;
-    conclude(args, suites, &played, begun.elapsed())
+    let played = all(run, args, suites, instead).await;
+    conclude(run, args, suites, &played, begun.elapsed())
 }
 
-async fn all(args: &TestArgs, suites: &[Suite], instead: &Instead) -> Vec<Played> {
+async fn all(run: &Run, args: &TestArgs, suites: &[Suite], instead: &Instead) -> Vec<Played> {
     let options = Options {
         standin: instead.standin.clone(),
         revisions: instead.revisions.clone(),
@@ -106,6 +108,8 @@ async fn all(args: &TestArgs, suites: &[Suite], instead: &Instead) -> Vec<Played
         jobs: args.jobs,
         update: args.update,
         coverage: args.coverage,
+        words: advice::testing,
+        children: run.children.clone(),
         ..Options::default()
     };
     let mut all = Vec::new();
@@ -120,7 +124,7 @@ async fn all(args: &TestArgs, suites: &[Suite], instead: &Instead) -> Vec<Played
     all
 }
 
-fn conclude(args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Duration) -> Result<Exit, Exit> {
+fn conclude(run: &Run, args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Duration) -> Result<Exit, Exit> {
     let stdout = args.output.is_none();
     let colour = stdout && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let style = Style { paint: Paint { colour }, verbose: args.verbose };
@@ -133,7 +137,7 @@ fn conclude(args: &TestArgs, suites: &[Suite], played: &[Played], elapsed: Durat
         TestFormat::Markdown => suite::markdown(played),
         TestFormat::Html => suite::html(played, elapsed),
     };
-    let text = net::redactor(&secrets(suites)).redact_known(&text).into_owned();
+    let text = run.redactor_of(&secrets(suites)).redact_known(&text).into_owned();
     match &args.output {
         Some(path) => output::write(path, &text)?,
         None => output::print(&text)?,

@@ -34,7 +34,7 @@ fn refused() {
     assert_eq!(
         ran.stderr,
         format!(
-            "error: connection refused: nobody listens there\n  at {url}\n  try: start the server, check host and port\n"
+            "error: connection refused: nothing listens there\n  at {url}\n  try: start the server, check host and port\n"
         )
     );
 }

@@ -195,7 +195,7 @@ fn answers_with_wrong_ids_for_ever() {
 #[test]
 fn answers_every_opening_with_an_error() {
     let script = crate::children::server("nothing) ;;");
-    check_script(&script).run().found_no_answer(&["declined: Method not found"]).within(12);
+    check_script(&script).run().found_no_answer(&["declines every revision: Method not found"]).within(12);
 }
 
 #[cfg(target_os = "linux")]

@@ -70,8 +70,8 @@ fn a_certificate_that_nobody_signed() {
     assert_eq!(
         ran.stderr,
         format!(
-            "error: no trusted TLS connection: the certificate is signed by nobody we trust\n  at {url}\n  \
-             try: mend the certificate, or name its issuer with --ca-file\n"
+            "error: no trusted TLS connection: the certificate is signed by an issuer that is not trusted\n  at {url}\n  \
+             try: fix the certificate, or name its issuer with --ca-file\n"
         )
     );
 }

@@ -45,6 +45,7 @@ async fn with_little_room(keep: TraceSink) {
     let options = Options {
         words,
         target: String::new(),
+        reproduce: judge::Reproduce::new(|facts| facts.rule.to_owned()),
         env: Vec::new(),
         cwd: None,
         bridge: Vec::new(),
@@ -55,7 +56,9 @@ async fn with_little_room(keep: TraceSink) {
         timeout: Duration::from_secs(20),
         jobs: 1,
         trace_bytes: LITTLE,
+        children: net::Children::new(),
         secrets: wire::redact::Secrets::default(),
+        redactor: net::new_redactor(),
         keep,
     };
     // Too little to be judged by, perhaps even to see that the client speaks: what counts is what is written down.

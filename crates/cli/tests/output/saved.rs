@@ -1,4 +1,4 @@
-//! What is made of saved reports and of the book: `proof badge`, `proof diff`, `proof rules`.
+//! What is made of saved reports and of the rules: `proof badge`, `proof diff`, `proof rules`.
 
 use std::collections::BTreeSet;
 use std::fs;

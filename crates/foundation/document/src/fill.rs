@@ -4,6 +4,7 @@
 mod parse;
 
 use serde_json::{Map, Value};
+use wire::pointer;
 
 /// How long a filled text may become, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -199,7 +200,7 @@ impl Filled {
                 members
                     .iter()
                     .map(|(name, value)| {
-                        let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+                        let pointer = pointer::member(pointer, name);
                         (name.clone(), Self::parse_at(value, scope, &pointer, wrong))
                     })
                     .collect(),

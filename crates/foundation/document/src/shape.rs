@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::fault::{Fault, nearest, quoted};
 use super::tree::Node;
+use wire::pointer;
 
 /// How many faults are looked for.
 const MOST: usize = 1000;
@@ -80,7 +81,7 @@ impl Shape {
             if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
                 let known = known(schema, &error);
                 for key in unexpected.iter().take(MOST) {
-                    let at = tree.place(&format!("{path}/{}", escape(key)));
+                    let at = tree.place(&format!("{path}/{}", pointer::escape(key)));
                     let what = format!("the key {} is unknown here", quoted(key));
                     faults.push(Fault::new(at, what, nearest(key, known.iter().map(String::as_str))));
                     unknown.push((path.clone(), key.clone()));
@@ -110,8 +111,7 @@ impl Shape {
     }
     fn explain(&self, schema: &Schema, error: &ValidationError<'_>, path: &str) -> (String, String) {
         let name = path.rsplit('/').find(|step| step.parse::<usize>().is_err()).filter(|step| !step.is_empty());
-        let name = name
-            .map_or_else(|| "the file".to_owned(), |step| format!("`{}`", step.replace("~1", "/").replace("~0", "~")));
+        let name = name.map_or_else(|| "the file".to_owned(), |step| format!("`{}`", pointer::unescape(step)));
         let found = error.instance();
         match error.kind() {
             ValidationErrorKind::Required { property } => {
@@ -210,10 +210,6 @@ fn shown(value: &Value) -> String {
         Value::Array(_) | Value::Object(_) => called(value).to_owned(),
         value => quoted(&value.to_string()),
     }
-}
-
-fn escape(step: &str) -> String {
-    step.replace('~', "~0").replace('/', "~1")
 }
 
 /// Takes out the entry of a list, or the member of the root, that `pointer` leads into.

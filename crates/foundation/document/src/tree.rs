@@ -8,6 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use super::fault::{Fault, Position, quoted};
 use super::scalar;
+use wire::pointer;
 
 /// How deep lists and mappings may nest, aliases resolved.
 const DEEPEST: usize = 64;
@@ -75,7 +76,7 @@ impl Node {
         let mut node = self;
         let mut at = self.at;
         for step in pointer.split('/').skip(1) {
-            let step = step.replace("~1", "/").replace("~0", "~");
+            let step = pointer::unescape(step);
             match &node.content {
                 Content::Map(entries) => match entries.iter().find(|entry| entry.key == step) {
                     Some(entry) => (node, at) = (&entry.node, entry.at),

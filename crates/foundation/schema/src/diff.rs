@@ -1,9 +1,10 @@
-//! What changed between two schemas, and whom it breaks: a caller may send only what the new schema of arguments takes, and relies
+//! What changed between two schemas, and which callers it breaks: a caller may send only what the new schema of arguments takes, and relies
 //! on what the old schema of results said. A changed keyword whose meaning is not known here breaks both.
 
 use std::collections::{BTreeSet, HashSet};
 
 use serde_json::Value;
+use wire::json::canonical;
 
 /// Which way values go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +79,7 @@ impl Comparison {
         self.add(what, !harmless);
     }
 
-    /// What stands at a path, in words.
+    /// What is at a path, as text.
     fn called(&self, at: &str) -> String {
         match (self.side, at) {
             (Side::Takes, "") => "what it takes".to_owned(),
@@ -169,7 +170,7 @@ impl Comparison {
         let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned();
         match (list(old), list(new)) {
             (Some(was), Some(is)) => {
-                let texts = |all: &[Value]| all.iter().map(canonical).collect::<HashSet<String>>();
+                let texts = |all: &[Value]| all.iter().map(canonical).collect::<HashSet<Vec<u8>>>();
                 let (before, after) = (texts(&was), texts(&is));
                 for gone in was.iter().filter(|one| !after.contains(&canonical(one))) {
                     self.tell(format!("{} may no longer be {gone}", self.called(at)), &Became::Narrower);
@@ -186,7 +187,7 @@ impl Comparison {
         }
     }
 
-    /// What comes and goes as a whole is told as a property.
+    /// A part that comes or goes as a whole is reported as a property.
     fn required(&mut self, before: &Members, after: &Members, at: &str) {
         let both = |name: &&String| has_property(before, name) && has_property(after, name);
         let (was, is) = (required(before), required(after));
@@ -218,19 +219,6 @@ impl Comparison {
                 Side::Gives => self.add(format!("returns `{path}`, too"), false),
             }
         }
-    }
-}
-
-/// A text that two equal values share, whatever the order of their members.
-fn canonical(value: &Value) -> String {
-    let sorted = |members: &Members| {
-        let all: BTreeSet<String> = members.iter().map(|(name, one)| format!("{name:?}:{}", canonical(one))).collect();
-        format!("{{{}}}", all.into_iter().collect::<Vec<_>>().join(","))
-    };
-    match value {
-        Value::Object(members) => sorted(members),
-        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
-        other => other.to_string(),
     }
 }
 
@@ -272,7 +260,7 @@ mod tests {
     use super::{Change, Side, compare};
 
     #[test]
-    fn each_change_is_told_and_breaks_the_right_side() {
+    fn each_change_is_reported_and_breaks_the_right_side() {
         let object = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required });
         let a = |schema: Value| object(json!({ "a": schema }), json!([]));
         let text = || a(json!({ "type": "string" }));

@@ -1,34 +1,15 @@
-//! A quick reading of a schema, without compiling it: whether a value surely fits, surely does not, or cannot be told.
+//! A lenient reading of a schema without compiling it: passes over what is malformed, as most servers do.
 //!
-//! It reads what schemas in the field mostly say, and passes over what is malformed, as most servers do. Keywords that want a
-//! validator make it unsure.
+//! Keywords that need a validator make it unsure.
+
+use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
+use crate::fit::{Reader, Reading, is_type};
+
 /// How many schemas are looked at.
 const STEPS: usize = 2000;
-/// How deep schemas are followed.
-const DEPTH: usize = 32;
-/// How many items are compared with one another.
-const COMPARED: usize = 64;
-
-/// Keywords that want a validator.
-const UNREAD: &[&str] = &[
-    "if",
-    "not",
-    "dependentRequired",
-    "dependentSchemas",
-    "dependencies",
-    "propertyNames",
-    "patternProperties",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "contains",
-    "prefixItems",
-    "pattern",
-    "$dynamicRef",
-    "$recursiveRef",
-];
 
 /// Whether `value` fits `schema`; `None` where that cannot be told without a validator.
 pub fn fits(schema: &Value, value: &Value) -> Option<bool> {
@@ -37,7 +18,8 @@ pub fn fits(schema: &Value, value: &Value) -> Option<bool> {
 
 /// Whether `value` fits `schema`, which is a part of `root`.
 pub(crate) fn fits_part(schema: &Value, root: &Value, value: &Value) -> Option<bool> {
-    Reader { root, left: STEPS }.read(schema, value, DEPTH)
+    let spend = steps();
+    Reader::new(root, Reading::Lenient, &spend).read(schema, value, "", 0).known()
 }
 
 /// Whether a value without parts fits the keywords of a part of a schema.
@@ -46,7 +28,8 @@ pub(crate) fn scalar_fits<'k>(keywords: impl Iterator<Item = (&'k str, &'k Value
         ["properties", "required", "items", "additionalProperties", "patternProperties", "prefixItems"];
     let own = keywords.filter(|(name, _)| !OF_PARTS.contains(name));
     let members: Map<String, Value> = own.map(|(name, rule)| (name.to_owned(), rule.clone())).collect();
-    Reader { root: &Value::Null, left: STEPS }.members(&members, value, DEPTH)
+    let spend = steps();
+    Reader::new(&Value::Null, Reading::Lenient, &spend).members(&members, value, "", 0).known()
 }
 
 /// Whether `value` surely fits `schema`.
@@ -54,212 +37,19 @@ pub fn admits(schema: &Value, value: &Value) -> bool {
     fits(schema, value) == Some(true)
 }
 
-struct Reader<'r> {
-    root: &'r Value,
-    left: usize,
-}
-
-impl Reader<'_> {
-    fn read(&mut self, schema: &Value, value: &Value, room: usize) -> Option<bool> {
-        self.left = self.left.checked_sub(1)?;
-        match schema {
-            Value::Bool(fits) => Some(*fits),
-            Value::Object(members) if room > 0 => self.members(members, value, room - 1),
-            _ => None,
-        }
-    }
-
-    fn members(&mut self, members: &Map<String, Value>, value: &Value, room: usize) -> Option<bool> {
-        let referred = match members.get("$ref") {
-            Some(reference) => self.referred(reference, value, room),
-            None => Some(true),
-        };
-        // Beside a reference, older dialects pass over everything else: it may confirm, but not refuse.
-        let binding = !members.contains_key("$ref");
-        let mut sum = referred;
-        for (name, rule) in members {
-            if sum == Some(false) {
-                break;
-            }
-            let one = self.keyword(name, rule, members, value, room);
-            sum = both(sum, if binding { one } else { one.filter(|fits| *fits) });
-        }
-        sum
-    }
-
-    fn referred(&mut self, reference: &Value, value: &Value, room: usize) -> Option<bool> {
-        let root = self.root;
-        self.read(root.pointer(reference.as_str()?.strip_prefix('#')?)?, value, room)
-    }
-
-    fn keyword(
-        &mut self,
-        name: &str,
-        rule: &Value,
-        members: &Map<String, Value>,
-        value: &Value,
-        room: usize,
-    ) -> Option<bool> {
-        match (name, value) {
-            (name, _) if UNREAD.contains(&name) => None,
-            ("type", _) => Some(is_of(value, rule)),
-            ("const", _) => same(rule, value),
-            ("enum", _) => rule.as_array().map_or(Some(true), |all| some(all.iter().map(|one| same(one, value)))),
-            ("allOf" | "anyOf" | "oneOf", _) => self.combined(name, rule, value, room),
-            (_, Value::Object(object)) => self.object(name, rule, members, object, room),
-            (_, Value::Array(items)) => self.array(name, rule, items, room),
-            (_, Value::String(text)) => Some(counted(name, rule, ["minLength", "maxLength"], text.chars().count())),
-            (_, Value::Number(number)) => bounded(name, rule, members, number.as_f64()?),
-            _ => Some(true),
-        }
-    }
-
-    fn combined(&mut self, name: &str, rule: &Value, value: &Value, room: usize) -> Option<bool> {
-        let Value::Array(ways) = rule else { return Some(true) };
-        let fits: Vec<Option<bool>> = ways.iter().map(|one| self.read(one, value, room)).collect();
-        match name {
-            "allOf" => every(fits.into_iter()),
-            "anyOf" => some(fits.into_iter()),
-            _ if fits.contains(&None) => None,
-            _ => Some(fits.iter().filter(|one| **one == Some(true)).count() == 1),
-        }
-    }
-
-    fn object(
-        &mut self,
-        name: &str,
-        rule: &Value,
-        members: &Map<String, Value>,
-        object: &Map<String, Value>,
-        room: usize,
-    ) -> Option<bool> {
-        match (name, rule) {
-            ("properties", Value::Object(schemas)) => {
-                let there = schemas.iter().filter_map(|(name, schema)| Some((schema, object.get(name)?)));
-                every(there.map(|(schema, value)| self.read(schema, value, room)))
-            }
-            ("required", Value::Array(names)) => {
-                Some(names.iter().filter_map(Value::as_str).all(|name| object.contains_key(name)))
-            }
-            ("additionalProperties", schema) => {
-                let declared = members.get("properties").and_then(Value::as_object);
-                let others = object.iter().filter(|(name, _)| !declared.is_some_and(|all| all.contains_key(*name)));
-                every(others.map(|(_, value)| self.read(schema, value, room)))
-            }
-            _ => Some(counted(name, rule, ["minProperties", "maxProperties"], object.len())),
-        }
-    }
-
-    fn array(&mut self, name: &str, rule: &Value, items: &[Value], room: usize) -> Option<bool> {
-        match (name, rule) {
-            ("items", Value::Array(_)) => None,
-            ("items", schema) => every(items.iter().map(|item| self.read(schema, item, room))),
-            ("uniqueItems", Value::Bool(true)) if items.len() > COMPARED => None,
-            ("uniqueItems", Value::Bool(true)) => {
-                let pairs = items.iter().enumerate().flat_map(|(at, a)| items[..at].iter().map(move |b| same(a, b)));
-                some(pairs).map(|twice| !twice)
-            }
-            _ => Some(counted(name, rule, ["minItems", "maxItems"], items.len())),
-        }
-    }
-}
-
-/// Whether both hold; one that does not decides.
-const fn both(a: Option<bool>, b: Option<bool>) -> Option<bool> {
-    match (a, b) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (Some(true), Some(true)) => Some(true),
-        _ => None,
-    }
-}
-
-/// Whether all hold; one that does not decides.
-fn every(all: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let mut sum = Some(true);
-    for one in all {
-        sum = both(sum, one);
-        if sum == Some(false) {
-            break;
-        }
-    }
-    sum
-}
-
-/// Whether any holds; one that does decides.
-fn some(all: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let mut sum = Some(false);
-    for one in all {
-        match one {
-            Some(true) => return one,
-            None => sum = None,
-            Some(false) => {}
-        }
-    }
-    sum
-}
-
-fn is_of(value: &Value, rule: &Value) -> bool {
-    match rule {
-        Value::String(kind) => is_a(value, kind),
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).any(|kind| is_a(value, kind)),
-        _ => true,
+/// Counts down from [`STEPS`]; `false` once nothing is left.
+fn steps() -> impl Fn() -> bool {
+    let left = Cell::new(STEPS);
+    move || {
+        let next = left.get().checked_sub(1);
+        left.set(next.unwrap_or(0));
+        next.is_some()
     }
 }
 
 /// Whether a value is of the type of that name.
 pub(crate) fn is_a(value: &Value, kind: &str) -> bool {
-    match kind {
-        "string" => value.is_string(),
-        "number" => value.is_number(),
-        "integer" => value.as_f64().is_some_and(|n| n.fract() == 0.0),
-        "boolean" => value.is_boolean(),
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "null" => value.is_null(),
-        _ => false,
-    }
-}
-
-/// Whether two values are the same in JSON, where 1 is 1.0; `None` where containers differ, maybe in that alone.
-fn same(a: &Value, b: &Value) -> Option<bool> {
-    match (a, b) {
-        _ if a == b => Some(true),
-        (Value::Number(a), Value::Number(b)) => Some(a.as_f64() == b.as_f64()),
-        (Value::Object(_), Value::Object(_)) | (Value::Array(_), Value::Array(_)) => None,
-        _ => Some(false),
-    }
-}
-
-/// Whether a count is within the two bounds, the lower named first.
-fn counted(name: &str, rule: &Value, bounds: [&str; 2], count: usize) -> bool {
-    let limit = rule.as_f64();
-    if name == bounds[0] {
-        limit.is_none_or(|limit| count as f64 >= limit)
-    } else if name == bounds[1] {
-        limit.is_none_or(|limit| count as f64 <= limit)
-    } else {
-        true
-    }
-}
-
-fn bounded(name: &str, rule: &Value, members: &Map<String, Value>, number: f64) -> Option<bool> {
-    // Draft 4 says with a flag that a bound is excluded.
-    let limit = match (name, rule) {
-        ("exclusiveMinimum", Value::Bool(true)) => members.get("minimum"),
-        ("exclusiveMaximum", Value::Bool(true)) => members.get("maximum"),
-        _ => Some(rule),
-    };
-    let Some(limit) = limit.and_then(Value::as_f64) else { return Some(true) };
-    match name {
-        "minimum" => Some(number >= limit),
-        "maximum" => Some(number <= limit),
-        "exclusiveMinimum" => Some(number > limit),
-        "exclusiveMaximum" => Some(number < limit),
-        "multipleOf" if limit > 0.0 && (number / limit).fract() == 0.0 => Some(true),
-        // Fractions have digits to lose.
-        "multipleOf" => (limit.fract() == 0.0 && number.fract() == 0.0).then_some(false),
-        _ => Some(true),
-    }
+    is_type(kind, value) == Some(true)
 }
 
 /// The names that an object's schema requires.
@@ -277,7 +67,7 @@ mod tests {
     use crate::vary::{Schema, Width, variations};
 
     #[test]
-    fn what_is_surely_so_is_told() {
+    fn sure_answers_are_given() {
         let schema = json!({ "type": "object", "required": ["n"], "additionalProperties": false, "properties": {
             "n": { "type": "integer", "minimum": 1 }, "tags": { "type": "array", "items": { "enum": ["a", "b"] } },
             "who": { "$ref": "#/$defs/who" } }, "$defs": { "who": { "anyOf": [{ "type": "string" }, { "type": "null" }] } } });
@@ -292,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wants_a_validator_makes_unsure() {
+    fn keywords_that_need_a_validator_make_unsure() {
         for schema in [
             json!({ "pattern": "^a" }),
             json!({ "$ref": "https://example.com/s" }),
@@ -307,10 +97,18 @@ mod tests {
 
     /// Drafts 3 and 4 say in a property what newer ones refuse to compile.
     #[test]
-    fn what_is_malformed_is_passed_over() {
+    fn malformed_keywords_are_passed_over() {
         assert!(admits(&json!({ "type": "string", "required": true }), &json!("x")));
         let excluded = json!({ "type": "number", "minimum": 0, "exclusiveMinimum": true });
         assert!(admits(&excluded, &json!(1)) && !admits(&excluded, &json!(0)));
+    }
+
+    #[test]
+    fn keywords_that_share_their_subject_are_read_together() {
+        let patterns = json!({ "patternProperties": { "^x": {} }, "additionalProperties": false });
+        assert_eq!(fits(&patterns, &json!({ "x1": 1 })), None);
+        let tuple = json!({ "prefixItems": [{ "type": "string" }], "items": { "type": "null" } });
+        assert_eq!(fits(&tuple, &json!(["a"])), None);
     }
 
     proptest! {
@@ -318,7 +116,7 @@ mod tests {
 
         /// Wherever it is sure, a validator agrees: of any value, and of those that just fit or just do not.
         #[test]
-        fn it_is_never_mistaken(property in crate::vary::tests::schema(), value in value()) {
+        fn it_agrees_with_a_validator(property in crate::vary::tests::schema(), value in value()) {
             let schema = json!({ "type": "object", "properties": { "x": property } });
             let whole = jsonschema::validator_for(&schema).unwrap();
             let target = Schema::new(&schema).unwrap();

@@ -1,4 +1,4 @@
-//! Seeded randomness: the same seed gives the same values, whatever else goes on. Seed 0 draws nothing: everything stays plain.
+//! Seeded randomness: the same seed gives the same values. Seed 0 draws nothing: everything stays plain.
 
 /// A source of values that depends on its seed and its purpose alone.
 #[derive(Clone, Debug)]

@@ -15,7 +15,7 @@ const STEPS: usize = 2000;
 /// How many keywords, or names and values within one, are as much work as one schema.
 const PARTS: usize = 16;
 
-/// Keywords that are no part of a view's own.
+/// Keywords that are not part of a view's own.
 const APART: [&str; 6] = ["allOf", "anyOf", "oneOf", "$ref", "$defs", "definitions"];
 
 /// One way to meet a schema: its keywords. What several schemas say is merged; the rest is borrowed.
@@ -150,7 +150,7 @@ fn merged<'s>(a: &View<'s>, b: &View<'s>, steps: &mut usize) -> Option<View<'s>>
     Some(both)
 }
 
-/// How many values stand in a value, itself included: merging copies them.
+/// How many values are in a value, itself included: merging copies them.
 fn parts(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(parts).sum::<usize>(),

@@ -1,4 +1,4 @@
-//! Text from a stranger, made harmless for a terminal and a log: control characters, line ends and bidirectional
+//! Text from a peer, made harmless for a terminal and a log: control characters, line ends and bidirectional
 //! overrides become visible escapes; everything else stays.
 
 use std::borrow::Cow;

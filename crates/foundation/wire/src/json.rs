@@ -6,11 +6,12 @@
 mod canonical;
 mod write;
 
+use crate::pointer;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-pub use canonical::canonical;
+pub use canonical::{canonical, same};
 pub use write::{Unwritable, write, write_string};
 
 /// How deep a text may nest before we refuse to read it: `serde_json`'s own limit, so that both readers agree.
@@ -30,7 +31,7 @@ pub struct Fault {
 pub enum Why {
     /// The text ends inside a value.
     Ends,
-    /// A character that cannot stand here.
+    /// A character that is not allowed here.
     Unexpected,
     /// Something follows the value.
     Trailing,
@@ -406,12 +407,12 @@ pub fn unquote(quoted: &str) -> Cow<'_, str> {
     }
     match serde_json::from_str::<String>(quoted) {
         Ok(text) => Cow::Owned(text),
-        Err(_) => Cow::Owned(serde_json::from_str(&mend_surrogates(quoted)).unwrap_or_else(|_| inner.to_owned())),
+        Err(_) => Cow::Owned(serde_json::from_str(&repair_surrogates(quoted)).unwrap_or_else(|_| inner.to_owned())),
     }
 }
 
 /// Replaces every escaped surrogate that has no partner by `\ufffd`, so that a strict reader takes the rest.
-pub fn mend_surrogates(text: &str) -> String {
+pub fn repair_surrogates(text: &str) -> String {
     let bytes = text.as_bytes();
     let unit = |at: usize| -> Option<u32> {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
@@ -441,11 +442,11 @@ pub fn mend_surrogates(text: &str) -> String {
     out
 }
 
-/// Makes a text that is JSON into one that a strict reader of values takes as well: [`mend_surrogates`], and a number that
+/// Makes a text that is JSON into one that a strict reader of values takes as well: [`repair_surrogates`], and a number that
 /// is too large for a double becomes the largest one. Without it, one such number would hide the whole text.
-pub fn mend(text: &str) -> String {
+pub fn repair(text: &str) -> String {
     const LARGEST: &str = "1.7976931348623157e308";
-    let text = mend_surrogates(text);
+    let text = repair_surrogates(text);
     let mut out = String::with_capacity(text.len());
     let mut tokens = Tokens::new(&text);
     let mut copied = 0;
@@ -461,7 +462,7 @@ pub fn mend(text: &str) -> String {
     out
 }
 
-/// A name that stands twice in one object.
+/// A name that is repeated in one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {
     /// The repeated name.
@@ -494,7 +495,7 @@ pub fn duplicate_name(text: &str) -> Option<Duplicate> {
     None
 }
 
-/// The byte span of the value that an RFC 6901 `pointer` names in `text`; where a name stands twice, the last one, as
+/// The byte span of the value that an RFC 6901 `pointer` names in `text`; where a name is repeated, the last one, as
 /// `serde_json` reads it.
 pub fn locate(text: &str, pointer: &str) -> Option<Range<usize>> {
     let mut span = span_of_all(text)?;
@@ -503,7 +504,7 @@ pub fn locate(text: &str, pointer: &str) -> Option<Range<usize>> {
         return None;
     }
     for step in steps {
-        let step = step.replace("~1", "/").replace("~0", "~");
+        let step = pointer::unescape(step);
         let inner = &text[span.clone()];
         let base = span.start;
         let found = match outline(inner).ok()? {

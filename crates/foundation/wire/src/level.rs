@@ -9,7 +9,7 @@ pub enum Level {
     Should,
     /// MAY, OPTIONAL.
     May,
-    /// No sentence demands it; a good peer does it all the same. Reported apart, never scored.
+    /// No sentence demands it; a good peer does it anyway. Reported apart, never scored.
     Safety,
 }
 

@@ -4,6 +4,7 @@
 //! This crate knows no runtime, clock, socket, file or randomness: time and identifiers come in as arguments.
 
 mod applies;
+pub mod error_code;
 pub mod escape;
 pub mod framing;
 pub mod http;
@@ -12,6 +13,7 @@ mod level;
 pub mod message;
 pub mod meta;
 pub mod method;
+pub mod pointer;
 pub mod redact;
 pub mod revision;
 pub mod shape;

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 messages as MCP uses them, their text kept as it crossed, and a precise word for what is wrong with a bad one.
+//! JSON-RPC 2.0 messages as MCP uses them, their text kept as it crossed, and a precise name for what is wrong with an invalid one.
 //!
 //! Reading is lenient about everything the envelope does not need (unknown members survive) and strict about the
 //! envelope. Whether a *well-formed* message fits its method is the business of [`crate::shape`].
@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use crate::error_code::{INVALID_REQUEST, PARSE_ERROR};
 use crate::json::{self, Member, Outline, Token};
 
 /// The identifier of a request: a string or an integer.
@@ -155,8 +156,8 @@ impl Message {
         self.body.clone().map(|span| &self.text[span])
     }
 
-    /// The members of `params`, `result` or `error`, in order, each that stands twice included: the name, escapes
-    /// resolved, and the raw text of the value. None where that is no object.
+    /// The members of `params`, `result` or `error`, in order, repeated ones included: the name, escapes
+    /// resolved, and the raw text of the value. None where that is not an object.
     pub fn body_members(&self) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
         let text = |span: &Range<usize>| &self.text[span.clone()];
         self.members.iter().map(move |member| (json::unquote(text(&member.name)), text(&member.value)))
@@ -187,6 +188,17 @@ impl Message {
         self.error()?.get("code")?.as_i64()
     }
 
+    /// Method and parameters as canonical JSON, without the members of `params` named in `except`: equal for requests
+    /// that ask for the same thing. Missing parameters count as empty ones.
+    pub fn content_key(&self, except: &[&str]) -> String {
+        let mut params = self.params().cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+        if let Value::Object(members) = &mut params {
+            members.retain(|name, _| !except.contains(&name.as_str()));
+        }
+        let params = json::canonical(&params);
+        format!("{}\n{}", self.method().unwrap_or_default(), String::from_utf8_lossy(&params))
+    }
+
     /// `params._meta` or `result._meta`.
     pub fn meta(&self) -> Option<&Value> {
         self.params().or_else(|| self.result())?.get("_meta")
@@ -195,7 +207,7 @@ impl Message {
 
 /// A value even where a strict reader balks at a lone surrogate or a number beyond all doubles.
 fn lenient_value(text: &str) -> Value {
-    serde_json::from_str(text).or_else(|_| serde_json::from_str(&json::mend(text))).unwrap_or(Value::Null)
+    serde_json::from_str(text).or_else(|_| serde_json::from_str(&json::repair(text))).unwrap_or(Value::Null)
 }
 
 /// What one frame carries.
@@ -214,7 +226,7 @@ pub struct Malformed {
     pub fault: Fault,
     /// Byte offset of the offending part.
     pub at: usize,
-    /// The id of the message, where it could be read all the same: an error answer should carry it.
+    /// The id of the message, where it could be read anyway: an error answer should carry it.
     pub id: Option<RequestId>,
 }
 
@@ -235,7 +247,7 @@ pub enum Fault {
     EmptyBatch,
     /// An array inside a batch.
     NestedBatch,
-    /// A member of the envelope (`id`, `method`, …) stands twice.
+    /// A member of the envelope (`id`, `method`, …) is repeated.
     DuplicateMember(String),
     /// No `jsonrpc` member.
     JsonrpcMissing,
@@ -271,8 +283,8 @@ impl Fault {
     /// The JSON-RPC error code that answers such a message.
     pub const fn code(&self) -> i64 {
         match self {
-            Self::Empty | Self::NotUtf8 | Self::NotJson(_) | Self::TooDeep => -32700,
-            _ => -32600,
+            Self::Empty | Self::NotUtf8 | Self::NotJson(_) | Self::TooDeep => PARSE_ERROR,
+            _ => INVALID_REQUEST,
         }
     }
 
@@ -371,7 +383,7 @@ struct Members<'m> {
     error: Option<&'m Member>,
 }
 
-/// Sorts the members of the envelope out; one of them that stands twice makes the message ambiguous.
+/// Sorts the members of the envelope out; a repeated one makes the message ambiguous.
 fn sort<'m>(text: &str, members: &'m [Member]) -> (Members<'m>, Option<(Fault, usize)>) {
     let mut sorted = Members::default();
     let mut fault = None;

@@ -18,3 +18,5 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// The tasks extension, among declared extensions.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+/// The same as a dotted path of capabilities.
+pub const TASKS_CAPABILITY: &str = "extensions.io.modelcontextprotocol/tasks";

@@ -10,13 +10,14 @@ mod describe;
 mod export;
 mod union;
 
+use crate::meta;
 use crate::revision::Revision;
 use serde_json::Value;
 
 /// An extension of the protocol whose messages are described too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extension {
-    /// `io.modelcontextprotocol/tasks`: calls that go on after their answer.
+    /// `io.modelcontextprotocol/tasks`: calls that continue after their answer.
     Tasks,
 }
 
@@ -27,7 +28,7 @@ impl Extension {
     /// How peers name it in their capabilities.
     pub const fn id(self) -> &'static str {
         match self {
-            Self::Tasks => "io.modelcontextprotocol/tasks",
+            Self::Tasks => meta::TASKS_EXTENSION,
         }
     }
 
@@ -76,7 +77,7 @@ pub struct Mismatch {
     pub pointer: String,
     /// What the shape asks for: `a string`, `one of "user", "assistant"`.
     pub expected: String,
-    /// What stands there, short: `number 12`, `nothing (the member is missing)`.
+    /// What was found, short: `number 12`, `nothing (the member is missing)`.
     pub found: String,
 }
 

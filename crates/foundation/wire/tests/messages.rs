@@ -242,7 +242,7 @@ fn faults() -> [Fault; 26] {
 }
 
 #[test]
-fn every_fault_is_told_apart_and_placed() {
+fn every_fault_has_its_kind_and_offset() {
     for fault in faults() {
         assert!(!inputs(&fault).is_empty(), "{fault:?}");
         for input in inputs(&fault) {
@@ -264,7 +264,7 @@ fn first_fault(bytes: &[u8]) -> Result<(), Malformed> {
     }
 }
 
-/// A string literal cannot hold what is no UTF-8.
+/// A string literal cannot hold what is not UTF-8.
 fn replace(bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
     match bytes.windows(from.len()).position(|window| window == from) {
         Some(at) => [&bytes[..at], to, &bytes[at + from.len()..]].concat(),
@@ -273,7 +273,7 @@ fn replace(bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn members_of_the_body_are_told_as_they_stand() {
+fn members_of_the_body_are_given_unchanged() {
     let text = r#"{"params":{"a\u0062":[1, {"c":2}],"ab":null},"id":1,"jsonrpc":"2.0","method":"m","x":{"a":1}}"#;
     let Ok(Packet::Message(message)) = message::parse(text.as_bytes()) else { panic!("{text}") };
     let members: Vec<_> = message.body_members().collect();
@@ -292,7 +292,7 @@ fn what_is_too_deep_is_our_limit_not_their_fault() {
 }
 
 #[test]
-fn a_bad_message_still_tells_its_id_and_its_place_in_a_batch() {
+fn an_invalid_message_keeps_its_id_and_its_index_in_a_batch() {
     let bad = message::parse(br#"{"jsonrpc":"1.0","id":"a","method":"m"}"#).unwrap_err();
     assert_eq!(bad.id, Some(RequestId::from("a")));
     let text = r#"[{"jsonrpc":"2.0","method":"m"}, 5, {"jsonrpc":"2.0","id":null,"method":"m"}]"#;

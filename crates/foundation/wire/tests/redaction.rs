@@ -185,7 +185,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases::at_least(300), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn one_secret_has_one_pseudonym_wherever_it_stands(secret in plain()) {
+    fn one_secret_has_one_pseudonym_everywhere(secret in plain()) {
         let pseudonym = REDACTOR.pseudonym(&secret);
         prop_assert_ne!(&pseudonym, &secret);
         for (_, value) in REDACTOR.redact_headers(&headers("x", &secret)) {
@@ -230,7 +230,7 @@ fn percent(value: &str, pseudonym: &str) -> bool {
 }
 
 #[test]
-fn what_is_no_secret_stays() {
+fn harmless_text_stays() {
     for text in [
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"progressToken":"tok-123456789"},"name":"get_token"}}"#,
         r#"{"jsonrpc":"2.0","id":"e58ed763-928c-4155-bee9-fdbaaadc15f3","error":{"code":-32602,"message":"Invalid token: expected string"}}"#,
@@ -408,7 +408,7 @@ fn numbers_that_were_handed_in_stay_numbers() {
 }
 
 #[test]
-fn what_is_handed_in_is_told_apart() {
+fn given_secrets_are_distinguished_from_harmless_words() {
     let mut secrets = Secrets::default();
     secrets.header("Authorization", "Basic dXNlcjpodW50ZXIyMg==");
     secrets.header("Cookie", "sid=cookie-value; theme=darkish-blue");

@@ -129,9 +129,9 @@ proptest! {
         let text = file::write(&trace);
         let header = text.find('\n').unwrap();
         let end = header + 1 + place.index(text.len() - header);
-        let (read, torn) = file::read_repaired(&text.as_bytes()[..end]).unwrap();
+        let (read, truncated) = file::read_repaired(&text.as_bytes()[..end]).unwrap();
         prop_assert_eq!(&read.frames[..], &trace.frames[..read.frames.len()]);
-        let sound = &text[..end - torn.map_or(0, |torn| torn.bytes)];
+        let sound = &text[..end - truncated.map_or(0, |truncated| truncated.bytes)];
         prop_assert_eq!(file::read(sound).unwrap(), read);
     }
 
@@ -154,7 +154,7 @@ proptest! {
 }
 
 #[test]
-fn headers_stand_as_they_were() {
+fn headers_are_kept_unchanged() {
     let written = |name: &str, value: &str| {
         let headers = vec![(name.to_owned(), value.to_owned())];
         file::write_frame(&Frame::new(Party::Client, Content::Response { status: 200, headers }))

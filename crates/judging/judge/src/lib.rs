@@ -2,8 +2,10 @@
 //!
 //! Nothing here prints or exits: a check tells an observer how it proceeds and returns data.
 
+mod advice;
 pub mod check;
 pub mod check_client;
 mod judging;
 
-pub use judging::{dialogue, rule_index};
+pub use advice::{Advice, Words};
+pub use judging::{Reproduce, Reproduction, dialogue, rule_index};

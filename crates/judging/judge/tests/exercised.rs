@@ -11,8 +11,10 @@ use std::sync::Arc;
 use judge::check::hints::Hints;
 use judge::check::options::matches;
 use judge::check::{CallPolicy, Options, Selection, Watch, check};
+use judge::{Advice, Reproduce};
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Bearer, Beside};
+use net::{Children, new_redactor};
 use reference::Folder;
 use report::{Finding, Outcome};
 use seen::Seen;
@@ -131,7 +133,8 @@ fn options(target: Address, revisions: Vec<Revision>, seen: &Seen) -> Options {
     Options {
         targets: vec![target],
         target: String::new(),
-        again: String::new(),
+        reproduce: Reproduce::new(|facts| facts.rule.to_owned()),
+        words: Advice::to_string,
         revisions,
         selection: Selection { safety: true, ..Selection::default() },
         calls: CallPolicy::default(),
@@ -140,7 +143,9 @@ fn options(target: Address, revisions: Vec<Revision>, seen: &Seen) -> Options {
         jobs: 8,
         seed: 7,
         limits: Limits::default(),
+        children: Children::new(),
         secrets: Secrets::default(),
+        redactor: new_redactor(),
         keep: seen.keep(),
     }
 }

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use judge::check::hints::Hints;
 use judge::check::{CallPolicy, Options, Selection, TraceSink, Watch, check};
+use judge::{Advice, Reproduce};
 use net::client::{Address, HttpAddress, Limits};
+use net::{Children, new_redactor};
 use report::Outcome;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -130,7 +132,8 @@ async fn outcomes(habits: Habits, rules: &[&str]) -> BTreeMap<&'static str, Outc
     let options = Options {
         targets: vec![Address::Http(HttpAddress { headers, ..HttpAddress::new(url) })],
         target: String::new(),
-        again: String::new(),
+        reproduce: Reproduce::new(|facts| facts.rule.to_owned()),
+        words: Advice::to_string,
         revisions: vec![Revision::NEWEST_LEGACY],
         selection: Selection { only: rules.iter().map(|&r| r.to_owned()).collect(), ..Selection::default() },
         calls: CallPolicy::default(),
@@ -143,7 +146,9 @@ async fn outcomes(habits: Habits, rules: &[&str]) -> BTreeMap<&'static str, Outc
             ..Limits::default()
         },
         keep: TraceSink::default(),
+        children: Children::new(),
         secrets: Secrets::default(),
+        redactor: new_redactor(),
     };
     let checked = check(options, Watch::nobody()).await.unwrap_or_else(|error| panic!("there is no report: {error}"));
     checked.report.results.into_iter().map(|finding| (finding.rule, finding.outcome)).collect()

@@ -16,8 +16,10 @@ use std::time::Duration;
 use faults::server::{self, Fault, FaultyServer};
 use judge::check::hints::Hints;
 use judge::check::{CallPolicy, Options, Selection, Watch, check};
+use judge::{Advice, Reproduce};
 use net::client::{Address, Command, HttpAddress, Limits};
 use net::server::http::{self, Bearer};
+use net::{Children, new_redactor};
 use reference::Server;
 use report::{Finding, Outcome};
 use rules::Rule;
@@ -146,7 +148,8 @@ fn options(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Op
     Options {
         targets: vec![target],
         target: String::new(),
-        again: String::new(),
+        reproduce: Reproduce::new(|facts| facts.rule.to_owned()),
+        words: Advice::to_string,
         revisions: vec![revision],
         selection: Selection { safety, ..Selection::default() },
         // At the oldest revision no tool can say that it only reads.
@@ -157,7 +160,9 @@ fn options(target: Address, revision: Revision, safety: bool, seen: &Seen) -> Op
         seed: 0,
         limits: Limits { request: Duration::from_secs(8), ..Limits::default() },
         keep: seen.keep(),
+        children: Children::new(),
         secrets: Secrets::default(),
+        redactor: new_redactor(),
     }
 }
 

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use judge::check::hints::Hints;
 use judge::check::{CallPolicy, Options, Progress, Selection, TraceSink, Watch, check};
+use judge::{Advice, Reproduce};
 use net::client::{Address, HttpAddress, Limits};
+use net::{Children, new_redactor};
 use serde_json::Value;
 use wire::redact::Secrets;
 use wire::trace::{Content, Trace};
@@ -35,7 +37,8 @@ fn options(url: &str, seed: u64, keep: TraceSink) -> Options {
     Options {
         targets: vec![Address::Http(HttpAddress::new(url.parse().expect("a URL")))],
         target: url.to_owned(),
-        again: String::new(),
+        reproduce: Reproduce::new(|facts| facts.rule.to_owned()),
+        words: Advice::to_string,
         revisions: vec![Revision::R2025_11_25],
         selection: Selection { only: vec!["tools.*".to_owned()], ..Selection::default() },
         calls: CallPolicy::default(),
@@ -45,7 +48,9 @@ fn options(url: &str, seed: u64, keep: TraceSink) -> Options {
         seed,
         limits: Limits::default(),
         keep,
+        children: Children::new(),
         secrets: Secrets::default(),
+        redactor: new_redactor(),
     }
 }
 

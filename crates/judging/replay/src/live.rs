@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use client::{Client, ClientError, Options, Params};
+use client::{Advice, Client, ClientError, Options, Params};
 use net::Tap;
 use net::client::{Authorizer, Authorizing, Refusal};
 use net::service::RpcError;
@@ -25,7 +25,6 @@ use wire::trace::{Frame, Headers};
 
 use super::index::{Index, Last, Reader};
 use super::scan::{Place, Torn};
-use net::redactor;
 
 /// A server to be asked what was not recorded: where it is, and who has credentials for it.
 #[derive(Clone)]
@@ -34,6 +33,10 @@ pub struct LiveServer {
     pub options: Options,
     /// What must not stand in the recording, beside what is secret by its name and what the authorizer hands out.
     pub secrets: Secrets,
+    /// Replaces them.
+    pub redactor: Redactor,
+    /// Advice in the words of the program.
+    pub words: fn(&Advice) -> String,
 }
 
 impl fmt::Debug for LiveServer {
@@ -47,6 +50,7 @@ pub(super) struct Live {
     options: Options,
     client: OnceCell<Client>,
     book: Arc<Mutex<Book>>,
+    words: fn(&Advice) -> String,
 }
 
 /// The end of the recording, and what was added there.
@@ -79,8 +83,8 @@ impl Live {
             file.write_all(b"\n")?;
         }
         let offset = file.metadata()?.len();
-        let LiveServer { mut options, secrets } = server;
-        let redactor = redactor(&secrets);
+        let LiveServer { mut options, secrets, redactor, words } = server;
+        let redactor = redactor.knowing(&secrets);
         let added = Reader::new(volatile.to_vec());
         let credentials = String::new();
         let book = Book { file, offset, last: index.last, added, redactor, secrets, credentials, full: false };
@@ -89,7 +93,7 @@ impl Live {
             let watched = Watched { inner, book: book.clone() };
             Arc::new(watched) as Arc<dyn Authorizer>
         });
-        Ok(Self { options, client: OnceCell::new(), book })
+        Ok(Self { options, client: OnceCell::new(), book, words })
     }
 
     /// Hands `read` what was added.
@@ -99,14 +103,16 @@ impl Live {
 
     /// What the server answers.
     pub(super) async fn ask(&self, message: &Message) -> Result<Value, RpcError> {
-        let client = self.client.get_or_try_init(|| self.connected()).await.map_err(|error| refused(&error))?;
+        let client =
+            self.client.get_or_try_init(|| self.connected()).await.map_err(|error| refused(&error, self.words))?;
         let mut params = message.params().and_then(Value::as_object).cloned().unwrap_or_default();
         // The envelope of a conversation that is not this one.
         for name in ["_meta", "inputResponses", "requestState"] {
             params.remove(name);
         }
         let method = message.method().unwrap_or_default();
-        let answer = client.request(method, &Params::from(params)).await.map_err(|error| refused(&error))?;
+        let answer =
+            client.request(method, &Params::from(params)).await.map_err(|error| refused(&error, self.words))?;
         Ok(answer.result().cloned().unwrap_or_default())
     }
 
@@ -208,11 +214,11 @@ fn open(book: &Mutex<Book>) -> MutexGuard<'_, Book> {
     book.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn refused(error: &ClientError) -> RpcError {
+fn refused(error: &ClientError, words: fn(&Advice) -> String) -> RpcError {
     match error {
         ClientError::Rpc { code, message, data, .. } => {
             RpcError { code: *code, message: message.clone().into(), data: data.as_deref().cloned() }
         }
-        error => RpcError::internal(format!("The live server: {}", wire::escape::line(&error.to_string()))),
+        error => RpcError::internal(format!("The live server: {}", wire::escape::line(&error.describe(words)))),
     }
 }

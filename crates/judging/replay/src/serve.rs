@@ -82,7 +82,7 @@ impl Replay {
             match fate {
                 Fate::Answered => {}
                 Fate::Fails => {
-                    let error = RpcError::internal("Failed on purpose: `--error-rate` is set");
+                    let error = RpcError::internal("Failed on purpose: this replay fails some requests");
                     return Answer::error(Some(call.id()), &error.with_data(json!({ fit::TAG: "simulated" })));
                 }
                 Fate::Dropped => return std::future::pending().await,

@@ -1,14 +1,14 @@
 //! How much work one judge may do on one trace, counted in steps: no clock, so the same trace always gets the same verdict.
 //!
 //! The view counts every message, frame and event that a judge is given, and readers of schemas and bytes count their own
-//! work. Once the steps are used up the view gives nothing more, the judge soon ends, and [`crate::judge`] drops its word.
+//! work. Once the steps are used up the view returns nothing more, the judge soon ends, and [`crate::judge`] drops its verdict.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use wire::trace::Trace;
 
-/// The steps that every trace is worth.
+/// The steps for every trace.
 const BASE: u64 = 100_000_000;
 /// The steps that each frame adds: a judge may look at a long recording a thousand times.
 const PER_FRAME: u64 = 1_000;
@@ -24,7 +24,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// What a trace is worth. Not limited before the first [`Budget::refill`].
+    /// The steps for a trace. Not limited before the first [`Budget::refill`].
     pub(crate) fn of(trace: &Trace) -> Self {
         let (frames, bytes) = (trace.frames.len() as u64, trace.weight() as u64);
         let whole = BASE + frames.saturating_mul(PER_FRAME) + bytes.saturating_mul(PER_BYTE);
@@ -41,7 +41,7 @@ impl Budget {
         self.left.set(self.whole);
     }
 
-    /// Limits nothing from now on: not everybody who reads a view judges by it.
+    /// Lifts the limit: not every reader of a view is a judge.
     pub(crate) fn lift(&self) {
         self.used.set(self.whole.saturating_sub(self.left.get()));
         self.left.set(u64::MAX);

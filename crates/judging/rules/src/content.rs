@@ -2,8 +2,6 @@
 //!
 //! Each test here is lenient: what it refuses is wrong by every reading. It must not know methods or revisions.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 /// Whether `text` could be Base64 in any of its usual forms: either alphabet, padded or not, line breaks within.
@@ -23,16 +21,16 @@ pub(crate) fn scheme(uri: &str) -> Option<&str> {
     (!scheme.contains(['/', '?', '#'])).then_some(scheme)
 }
 
-/// What keeps `uri` from being an absolute URI by RFC 3986. Characters outside ASCII are let pass: many peers mean IRIs.
+/// What keeps `uri` from being an absolute URI by RFC 3986. Characters outside ASCII are accepted: many peers mean IRIs.
 pub(crate) fn uri_fault(uri: &str) -> Option<String> {
     let Some(scheme) = scheme(uri) else { return Some("it has no scheme".to_owned()) };
     let letter = |b: u8| b.is_ascii_alphanumeric() || b"+-.".contains(&b);
     if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.bytes().all(letter) {
-        return Some(format!("`{}` is no scheme name", scheme.escape_debug()));
+        return Some(format!("`{}` is not a scheme name", scheme.escape_debug()));
     }
     let foreign = |c: &char| c.is_ascii_control() || " <>\"{}|\\^`".contains(*c);
     if let Some(found) = uri.chars().find(foreign) {
-        return Some(format!("`{}` may not stand in a URI", found.escape_debug()));
+        return Some(format!("`{}` is not allowed in a URI", found.escape_debug()));
     }
     let broken = uri.split('%').skip(1).any(|rest| {
         let digits = rest.as_bytes();
@@ -47,34 +45,9 @@ pub(crate) fn is_media_type(text: &str) -> bool {
     essence.split_once('/').is_some_and(|(kind, sub)| wire::http::is_token(kind) && wire::http::is_token(sub))
 }
 
-/// Whether two JSON values are equal as values: `1` and `1.0` are, members may stand in any order.
-pub(crate) fn same_json(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(a), Value::Number(b)) => a == b || (a.as_f64().is_some() && a.as_f64() == b.as_f64()),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_json(a, b)),
-        (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same_json(a, b)))
-        }
-        _ => one == other,
-    }
-}
-
 /// A text that two JSON values share exactly where they are equal, whatever the order of their members: to look values up by.
 pub(crate) fn canonical(value: &Value) -> String {
-    match value {
-        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
-        Value::Object(members) => {
-            let sorted: BTreeMap<&String, String> = members.iter().map(|(name, v)| (name, canonical(v))).collect();
-            let each = sorted.into_iter().map(|(name, v)| format!("{}:{v}", Value::from(name.as_str())));
-            format!("{{{}}}", each.collect::<Vec<_>>().join(","))
-        }
-        plain => plain.to_string(),
-    }
-}
-
-/// A name as a step of a JSON pointer.
-pub(crate) fn step(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
+    String::from_utf8_lossy(&wire::json::canonical(value)).into_owned()
 }
 
 #[cfg(test)]
@@ -92,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn uris_are_judged_by_what_is_beyond_dispute() {
+    fn only_clear_faults_of_uris_are_reported() {
         for good in ["file:///a%20b", "x-y+z.1:opaque", "note://ü/1", "urn:a:b"] {
             assert_eq!(uri_fault(good), None, "{good}");
         }

@@ -43,7 +43,7 @@ mod tests {
         let entries = entries().expect("the examples can be unpacked");
         let has_example = |rule: &Rule| entry(&entries, rule.id).is_some_and(|trace| file::read(trace).is_ok());
         let missing = |rule: &&Rule| has_example(rule) != has_fixture(rule.id);
-        let rules: Vec<_> = crate::book::book().filter(missing).map(|rule| rule.id).collect();
+        let rules: Vec<_> = crate::registry::all_rules().filter(missing).map(|rule| rule.id).collect();
         assert!(rules.is_empty(), "{rules:?}");
     }
 

@@ -1,4 +1,4 @@
-//! What a client fetches of its own accord, beside the MCP endpoint: an address that a server named, asked for by a
+//! What a client fetches on its own, apart from the MCP endpoint: an address that a server named, fetched by a
 //! request that the trace holds. It judges nothing.
 
 use wire::Party;
@@ -8,9 +8,9 @@ use wire::trace::Stimulus;
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::{Exchange, View};
 
-/// An address that a server told the client, and the event that did.
+/// An address that a server gave the client, and the event that did.
 #[derive(Clone)]
-pub(crate) struct Told<'v> {
+pub(crate) struct OfferedUrl<'v> {
     /// The event.
     pub event: usize,
     /// The connection that carried it.
@@ -40,31 +40,32 @@ pub(crate) fn authority<'v>(x: &Exchange<'v>) -> Option<&'v str> {
     x.request_header(HOST).map(str::trim)
 }
 
-/// The requests for that address after it was told, those with messages aside.
-pub(crate) fn fetches<'a, 'v>(view: &'a View<'v>, told: &Told<'_>) -> Vec<&'a Exchange<'v>> {
-    let Some((wanted, target)) = parts(told.url) else { return Vec::new() };
-    let plain = |x: &&Exchange<'_>| x.asked.is_empty() && x.sent.is_none() && begun(x) > told.event;
+/// The requests for that address after it was offered, those with messages aside.
+pub(crate) fn fetches<'a, 'v>(view: &'a View<'v>, offered: &OfferedUrl<'_>) -> Vec<&'a Exchange<'v>> {
+    let Some((expected, target)) = parts(offered.url) else { return Vec::new() };
+    let plain =
+        |x: &&Exchange<'_>| x.client_messages.is_empty() && x.request_body.is_none() && begun(x) > offered.event;
     let same = |x: &&Exchange<'_>| {
-        let here = authority(x).is_some_and(|host| host.eq_ignore_ascii_case(wanted));
+        let here = authority(x).is_some_and(|host| host.eq_ignore_ascii_case(expected));
         here && x.request.is_some_and(|(_, _, found, _)| found == target)
     };
     view.exchanges().iter().filter(plain).filter(same).collect()
 }
 
-/// Judges that none of these addresses is fetched. Kept where the client was watched to its end, or for a while, after it
-/// was told: only what can be seen at all (`seen`) counts for that.
+/// Judges that none of these addresses is fetched. Kept where the client was watched to its end, or for a while, after the address
+/// was offered: only what can be seen at all (`seen`) counts for that.
 pub(crate) fn unfetched<'v>(
     view: &View<'v>,
-    told: impl IntoIterator<Item = Told<'v>>,
-    seen: impl Fn(&Told<'v>) -> bool,
+    offered: impl IntoIterator<Item = OfferedUrl<'v>>,
+    seen: impl Fn(&OfferedUrl<'v>) -> bool,
     (why, unseen): (&str, &str),
 ) -> Verdict {
-    let judged = told.into_iter().filter_map(|told| {
-        if let Some(x) = fetches(view, &told).first() {
-            let why = format!("{why}: `{}`, told in event {}", told.url.escape_debug(), told.event);
+    let judged = offered.into_iter().filter_map(|offered| {
+        if let Some(x) = fetches(view, &offered).first() {
+            let why = format!("{why}: `{}`, given in event {}", offered.url.escape_debug(), offered.event);
             return Some((begun(x), Err(Breach::at(begun(x), "", why))));
         }
-        let end = view.watched_after(told.event, told.connection).filter(|_| seen(&told))?;
+        let end = view.watched_after(offered.event, offered.connection).filter(|_| seen(&offered))?;
         Some((end, Ok(())))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), unseen)
@@ -73,8 +74,8 @@ pub(crate) fn unfetched<'v>(
 /// Whether a request for an address would show: the trace holds requests that were made of its authority, or says that it
 /// was listened to.
 pub(crate) fn is_watched(view: &View<'_>, url: &str) -> bool {
-    let Some((wanted, _)) = parts(url) else { return false };
-    let is_it = |host: &str| host.eq_ignore_ascii_case(wanted);
+    let Some((expected, _)) = parts(url) else { return false };
+    let is_it = |host: &str| host.eq_ignore_ascii_case(expected);
     let mut opened =
         view.stimuli().filter_map(|(_, what)| if let Stimulus::Origin { url } = what { parts(url) } else { None });
     view.exchanges().iter().any(|x| authority(x).is_some_and(is_it)) || opened.any(|(host, _)| is_it(host))
@@ -82,6 +83,6 @@ pub(crate) fn is_watched(view: &View<'_>, url: &str) -> bool {
 
 /// The authorities of the MCP server, as its client's requests name them.
 pub(crate) fn homes<'v>(view: &View<'v>) -> Vec<&'v str> {
-    let own = view.exchanges().iter().filter(|x| x.partner == Some(Party::Server) && !x.asked.is_empty());
+    let own = view.exchanges().iter().filter(|x| x.partner == Some(Party::Server) && !x.client_messages.is_empty());
     own.filter_map(authority).collect()
 }

@@ -1,5 +1,6 @@
-//! From rules and a trace to verdicts: what applies is decided here, once, so that judges need not ask.
+//! From rules and a trace to verdicts: what applies is decided here once, for all judges.
 
+use wire::meta;
 use wire::trace::Trace;
 use wire::{Party, Revision, method};
 
@@ -14,7 +15,7 @@ pub fn revision_of(trace: &Trace) -> Option<Revision> {
         let view = View::new(trace, &events, Revision::NEWEST);
         let modern = view.by(Party::Client).find_map(|s| {
             let meta = s.message.params()?.get("_meta")?;
-            meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()
+            meta.get(meta::PROTOCOL_VERSION)?.as_str()
         });
         view.negotiated().or(modern)?.parse().ok()
     })
@@ -34,12 +35,12 @@ pub fn judge(rule: &Rule, view: &View<'_>) -> Verdict {
 }
 
 fn judged(rule: &Rule, view: &View<'_>) -> Verdict {
-    if let Some(why) = beside_the_point(rule, view) {
+    if let Some(why) = applicability(rule, view) {
         return why;
     }
     match rule.judging() {
         Judging::Judge(judge) => match judge(view) {
-            Verdict::NotSeen(why) => moot(rule, view).unwrap_or(Verdict::NotSeen(why)),
+            Verdict::NotSeen(why) => without_subject_matter(rule, view).unwrap_or(Verdict::NotSeen(why)),
             verdict => verdict,
         },
         Judging::Unobservable(why) => Verdict::NotApplicable(format!("cannot be observed: {why}")),
@@ -47,14 +48,14 @@ fn judged(rule: &Rule, view: &View<'_>) -> Verdict {
     }
 }
 
-/// Why a rule does not bind in this trace, or cannot be seen to.
-fn beside_the_point(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
+/// Why a rule does not apply to this trace, or cannot be shown to.
+fn applicability(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
     let not = |why: String| Some(Verdict::NotApplicable(why));
     if !rule.binds(view.subject()) {
         return not(format!("binds the {}", view.subject().peer().as_str()));
     }
     if rule.sentence_at(view.revision()).is_none() {
-        return not(format!("{} makes no such demand", view.revision()));
+        return not(format!("{} has no such rule", view.revision()));
     }
     if !rule.runs_on(view.transport()) {
         return not(format!("does not apply over {}", view.transport()));
@@ -62,21 +63,21 @@ fn beside_the_point(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
     let capability = rule.needs?;
     if rule.role == Role::Client {
         return match view.client_declares(capability) {
-            None => Some(Verdict::NotSeen("what the client declares was not learnt here".to_owned())),
+            None => Some(Verdict::NotSeen("what the client declares is not known here".to_owned())),
             Some(false) => not(format!("the client does not declare `{capability}`")),
             Some(true) => None,
         };
     }
     match view.server_capabilities() {
-        None => Some(Verdict::NotSeen("what the server declares was not learnt here".to_owned())),
+        None => Some(Verdict::NotSeen("what the server declares is not known here".to_owned())),
         Some(_) if view.capability(capability).is_none() => not(format!("the server does not declare `{capability}`")),
         Some(_) => None,
     }
 }
 
-/// Why there was nothing to see: the party that is judged declared, as often as it did, none of what the rule is about.
+/// Why nothing was seen: the judged party never declared what the rule is about.
 /// Where it declared nothing, or the revision knows no such capability, that says nothing.
-fn moot(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
+fn without_subject_matter(rule: &Rule, view: &View<'_>) -> Option<Verdict> {
     let (told, declares): (bool, fn(&View<'_>, &str) -> bool) = match view.subject() {
         Party::Server => (view.server_capabilities().is_some(), |view, path| view.declares_ever(path)),
         // What binds both is about servers' capabilities.

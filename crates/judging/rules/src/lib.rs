@@ -3,34 +3,34 @@
 //! Rules are constant data and plain functions that read a [`View`] of a trace. This crate knows no runtime, socket,
 //! clock or file, and nothing of how traces are made.
 
-pub mod book;
 pub mod budget;
 pub mod example;
 pub mod judge;
+pub mod registry;
 pub mod rule;
 pub mod safety;
 pub mod verdict;
 pub mod view;
 
-mod asking;
 mod basic;
 mod client;
 mod content;
-mod coping;
 mod entropy;
 mod extensions;
 mod fetching;
-mod giving_up;
 mod legacy;
-mod polling;
-mod schema;
+mod liveness;
+mod questions;
+mod references;
+mod schema_fit;
 mod server;
 mod shapes;
+mod task_polling;
 mod tasks;
-mod using;
+mod timeouts;
 
-pub use book::{book, find};
 pub use judge::judge;
+pub use registry::{all_rules, find};
 pub use rule::{Level, Role, Rule};
 pub use verdict::{Breach, Verdict};
 pub use view::View;

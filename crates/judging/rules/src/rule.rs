@@ -48,7 +48,7 @@ const fn contains(text: &str, word: &str) -> bool {
     false
 }
 
-/// Where a sentence stands: a page of the specification and a heading on it.
+/// Where a sentence is: a page of the specification and a heading on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
     /// The page's path, such as `server/tools`; of an extension's own page `extensions/` and its name.
@@ -107,9 +107,9 @@ impl Sentence {
 pub enum Judging {
     /// By reading the trace.
     Judge(fn(&View<'_>) -> Verdict),
-    /// Not at all: no wire signal, process behaviour or HTTP exchange could ever tell, and why.
+    /// Never: no wire signal, process behaviour or HTTP exchange can show it, and why.
     Unobservable(&'static str),
-    /// Not yet: it binds clients, and nobody has written its judge so far. A trace could tell.
+    /// Not yet: it binds clients, and its judge is not written. A trace could show it.
     Declared,
 }
 
@@ -124,15 +124,15 @@ pub struct Rule {
     pub transports: &'static [Transport],
     /// The capability (dotted path) the judged party must have declared for it to apply.
     pub needs: Option<&'static str>,
-    /// The capabilities (dotted paths) without all of which its subject does not come up, at the revisions that have them:
-    /// what is seen of a server that declared none of them is judged all the same, and that nothing is seen is no gap.
+    /// The capabilities (dotted paths) without which its subject does not come up, at the revisions that have them:
+    /// a server that declared none of them is judged by what it shows, and if it shows nothing, that is no gap.
     pub about: &'static [&'static str],
-    /// Whether the verdict may depend on timing: such a finding is tried once more, alone, before it is reported.
+    /// Whether the verdict may depend on timing: such a finding is tried again, alone, before it is reported.
     pub timed: bool,
     /// How the verdict is reached, in a sentence or two.
     pub how: &'static str,
-    /// How to mend a peer that breaks it.
-    pub mend: &'static str,
+    /// How to fix a peer that breaks it.
+    pub fix: &'static str,
     judging: Judging,
     sentences: [Option<Sentence>; 6],
     gone: Option<Revision>,
@@ -148,7 +148,7 @@ impl Rule {
             about: &[],
             timed: false,
             how: "",
-            mend: "",
+            fix: "",
             judging: Judging::Unobservable("no judge was given"),
             sentences: [None; 6],
             gone: None,
@@ -212,9 +212,9 @@ impl Rule {
         self
     }
 
-    /// Says how to mend a peer that breaks it (for `proof explain` and reports).
-    pub const fn mend(mut self, mend: &'static str) -> Self {
-        self.mend = mend;
+    /// States how to fix a peer that breaks it (for `proof explain` and reports).
+    pub const fn fix(mut self, fix: &'static str) -> Self {
+        self.fix = fix;
         self
     }
 
@@ -224,13 +224,13 @@ impl Rule {
         self
     }
 
-    /// Declares that nothing observable could ever tell, and why.
+    /// Declares that nothing observable can show it, and why.
     pub const fn unobservable(mut self, why: &'static str) -> Self {
         self.judging = Judging::Unobservable(why);
         self
     }
 
-    /// Declares that a trace could tell, though it has no judge yet.
+    /// Declares that a trace could show it, though it has no judge yet.
     pub const fn declared(mut self) -> Self {
         self.judging = Judging::Declared;
         self
@@ -251,7 +251,7 @@ impl Rule {
         self.sentences.iter().flatten()
     }
 
-    /// The sentence as it stands at `revision`, if it does.
+    /// The sentence as `revision` has it.
     pub fn sentence_at(&self, revision: Revision) -> Option<&Sentence> {
         if self.gone.is_some_and(|gone| revision.at_least(gone)) {
             return None;
@@ -269,7 +269,7 @@ impl Rule {
         self.transports.is_empty() || self.transports.contains(&transport)
     }
 
-    /// Whether it binds a party: only then can a trace of which that party is the subject say anything of it.
+    /// Whether it binds a party: only then can a trace with that party as its subject show anything about it.
     pub fn binds(&self, party: Party) -> bool {
         match self.role {
             Role::Server => party == Party::Server,
@@ -283,7 +283,7 @@ impl Rule {
         self.needs.is_some() || !self.about.is_empty()
     }
 
-    /// What it is about, in words: `` `tools`, `prompts` or `resources` ``; `None` where nothing need be declared for it.
+    /// What it is about, as text: `` `tools`, `prompts` or `resources` ``; `None` where nothing has to be declared for it.
     pub fn subject_matter(&self) -> Option<String> {
         let (last, others) = self.about.split_last()?;
         let others = others.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");

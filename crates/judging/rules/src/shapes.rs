@@ -2,35 +2,37 @@
 //! says. What the shapes are is `wire::shape`'s business; here it is decided only which one a message must have.
 
 use serde_json::Value;
+use wire::error_code::{HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION, URL_ELICITATION_REQUIRED};
+use wire::meta;
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
 use wire::shape::{self, Extension, Mismatch};
 use wire::{Kind, Party, Revision, method};
 
 use crate::rule::{Rule, at, both};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 /// The rules, one for each class of message.
 pub(crate) const RULES: &[Rule] = &[
     both("shape.requests")
         .says(R2024_11_05, at("basic/index", "schema"), "A request MUST have the shape that the schema gives its method.")
         .how("Compares every request of a known method with the schema of the revision that is spoken.")
-        .mend("Send the members that the schema demands, with the types it gives them.")
+        .fix("Send the members that the schema demands, with the types it gives them.")
         .judge(requests),
     both("shape.notifications")
         .says(R2024_11_05, at("basic/index", "schema"), "A notification MUST have the shape that the schema gives its method.")
         .how("Compares every notification of a known method with the schema of the revision that is spoken.")
-        .mend("Send the members that the schema demands, with the types it gives them.")
+        .fix("Send the members that the schema demands, with the types it gives them.")
         .judge(notifications),
     both("shape.results")
         .says(R2024_11_05, at("basic/index", "schema"), "A result MUST have the shape that the schema gives the method it answers.")
         .how("Compares every result with the schema's result for the method that was asked; those of the tasks extension with its own. Other extensions' methods and result types are left alone.")
-        .mend("Answer with the members that the schema demands, with the types it gives them.")
+        .fix("Answer with the members that the schema demands, with the types it gives them.")
         .judge(results),
     both("shape.errors")
         .says(R2024_11_05, at("basic/index", "schema"), "An error response MUST have the shape that the schema gives its code.")
         .how("Compares every error response with the schema: its general form, and the `data` of the codes that define one.")
-        .mend("Give the error the members that the schema demands for its code.")
+        .fix("Give the error the members that the schema demands for its code.")
         .judge(errors),
 ];
 
@@ -39,17 +41,17 @@ fn requests(view: &View<'_>) -> Verdict {
 }
 
 fn notifications(view: &View<'_>) -> Verdict {
-    if let Some(said) = view.notifications("notifications/cancelled").find(|s| names_nothing(view, *s)) {
+    if let Some(sent) = view.notifications("notifications/cancelled").find(|s| names_nothing(view, *s)) {
         let why = "the cancellation names no request; tasks, which have none, are cancelled by `tasks/cancel`";
-        return Verdict::Broken(said.breach("/params", why));
+        return Verdict::Broken(sent.breach("/params", why));
     }
     calls_of(view, Kind::Notification, "no notification of a known method was sent")
 }
 
-/// 2025-11-25 alone lets its schema out what its words demand: `requestId`, of whoever cancels anything but a task.
-fn names_nothing(view: &View<'_>, said: Said<'_>) -> bool {
-    let named = said.message.params().is_some_and(|p| p.get("requestId").is_some());
-    view.revision() == R2025_11_25 && current(view, said) && !named
+/// Only in 2025-11-25 the schema omits what the text demands: `requestId`, for every cancellation but that of a task.
+fn names_nothing(view: &View<'_>, sent: MessageAt<'_>) -> bool {
+    let named = sent.message.params().is_some_and(|p| p.get("requestId").is_some());
+    view.revision() == R2025_11_25 && view.is_current(sent) && !named
 }
 
 /// What a message must look like: a definition of its revision's schema or of an extension's.
@@ -61,25 +63,25 @@ enum Shape {
 
 /// Requests or notifications of the judged party whose method the revision spoken has.
 fn calls_of(view: &View<'_>, kind: Kind, unseen: &str) -> Verdict {
-    let known = view.theirs().filter(|s| s.message.kind() == kind && current(view, *s)).filter_map(|said| {
-        if has_tasks(view) && said.is("notifications/tasks") && said.from == Party::Server {
-            return Some((said.event, (said, Shape::Extended(Extension::Tasks, "TaskStatusNotification"))));
+    let known = view.by_subject().filter(|s| s.message.kind() == kind && view.is_current(*s)).filter_map(|sent| {
+        if has_tasks(view) && sent.is("notifications/tasks") && sent.from == Party::Server {
+            return Some((sent.event, (sent, Shape::Extended(Extension::Tasks, "TaskStatusNotification"))));
         }
-        let method = method::find(said.message.method()?, view.revision())?;
-        method.direction.allows(said.from).then_some((said.event, (said, Shape::Core(method.definition))))
+        let method = method::find(sent.message.method()?, view.revision())?;
+        method.direction.allows(sent.from).then_some((sent.event, (sent, Shape::Core(method.definition))))
     });
-    Verdict::every(known, unseen, |(_, (said, shape))| fits(view.revision(), *shape, said.message.value(), *said, ""))
+    Verdict::every(known, unseen, |(_, (sent, shape))| fits(view.revision(), *shape, sent.message.value(), *sent, ""))
 }
 
 /// Whether the server has the tasks extension: before its revision the name means nothing.
 fn has_tasks(view: &View<'_>) -> bool {
-    let declared = view.capability(crate::extensions::tasks::CAPABILITY).is_some();
+    let declared = view.capability(meta::TASKS_CAPABILITY).is_some();
     declared && view.revision() == Extension::Tasks.revision()
 }
 
 fn results(view: &View<'_>) -> Verdict {
     let answered = view.calls_by(view.subject().peer()).filter_map(|call| {
-        let response = call.response.filter(|r| current(view, *r))?;
+        let response = call.response.filter(|r| view.is_current(*r))?;
         let shape = result_shape(view, call.request, call.result()?)?;
         Some((response.event, (response, shape, call.result()?)))
     });
@@ -89,7 +91,7 @@ fn results(view: &View<'_>) -> Verdict {
 }
 
 /// The shape that a result must have.
-fn result_shape(view: &View<'_>, request: Said<'_>, result: &Value) -> Option<Shape> {
+fn result_shape(view: &View<'_>, request: MessageAt<'_>, result: &Value) -> Option<Shape> {
     let task = result.get("resultType").is_some_and(|kind| kind == "task");
     let extended = |definition| Some(Shape::Extended(Extension::Tasks, definition));
     match request.message.method()? {
@@ -102,7 +104,7 @@ fn result_shape(view: &View<'_>, request: Said<'_>, result: &Value) -> Option<Sh
 }
 
 /// Whether a result is, in every member, what the schema has for the method that was asked.
-pub(crate) fn fits_whole(view: &View<'_>, request: Said<'_>, result: &Value) -> bool {
+pub(crate) fn fits_whole(view: &View<'_>, request: MessageAt<'_>, result: &Value) -> bool {
     let found = match result_shape(view, request, result) {
         Some(Shape::Core(definition)) => shape::check(definition, view.revision(), result),
         Some(Shape::Extended(extension, definition)) => extension.check(definition, result),
@@ -113,7 +115,7 @@ pub(crate) fn fits_whole(view: &View<'_>, request: Said<'_>, result: &Value) -> 
 
 /// The definition of the core that a result must fit: by the method asked and, in the modern era, by the result's own
 /// type. `None` for the methods and result types of extensions, which the core schema does not know.
-fn result_definition(view: &View<'_>, request: Said<'_>, result: &Value) -> Option<&'static str> {
+fn result_definition(view: &View<'_>, request: MessageAt<'_>, result: &Value) -> Option<&'static str> {
     let method = method::find(request.message.method()?, view.revision())?;
     let task = request.message.params().and_then(|p| p.get("task")).is_some() && result.get("task").is_some();
     match result.get("resultType").and_then(Value::as_str) {
@@ -125,54 +127,49 @@ fn result_definition(view: &View<'_>, request: Said<'_>, result: &Value) -> Opti
 }
 
 fn errors(view: &View<'_>) -> Verdict {
-    let errors = view.theirs().filter(|s| s.message.kind() == Kind::Error);
-    Verdict::every(errors, "no error response was seen", |said| {
-        let shape = Shape::Core(error_definition(view.revision(), said.message.error_code()));
-        fits(view.revision(), shape, said.message.value(), *said, "")
+    let errors = view.by_subject().filter(|s| s.message.kind() == Kind::Error);
+    Verdict::every(errors, "no error response was seen", |sent| {
+        let shape = Shape::Core(error_definition(view.revision(), sent.message.error_code()));
+        fits(view.revision(), shape, sent.message.value(), *sent, "")
     })
 }
 
 fn error_definition(revision: Revision, code: Option<i64>) -> &'static str {
     match (revision, code) {
-        (R2026_07_28, Some(-32020)) => "HeaderMismatchError",
-        (R2026_07_28, Some(-32021)) => "MissingRequiredClientCapabilityError",
-        (R2026_07_28, Some(-32022)) => "UnsupportedProtocolVersionError",
-        (R2025_11_25, Some(-32042)) => "URLElicitationRequiredError",
+        (R2026_07_28, Some(HEADER_MISMATCH)) => "HeaderMismatchError",
+        (R2026_07_28, Some(MISSING_CLIENT_CAPABILITY)) => "MissingRequiredClientCapabilityError",
+        (R2026_07_28, Some(UNSUPPORTED_VERSION)) => "UnsupportedProtocolVersionError",
+        (R2025_11_25, Some(URL_ELICITATION_REQUIRED)) => "URLElicitationRequiredError",
         (R2025_11_25 | R2026_07_28, _) => "JSONRPCErrorResponse",
         _ => "JSONRPCError",
     }
 }
 
-/// Whether a message is to be read by the revision that the trace is judged at.
-fn current(view: &View<'_>, said: Said<'_>) -> bool {
-    view.spoken(said) == Some(view.revision())
-}
-
 /// Left to other rules: `resultType` (`result.type-present`), and an error's id, which may be null or absent where the
 /// request could not be read (`jsonrpc.error-id`); hints for caching that are missing (`caching.hints-present`) or negative
-/// (`caching.ttl-not-negative`); an `inputSchema` that is no object (`tools.input-schema-object`, where that applies).
-fn is_elsewhere(revision: Revision, shape: Shape, mismatch: &Mismatch, said: Said<'_>) -> bool {
+/// (`caching.ttl-not-negative`); an `inputSchema` that is not an object (`tools.input-schema-object`, where that applies).
+fn is_elsewhere(revision: Revision, shape: Shape, mismatch: &Mismatch, sent: MessageAt<'_>) -> bool {
     let missing = mismatch.found.starts_with("nothing");
-    // A task has a `ttlMs` too, and it is no hint for caching.
+    // A task has a `ttlMs` too, and it is not a hint for caching.
     let hint = matches!(shape, Shape::Core(_)) && mismatch.pointer == "/ttlMs";
     mismatch.pointer == "/resultType"
         || hint
         || (mismatch.pointer == "/cacheScope" && missing)
         || (mismatch.pointer.ends_with("/inputSchema") && !missing && revision.at_least(R2025_11_25))
-        || (mismatch.pointer == "/id" && said.message.kind() == Kind::Error)
+        || (mismatch.pointer == "/id" && sent.message.kind() == Kind::Error)
 }
 
-fn fits(revision: Revision, shape: Shape, value: &Value, said: Said<'_>, base: &str) -> Kept {
+fn fits(revision: Revision, shape: Shape, value: &Value, sent: MessageAt<'_>, base: &str) -> Kept {
     let (definition, mismatches) = match shape {
         Shape::Core(definition) => (definition, shape::check(definition, revision, value)),
         Shape::Extended(extension, definition) => (definition, extension.check(definition, value)),
     };
-    match mismatches.unwrap_or_default().into_iter().find(|m| !is_elsewhere(revision, shape, m, said)) {
+    match mismatches.unwrap_or_default().into_iter().find(|m| !is_elsewhere(revision, shape, m, sent)) {
         None => Ok(()),
         Some(Mismatch { pointer, expected, found }) => {
             let place = if pointer.is_empty() { "the whole".to_owned() } else { format!("`{pointer}`") };
             let why = format!("{definition}: {place} should be {expected}; found {found}");
-            Err(said.breach(format!("{base}{pointer}"), why))
+            Err(sent.breach(format!("{base}{pointer}"), why))
         }
     }
 }

@@ -1,17 +1,15 @@
-//! What a trace tells of tasks, in the core of 2025-11-25 and in the extension after it alike: which calls became tasks,
-//! and what was said of each later. It knows no rule.
+//! What a trace shows about tasks, both in the core of 2025-11-25 and in the later extension: which calls became tasks,
+//! and what later messages say about each. Must not know rules.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use wire::meta;
 use wire::{Era, Kind, Party};
 
 use crate::content::canonical;
 use crate::verdict::{Breach, Located};
-use crate::view::{Call, Said, View};
-
-/// The `_meta` key that names the task a message belongs to (2025-11-25).
-pub(crate) const RELATED: &str = "io.modelcontextprotocol/related-task";
+use crate::view::{Call, MessageAt, View};
 
 /// A call that became a task.
 #[derive(Clone, Copy)]
@@ -19,7 +17,7 @@ pub(crate) struct Creation<'v> {
     /// The call.
     pub call: Call<'v>,
     /// Its answer.
-    pub said: Said<'v>,
+    pub sent: MessageAt<'v>,
     /// The task's id.
     pub id: &'v str,
     /// What the answer says of the task.
@@ -28,7 +26,7 @@ pub(crate) struct Creation<'v> {
 
 impl Located for Creation<'_> {
     fn event(&self) -> usize {
-        self.said.event
+        self.sent.event
     }
 }
 
@@ -44,16 +42,16 @@ pub(crate) enum How {
     /// In answer to `tasks/list`, among others (2025-11-25).
     Listed,
     /// In a notification.
-    Told,
+    Notified,
 }
 
 /// A task as some message shows it.
 #[derive(Clone)]
-pub(crate) struct Sight<'v> {
+pub(crate) struct TaskState<'v> {
     /// The message.
-    pub said: Said<'v>,
-    /// The event that asked for it; that of the message itself where nobody asked.
-    pub asked: usize,
+    pub sent: MessageAt<'v>,
+    /// The event that asked for it; that of the message itself where it was not requested.
+    pub requested: usize,
     /// Why it showed.
     pub how: How,
     /// The task's id.
@@ -64,13 +62,13 @@ pub(crate) struct Sight<'v> {
     pub pointer: String,
 }
 
-impl Located for Sight<'_> {
+impl Located for TaskState<'_> {
     fn event(&self) -> usize {
-        self.said.event
+        self.sent.event
     }
 }
 
-impl<'v> Sight<'v> {
+impl<'v> TaskState<'v> {
     /// The task's status.
     pub(crate) fn status(&self) -> Option<&'v str> {
         status(self.task)
@@ -83,7 +81,7 @@ impl<'v> Sight<'v> {
 
     /// A breach at `below` within the task.
     pub(crate) fn breach(&self, below: &str, why: impl Into<String>) -> Breach {
-        self.said.breach(format!("{}{below}", self.pointer), why)
+        self.sent.breach(format!("{}{below}", self.pointer), why)
     }
 }
 
@@ -102,14 +100,14 @@ fn id(task: &Value) -> Option<&str> {
 }
 
 /// The parameter of a request that names a task.
-pub(crate) fn named<'v>(request: &Said<'v>) -> Option<&'v str> {
+pub(crate) fn named<'v>(request: &MessageAt<'v>) -> Option<&'v str> {
     id(request.message.params()?)
 }
 
 /// The id of the task that a message says it belongs to.
-pub(crate) fn related<'v>(said: &Said<'v>) -> Option<&'v Value> {
-    let body = said.message.params().or_else(|| said.message.result())?;
-    body.get("_meta")?.get(RELATED)
+pub(crate) fn related<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
+    let body = sent.message.params().or_else(|| sent.message.result())?;
+    body.get("_meta")?.get(meta::RELATED_TASK)
 }
 
 /// What `call`'s result says of the task that it became, if it did.
@@ -136,105 +134,112 @@ pub(crate) fn creations<'v>(view: &View<'v>) -> Vec<Creation<'v>> {
 
 /// Requests to `receiver` that became tasks.
 pub(crate) fn creations_of<'v>(view: &View<'v>, receiver: Party) -> Vec<Creation<'v>> {
-    let asks = |call: &Call<'_>| view.era() == Era::Modern || wish(call).is_some();
+    let asks = |call: &Call<'_>| view.era() == Era::Modern || task_params(call).is_some();
     let calls = view.calls_by(receiver.peer()).filter(|call| {
         let known = run_by(receiver).iter().any(|method| call.request.is(method));
-        known && view.current(call.request) && asks(call)
+        known && view.is_current(call.request) && asks(call)
     });
     let creation = |call: Call<'v>| {
         let task = created(view.era(), &call)?;
-        Some(Creation { call, said: call.response?, id: id(task)?, task })
+        Some(Creation { call, sent: call.response?, id: id(task)?, task })
     };
     calls.filter_map(creation).collect()
 }
 
-/// What a call says of the task that it wants to become (2025-11-25).
-pub(crate) fn wish<'v>(call: &Call<'v>) -> Option<&'v Value> {
-    call.request.message.params()?.get("task").filter(|wish| wish.is_object())
+/// The `task` parameter of a call that is to become a task (2025-11-25).
+pub(crate) fn task_params<'v>(call: &Call<'v>) -> Option<&'v Value> {
+    call.request.message.params()?.get("task").filter(|task_params| task_params.is_object())
 }
 
 /// Everything that the judged party said of tasks, in the order of the trace.
-pub(crate) fn sights<'v>(view: &View<'v>) -> Vec<Sight<'v>> {
-    sights_of(view, view.subject())
+pub(crate) fn task_states<'v>(view: &View<'v>) -> Vec<TaskState<'v>> {
+    task_states_of(view, view.subject())
 }
 
 /// Everything that `receiver` said of tasks, in the order of the trace.
-pub(crate) fn sights_of<'v>(view: &View<'v>, receiver: Party) -> Vec<Sight<'v>> {
-    let mut sights: Vec<Sight<'v>> = Vec::new();
+pub(crate) fn task_states_of<'v>(view: &View<'v>, receiver: Party) -> Vec<TaskState<'v>> {
+    let mut task_states: Vec<TaskState<'v>> = Vec::new();
     for creation in creations_of(view, receiver) {
         let pointer = if view.era() == Era::Legacy { "/result/task" } else { "/result" };
-        let Creation { said, id, task, call } = creation;
-        sights.push(Sight {
-            said,
-            asked: call.request.event,
+        let Creation { sent, id, task, call } = creation;
+        task_states.push(TaskState {
+            sent,
+            requested: call.request.event,
             how: How::Created,
             id,
             task,
             pointer: pointer.to_owned(),
         });
     }
-    for call in view.calls_by(receiver.peer()).filter(|call| view.current(call.request)) {
-        sights.extend(answered(view.era(), &call));
+    for call in view.calls_by(receiver.peer()).filter(|call| view.is_current(call.request)) {
+        task_states.extend(answered(view.era(), &call));
     }
     let method = if view.era() == Era::Legacy { "notifications/tasks/status" } else { "notifications/tasks" };
-    for said in view.by(receiver).filter(|said| said.message.kind() == Kind::Notification && said.is(method)) {
-        let Some((task, id)) = said.message.params().and_then(|task| Some((task, id(task)?))) else { continue };
-        sights.push(Sight { said, asked: said.event, how: How::Told, id, task, pointer: "/params".to_owned() });
+    for sent in view.by(receiver).filter(|sent| sent.message.kind() == Kind::Notification && sent.is(method)) {
+        let Some((task, id)) = sent.message.params().and_then(|task| Some((task, id(task)?))) else { continue };
+        task_states.push(TaskState {
+            sent,
+            requested: sent.event,
+            how: How::Notified,
+            id,
+            task,
+            pointer: "/params".to_owned(),
+        });
     }
-    sights.sort_by_key(|sight| sight.said.event);
-    sights
+    task_states.sort_by_key(|state| state.sent.event);
+    task_states
 }
 
 /// The tasks in the answer to a request about tasks.
-fn answered<'v>(era: Era, call: &Call<'v>) -> Vec<Sight<'v>> {
-    let (Some(said), Some(result)) = (call.response, call.result()) else { return Vec::new() };
-    let sight = |how, task: &'v Value, pointer: String| {
-        Some(Sight { said, asked: call.request.event, how, id: id(task)?, task, pointer })
+fn answered<'v>(era: Era, call: &Call<'v>) -> Vec<TaskState<'v>> {
+    let (Some(sent), Some(result)) = (call.response, call.result()) else { return Vec::new() };
+    let state = |how, task: &'v Value, pointer: String| {
+        Some(TaskState { sent, requested: call.request.event, how, id: id(task)?, task, pointer })
     };
-    let one = |how| sight(how, result, "/result".to_owned()).into_iter().collect();
+    let one = |how| state(how, result, "/result".to_owned()).into_iter().collect();
     match (era, call.request.message.method().unwrap_or_default()) {
         (_, "tasks/get") => one(How::Got),
         (Era::Legacy, "tasks/cancel") => one(How::Cancelled),
         (Era::Legacy, "tasks/list") => {
             let tasks = result.get("tasks").and_then(Value::as_array).into_iter().flatten().enumerate();
-            tasks.filter_map(|(index, task)| sight(How::Listed, task, format!("/result/tasks/{index}"))).collect()
+            tasks.filter_map(|(index, task)| state(How::Listed, task, format!("/result/tasks/{index}"))).collect()
         }
         _ => Vec::new(),
     }
 }
 
 /// Where each task was first said to be over: the sight, by the task's id.
-pub(crate) fn endings<'s, 'v>(sights: &'s [Sight<'v>]) -> BTreeMap<&'v str, &'s Sight<'v>> {
+pub(crate) fn endings<'s, 'v>(task_states: &'s [TaskState<'v>]) -> BTreeMap<&'v str, &'s TaskState<'v>> {
     let mut endings = BTreeMap::new();
-    for sight in sights.iter().filter(|sight| sight.is_over()) {
-        endings.entry(sight.id).or_insert(sight);
+    for state in task_states.iter().filter(|state| state.is_over()) {
+        endings.entry(state.id).or_insert(state);
     }
     endings
 }
 
 /// What a call asks of a tool, whether as a task or not: the same for calls that ask the same.
-pub(crate) fn substance(call: &Call<'_>) -> String {
+pub(crate) fn tool_call_key(call: &Call<'_>) -> String {
     let params = call.request.message.params();
     let part = |name: &str| params.and_then(|params| params.get(name)).map(canonical).unwrap_or_default();
     format!("{}\n{}", part("name"), part("arguments"))
 }
 
 /// Calls that were answered, by what they ask.
-pub(crate) fn by_substance<'v>(calls: impl IntoIterator<Item = Call<'v>>) -> BTreeMap<String, Vec<Call<'v>>> {
-    let mut by_substance: BTreeMap<String, Vec<Call<'v>>> = BTreeMap::new();
+pub(crate) fn by_tool_call<'v>(calls: impl IntoIterator<Item = Call<'v>>) -> BTreeMap<String, Vec<Call<'v>>> {
+    let mut by_tool_call: BTreeMap<String, Vec<Call<'v>>> = BTreeMap::new();
     for call in calls.into_iter().filter(|call| call.response.is_some()) {
-        by_substance.entry(substance(&call)).or_default().push(call);
+        by_tool_call.entry(tool_call_key(&call)).or_default().push(call);
     }
-    by_substance
+    by_tool_call
 }
 
 /// Whether a made-up name says itself that there is nothing of that name. Any other may be real, though the trace does
 /// not show where it came from.
-pub(crate) fn is_nobodys(name: &str) -> bool {
+pub(crate) fn is_made_up_name(name: &str) -> bool {
     ["no-such", "no_such", "nonexistent", "non-existent", "does-not-exist"].into_iter().any(|sign| name.contains(sign))
 }
 
-/// Whether a date and a time of day stand in `text` in one of the forms of ISO 8601: with or without separators, a
+/// Whether a date and a time of day are in `text` in one of the forms of ISO 8601: with or without separators, a
 /// fraction, an offset from UTC.
 pub(crate) fn is_timestamp(text: &str) -> bool {
     let Some((date, rest)) = text.split_once(['T', 't', ' ']) else { return false };

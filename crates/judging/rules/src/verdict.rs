@@ -1,6 +1,6 @@
-//! What a judge says of one trace, and how the verdicts of many traces become one.
+//! What a rule says about one trace, and which of several verdicts counts.
 
-/// A judge's word on one rule and one trace.
+/// The result of one rule on one trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Kept, and the events that show it: at least one. For "never does X" the witness is the end of a window in which
@@ -21,7 +21,7 @@ pub struct Breach {
     pub event: usize,
     /// RFC 6901 pointer into the event's message, or a header's name in the form `header:NAME`; empty for the whole.
     pub pointer: String,
-    /// What is wrong, in words for the peer's author: what was found and what was due.
+    /// What is wrong, in words for the peer's author: what was found and what was expected.
     pub why: String,
 }
 
@@ -32,10 +32,10 @@ impl Breach {
     }
 }
 
-/// A judge's word on one item: kept, or how it is broken.
+/// The result for one item: kept, or how it is broken.
 pub type Kept = Result<(), Breach>;
 
-/// Something that stands at an event of the trace.
+/// Something that has its place at an event of the trace.
 pub trait Located {
     /// The event's index.
     fn event(&self) -> usize;
@@ -70,7 +70,7 @@ impl Verdict {
         Self::witnessed(witnesses, unseen)
     }
 
-    /// Of items judged one by one, each with its event: broken at the first that is; not seen where there is none.
+    /// Of items judged one by one, each with its event: broken at the first broken one; not seen where there is none.
     pub fn of(judged: impl IntoIterator<Item = (usize, Kept)>, unseen: impl Into<String>) -> Self {
         Self::every(judged, unseen, |(_, kept)| kept.clone())
     }

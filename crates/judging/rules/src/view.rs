@@ -1,39 +1,34 @@
 //! A trace arranged for judges: messages paired with their answers, exchanges put together, what each party declared.
 //!
-//! Everything here is found in the trace; nothing is expected. Judges ask the view and never walk frames themselves.
+//! Everything here is found in the trace; nothing is judged. Judges ask the view and never walk frames themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::message::{Fault, Malformed, Message, Packet};
+use wire::meta;
 use wire::trace::{Closed, Content, Event, Frame, Trace};
 use wire::{Era, Kind, Party, Revision, Transport};
 
 use crate::budget::Budget;
 use crate::verdict::{Breach, Located};
 
-mod conduct;
+mod client_exit;
 mod exchange;
 mod index;
 mod marks;
 mod pairs;
-mod standing;
+mod request_validity;
 
 pub use exchange::Exchange;
 use index::Index;
 use marks::Facts;
 pub use marks::Timeout;
-pub(crate) use standing::has_odd_escape;
+pub(crate) use request_validity::has_unpaired_escape;
 
-/// The `_meta` key under which a modern request names its revision.
-pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-
-/// The `_meta` key under which a modern request declares the client's capabilities.
-pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-
-/// A message in its place.
+/// A message and where in the trace it is.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'v> {
+pub struct MessageAt<'v> {
     /// Its place among all messages of the trace.
     pub index: usize,
     /// The event that carried it.
@@ -46,13 +41,13 @@ pub struct Said<'v> {
     pub exchange: u32,
     /// When it was complete, in microseconds.
     pub done: u64,
-    /// Whether it stood in a batch.
+    /// Whether it was part of a batch.
     pub batched: bool,
     /// The message.
     pub message: &'v Message,
 }
 
-impl Said<'_> {
+impl MessageAt<'_> {
     /// A breach at `pointer` within this message.
     pub fn breach(&self, pointer: impl Into<String>, why: impl Into<String>) -> Breach {
         Breach::at(self.event, pointer, why)
@@ -64,25 +59,25 @@ impl Said<'_> {
     }
 }
 
-impl Located for Said<'_> {
+impl Located for MessageAt<'_> {
     fn event(&self) -> usize {
         self.event
     }
 }
 
-impl<T> Located for (Said<'_>, T) {
+impl<T> Located for (MessageAt<'_>, T) {
     fn event(&self) -> usize {
         self.0.event
     }
 }
 
-/// A request and the answer to it, if one came.
+/// A request and its response, if one came.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'v> {
     /// The request.
-    pub request: Said<'v>,
+    pub request: MessageAt<'v>,
     /// The first response that answers it.
-    pub response: Option<Said<'v>>,
+    pub response: Option<MessageAt<'v>>,
 }
 
 impl<'v> Call<'v> {
@@ -96,7 +91,7 @@ impl<'v> Call<'v> {
         self.response?.message.error()
     }
 
-    /// The error's code, likewise.
+    /// The error's code, if it was answered with one.
     pub fn error_code(&self) -> Option<i64> {
         self.response?.message.error_code()
     }
@@ -110,7 +105,7 @@ impl Located for Call<'_> {
 
 /// Bytes that should have been a message.
 #[derive(Clone, Copy, Debug)]
-pub struct Garbled<'v> {
+pub struct InvalidMessage<'v> {
     /// The event.
     pub event: usize,
     /// Who sent it.
@@ -123,13 +118,13 @@ pub struct Garbled<'v> {
     pub malformed: &'v Malformed,
 }
 
-impl Located for Garbled<'_> {
+impl Located for InvalidMessage<'_> {
     fn event(&self) -> usize {
         self.event
     }
 }
 
-/// A span in which we listened without sending, from its opening to its closing mark.
+/// A span in which the observer listened without sending, from its opening to its closing mark.
 #[derive(Clone, Copy, Debug)]
 pub struct Window<'v> {
     /// The event of the opening mark.
@@ -153,17 +148,17 @@ pub struct View<'v> {
     trace: &'v Trace,
     events: &'v [Event],
     revision: Revision,
-    said: Vec<Said<'v>>,
-    garbled: Vec<Garbled<'v>>,
+    messages: Vec<MessageAt<'v>>,
+    invalid: Vec<InvalidMessage<'v>>,
     answers: BTreeMap<usize, usize>,
     questions: BTreeMap<usize, usize>,
     handshakes: BTreeMap<u32, usize>,
     exchanges: Vec<Exchange<'v>>,
-    /// Where each exchange stands among them, by its number.
+    /// The index of each exchange, by its number.
     numbers: BTreeMap<u32, usize>,
-    /// Those with the MCP endpoint.
+    /// The indices of exchanges with the MCP endpoint.
     endpoint: Vec<usize>,
-    /// What the server declared, each time it was asked.
+    /// What the server declared, each time.
     declarations: Vec<&'v Value>,
     discovered: Option<BTreeSet<&'v str>>,
     modern_only: Option<bool>,
@@ -179,8 +174,8 @@ impl<'v> View<'v> {
             trace,
             events,
             revision,
-            said: Vec::new(),
-            garbled: Vec::new(),
+            messages: Vec::new(),
+            invalid: Vec::new(),
             answers: BTreeMap::new(),
             questions: BTreeMap::new(),
             handshakes: BTreeMap::new(),
@@ -195,13 +190,13 @@ impl<'v> View<'v> {
             budget: Budget::of(trace),
         };
         view.sort();
-        view.answers = pairs::pair(&view.said);
+        view.answers = pairs::pair(&view.messages);
         view.questions = view.answers.iter().map(|(&request, &answer)| (answer, request)).collect();
-        view.handshakes = view.shaken();
+        view.handshakes = view.find_handshakes();
         view.gather();
-        view.declarations = view.told();
-        view.discovered = view.discover();
-        view.modern_only = view.is_modern_only();
+        view.declarations = view.find_declarations();
+        view.discovered = view.find_discovered();
+        view.modern_only = view.find_modern_only();
         view.index = Index::of(&view);
         view.facts = Facts::of(&view);
         view
@@ -212,14 +207,14 @@ impl<'v> View<'v> {
             match understood {
                 Event::Packet(packet) | Event::Sse { packet: Some(Ok(packet)), .. } => self.take(event, frame, packet),
                 Event::Malformed(malformed) | Event::Sse { packet: Some(Err(malformed)), .. } => {
-                    self.garble(event, frame, malformed);
+                    self.take_invalid(event, frame, malformed);
                 }
-                // What a client posts to a server was meant to be a message; a server's body that is no JSON is garbled
+                // What a client posts to a server was meant to be a message; a server's body that is not JSON is garbled
                 // only where it claims to be JSON: see `Exchange`.
                 Event::Body(malformed)
                     if frame.from == Party::Client && frame.to == Party::Server && malformed.fault != Fault::Empty =>
                 {
-                    self.garble(event, frame, malformed);
+                    self.take_invalid(event, frame, malformed);
                 }
                 Event::Sse { packet: None, .. } | Event::Body(_) | Event::Plain => {}
             }
@@ -228,8 +223,8 @@ impl<'v> View<'v> {
 
     fn take(&mut self, event: usize, frame: &Frame, packet: &'v Packet) {
         let mut push = |message: &'v Message, batched: bool| {
-            self.said.push(Said {
-                index: self.said.len(),
+            self.messages.push(MessageAt {
+                index: self.messages.len(),
                 event,
                 from: frame.from,
                 connection: frame.connection,
@@ -244,18 +239,18 @@ impl<'v> View<'v> {
             Packet::Batch(parts) => {
                 parts.iter().filter_map(|p| p.as_ref().ok()).for_each(|message| push(message, true));
                 for malformed in parts.iter().filter_map(|p| p.as_ref().err()) {
-                    self.garble(event, frame, malformed);
+                    self.take_invalid(event, frame, malformed);
                 }
             }
         }
     }
 
-    fn garble(&mut self, event: usize, frame: &Frame, malformed: &'v Malformed) {
+    fn take_invalid(&mut self, event: usize, frame: &Frame, malformed: &'v Malformed) {
         let Frame { from, connection, exchange, .. } = *frame;
-        self.garbled.push(Garbled { event, from, connection, exchange, malformed });
+        self.invalid.push(InvalidMessage { event, from, connection, exchange, malformed });
     }
 
-    /// The work that is left for the judge that reads this.
+    /// The work that the current judge has left.
     pub const fn budget(&self) -> &Budget {
         &self.budget
     }
@@ -301,33 +296,33 @@ impl<'v> View<'v> {
     }
 
     /// All messages, in the order in which they were seen.
-    pub fn said(&self) -> impl DoubleEndedIterator<Item = Said<'v>> + '_ {
-        self.budget.walk(self.said.iter().copied())
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = MessageAt<'v>> + '_ {
+        self.budget.walk(self.messages.iter().copied())
     }
 
     /// The messages of one party.
-    pub fn by(&self, party: Party) -> impl DoubleEndedIterator<Item = Said<'v>> + '_ {
-        self.said().filter(move |s| s.from == party)
+    pub fn by(&self, party: Party) -> impl DoubleEndedIterator<Item = MessageAt<'v>> + '_ {
+        self.messages().filter(move |s| s.from == party)
     }
 
     /// The messages of the judged party.
-    pub fn theirs(&self) -> impl DoubleEndedIterator<Item = Said<'v>> + '_ {
+    pub fn by_subject(&self) -> impl DoubleEndedIterator<Item = MessageAt<'v>> + '_ {
         self.by(self.subject())
     }
 
     /// Bytes of the judged party that should have been messages.
-    pub fn their_garbled(&self) -> impl Iterator<Item = Garbled<'v>> + '_ {
-        self.budget.walk(self.garbled.iter().copied()).filter(|g| g.from == self.subject())
+    pub fn invalid_by_subject(&self) -> impl Iterator<Item = InvalidMessage<'v>> + '_ {
+        self.budget.walk(self.invalid.iter().copied()).filter(|g| g.from == self.subject())
     }
 
-    /// Bytes of the other party (sent by a probe on purpose) that are no messages.
-    pub fn our_garbled(&self) -> impl Iterator<Item = Garbled<'v>> + '_ {
-        self.budget.walk(self.garbled.iter().copied()).filter(|g| g.from != self.subject())
+    /// Bytes of the other party (sent by a probe on purpose) that are not messages.
+    pub fn invalid_by_peer(&self) -> impl Iterator<Item = InvalidMessage<'v>> + '_ {
+        self.budget.walk(self.invalid.iter().copied()).filter(|g| g.from != self.subject())
     }
 
     /// Notifications of `method` by the judged party.
-    pub fn notifications<'a>(&'a self, method: &'a str) -> impl Iterator<Item = Said<'v>> + 'a {
-        self.theirs().filter(move |s| s.message.kind() == Kind::Notification && s.is(method))
+    pub fn notifications<'a>(&'a self, method: &'a str) -> impl Iterator<Item = MessageAt<'v>> + 'a {
+        self.by_subject().filter(move |s| s.message.kind() == Kind::Notification && s.is(method))
     }
 
     /// Requests put *to* the judged party, with their answers: all of them.
@@ -347,29 +342,29 @@ impl<'v> View<'v> {
             .map(|request| Call { request, response: self.answer(request) })
     }
 
-    /// Requests of `method` that the client made, with their answers, whoever is judged.
-    pub fn asked<'a>(&'a self, method: &'a str) -> impl Iterator<Item = Call<'v>> + 'a {
+    /// Requests of `method` that the client made, with their answers, whichever party is judged.
+    pub fn client_calls<'a>(&'a self, method: &'a str) -> impl Iterator<Item = Call<'v>> + 'a {
         self.calls_by(Party::Client).filter(move |c| c.request.is(method))
     }
 
     /// The response to a request.
-    pub fn answer(&self, request: Said<'v>) -> Option<Said<'v>> {
-        self.answers.get(&request.index).map(|&index| self.said[index])
+    pub fn answer(&self, request: MessageAt<'v>) -> Option<MessageAt<'v>> {
+        self.answers.get(&request.index).map(|&index| self.messages[index])
     }
 
     /// The request that a response answers.
-    pub fn question(&self, response: Said<'v>) -> Option<Said<'v>> {
-        self.questions.get(&response.index).map(|&index| self.said[index])
+    pub fn question(&self, response: MessageAt<'v>) -> Option<MessageAt<'v>> {
+        self.questions.get(&response.index).map(|&index| self.messages[index])
     }
 
     /// Results of `method` by the judged party: the response and its `result`.
-    pub fn results<'a>(&'a self, method: &'a str) -> impl Iterator<Item = (Said<'v>, &'v Value)> + 'a {
+    pub fn results<'a>(&'a self, method: &'a str) -> impl Iterator<Item = (MessageAt<'v>, &'v Value)> + 'a {
         self.calls(method).filter_map(|c| Some((c.response?, c.result()?)))
     }
 
     /// Whether a message is to be read by the revision that the trace is judged at.
-    pub fn current(&self, said: Said<'v>) -> bool {
-        self.spoken(said) == Some(self.revision)
+    pub fn is_current(&self, sent: MessageAt<'v>) -> bool {
+        self.revision_of(sent) == Some(self.revision)
     }
 
     /// How a connection ended, as far as the trace shows.
@@ -392,11 +387,11 @@ impl<'v> View<'v> {
 
     /// The first `initialize` of a connection that was answered with a result.
     pub fn handshake(&self, connection: u32) -> Option<Call<'v>> {
-        let request = self.said[*self.handshakes.get(&connection)?];
+        let request = self.messages[*self.handshakes.get(&connection)?];
         Some(Call { request, response: self.answer(request) })
     }
 
-    fn shaken(&self) -> BTreeMap<u32, usize> {
+    fn find_handshakes(&self) -> BTreeMap<u32, usize> {
         let mut first = BTreeMap::new();
         for call in self.calls_by(Party::Client).filter(|c| c.request.is("initialize") && c.result().is_some()) {
             first.entry(call.request.connection).or_insert(call.request.index);
@@ -405,17 +400,17 @@ impl<'v> View<'v> {
     }
 
     /// The revision that a message is to be read by: what its request's `_meta` names, else what its connection's
-    /// handshake agreed on, else the trace's. `None` where that is no revision we know, or where a modern request does
+    /// handshake agreed on, else the trace's. `None` where that is not a revision we know, or where a modern request does
     /// not say.
-    pub fn spoken(&self, said: Said<'v>) -> Option<Revision> {
-        let request = if said.message.kind().is_response() { self.question(said)? } else { said };
-        if let Some(version) = request.message.params().and_then(|p| p.get("_meta")?.get(PROTOCOL_VERSION)) {
+    pub fn revision_of(&self, sent: MessageAt<'v>) -> Option<Revision> {
+        let request = if sent.message.kind().is_response() { self.question(sent)? } else { sent };
+        if let Some(version) = request.message.params().and_then(|p| p.get("_meta")?.get(meta::PROTOCOL_VERSION)) {
             return version.as_str()?.parse().ok();
         }
         if request.is("initialize") {
             return self.answer(request)?.message.result()?.get("protocolVersion")?.as_str()?.parse().ok();
         }
-        if let Some(handshake) = self.handshake(said.connection) {
+        if let Some(handshake) = self.handshake(sent.connection) {
             return handshake.result()?.get("protocolVersion")?.as_str()?.parse().ok();
         }
         let modern_request = self.era() == Era::Modern && request.message.kind() == Kind::Request;
@@ -427,7 +422,7 @@ impl<'v> View<'v> {
         self.declarations.first().copied()
     }
 
-    fn told(&self) -> Vec<&'v Value> {
+    fn find_declarations(&self) -> Vec<&'v Value> {
         self.calls_by(Party::Client)
             .filter(|c| c.request.is("initialize") || c.request.is("server/discover"))
             .filter_map(|c| c.result()?.get("capabilities"))
@@ -442,9 +437,10 @@ impl<'v> View<'v> {
     /// Whether the client declared a capability anywhere: in an `initialize`, or with a request of the modern era. `None`
     /// where it declared nothing at all, not even that it has no capabilities.
     pub fn client_declares(&self, path: &str) -> Option<bool> {
-        let greeted = |s: Said<'v>| s.message.params()?.get("capabilities").filter(|_| s.is("initialize"));
-        let each =
-            self.by(Party::Client).filter_map(|s| greeted(s).or_else(|| s.message.meta()?.get(CLIENT_CAPABILITIES)));
+        let greeted = |s: MessageAt<'v>| s.message.params()?.get("capabilities").filter(|_| s.is("initialize"));
+        let each = self
+            .by(Party::Client)
+            .filter_map(|s| greeted(s).or_else(|| s.message.meta()?.get(meta::CLIENT_CAPABILITIES)));
         each.fold(None, |sum, own| Some(sum == Some(true) || declared(own, path).is_some()))
     }
 

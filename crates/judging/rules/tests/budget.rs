@@ -1,6 +1,6 @@
 //! A judge ends within its budget, whatever a peer sends: what takes more is not exercised, and says why.
 
-use rules::{Rule, Verdict, View, book, judge};
+use rules::{Rule, Verdict, View, all_rules, judge};
 use serde_json::{Value, json};
 use wire::revision::R2025_11_25;
 use wire::trace::{Content, Frame, Header, Trace};
@@ -39,7 +39,7 @@ fn case(frames: Vec<Frame>) -> Trace {
 fn verdicts(trace: &Trace) -> Vec<(&'static Rule, Verdict, u64)> {
     let events = trace.events();
     let view = View::new(trace, &events, R2025_11_25);
-    let judged = book().filter(|rule| rule.is_judged() && rule.binds(Party::Server));
+    let judged = all_rules().filter(|rule| rule.is_judged() && rule.binds(Party::Server));
     judged.map(|rule| (rule, judge(rule, &view), view.budget().used())).collect()
 }
 
@@ -51,7 +51,7 @@ fn verdict<'v>(verdicts: &'v [(&Rule, Verdict, u64)], id: &str) -> &'v Verdict {
 fn output_by(schema: &Value) -> Trace {
     let tools = json!([{ "name": "t", "inputSchema": { "type": "object" }, "outputSchema": schema }]);
     let content = json!([{ "type": "text", "text": "{\"a\":1}" }]);
-    let said = [
+    let sent = [
         (Party::Client, json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" })),
         (Party::Server, json!({ "jsonrpc": "2.0", "id": 2, "result": { "tools": tools } })),
         (
@@ -63,7 +63,7 @@ fn output_by(schema: &Value) -> Trace {
             json!({ "jsonrpc": "2.0", "id": 3, "result": { "content": content, "structuredContent": { "a": 1 } } }),
         ),
     ];
-    case(said.into_iter().map(|(from, message)| line(from, message.to_string())).collect())
+    case(sent.into_iter().map(|(from, message)| line(from, message.to_string())).collect())
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_schema_that_refers_to_itself_costs_little() {
 }
 
 #[test]
-fn a_schema_with_too_many_ways_is_given_up_with_the_reason() {
+fn a_schema_with_too_many_ways_is_not_seen_with_the_reason() {
     let next = |n: usize| json!({ "anyOf": vec![json!({ "$ref": format!("#/$defs/{}", n + 1) }); 4] });
     let mut defs: serde_json::Map<String, Value> = (0..19).map(|n| (n.to_string(), next(n))).collect();
     defs.insert("19".to_owned(), json!({ "type": "string" }));
@@ -99,7 +99,7 @@ fn log_lines_in_json_are_read_once() {
 }
 
 #[test]
-fn one_message_on_several_lines_is_still_seen() {
+fn one_message_on_several_lines_is_found() {
     for text in ["{\"jsonrpc\":\"2.0\",\n\"method\":\"a\"\n}", "{\"jsonrpc\":\"2.0\",\"method\":\"a\nb\"}"] {
         let lines = text.lines().map(|text| line(Party::Server, text.to_owned()));
         let noise = ["{ no json", "{\"a\":\"}", "{\"whole\":{}}"].map(|text| line(Party::Server, text.to_owned()));

@@ -1,7 +1,7 @@
 //! What rules that bind clients make of what a client declared, and that none of them has a word on servers.
 
 use rules::judge::judge;
-use rules::{Role, Verdict, View, book};
+use rules::{Role, Verdict, View, all_rules};
 use serde_json::{Value, json};
 use wire::trace::file;
 use wire::{Era, Party, Revision};
@@ -49,7 +49,7 @@ fn with(path: &str) -> Value {
 #[test]
 fn a_capability_that_rules_about_clients_need_is_the_clients() {
     let mut tried = 0;
-    for rule in book().filter(|rule| rule.role == Role::Client && rule.is_judged()) {
+    for rule in all_rules().filter(|rule| rule.role == Role::Client && rule.is_judged()) {
         let Some(path) = rule.needs else { continue };
         for revision in Revision::ALL.into_iter().filter(|revision| rule.sentence_at(*revision).is_some()) {
             let verdict = |declared| verdict(rule, Party::Client, revision, declared);
@@ -64,8 +64,8 @@ fn a_capability_that_rules_about_clients_need_is_the_clients() {
 }
 
 #[test]
-fn what_binds_clients_has_no_word_on_servers_and_the_other_way_round() {
-    for rule in book().filter(|rule| rule.is_judged() && rule.role != Role::Both) {
+fn a_rule_of_one_party_does_not_apply_to_the_other() {
+    for rule in all_rules().filter(|rule| rule.is_judged() && rule.role != Role::Both) {
         let other = if rule.role == Role::Client { Party::Server } else { Party::Client };
         assert!(!rule.binds(other) && rule.binds(other.peer()), "{}", rule.id);
         for revision in Revision::ALL {
@@ -77,7 +77,7 @@ fn what_binds_clients_has_no_word_on_servers_and_the_other_way_round() {
 
 #[test]
 fn only_authorization_waits_for_its_judges() {
-    let waiting = book().filter(|rule| matches!(rule.judging(), rules::rule::Judging::Declared));
+    let waiting = all_rules().filter(|rule| matches!(rule.judging(), rules::rule::Judging::Declared));
     let others: Vec<_> = waiting.map(|rule| rule.id).filter(|id| !id.starts_with("oauth.")).collect();
     assert!(others.is_empty(), "{others:?}");
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Instant;
 
 use rules::judge::judge;
-use rules::{View, book};
+use rules::{View, all_rules};
 use serde_json::{Value, json};
 use wire::trace::{Trace, file};
 use wire::{Era, Party, Revision, Transport};
@@ -225,7 +225,7 @@ fn judging(subject: Party, transport: Transport, revision: Revision, frames: usi
     let view = View::new(&trace, &events, revision);
     let mut kept = 0;
     let mut costs: Vec<_> =
-        book().map(|rule| (rule.id, cost(|| kept += usize::from(judge(rule, &view).weight() == 2)))).collect();
+        all_rules().map(|rule| (rule.id, cost(|| kept += usize::from(judge(rule, &view).weight() == 2)))).collect();
     // Who looks at nothing is quick.
     assert!(kept > 20, "only {kept} rules found anything to judge");
     costs.push(("the view", cost(|| drop(View::new(&trace, &events, revision)))));
@@ -273,7 +273,7 @@ fn an_everyday_client_breaks_no_rule() {
             let trace = recording(Party::Client, transport, revision, 400);
             let events = trace.events();
             let view = View::new(&trace, &events, revision);
-            for rule in book() {
+            for rule in all_rules() {
                 let verdict = judge(rule, &view);
                 assert!(!verdict.is_broken(), "{} over {transport} at {revision}: {verdict:?}", rule.id);
             }

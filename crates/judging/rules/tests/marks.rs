@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rules::judge::{judge, revision_of};
-use rules::{View, book};
+use rules::{View, all_rules};
 use wire::Party;
 use wire::trace::mark::Writer;
 use wire::trace::{Content, Frame, Mark, Signal, Trace, file};
@@ -77,7 +77,7 @@ fn a_client_is_not_blamed_for_what_we_kept_it_from_doing() {
         if trace.header.subject != Party::Client || !holds {
             continue;
         }
-        let rule = book().find(|rule| rule.id == id).expect("a rule");
+        let rule = all_rules().find(|rule| rule.id == id).expect("a rule");
         let revision = revision_of(&trace).expect("a revision");
         for kept in 0..=trace.frames.len() {
             let trace = killed_after(&trace, kept);

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 
 use rules::judge::{judge, revision_of};
-use rules::{Rule, Verdict, View, book};
+use rules::{Rule, Verdict, View, all_rules};
 use serde_json::{Value, json};
 use wire::trace::{Content, Trace, file};
 use wire::{Era, Revision, Transport};
 
 /// Rules about what certain servers alone have.
 fn about() -> impl Iterator<Item = &'static Rule> {
-    book().filter(|rule| rule.is_judged() && !rule.about.is_empty())
+    all_rules().filter(|rule| rule.is_judged() && !rule.about.is_empty())
 }
 
 fn verdict(rule: &Rule, text: &str, revision: Revision) -> Verdict {
@@ -53,7 +53,7 @@ fn with(path: &str) -> Value {
 }
 
 #[test]
-fn what_is_not_declared_and_not_seen_does_not_apply() {
+fn an_undeclared_capability_without_traffic_does_not_apply() {
     assert!(about().count() > 30, "{} rules", about().count());
     for rule in about() {
         assert!(rule.runs_on(Transport::Stdio), "{}: no trace for it here", rule.id);
@@ -68,7 +68,7 @@ fn what_is_not_declared_and_not_seen_does_not_apply() {
 }
 
 #[test]
-fn what_is_declared_and_not_seen_is_a_gap() {
+fn a_declared_capability_without_traffic_is_not_seen() {
     for rule in about() {
         for revision in revisions(rule) {
             for path in rule.about {
@@ -82,7 +82,7 @@ fn what_is_declared_and_not_seen_is_a_gap() {
 }
 
 #[test]
-fn where_nothing_was_declared_either_way_it_is_a_gap() {
+fn unknown_declarations_without_traffic_are_not_seen() {
     for rule in about() {
         for revision in Revision::ALL.into_iter().filter(|revision| rule.sentence_at(*revision).is_some()) {
             let unknown = verdict(rule, &greeted(revision, &[]), revision);
@@ -102,7 +102,7 @@ fn a_capability_that_a_revision_does_not_know_is_not_missed() {
 const OF_THE_DECLARATION: [&str; 2] = ["versioning.extension-ids", "versioning.extension-fallback"];
 
 #[test]
-fn a_breach_is_one_whatever_was_declared() {
+fn a_breach_counts_without_a_declaration() {
     let mut greeted = 0;
     for rule in about().filter(|rule| !OF_THE_DECLARATION.contains(&rule.id)) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(rule.id).join("broken.jsonl");

@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use wire::{Era, Transport};
 
+use crate::advice::{Words, describe};
+
 /// What can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -68,12 +70,13 @@ pub(crate) enum Came {
     Nothing(String),
 }
 
-impl From<Result<Value, ClientError>> for Came {
-    fn from(came: Result<Value, ClientError>) -> Self {
+impl Came {
+    /// What a request came to; why there was no answer is told in these words.
+    pub(crate) fn of(came: Result<Value, ClientError>, words: Words) -> Self {
         match came {
             Ok(result) => Self::Result(result),
             Err(ClientError::Rpc { code, message, .. }) => Self::Error { code, message },
-            Err(error) => Self::Nothing(error.to_string()),
+            Err(error) => Self::Nothing(describe(&error, words)),
         }
     }
 }

@@ -2,9 +2,12 @@
 //!
 //! Nothing here prints, exits or knows a rule.
 
+mod advice;
 mod asking;
 pub mod generate;
 pub mod import;
 pub mod snapshot;
 mod step;
 pub mod test;
+
+pub use advice::{Advice, Words};

@@ -4,7 +4,7 @@
 
 use faults::server::{FaultyServer, find, quirks};
 use net::Tap;
-use net::server::tapped::Pen;
+use net::server::recorder::ConnectionRecorder;
 use reference::{Options, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
@@ -25,7 +25,7 @@ impl LineClient {
         tokio::spawn(async move {
             let tap = Tap::new(Header::server(Transport::Stdio, Revision::NEWEST, "instances"));
             let streams = tokio::io::split(far);
-            let _ = server.lines(streams, &Pen::next(&tap), std::future::pending()).await;
+            let _ = server.lines(streams, &ConnectionRecorder::next(&tap), std::future::pending()).await;
         });
         let (reader, writer) = tokio::io::split(near);
         Self { lines: BufReader::new(reader).lines(), writer, next: 0 }

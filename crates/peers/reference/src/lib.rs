@@ -27,7 +27,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use net::server::tapped::{Pen, RecordedReader, RecordedWriter};
+use net::server::recorder::{ConnectionRecorder, RecordedReader, RecordedWriter};
 use net::server::{http, stdio};
 use net::service::{Call, Reply, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -122,12 +122,12 @@ impl Server {
     pub async fn lines(
         &self,
         (reader, writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
-        pen: &Pen,
+        connection: &ConnectionRecorder,
         stop: impl Future<Output = ()>,
     ) -> io::Result<()> {
         let limits = stdio::Limits::default();
-        let reader = RecordedReader::new(reader, pen, limits.line);
-        let writer = RecordedWriter::new(writer, pen, limits.line);
+        let reader = RecordedReader::new(reader, connection, limits.line);
+        let writer = RecordedWriter::new(writer, connection, limits.line);
         stdio::serve_until(self.service(), reader, writer, limits, stop).await
     }
 

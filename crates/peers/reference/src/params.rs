@@ -4,7 +4,7 @@ use net::service::{Call, RpcError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use wire::json::mend;
+use wire::json::repair;
 
 /// The members of a request's `_meta` that both eras have.
 #[derive(Debug, Default, Deserialize)]
@@ -29,7 +29,7 @@ pub(crate) fn read<T: DeserializeOwned>(call: &Call) -> Result<T, RpcError> {
     }
     // A lone surrogate is valid JSON, though no text: it becomes U+FFFD rather than an error.
     serde_json::from_str(text)
-        .or_else(|error| serde_json::from_str(&mend(text)).map_err(|_| error))
+        .or_else(|error| serde_json::from_str(&repair(text)).map_err(|_| error))
         .map_err(|error| RpcError::invalid_params(format!("Invalid params: {error}")))
 }
 

@@ -4,15 +4,16 @@ use std::future::Future;
 use std::pin::Pin;
 
 use serde_json::{Map, Value, json};
+use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use wire::{Era, Revision};
 
-/// What is declared, and only that is served.
+/// The abilities that are declared; only these are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an ability by itself")]
 pub struct Abilities {
     /// It has roots to show.
     pub roots: bool,
-    /// It says when they change.
+    /// It announces changes of the roots.
     pub changing_roots: bool,
     /// It has a model to ask.
     pub sampling: bool,
@@ -22,9 +23,9 @@ pub struct Abilities {
     pub forms: bool,
     /// Its user visits addresses.
     pub urls: bool,
-    /// It answers what it is asked as a task, where a server wants that (2025-11-25).
+    /// It answers requests as tasks, where a server demands it (2025-11-25).
     pub tasks: bool,
-    /// The extensions that it supports and that say all by their names (modern era).
+    /// The supported extensions that have no settings (modern era).
     pub extensions: &'static [&'static str],
 }
 
@@ -45,7 +46,7 @@ impl Abilities {
     pub fn declared(self, revision: Revision) -> Value {
         let mut declared = Map::new();
         if self.roots {
-            // The modern era has nothing to say it with.
+            // The modern era has no way to announce changes.
             let changing = self.changing_roots && revision.era() == Era::Legacy;
             declared.insert("roots".to_owned(), if changing { json!({ "listChanged": true }) } else { json!({}) });
         }
@@ -55,7 +56,7 @@ impl Abilities {
         }
         if (self.forms || self.urls) && revision.at_least(Revision::R2025_06_18) {
             let mut modes = Map::new();
-            // Before 2025-11-25 there were forms alone, and nothing to say about it.
+            // Before 2025-11-25 there were only forms, and no modes to declare.
             if revision.at_least(Revision::R2025_11_25) {
                 modes.extend(self.forms.then(|| ("form".to_owned(), json!({}))));
                 modes.extend(self.urls.then(|| ("url".to_owned(), json!({}))));
@@ -76,12 +77,12 @@ impl Abilities {
     }
 }
 
-/// What a server asks.
+/// A request of the server to the user.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Question {
-    /// Which directories it may look at.
+    /// Which directories it may read.
     Roots,
-    /// What the model says to these parameters of `sampling/createMessage`.
+    /// What the model answers to these parameters of `sampling/createMessage`.
     Sampling(Value),
     /// A form to fill in.
     Form {
@@ -94,12 +95,12 @@ pub enum Question {
     Url {
         /// What it is about.
         message: String,
-        /// The address, which nobody has opened.
+        /// The address, which is not opened yet.
         url: String,
     },
 }
 
-/// Why a question stays without an answer, as a JSON-RPC error.
+/// Why a question is not answered, as a JSON-RPC error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Its code.
@@ -109,36 +110,36 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// The user does not want it.
+    /// The user rejects the question.
     pub fn by_user() -> Self {
         Self { code: -1, message: "User rejected the request".to_owned() }
     }
 
     pub(super) fn unknown_method() -> Self {
-        Self { code: -32601, message: "Method not found".to_owned() }
+        Self { code: METHOD_NOT_FOUND, message: "Method not found".to_owned() }
     }
 
     pub(super) fn invalid_params(message: impl Into<String>) -> Self {
-        Self { code: -32602, message: message.into() }
+        Self { code: INVALID_PARAMS, message: message.into() }
     }
 }
 
 /// The result of the question's method, or why there is none.
 pub type Answer = Result<Value, Refused>;
 
-/// An answer in the making.
+/// A future answer.
 pub type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-/// Answers what a server asks. It is asked nothing that it is not able to do.
+/// Answers questions of a server, within the declared abilities.
 pub trait Respondent: Send + Sync {
-    /// What it is able to do.
+    /// Its abilities.
     fn abilities(&self) -> Abilities;
 
-    /// Answers. Dropped where the server no longer wants to know.
+    /// Answers. Dropped where the server cancels the question.
     fn answer(&self, question: Question) -> Answering;
 }
 
-/// Nobody answers: no ability is declared, so that no server asks.
+/// Answers nothing: no ability is declared.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unattended;
 

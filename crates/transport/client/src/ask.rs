@@ -1,24 +1,24 @@
-//! One request, put as often as it takes: with other credentials, in another session, at another version, with other
-//! headers; each time under a new id, and each only so often.
+//! One request with its retries: with other credentials, in another session, at another version, with other headers; each
+//! under a new id, and a bounded number of times.
 
+use net::client::negotiation::{newest, supported_versions};
 use net::client::{Address, OpenError, Refusal};
+use net::service::code::{HEADER_MISMATCH, UNSUPPORTED_VERSION};
 use serde_json::Value;
-use wire::{Era, Kind, Message, RequestId, Transport};
+use wire::{Era, Kind, Message, RequestId, Transport, meta};
 
 use super::link::{ClientEvent, Outcome, Rejection};
-use super::open::{Session, UNSUPPORTED_VERSION, modern_meta, newest, versions};
+use super::open::{Session, modern_meta};
 use super::{Client, ClientError, Params};
 
-/// The headers of a call do not say what its body says (2026-07-28).
-const HEADER_MISMATCH: i64 = -32020;
-/// How often a request may be put in all.
+/// How often a request may be sent in total.
 const ATTEMPTS: usize = 6;
-/// How often credentials are got for one request.
+/// How often credentials are requested for one request.
 const AUTHORIZED: usize = 3;
 
-/// What was tried for one request.
+/// The retries of one request.
 #[derive(Default)]
-struct Tried {
+struct Retries {
     credentials: usize,
     session: bool,
     version: bool,
@@ -26,9 +26,9 @@ struct Tried {
 }
 
 impl Client {
-    /// Puts one request and gives its result: any, an unfinished one too.
+    /// Sends one request and returns its result, even an incomplete one.
     pub(super) async fn once(&self, method: &str, params: &Params) -> Result<Message, ClientError> {
-        let mut tried = Tried::default();
+        let mut retries = Retries::default();
         for _ in 0..ATTEMPTS {
             let session = self.live().await?;
             let id = self.0.ids.next();
@@ -36,17 +36,17 @@ impl Client {
             let patience = self.0.options.limits.request;
             match session.link.put(&RequestId::from(id), method, text, patience).await {
                 Outcome::Answer(answer) if answer.kind() == Kind::Result => return Ok(answer),
-                Outcome::Answer(answer) => self.mend(&session, method, &answer, &mut tried).await?,
-                Outcome::Refused(refused) => self.appease(&session, method, *refused, &mut tried).await?,
+                Outcome::Answer(answer) => self.retry_after_error(&session, method, &answer, &mut retries).await?,
+                Outcome::Refused(refused) => self.retry_after_refusal(&session, method, *refused, &mut retries).await?,
                 Outcome::TimedOut(after) => return Err(ClientError::Timeout { method: method.to_owned(), after }),
                 Outcome::Gone(error) => return Err(error.into()),
                 Outcome::Unauthorized(why) => return Err(ClientError::Unauthorized { why }),
             }
         }
-        Err(ClientError::invalid(method, "it is refused again and again"))
+        Err(ClientError::invalid(method, "the server refuses it repeatedly"))
     }
 
-    /// The parameters with what this era wants along with them.
+    /// The parameters with the members that this era requires.
     pub(super) fn complete(&self, session: &Session, id: i64, method: &str, params: &Params) -> Params {
         let options = &self.0.options;
         let mut params = params.clone();
@@ -60,24 +60,24 @@ impl Client {
             return params;
         }
         if let Some(level) = &options.log_level {
-            params = params.with_meta("io.modelcontextprotocol/logLevel", level.as_str());
+            params = params.with_meta(meta::LOG_LEVEL, level.as_str());
         }
         modern_meta(params, session.greeting.revision, options)
     }
 
-    /// Changes what an error complains of, so that the request may be put again; or gives the error back.
-    async fn mend(
+    /// Fixes the cause of an error response, so that the request can be retried; or returns the error.
+    async fn retry_after_error(
         &self,
         session: &std::sync::Arc<Session>,
         method: &str,
         answer: &Message,
-        tried: &mut Tried,
+        retries: &mut Retries,
     ) -> Result<(), ClientError> {
         let error = rpc(method, answer);
         let modern = session.greeting.revision.era() == Era::Modern;
         match answer.error_code() {
-            Some(UNSUPPORTED_VERSION) if modern && !std::mem::replace(&mut tried.version, true) => {
-                let offered = versions(answer.error().and_then(|error| error.get("data")?.get("supported")));
+            Some(UNSUPPORTED_VERSION) if modern && !std::mem::replace(&mut retries.version, true) => {
+                let offered = supported_versions(answer);
                 if newest(&offered, Era::Modern).is_some() {
                     return Ok(());
                 }
@@ -87,47 +87,47 @@ impl Client {
                 }
             }
             Some(HEADER_MISMATCH)
-                if modern && method == "tools/call" && !std::mem::replace(&mut tried.headers, true) =>
+                if modern && method == "tools/call" && !std::mem::replace(&mut retries.headers, true) =>
             {
                 self.0.cache.forget("tools/list");
-                // What the tools are now, the connection learns from the list as it comes by.
+                // The connection reads the new input schemas from the list.
                 Box::pin(self.tools()).await.map(drop).map_err(|_| error)
             }
             _ => Err(error),
         }
     }
 
-    /// Does what a refusal by HTTP asks for; or gives it back as an error.
-    async fn appease(
+    /// Fixes the cause of an HTTP refusal, so that the request can be retried; or returns it as an error.
+    async fn retry_after_refusal(
         &self,
         session: &std::sync::Arc<Session>,
         method: &str,
         refused: Rejection,
-        tried: &mut Tried,
+        retries: &mut Retries,
     ) -> Result<(), ClientError> {
-        let Rejection { status, headers, error, told, .. } = refused;
+        let Rejection { status, headers, error, open_error, .. } = refused;
         if let (401 | 403, Some(authorizer), Address::Http(http) | Address::Sse(http)) =
             (status, &self.0.options.authorizer, &session.address)
         {
-            let refusal = Refusal { url: http.url.clone(), status, headers, before: tried.credentials };
-            tried.credentials += 1;
-            if tried.credentials > AUTHORIZED {
-                return Err(ClientError::Unauthorized { why: "it refuses again and again".to_owned() });
+            let refusal = Refusal { url: http.url.clone(), status, headers, before: retries.credentials };
+            retries.credentials += 1;
+            if retries.credentials > AUTHORIZED {
+                return Err(ClientError::Unauthorized { why: "the server refuses all credentials".to_owned() });
             }
             self.0.cache.clear();
             return authorizer.refused(&refusal).await.map_err(|why| ClientError::Unauthorized { why });
         }
         let in_session = session.link.connection().session_id().is_some();
-        if status == 404 && in_session && !std::mem::replace(&mut tried.session, true) {
+        if status == 404 && in_session && !std::mem::replace(&mut retries.session, true) {
             session
                 .link
                 .note(ClientEvent::Warning("the server has ended the session; another one is begun".to_owned()));
             return self.reopen(session, None).await.map(drop);
         }
-        Err(error.map_or_else(|| told.into(), |error| rpc(method, &error)))
+        Err(error.map_or_else(|| open_error.into(), |error| rpc(method, &error)))
     }
 
-    /// Whether tools are reached in a way in which their annotations count.
+    /// Whether arguments of tools are mirrored into headers.
     pub(super) fn mirrors_parameters(&self) -> bool {
         self.transport() == Transport::StreamableHttp && self.revision().era() == Era::Modern
     }
@@ -140,7 +140,7 @@ pub(super) fn request_text(id: i64, method: &str, params: &Params) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":{method}{params}}}")
 }
 
-/// An error that the server answered with.
+/// An error response.
 pub(super) fn rpc(method: &str, answer: &Message) -> ClientError {
     let error = answer.error().cloned().unwrap_or_default();
     ClientError::Rpc {

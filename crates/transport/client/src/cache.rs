@@ -1,5 +1,5 @@
-//! What a modern server said and how long it may be believed (2026-07-28, server/utilities/caching). It lives as long as the
-//! process and holds for one authorization; what the server calls changed is forgotten at once.
+//! Cached results of a modern server (2026-07-28, server/utilities/caching), for one authorization and in memory only. Results
+//! that the server announces as changed are dropped at once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use wire::Message;
 
 /// How many results are kept.
 const KEPT: usize = 256;
-/// The longest that anything is believed.
+/// The longest lifetime of a result.
 const LONGEST: Duration = Duration::from_hours(1);
 
 /// Results by method and parameters.
@@ -18,13 +18,13 @@ const LONGEST: Duration = Duration::from_hours(1);
 pub(super) struct Cache(Mutex<HashMap<(String, String), (Message, Instant)>>);
 
 impl Cache {
-    /// What was said to this and may still be believed.
+    /// The result of a request, if it is still fresh.
     pub(super) fn fresh(&self, method: &str, params: &str) -> Option<Message> {
         let (answer, until) = self.entries().get(&(method.to_owned(), params.to_owned()))?.clone();
         (Instant::now() < until).then_some(answer)
     }
 
-    /// Keeps an answer for as long as it says.
+    /// Keeps an answer for the lifetime that it states.
     pub(super) fn keep(&self, method: &str, params: &str, answer: &Message) {
         let said = answer.result().and_then(|result| result.get("ttlMs")).and_then(Value::as_u64);
         let Some(span) = said.filter(|&ms| ms > 0).map(|ms| Duration::from_millis(ms).min(LONGEST)) else { return };

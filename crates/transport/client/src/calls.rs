@@ -1,4 +1,4 @@
-//! Every request of a client by name. What the server does not declare is not asked of it.
+//! Every request of a client by name. Requests that the server does not declare are not sent.
 
 use serde_json::{Map, Value, json};
 use wire::{Era, Message};
@@ -8,7 +8,7 @@ use super::tools::Tool;
 use super::{Advice, Client, ClientError, Listed, Params};
 
 impl Client {
-    /// How the server introduces itself, as text; asked anew only where that is not known.
+    /// The server's introduction as text; requested only where it is not known yet.
     pub async fn discover(&self) -> Result<String, ClientError> {
         match self.greeting().result {
             Some((_, text)) => Ok(text),
@@ -19,7 +19,7 @@ impl Client {
         }
     }
 
-    /// Whether the server is there: `ping`, or `server/discover` in the modern era, which has none.
+    /// Checks that the server answers: by `ping`, or by `server/discover` in the modern era, which has no ping.
     pub async fn ping(&self) -> Result<Message, ClientError> {
         match self.revision().era() {
             Era::Legacy => self.request("ping", &Params::new()).await,
@@ -27,7 +27,7 @@ impl Client {
         }
     }
 
-    /// The tools that may be called. Of those that may not, the observer hears why.
+    /// The tools that may be called. The observer is told why others may not.
     pub async fn tools(&self) -> Result<(Vec<Tool>, Listed), ClientError> {
         self.needs("tools")?;
         let mut listed = self.list("tools/list", "tools").await?;
@@ -48,23 +48,23 @@ impl Client {
         Ok((tools, listed))
     }
 
-    /// Calls a tool, whatever it is told; see [`Tool`] for what can be known before.
+    /// Calls a tool without checking the arguments; see [`Tool`] for checks.
     pub async fn call(&self, tool: &Tool, arguments: Map<String, Value>) -> Result<Message, ClientError> {
         let mirrors = self.mirrors_parameters();
         if let Some(why) = tool.annotation_error().filter(|_| mirrors) {
-            return Err(ClientError::unasked(
+            return Err(ClientError::not_sent(
                 format!("the tool `{}` must not be called: {why}", tool.name()),
-                "its author can mend the schema; over stdio it can be called",
+                "its author can fix the schema; over stdio it can be called",
             ));
         }
         if tool.needs_a_task() && self.has_tasks() {
-            return Err(ClientError::unasked(
+            return Err(ClientError::not_sent(
                 format!("the tool `{}` only runs as a task, which this client does not do", tool.name()),
                 "another client",
             ));
         }
         if let Some(name) = tool.unsafe_argument(&arguments).filter(|_| mirrors) {
-            return Err(ClientError::unasked(
+            return Err(ClientError::not_sent(
                 format!("`{name}` is mirrored into a header, and too large an integer for one"),
                 "an integer within 2^53 - 1, either way",
             ));
@@ -90,7 +90,7 @@ impl Client {
         self.list("resources/templates/list", "resourceTemplates").await
     }
 
-    /// What stands in a resource.
+    /// The contents of a resource.
     pub async fn read(&self, uri: &str) -> Result<Message, ClientError> {
         self.needs("resources")?;
         self.request("resources/read", &Params::new().with("uri", uri)).await
@@ -112,7 +112,7 @@ impl Client {
         self.request("prompts/get", &params).await
     }
 
-    /// What a value that begins so might be. `reference` is a `ref/prompt` or a `ref/resource`.
+    /// Completes the beginning of a value. `reference` is a `ref/prompt` or a `ref/resource`.
     pub async fn complete_value(
         &self,
         reference: Value,
@@ -128,7 +128,7 @@ impl Client {
         self.request("completion/complete", &params).await
     }
 
-    /// Tells a legacy server which log messages are wanted; a modern one hears it with every request.
+    /// Sets the log level of a legacy server; a modern one gets it with every request.
     pub(super) async fn set_log_level(&self) {
         let Some(level) = self.0.options.log_level.as_deref() else { return };
         let greeting = self.greeting();
@@ -139,7 +139,7 @@ impl Client {
         let params = Params::new().with("level", level);
         let id = self.0.ids.next();
         let text = super::ask::request_text(id, "logging/setLevel", &params);
-        // Without log messages all goes on as well.
+        // Log messages are optional: an error is ignored.
         let _ = session.link.put(&id.into(), "logging/setLevel", text, self.0.options.limits.request).await;
     }
 
@@ -150,14 +150,13 @@ impl Client {
         greeting.revision == wire::revision::R2025_11_25 && declared.is_some()
     }
 
-    /// An error where the server does not declare what is about to be asked. The oldest revision has no name for
-    /// completions.
+    /// An error where the server does not declare `capability`. The oldest revision cannot declare completions.
     fn needs(&self, capability: &str) -> Result<(), ClientError> {
         let greeting = self.greeting();
         let unnamed = capability == "completions" && !greeting.revision.at_least(wire::revision::R2025_03_26);
         if unnamed || greeting.may_have(capability) {
             return Ok(());
         }
-        Err(ClientError::unasked(format!("the server does not declare `{capability}`"), Advice::AskUndeclared))
+        Err(ClientError::not_sent(format!("the server does not declare `{capability}`"), Advice::AskUndeclared))
     }
 }

@@ -1,6 +1,6 @@
-//! Calls that run as tasks of the server: begun, looked at until they are over or wait for input, and fetched. At 2025-11-25
-//! (basic/utilities/tasks, the requestor's side) the client wants that, and what a task asks meanwhile is answered like
-//! anything else; in the extension of 2026-07-28 the server wants it, and answers go with `tasks/update`.
+//! Calls that run as tasks of the server: started, polled until they end or need input, and fetched. At 2025-11-25
+//! (basic/utilities/tasks, the requestor's side) the client decides, and requests of a task are answered like others; in the
+//! extension of 2026-07-28 the server decides, and answers are sent by `tasks/update`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use wire::meta::TASKS_EXTENSION;
 
 /// How long the server is asked to keep a task.
 const TTL: u64 = 60_000;
-/// How long to wait between two looks where the server does not say.
+/// How long to wait between two polls where the server does not say.
 const POLL: Duration = Duration::from_secs(1);
-/// How often a task is looked at.
+/// How often a task is polled.
 const LOOKS: usize = 10_000;
 
 impl Client {
-    /// Calls a tool as a task, and gives what that comes to.
+    /// Calls a tool as a task, and returns its result.
     pub async fn call_as_task(&self, tool: &str, arguments: Map<String, Value>) -> Result<Message, ClientError> {
         let task = self.begin_task(tool, arguments).await?;
         let (id, mut poll) = named(&task)?;
@@ -37,18 +37,20 @@ impl Client {
         self.about_task("tasks/result", &id).await
     }
 
-    /// Begins a call as a task, and gives the task.
+    /// Starts a call as a task, and returns the task.
     pub async fn begin_task(&self, tool: &str, arguments: Map<String, Value>) -> Result<Value, ClientError> {
         let params = Params::new().with("name", tool).with("arguments", arguments);
         if self.revision().era() == Era::Modern {
             let made = self.once("tools/call", &params).await?;
             let task = made.result().filter(|result| result.get("resultType").is_some_and(|kind| kind == "task"));
-            return task.cloned().ok_or_else(|| ClientError::invalid("tools/call", "the server made no task of it"));
+            return task
+                .cloned()
+                .ok_or_else(|| ClientError::invalid("tools/call", "the server did not make it a task"));
         }
         let params = params.with("task", json!({ "ttl": TTL }));
         let made = self.request("tools/call", &params).await?;
         let task = made.result().and_then(|result| result.get("task")).cloned();
-        task.ok_or_else(|| ClientError::invalid("tools/call", "the server made no task of it"))
+        task.ok_or_else(|| ClientError::invalid("tools/call", "the server did not make it a task"))
     }
 
     /// Stops a task.
@@ -56,7 +58,7 @@ impl Client {
         self.about_task("tasks/cancel", &named(task)?.0).await
     }
 
-    /// Every task that the server still has of ours.
+    /// The tasks that the server still keeps for this client.
     pub async fn tasks(&self) -> Result<Listed, ClientError> {
         self.list("tasks/list", "tasks").await
     }
@@ -66,7 +68,7 @@ impl Client {
         self.0.options.respondent.abilities().extensions.contains(&TASKS_EXTENSION)
     }
 
-    /// Follows a task that a call was answered by until it is over, and gives what the call came to.
+    /// Polls the task that a call was answered with until it ends, and returns the result of the call.
     pub(super) async fn follow(&self, made: &Message) -> Result<Message, ClientError> {
         let (id, mut poll) = named(&made.result().cloned().unwrap_or_default())?;
         let mut answered = BTreeSet::new();
@@ -83,13 +85,13 @@ impl Client {
                     let failed = called(&shown, "error", task.get("error"))?;
                     return Err(rpc("tools/call", &failed));
                 }
-                _ => return Err(ClientError::invalid("tasks/get", "the task is over, and nothing came of it")),
+                _ => return Err(ClientError::invalid("tasks/get", "the task has ended without a result")),
             }
         }
-        Err(ClientError::invalid("tasks/get", "the task has no end"))
+        Err(ClientError::invalid("tasks/get", "the task does not end"))
     }
 
-    /// Gives a task what it waits for, each thing once.
+    /// Answers the input requests of a task, each once.
     async fn give(&self, id: &str, task: &Value, answered: &mut BTreeSet<String>) -> Result<(), ClientError> {
         let mut asked = task.get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
         asked.retain(|key, _| !answered.contains(key));
@@ -107,20 +109,20 @@ impl Client {
     }
 }
 
-/// A task's id, and how long to wait before it is looked at.
+/// A task's id, and how long to wait before the next poll.
 fn named(task: &Value) -> Result<(String, Duration), ClientError> {
     let id = task.get("taskId").and_then(Value::as_str);
     let id = id.ok_or_else(|| ClientError::invalid("tools/call", "the task has no id"))?;
     Ok((id.to_owned(), interval(task)))
 }
 
-/// What a task came to, as the answer to the call that it was made of.
+/// The outcome of a task, as the answer to its call.
 fn called(shown: &Message, member: &str, outcome: Option<&Value>) -> Result<Message, ClientError> {
     let id = shown.value().get("id");
     let text = json!({ "jsonrpc": "2.0", "id": id, member: outcome }).to_string();
     match parse(text.as_bytes()) {
         Ok(Packet::Message(answer)) => Ok(answer),
-        _ => Err(ClientError::invalid("tasks/get", "the task is over, and does not say what came of it")),
+        _ => Err(ClientError::invalid("tasks/get", "the task has ended and shows no result")),
     }
 }
 

@@ -1,21 +1,22 @@
-//! Why there is no result, split by who is to blame: nobody could be reached, the server says no, the server broke the
-//! protocol, or we will not ask. What the server said is escaped where it is shown.
+//! Why there is no result: no connection, an error response, an invalid response, or a request that this client does not make.
+//! What the server said is escaped where it is shown.
 
 use std::fmt;
 use std::time::Duration;
 
 use net::client::{OpenError, SendError};
 use serde_json::Value;
+use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, RESOURCE_NOT_FOUND};
 use wire::escape::snippet;
 
-/// How much of what a server said stands in an error.
+/// How much of what a server said an error shows.
 const SNIPPET: usize = 300;
 
 /// Why there is no result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// No conversation came about, or it broke off.
+    /// There is no connection, or it broke off.
     Open(Box<OpenError>),
     /// The server answered with an error.
     Rpc {
@@ -35,38 +36,38 @@ pub enum ClientError {
         /// How long we waited.
         after: Duration,
     },
-    /// The server answered what no server may.
+    /// The server's response is invalid.
     Invalid {
         /// What was asked.
         method: String,
         /// What is wrong with the answer.
         why: String,
     },
-    /// We do not ask that.
-    Unasked {
+    /// This client does not make the request.
+    NotSent {
         /// Why not.
         why: String,
         /// What to do instead.
         advice: Advice,
     },
-    /// No credentials were to be had.
+    /// There are no credentials that the server accepts.
     Unauthorized {
-        /// What the server or the way to credentials says.
+        /// What the server or the authorization server says.
         why: String,
     },
-    /// It was cancelled by ourselves.
+    /// This client cancelled the request.
     Cancelled,
 }
 
 impl ClientError {
-    /// An answer that no server may give.
+    /// An invalid response.
     pub(crate) fn invalid(method: &str, why: impl Into<String>) -> Self {
         Self::Invalid { method: method.to_owned(), why: why.into() }
     }
 
-    /// A request that we do not make.
-    pub fn unasked(why: impl Into<String>, advice: impl Into<Advice>) -> Self {
-        Self::Unasked { why: why.into(), advice: advice.into() }
+    /// A request that is not made.
+    pub fn not_sent(why: impl Into<String>, advice: impl Into<Advice>) -> Self {
+        Self::NotSent { why: why.into(), advice: advice.into() }
     }
 
     /// Whether the server was reached and answered, if only to say no.
@@ -74,17 +75,18 @@ impl ClientError {
         matches!(self, Self::Rpc { .. })
     }
 
-    /// What a person can do about it, if anything. [`ClientError::Open`] says so itself.
+    /// What a person can do about it, if anything.
     pub fn advice(&self) -> Option<Advice> {
         match self {
-            Self::Open(_) | Self::Cancelled => None,
-            Self::Rpc { code: -32601, .. } => Some(Advice::SeeDeclared),
-            Self::Rpc { code: -32602 | -32002, .. } => Some(Advice::CheckArguments),
-            Self::Rpc { code: -32021, .. } => Some(Advice::DeclareAbilities),
+            Self::Cancelled => None,
+            Self::Open(error) => Some(Advice::Connect(error.advice())),
+            Self::Rpc { code: METHOD_NOT_FOUND, .. } => Some(Advice::SeeDeclared),
+            Self::Rpc { code: INVALID_PARAMS | RESOURCE_NOT_FOUND, .. } => Some(Advice::CheckArguments),
+            Self::Rpc { code: MISSING_CLIENT_CAPABILITY, .. } => Some(Advice::DeclareAbilities),
             Self::Rpc { .. } => Some(Advice::SeeLog),
             Self::Timeout { .. } => Some(Advice::WaitLonger),
             Self::Invalid { .. } => Some(Advice::CheckServer),
-            Self::Unasked { advice, .. } => Some(advice.clone()),
+            Self::NotSent { advice, .. } => Some(advice.clone()),
             Self::Unauthorized { .. } => Some(Advice::BringCredentials),
         }
     }
@@ -101,7 +103,7 @@ impl ClientError {
     fn parts(&self) -> (String, String) {
         let shown = |text: &str| snippet(text, SNIPPET);
         match self {
-            Self::Open(error) => (error.to_string(), String::new()),
+            Self::Open(error) => (error.what(), error.at()),
             Self::Rpc { method, code, message, data } => {
                 let data = data.as_ref().map(|data| format!(" ({})", shown(&data.to_string()))).unwrap_or_default();
                 (format!("the server answers with error {code}: {}{data}", shown(message)), shown(method))
@@ -109,12 +111,10 @@ impl ClientError {
             Self::Timeout { method, after } => {
                 (format!("no answer for {:.1} s; the request is cancelled", after.as_secs_f64()), shown(method))
             }
-            Self::Invalid { method, why } => {
-                (format!("the server's answer is no valid one: {}", shown(why)), shown(method))
-            }
-            Self::Unasked { why, .. } => (shown(why), String::new()),
+            Self::Invalid { method, why } => (format!("the server's answer is invalid: {}", shown(why)), shown(method)),
+            Self::NotSent { why, .. } => (shown(why), String::new()),
             Self::Unauthorized { why } => {
-                (format!("the server wants other credentials: {}", shown(why)), String::new())
+                (format!("the server demands other credentials: {}", shown(why)), String::new())
             }
             Self::Cancelled => ("cancelled".to_owned(), String::new()),
         }
@@ -125,6 +125,8 @@ impl ClientError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Advice {
+    /// About the connection.
+    Connect(net::client::Advice),
     /// Look at what the server declares.
     SeeDeclared,
     /// Look at what the server declares, or make the request without this library's check.
@@ -143,7 +145,7 @@ pub enum Advice {
     BringCredentials,
     /// Look into the server's log.
     SeeLog,
-    /// Something that only this case has.
+    /// Anything that needs nothing of the program.
     Other(String),
 }
 
@@ -158,6 +160,7 @@ impl fmt::Display for Advice {
             Self::CheckServer => "check the server against the specification",
             Self::BringCredentials => "give a token, or get one by OAuth",
             Self::SeeLog => "look into the server's log",
+            Self::Connect(advice) => return advice.fmt(f),
             Self::Other(text) => return f.write_str(&snippet(text, SNIPPET)),
         })
     }
@@ -195,9 +198,10 @@ impl ClientError {
         match error {
             SendError::Open(error) => error.into(),
             SendError::Timeout { after } => OpenError::Timeout { at, waited_for: "room for a message", after }.into(),
-            SendError::Unsendable { why } => {
-                Self::unasked(format!("HTTP cannot carry that: {why}"), "leave out what no header may hold")
-            }
+            SendError::Unsendable { why } => Self::not_sent(
+                format!("HTTP cannot carry that: {why}"),
+                "leave out characters that a header may not contain",
+            ),
             other => OpenError::Reset { at, why: other.to_string() }.into(),
         }
     }

@@ -17,11 +17,11 @@ pub enum Given {
     Json(Value),
 }
 
-/// Why a form is not filled in.
+/// Why a form cannot be filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormError(pub String);
 
-/// The content of a form: what was given, and defaults for the rest.
+/// The content of a form: the given values, and defaults for the rest.
 pub fn fill(schema: &Value, given: &[(String, Given)]) -> Result<Map<String, Value>, FormError> {
     let mut content = Map::new();
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
@@ -44,7 +44,7 @@ pub fn fill(schema: &Value, given: &[(String, Given)]) -> Result<Map<String, Val
     if fits(schema, &whole) { Ok(content) } else { Err(FormError("what is given does not fit the form".to_owned())) }
 }
 
-/// A text as the value that a property's schema wants, or what it wants instead.
+/// Reads a text as the value that a property's schema requires; the error names what it requires.
 pub fn read(text: &str, property: &Value, root: &Value) -> Result<Value, String> {
     let property = resolved(property, root, REFERENCES);
     if let Some(choice) = chosen(text, property) {
@@ -102,7 +102,7 @@ fn types(property: &Value, root: &Value) -> Vec<String> {
     types
 }
 
-/// What a property wants, in a few words.
+/// What a property's schema requires, in a few words.
 pub fn wants(property: &Value, root: &Value) -> String {
     let property = resolved(property, root, REFERENCES);
     if let Some(choices) = property.get("enum").and_then(Value::as_array) {
@@ -140,7 +140,7 @@ fn wants_plain(items: &Value, root: &Value) -> String {
     if types.is_empty() { "any value".to_owned() } else { types.join(" or ") }
 }
 
-/// Follows references within the document; any other stays as it is.
+/// Follows references within the document; other references stay unchanged.
 fn resolved<'s>(schema: &'s Value, root: &'s Value, room: usize) -> &'s Value {
     let target =
         schema.get("$ref").and_then(Value::as_str).and_then(|reference| root.pointer(reference.strip_prefix('#')?));

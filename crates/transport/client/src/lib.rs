@@ -1,8 +1,8 @@
-//! An MCP client for all five revisions and every transport. It sends what it is asked to send and hands back what came; it
-//! knows no command line, and nothing of what a person sees.
+//! An MCP client for all five revisions and every transport. It sends requests and returns responses; it knows no command line
+//! and no user interface.
 //!
-//! One [`Client`] is one conversation with one server. It finds out the server's era ([`open`]), puts each request as that
-//! era wants it ([`ask`]), and answers what the server asks in between ([`respond`], [`rounds`]).
+//! One [`Client`] is one conversation with one server. It finds out the server's era ([`open`]), sends each request in the form
+//! of that era ([`ask`]), and answers requests of the server ([`respond`], [`rounds`]).
 
 mod abilities;
 mod ask;
@@ -17,6 +17,7 @@ mod form;
 mod link;
 mod listen;
 mod open;
+mod opener;
 mod pages;
 mod params;
 mod pump;
@@ -29,15 +30,16 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use net::Tap;
+use net::client::negotiation::server_info;
 use net::client::{Address, Authorizer, Limits};
+use net::{Children, Tap};
 use serde_json::{Map, Value, json};
 use wire::trace::Header;
 use wire::{Era, Revision, Transport};
 
 pub use abilities::{Abilities, Answer, Answering, Question, Refused, Respondent, Unattended};
 pub use call_policy::CallPolicy;
-pub use carrier::{Carrier, Coming, Connector, Direct, Opening};
+pub use carrier::{BoxFuture, Carrier, Connector, Direct, Opening};
 pub use error::{Advice, ClientError};
 pub use example::example;
 pub use form::{FormError, Given, fill, read, wants};
@@ -51,43 +53,46 @@ use cache::Cache;
 use link::Ids;
 use open::Session;
 
-/// What the client is like, and whom it talks to.
+/// Options of a client.
 #[derive(Clone)]
 pub struct Options {
     /// Where the server is.
     pub address: Address,
-    /// The revision to begin with; `None` where the era is to be found out.
+    /// The revision to begin with; `None` to find out the era.
     pub revision: Option<Revision>,
-    /// Who the client says it is.
+    /// Name and version of the client.
     pub identity: Identity,
-    /// How long and how much. [`Limits::request`] is how long a request may go without a sign of life.
+    /// Timeouts and sizes. [`Limits::request`] is how long a request may go without a response or progress.
     pub limits: Limits,
-    /// How long a server on a channel of its own may be silent before it is greeted as a legacy one, too.
+    /// Owns the process of a server that is started.
+    pub children: Children,
+    /// How long a server over stdio or WebSocket may be silent before it gets a legacy request, too.
     pub probe: Duration,
-    /// Who answers what the server asks.
+    /// Answers requests of the server.
     pub respondent: Arc<dyn Respondent>,
-    /// Who has credentials.
+    /// Supplies credentials.
     pub authorizer: Option<Arc<dyn Authorizer>>,
-    /// Who hears what comes beside answers.
+    /// Gets notifications and warnings.
     pub observer: Observer,
-    /// The weakest log message wanted, where any are (`debug` to `emergency`).
+    /// The lowest level of log messages (`debug` to `emergency`); none where `None`.
     pub log_level: Option<String>,
-    /// Whether progress of tool calls is wanted.
+    /// Whether to request progress of tool calls.
     pub progress: bool,
-    /// What goes into the `_meta` of every request beside what the protocol wants there.
+    /// Additional members for the `_meta` of every request.
     pub meta: Map<String, Value>,
-    /// Who writes down what crosses, if anybody does: a tap for each connection.
+    /// Makes a tap for each connection, where the traffic is recorded.
     pub tap: Option<Arc<dyn Fn(Header) -> Tap + Send + Sync>>,
 }
 
 impl Options {
-    /// A client that wants nothing special of the server at `address`.
-    pub fn new(address: Address) -> Self {
+    /// The defaults for a server at `address`, started through `children` where it is a command.
+    pub fn new(address: Address, children: &Children) -> Self {
         Self {
             address,
             revision: None,
             identity: Identity::default(),
             limits: Limits { start: Duration::from_mins(1), shutdown: Duration::from_secs(1), ..Limits::default() },
+            children: children.clone(),
             probe: Duration::from_secs(3),
             respondent: Arc::new(Unattended),
             authorizer: None,
@@ -109,7 +114,7 @@ impl fmt::Debug for Options {
     }
 }
 
-/// The name and version that a client gives of itself.
+/// The name and version of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The program's name.
@@ -130,34 +135,29 @@ impl Identity {
     }
 }
 
-/// How the server introduced itself.
+/// The introduction of the server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Greeting {
     /// The revision that is spoken.
     pub revision: Revision,
-    /// The result of `initialize` or `server/discover`, and its text as it came; `None` where a modern server would not
-    /// tell.
+    /// The result of `initialize` or `server/discover`, and its text as it came; `None` where a modern server refused it.
     pub result: Option<(Value, String)>,
 }
 
 impl Greeting {
-    /// What the server declares; `None` where it did not say.
+    /// The capabilities of the server; `None` where it did not introduce itself.
     pub fn capabilities(&self) -> Option<&Value> {
         self.result.as_ref()?.0.get("capabilities")
     }
 
-    /// Whether the server declares the capability, or does not tell what it has.
+    /// Whether the server declares the capability, or did not introduce itself.
     pub fn may_have(&self, capability: &str) -> bool {
         self.capabilities().is_none_or(|declared| declared.get(capability).is_some())
     }
 
-    /// Name and version, as it says itself.
+    /// Name and version of the server.
     pub fn server_info(&self) -> Option<&Value> {
-        let result = &self.result.as_ref()?.0;
-        match self.revision.era() {
-            Era::Legacy => result.get("serverInfo"),
-            Era::Modern => result.get("_meta")?.get("io.modelcontextprotocol/serverInfo"),
-        }
+        server_info(self.revision, &self.result.as_ref()?.0)
     }
 }
 
@@ -171,19 +171,22 @@ struct Shared {
     ids: Ids,
     cache: Arc<Cache>,
     session: Mutex<Arc<Session>>,
-    /// Held by whoever opens a session anew.
+    /// Held while a session is replaced.
     opening: tokio::sync::Mutex<()>,
 }
 
 impl Client {
-    /// Reaches the server and finds out what it speaks.
+    /// Connects to the server and finds out its revision.
     pub async fn connect(options: Options) -> Result<Self, ClientError> {
         Self::connect_with(options, Arc::new(Direct)).await
     }
 
-    /// The same, over what `connector` opens.
+    /// The same, over carriers of `connector`.
     /// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
-    pub fn connect_with(options: Options, connector: Arc<dyn Connector>) -> Coming<'static, Result<Self, ClientError>> {
+    pub fn connect_with(
+        options: Options,
+        connector: Arc<dyn Connector>,
+    ) -> BoxFuture<'static, Result<Self, ClientError>> {
         Box::pin(Self::connected(options, connector))
     }
 
@@ -209,7 +212,7 @@ impl Client {
         Ok(client)
     }
 
-    /// How the server introduced itself.
+    /// The introduction of the server.
     pub fn greeting(&self) -> Greeting {
         self.session().greeting.clone()
     }
@@ -219,17 +222,17 @@ impl Client {
         self.session().greeting.revision
     }
 
-    /// What carries the conversation.
+    /// The transport.
     pub fn transport(&self) -> Transport {
         self.session().link.transport()
     }
 
-    /// Where the server turned out to be.
+    /// The address of the server, after redirects.
     pub fn address(&self) -> Address {
         self.session().address.clone()
     }
 
-    /// Says that its roots have changed, where the era has a way to say so.
+    /// Announces changed roots, where the era has a notification for it.
     pub async fn roots_changed(&self) -> Result<(), ClientError> {
         if self.revision().era() == Era::Modern {
             return Ok(());
@@ -239,12 +242,12 @@ impl Client {
         told.map_err(|error| ClientError::unsent(error, self.address().to_string()))
     }
 
-    /// Gives up whatever is not answered yet, and tells the server.
+    /// Cancels all pending requests.
     pub async fn cancel_all(&self, reason: &str) {
         self.session().link.cancel_all(reason).await;
     }
 
-    /// Ends the conversation as its transport wants it: once, in order, within bounds.
+    /// Ends the conversation as its transport demands: once, in order, within timeouts.
     pub async fn close(&self) {
         self.session().close().await;
     }
@@ -259,8 +262,8 @@ impl Client {
         if session.is_over() { self.reopen(&session, None).await } else { Ok(session) }
     }
 
-    /// Opens a session in place of `stale`, unless somebody else has done so. What it speaks stays the same, unless
-    /// `revision` names another.
+    /// Opens a session in place of `stale`, unless another task has done so. The revision stays the same, unless `revision`
+    /// names another.
     async fn reopen(&self, stale: &Arc<Session>, revision: Option<Revision>) -> Result<Arc<Session>, ClientError> {
         let _alone = self.0.opening.lock().await;
         let present = self.session();

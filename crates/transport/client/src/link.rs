@@ -1,5 +1,5 @@
-//! One connection, and who waits for what on it. A request is put, its answer awaited within bounds, and given up as the
-//! transport wants that; what a server says beside answers goes through [`super::pump`].
+//! One connection and its pending requests. A request is sent, its response awaited with a timeout, and cancelled as the
+//! transport demands; other messages of the server go through [`super::pump`].
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use net::client::{Address, Connection, Exchange, OpenError, Outgoing, SendError, location, why};
+use net::client::{Address, Connection, Exchange, OpenError, Outgoing, SendError, failure_of, redirect_target};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -19,35 +19,35 @@ use super::abilities::Respondent;
 use super::carrier::Carrier;
 use super::tasks::Tasks;
 
-/// Who hears what comes beside answers.
+/// Gets notifications, statuses and warnings.
 pub type Observer = Arc<dyn Fn(ClientEvent) + Send + Sync>;
 
-/// What comes beside answers.
+/// Events other than responses.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientEvent {
-    /// The server notifies.
+    /// A notification of the server.
     Notification {
-        /// Of what.
+        /// Its method.
         method: String,
-        /// With what.
+        /// Its parameters.
         params: Value,
     },
     /// The status of the HTTP response to a request.
     Status(u16),
-    /// The client noticed something, and goes on all the same.
+    /// The client noticed something and continues.
     Warning(String),
 }
 
-/// How many times the patience for a sign of life a request may take in all.
+/// How many times the timeout without activity a request may take in total.
 const LONGEST: u32 = 10;
-/// How long what is left of a refusal may take to come.
+/// How long the body of a refusal may take to arrive.
 const BODY: Duration = Duration::from_millis(500);
-/// How long the last words may take to come where the stream that was to bring them is over.
+/// How long a response may still take when its stream is over.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// How many times a stream is resumed for one answer.
+/// How many times a stream is resumed for one response.
 const RESUMED: usize = 100;
 
-/// The ids of requests: whole numbers, none of them twice.
+/// The ids of requests: unique whole numbers.
 #[derive(Debug, Default)]
 pub(super) struct Ids(AtomicI64);
 
@@ -82,15 +82,15 @@ pub(super) struct Rejection {
     /// Where a redirect leads.
     pub(super) location: Option<String>,
     /// The same for a person.
-    pub(super) told: OpenError,
+    pub(super) open_error: OpenError,
 }
 
-/// A request that waits for its answer.
+/// A request without a response yet.
 #[derive(Debug)]
 pub(super) struct Pending {
     method: String,
-    /// The last sign of life.
-    heard: Instant,
+    /// The last response, progress or start.
+    last_activity: Instant,
 }
 
 /// One connection. Clones are the same one.
@@ -108,10 +108,10 @@ pub(super) struct Inner {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// Once it is known.
+    /// The era, when it is known.
     pub(super) era: Option<Era>,
     pending: HashMap<RequestId, Pending>,
-    /// What the server asked and waits for.
+    /// The requests of the server that are being answered.
     pub(super) answering: HashMap<RequestId, AbortHandle>,
     /// The subscriptions, and what was acknowledged.
     pub(super) subscriptions: HashMap<RequestId, watch::Sender<Option<Value>>>,
@@ -158,17 +158,17 @@ impl Link {
         (self.0.observer)(note);
     }
 
-    /// Whether somebody waits for the answer to `id`.
+    /// Whether request `id` is pending.
     pub(super) fn awaits(&self, id: &RequestId) -> bool {
         self.state().pending.contains_key(id)
     }
 
-    /// A sign of life of the request that carries this progress token, which is its id.
-    pub(super) fn heard(&self, token: &Value) {
+    /// Resets the timeout of the request with this progress token, which is its id.
+    pub(super) fn last_activity(&self, token: &Value) {
         if let Some(id) = RequestId::from_value(token)
             && let Some(pending) = self.state().pending.get_mut(&id)
         {
-            pending.heard = Instant::now();
+            pending.last_activity = Instant::now();
         }
     }
 
@@ -178,32 +178,32 @@ impl Link {
         if let Some(params) = params {
             message["params"] = params;
         }
-        self.say(message.to_string()).await
+        self.send_message(message.to_string()).await
     }
 
-    /// Sends what wants no answer. Over HTTP its head is waited for, lest it be overtaken by what is sent next.
-    pub(super) async fn say(&self, text: String) -> Result<(), SendError> {
+    /// Sends a notification or response. Over HTTP it waits for the head, so that the next message cannot overtake it.
+    pub(super) async fn send_message(&self, text: String) -> Result<(), SendError> {
         let exchange = self.0.carrier.send(Outgoing::message(text)).await?;
         exchange.head(self.connection().limits().request).await;
         Ok(())
     }
 
-    /// A message that came in, as the carrier hands it over.
+    /// A received message, as the carrier returns it.
     pub(super) fn received(&self, message: Message) -> Message {
         self.0.carrier.received(message)
     }
 
-    /// Opens a stream by GET, or goes on with one.
+    /// Opens a stream by GET, or resumes one.
     pub(super) async fn open_stream(&self, last_event_id: Option<&str>) -> Result<Exchange, SendError> {
         self.0.carrier.open_stream(last_event_id).await
     }
 
-    /// Ends the connection as its transport wants it.
+    /// Ends the connection as its transport demands.
     pub(super) async fn end(&self) {
         self.0.carrier.close().await;
     }
 
-    /// Puts a request and waits for what comes of it: as long as there are signs of life, and not for ever.
+    /// Sends a request and waits for the outcome, as long as there is activity, and not forever.
     pub(super) async fn put(&self, id: &RequestId, method: &str, text: String, patience: Duration) -> Outcome {
         let begun = Instant::now();
         let _waiting = Waiting::new(self, id, method);
@@ -234,7 +234,7 @@ impl Link {
         }
     }
 
-    /// What came before the answer is told before it.
+    /// Passes on the notifications that came before the response.
     fn pass_on(&self) {
         let notified = |message: &Message| message.kind() == Kind::Notification;
         while let Some(message) = self.connection().take(notified) {
@@ -243,15 +243,15 @@ impl Link {
     }
 
     fn answered(&self, answer: Message, exchange: &Exchange) -> Outcome {
-        // In a session, 404 says that it is over, whatever error comes along.
+        // In a session, 404 says that it is over, whatever the body says.
         let in_session = self.connection().session_id().is_some();
         match exchange.status() {
             Some(status)
                 if answer.kind() == Kind::Error && (matches!(status, 401 | 403) || status == 404 && in_session) =>
             {
-                let told = OpenError::Http { at: self.at(), status, snippet: answer.text().to_owned() };
+                let open_error = OpenError::Http { at: self.at(), status, snippet: answer.text().to_owned() };
                 let (headers, error) = (exchange.headers(), Some(answer));
-                Outcome::Refused(Box::new(Rejection { status, headers, error, location: None, told }))
+                Outcome::Refused(Box::new(Rejection { status, headers, error, location: None, open_error }))
             }
             _ => Outcome::Answer(answer),
         }
@@ -259,23 +259,29 @@ impl Link {
 
     async fn unanswered(&self, exchange: &Exchange, begun: Instant) -> Outcome {
         let status = exchange.status().filter(|status| !(200..300).contains(status));
-        let told = why(&self.0.address, self.connection(), exchange, begun.into()).await;
-        let Some(status) = status else { return Outcome::Gone(told) };
+        let open_error = failure_of(&self.0.address, self.connection(), exchange, begun.into()).await;
+        let Some(status) = status else { return Outcome::Gone(open_error) };
         exchange.finished(BODY).await;
-        let (headers, error) = (exchange.headers(), exchange.nameless_error());
-        Outcome::Refused(Box::new(Rejection { status, headers, error, location: location(exchange).await, told }))
+        let (headers, error) = (exchange.headers(), exchange.error_without_id());
+        Outcome::Refused(Box::new(Rejection {
+            status,
+            headers,
+            error,
+            location: redirect_target(exchange).await,
+            open_error,
+        }))
     }
 
-    /// The address as a person knows it.
+    /// The address, for messages.
     pub(super) fn at(&self) -> String {
         self.0.address.to_string()
     }
 
-    /// Resolves when nothing was heard of request `id` for too long.
+    /// Resolves when request `id` had no activity for too long.
     async fn overdue(&self, id: &RequestId, patience: Duration) {
         loop {
-            let Some(heard) = self.state().pending.get(id).map(|pending| pending.heard) else { return };
-            let left = patience.saturating_sub(heard.elapsed());
+            let Some(last_activity) = self.state().pending.get(id).map(|pending| pending.last_activity) else { return };
+            let left = patience.saturating_sub(last_activity.elapsed());
             if left.is_zero() {
                 return;
             }
@@ -283,8 +289,8 @@ impl Link {
         }
     }
 
-    /// Follows the stream of an answer from one GET to the next where the server closes it early (legacy era). Resolves
-    /// when that leads nowhere.
+    /// Resumes the stream of a response by GET as often as the server closes it early (legacy era). Resolves when the response
+    /// cannot come any more.
     async fn lost(&self, exchange: &Exchange, patience: Duration) {
         let resumable =
             self.transport() == Transport::StreamableHttp && self.connection().revision().era() == Era::Legacy;
@@ -295,7 +301,7 @@ impl Link {
         self.resume(exchange.clone(), patience, RESUMED).await;
     }
 
-    /// Goes on with a stream that ended, at most `times`, as long as the server lets us.
+    /// Resumes a stream that ended, at most `times`, as long as the server accepts it.
     pub(super) async fn resume(&self, mut current: Exchange, patience: Duration, times: usize) {
         let mut last = None;
         for _ in 0..times {
@@ -311,14 +317,14 @@ impl Link {
         }
     }
 
-    /// Gives a request up, as the transport says it: by closing its stream, or by a notification.
+    /// Cancels a request as the transport demands: by closing its stream, or by a notification.
     async fn cancel(&self, id: &RequestId, method: &str, reason: &str) {
-        let exchange = self.connection().asked(id);
-        self.connection().give_up(id);
+        let exchange = self.connection().exchange_of(id);
+        self.connection().forget_request(id);
         let by_closing = self.is_modern() && self.transport() == Transport::StreamableHttp;
         if !by_closing && method != "initialize" {
             let id: Value = serde_json::from_str(&id.to_json()).unwrap_or_default();
-            // Where it cannot be told, nobody is left who would want to know.
+            // If it cannot be sent, the server is gone.
             let _ = self.notify("notifications/cancelled", Some(json!({ "requestId": id, "reason": reason }))).await;
         }
         if let Some(exchange) = exchange {
@@ -327,7 +333,7 @@ impl Link {
         }
     }
 
-    /// Gives one request up.
+    /// Cancels one request.
     pub(super) async fn cancel_one(&self, id: &RequestId, reason: &str) {
         let method = self.state().pending.remove(id).map(|pending| pending.method);
         if let Some(method) = method {
@@ -335,7 +341,7 @@ impl Link {
         }
     }
 
-    /// Gives every request up.
+    /// Cancels every request.
     pub(super) async fn cancel_all(&self, reason: &str) {
         let pending: Vec<_> = self.state().pending.drain().collect();
         for (id, Pending { method, .. }) in pending {
@@ -344,7 +350,7 @@ impl Link {
     }
 }
 
-/// Somebody waits; dropped, nobody does.
+/// Keeps a request pending until it is dropped.
 struct Waiting<'l> {
     link: &'l Link,
     id: RequestId,
@@ -352,7 +358,7 @@ struct Waiting<'l> {
 
 impl<'l> Waiting<'l> {
     fn new(link: &'l Link, id: &RequestId, method: &str) -> Self {
-        let pending = Pending { method: method.to_owned(), heard: Instant::now() };
+        let pending = Pending { method: method.to_owned(), last_activity: Instant::now() };
         link.state().pending.insert(id.clone(), pending);
         Self { link, id: id.clone() }
     }

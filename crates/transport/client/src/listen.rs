@@ -1,5 +1,5 @@
-//! Listening to what a server says by itself: a subscription (modern era), or a stream and one subscription for each
-//! resource (legacy era). What comes, the observer hears.
+//! Listens to notifications without a request: by a subscription (modern era), or by a stream and one subscription for each
+//! resource (legacy era). The observer gets them.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::ask::request_text;
 use super::link::{Link, Outcome};
 use super::{Client, ClientError, Params};
 
-/// How long a stream may take to open, and one that is listened to may last, before it is opened again.
+/// How long a stream may take to open, and how long one may last before it is opened again.
 const OPENING: Duration = Duration::from_secs(30);
 const LASTING: Duration = Duration::from_hours(24);
-/// How often a stream that the server closes is opened again, and how long we wait before.
+/// How often a stream that the server closed is opened again, and the pause before.
 const REOPENED: usize = 1000;
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -32,16 +32,16 @@ pub struct Topics {
     pub uris: Vec<String>,
 }
 
-/// What is being listened to.
+/// A subscription, or a stream with subscriptions.
 pub struct Listening {
-    /// What the server agreed to tell, as its acknowledgement has it; in the legacy era what it declares.
+    /// The topics that the server acknowledged; in the legacy era those that it declares.
     pub acknowledged: Value,
     id: Option<RequestId>,
     ended: watch::Receiver<Option<Result<(), ClientError>>>,
 }
 
 impl Listening {
-    /// Waits for its end: `Ok` where the server ended it in order.
+    /// Waits for its end; `Ok` where the server ended it regularly.
     pub async fn ended(&mut self) -> Result<(), ClientError> {
         match self.ended.wait_for(Option::is_some).await {
             Ok(end) => end.clone().unwrap_or(Ok(())),
@@ -51,7 +51,7 @@ impl Listening {
 }
 
 impl Client {
-    /// Listens. On `Ok` the server has said what it will tell.
+    /// Starts to listen. On `Ok` the server has acknowledged it.
     pub async fn listen(&self, topics: &Topics) -> Result<Listening, ClientError> {
         match self.revision().era() {
             Era::Modern => self.subscribe(topics).await,
@@ -59,7 +59,7 @@ impl Client {
         }
     }
 
-    /// Stops listening, as the transport wants it.
+    /// Stops listening, as the transport demands.
     pub async fn stop_listening(&self, listening: &Listening) {
         if let Some(id) = &listening.id {
             self.session().link.cancel_one(id, "no longer interested").await;
@@ -109,7 +109,7 @@ impl Client {
                 return Err(ClientError::Timeout { method: "subscriptions/listen".to_owned(), after });
             }
         }
-        // Over before it began.
+        // It ended before it was acknowledged.
         listening.ended().await?;
         Err(ClientError::invalid("subscriptions/listen", "it ended without an acknowledgement"))
     }
@@ -120,7 +120,7 @@ impl Client {
         for uri in &topics.uris {
             if declared.pointer("/resources/subscribe") != Some(&json!(true)) {
                 let why = "the server does not declare that resources can be subscribed to";
-                return Err(ClientError::unasked(why, "watch its lists: leave the URI out"));
+                return Err(ClientError::not_sent(why, "watch its lists: leave the URI out"));
             }
             self.request("resources/subscribe", &Params::new().with("uri", uri.as_str())).await?;
         }
@@ -152,7 +152,7 @@ fn end_of(came: Outcome) -> Result<(), ClientError> {
         Outcome::Answer(answer) => Err(super::ask::rpc("subscriptions/listen", &answer)),
         Outcome::Refused(refused) => match refused.error {
             Some(error) => Err(super::ask::rpc("subscriptions/listen", &error)),
-            None => Err(refused.told.into()),
+            None => Err(refused.open_error.into()),
         },
         Outcome::TimedOut(_) => Err(ClientError::Cancelled),
         Outcome::Gone(error) => Err(error.into()),
@@ -160,13 +160,13 @@ fn end_of(came: Outcome) -> Result<(), ClientError> {
     }
 }
 
-/// Opens the stream on which a legacy server may ask and tell by itself, in the background.
+/// Opens, in the background, the stream on which a legacy server may send requests and notifications.
 pub(super) fn open_stream(link: Link) -> AbortHandle {
     tokio::spawn(async move { listen_on_stream(&link).await }).abort_handle()
 }
 
-/// Listens on that stream, and goes on with it where the server closes it. A server that has none says so, and that is
-/// all.
+/// Listens on that stream, and resumes it where the server closes it. A server without such a stream refuses it, which is
+/// allowed.
 async fn listen_on_stream(link: &Link) {
     for _ in 0..REOPENED {
         let Ok(stream) = link.open_stream(None).await else { return };

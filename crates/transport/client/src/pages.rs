@@ -1,39 +1,37 @@
-//! Lists, page by page (server/utilities/pagination): every page there is, however long each, and the cursor of each as it
-//! came.
+//! Reads lists page by page (server/utilities/pagination): every page, and each cursor as it came.
 
 use serde_json::{Map, Value};
+use wire::error_code::INVALID_PARAMS;
 use wire::{Era, Message};
 
-use super::Coming;
+use super::BoxFuture;
 use super::params::raw_member;
 use super::{Client, ClientError, Params};
 
 /// How many pages a list may have.
 const PAGES: usize = 1000;
-/// The code that refuses a cursor.
-const INVALID_PARAMS: i64 = -32602;
 
 /// A whole list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listed {
     /// The items of all pages.
     pub items: Vec<Value>,
-    /// The first page's result, with the items of all and without a cursor.
+    /// The first page's result, with the items of all pages and without a cursor.
     pub result: Map<String, Value>,
-    /// How many pages there were.
+    /// The number of pages.
     pub pages: usize,
 }
 
 impl Client {
-    /// Every page of a list, whose items stand under `key`.
+    /// Reads every page of a list; its items are in the member `key`.
     /// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
-    pub fn list<'a>(&'a self, method: &'a str, key: &'a str) -> Coming<'a, Result<Listed, ClientError>> {
+    pub fn list<'a>(&'a self, method: &'a str, key: &'a str) -> BoxFuture<'a, Result<Listed, ClientError>> {
         Box::pin(self.all_pages(method, key))
     }
 
     async fn all_pages(&self, method: &str, key: &str) -> Result<Listed, ClientError> {
         match self.pages(method, key).await {
-            // A cursor that has become invalid: what it belonged to is gone, and so are the pages before it.
+            // An invalid cursor invalidates the pages before it, too.
             Err((ClientError::Rpc { code: INVALID_PARAMS, .. }, 1..)) => {
                 self.0.cache.forget(method);
                 self.pages(method, key).await.map_err(|(error, _)| error)
@@ -42,7 +40,7 @@ impl Client {
         }
     }
 
-    /// The same, or an error and how many pages came before it.
+    /// The same, or an error and the number of pages before it.
     async fn pages(&self, method: &str, key: &str) -> Result<Listed, (ClientError, usize)> {
         let mut listed = Listed::default();
         let mut cursor: Option<String> = None;
@@ -77,7 +75,7 @@ impl Client {
         Err((ClientError::invalid(method, format!("more than {PAGES} pages")), 0))
     }
 
-    /// A request whose result may be kept for a while, and is used again while it may.
+    /// A request whose result is cached for its lifetime.
     pub(super) async fn cached(&self, method: &str, params: &Params) -> Result<Message, ClientError> {
         let key = params.to_json();
         if let Some(answer) = self.0.cache.fresh(method, &key) {

@@ -1,5 +1,5 @@
-//! The parameters of a request, where some parts must go back to the server byte for byte as they came (cursors, states):
-//! those are kept as text and never read.
+//! The parameters of a request. Values that must go back to the server byte for byte (cursors, states) are kept as text and
+//! never parsed.
 
 use serde_json::{Map, Value};
 use wire::Message;
@@ -14,33 +14,33 @@ pub struct Params {
 }
 
 impl Params {
-    /// None yet.
+    /// No parameters.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more, or another value for one.
+    /// Adds or replaces a member.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.members.insert(name.to_owned(), value.into());
         self
     }
 
-    /// One more, as text that is JSON already.
+    /// Adds a member whose value is JSON text.
     #[must_use]
     pub fn with_raw(mut self, name: &str, json: &str) -> Self {
         self.raw.push((name.to_owned(), json.to_owned()));
         self
     }
 
-    /// One more member of `_meta`, or another value for one.
+    /// Adds or replaces a member of `_meta`.
     #[must_use]
     pub fn with_meta(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.meta.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The value of a member that is no raw text.
+    /// The value of a member that is not raw text.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.members.get(name)
     }
@@ -55,7 +55,7 @@ impl Params {
         format!("{{{}}}", members.join(","))
     }
 
-    /// Whether there is none.
+    /// Whether there are no parameters.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty() && self.raw.is_empty() && self.meta.is_empty()
     }

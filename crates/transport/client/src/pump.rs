@@ -1,22 +1,20 @@
-//! What a server says of itself: its requests are answered (legacy era), its notifications handed on, and answers that
-//! nobody waits for any more are let go of.
+//! Handles messages other than expected responses: answers requests of the server (legacy era), passes notifications on, and
+//! drops late responses.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::AbortHandle;
+use wire::error_code::INTERNAL_ERROR;
+use wire::meta::{RELATED_TASK, SUBSCRIPTION_ID};
 use wire::{Kind, Message, RequestId, Revision};
 
 use super::abilities::{Answer, Refused};
 use super::link::{ClientEvent, Link};
 use super::respond::respond;
-use wire::meta::RELATED_TASK;
 
-/// How many questions of the server are open at a time; more are refused.
+/// How many requests of the server are answered at a time; more are refused.
 const OPEN_QUESTIONS: usize = 32;
-
-/// What names the subscription that a notification is for.
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Listens until the connection is over or the handle aborted.
 pub(super) fn start(link: Link) -> AbortHandle {
@@ -38,18 +36,18 @@ pub(super) fn start(link: Link) -> AbortHandle {
 }
 
 impl Link {
-    /// Takes one message that is no answer somebody waits for.
+    /// Handles one message that is not an expected response.
     pub(super) fn hear(&self, message: &Message) {
         match message.kind() {
             Kind::Request => self.asked(message),
             Kind::Notification => self.notified(message),
             Kind::Error if message.id().is_none() => self.complained(message),
-            // The request was given up.
+            // The request was cancelled.
             Kind::Result | Kind::Error => {}
         }
     }
 
-    /// A server that could not read what it was sent says so, and not of what.
+    /// An error without an id: the server could not read a message, and does not say which.
     fn complained(&self, message: &Message) {
         let what = message.error().and_then(|error| error.get("message")?.as_str()).unwrap_or_default();
         self.note(ClientEvent::Warning(format!(
@@ -62,7 +60,7 @@ impl Link {
         let method = message.method().unwrap_or_default();
         let params = message.params().cloned().unwrap_or_default();
         match method {
-            "notifications/progress" => self.heard(&params["progressToken"]),
+            "notifications/progress" => self.last_activity(&params["progressToken"]),
             "notifications/cancelled" => {
                 let id = RequestId::from_value(&params["requestId"]);
                 if let Some(work) = id.and_then(|id| self.state().answering.remove(&id)) {
@@ -72,7 +70,7 @@ impl Link {
             _ => {}
         }
         if let Some(id) =
-            params.pointer("/_meta").and_then(|meta| meta.get(SUBSCRIPTION)).and_then(RequestId::from_value)
+            params.pointer("/_meta").and_then(|meta| meta.get(SUBSCRIPTION_ID)).and_then(RequestId::from_value)
         {
             let state = self.state();
             let Some(subscription) = state.subscriptions.get(&id) else { return };
@@ -102,11 +100,11 @@ impl Link {
         })
     }
 
-    /// Tells how far an answer has come, of two steps, where the server wants to know.
+    /// Reports the progress of an answer, in two steps, where the server requested it.
     pub(super) async fn progress(&self, token: Option<&Value>, progress: u64) {
         let Some(token) = token else { return };
         let params = json!({ "progressToken": token, "progress": progress, "total": 2 });
-        // Where it cannot be told, nobody is left who wanted to know.
+        // If it cannot be sent, the server is gone.
         let _ = self.notify("notifications/progress", Some(params)).await;
     }
 
@@ -125,7 +123,7 @@ impl Link {
         let key = id.clone();
         let work = tokio::spawn(async move {
             let answer = if busy {
-                Err(Refused { code: -32603, message: "Too many open questions".to_owned() })
+                Err(Refused { code: INTERNAL_ERROR, message: "Too many open questions".to_owned() })
             } else {
                 link.answer(&method, &params, &meta).await
             };
@@ -137,8 +135,8 @@ impl Link {
                 }
             };
             link.state().answering.remove(&key);
-            // Where the answer cannot go out, nobody is left who asked.
-            let _ = link.say(text.to_string()).await;
+            // If the answer cannot be sent, the server is gone.
+            let _ = link.send_message(text.to_string()).await;
         });
         if !busy && !work.is_finished() {
             self.state().answering.insert(id, work.abort_handle());

@@ -1,5 +1,4 @@
-//! From a method that a server asks its client to the question in it and back: what was not declared is refused, what is
-//! malformed is refused, and the rest is for the respondent.
+//! Reads requests of the server: refuses undeclared and invalid ones, and gives the others to the respondent.
 
 use serde_json::{Value, json};
 
@@ -41,8 +40,8 @@ fn sampling(abilities: Abilities, params: &Value) -> Result<Question, Refused> {
     Ok(Question::Sampling(params.clone()))
 }
 
-/// Whether every message in which the model uses tools is followed by one with a result for each use, and nothing else, and
-/// results stand nowhere beside anything else (2025-11-25 client/sampling#tool-use-and-result-balance).
+/// Whether every message with tool uses is followed by one with a result for each use, and messages with results contain
+/// nothing else (2025-11-25 client/sampling#tool-use-and-result-balance).
 fn is_balanced(messages: &[Value]) -> bool {
     let is = |block: &&Value, kind: &str| block.get("type").is_some_and(|found| found == kind);
     let whole = |message: &Value| {

@@ -1,10 +1,10 @@
-//! A request in as many rounds as the server wants (2026-07-28, basic/patterns/mrtr): what it asks in a result is answered
-//! in the next round, and its state goes back byte for byte. What kinds of result there are is decided here.
+//! A request in several rounds (2026-07-28, basic/patterns/mrtr): input requests in a result are answered in the next round,
+//! and the state goes back byte for byte. The kinds of results are distinguished here.
 
 use serde_json::{Map, Value};
 use wire::{Era, Message};
 
-use super::Coming;
+use super::BoxFuture;
 use super::abilities::Refused;
 use super::params::raw_member;
 use super::respond::respond;
@@ -19,9 +19,9 @@ const QUESTIONS: usize = 64;
 const ROUNDABLE: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 
 impl Client {
-    /// Puts a request, through all its rounds, and gives the complete result.
+    /// Sends a request through all its rounds, and returns the complete result.
     /// Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
-    pub fn request<'a>(&'a self, method: &'a str, params: &'a Params) -> Coming<'a, Result<Message, ClientError>> {
+    pub fn request<'a>(&'a self, method: &'a str, params: &'a Params) -> BoxFuture<'a, Result<Message, ClientError>> {
         Box::pin(self.all_rounds(method, params))
     }
 
@@ -33,7 +33,7 @@ impl Client {
                 return Ok(answer);
             }
             match answer.result().and_then(|result| result.get("resultType")) {
-                // Servers of earlier revisions have none.
+                // Earlier revisions have no result type.
                 None => return Ok(answer),
                 Some(Value::String(kind)) if kind == "complete" => return Ok(answer),
                 Some(Value::String(kind)) if kind == "input_required" && ROUNDABLE.contains(&method) => {
@@ -47,7 +47,7 @@ impl Client {
                 }
             }
         }
-        Err(ClientError::invalid(method, format!("it wants more after {ROUNDS} rounds")))
+        Err(ClientError::invalid(method, format!("it is not complete after {ROUNDS} rounds")))
     }
 
     async fn next_round(&self, method: &str, params: &Params, answer: &Message) -> Result<Params, ClientError> {
@@ -64,7 +64,7 @@ impl Client {
         match raw_member(answer, "requestState") {
             Some(state) => round = round.with_raw("requestState", &state),
             None if asked.is_none() => {
-                return Err(ClientError::invalid(method, "it wants input and does not say which"));
+                return Err(ClientError::invalid(method, "it requires input and does not say which"));
             }
             None => {}
         }
@@ -82,7 +82,7 @@ impl Client {
             match respond(self.0.options.respondent.as_ref(), question, &given).await {
                 Ok(answer) => inputs.insert(key.clone(), answer),
                 Err(Refused { code: -1, .. }) => {
-                    return Err(ClientError::unasked(
+                    return Err(ClientError::not_sent(
                         format!("the server asks `{question}`, which was refused, and cannot go on without"),
                         Advice::AnswerQuestions,
                     ));

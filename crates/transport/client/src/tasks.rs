@@ -1,5 +1,5 @@
-//! What a server has asked for as tasks (2025-11-25 basic/utilities/tasks, the receiver's side): each such request is
-//! answered at once with the task, the work goes on beside it, and `tasks/…` tell how it stands. Knows no transport.
+//! Requests of the server that run as tasks (2025-11-25 basic/utilities/tasks, the receiver's side): each is answered at once
+//! with the task, the work continues in the background, and `tasks/…` report its state. Knows no transport.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,6 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
+use wire::error_code::INTERNAL_ERROR;
 use wire::meta::RELATED_TASK;
 use wire::timestamp::rfc3339;
 
@@ -20,10 +21,10 @@ use super::respond::question;
 const MOST: usize = 32;
 /// How many of them one page lists.
 const PER_PAGE: usize = 10;
-/// How long a task is kept where the server asks for nothing else, and where it asks for more.
+/// How long a task is kept by default, and at most.
 const TTL: Duration = Duration::from_mins(5);
 const LONGEST: Duration = Duration::from_hours(1);
-/// How long a server should wait between two looks.
+/// How long a server should wait between two polls.
 const POLL: Duration = Duration::from_millis(100);
 
 /// The tasks of one server. They end with the connection.
@@ -35,13 +36,13 @@ struct Task {
     begun: Instant,
     created: String,
     ttl: Duration,
-    standing: watch::Sender<Standing>,
+    state: watch::Sender<TaskState>,
     work: Mutex<Option<AbortHandle>>,
 }
 
-/// How a task stands, and since when.
+/// The state of a task, and since when it has it.
 #[derive(Clone)]
-struct Standing {
+struct TaskState {
     phase: Phase,
     updated: String,
 }
@@ -54,7 +55,7 @@ enum Phase {
 }
 
 impl Tasks {
-    /// Answers what is about tasks, or is to become one; `None` where `method` is neither.
+    /// Answers requests about tasks, and requests that become tasks; `None` for others.
     pub(super) async fn answer(&self, link: &Link, method: &str, params: &Value) -> Option<Answer> {
         Some(match method {
             "sampling/createMessage" | "elicitation/create" if params.get("task").is_some() => {
@@ -79,7 +80,7 @@ impl Tasks {
             let mut kept = self.kept();
             if kept.len() >= MOST {
                 return Err(Refused {
-                    code: -32603,
+                    code: INTERNAL_ERROR,
                     message: "There are as many tasks as this client keeps".to_owned(),
                 });
             }
@@ -97,14 +98,14 @@ impl Tasks {
         Ok(json!({ "task": task.shown() }))
     }
 
-    /// The tasks whose time is not over.
+    /// The tasks that are still kept.
     fn kept(&self) -> MutexGuard<'_, Vec<Arc<Task>>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|task| task.begun.elapsed() < task.ttl);
         kept
     }
 
-    /// The task that the parameters name; what `_meta` names counts for nothing.
+    /// The task that the parameters name, whatever `_meta` names.
     fn named(&self, params: &Value) -> Result<Arc<Task>, Refused> {
         let id = params.get("taskId").and_then(Value::as_str);
         let id = id.ok_or_else(|| Refused::invalid_params("`taskId` must be a text"))?;
@@ -140,22 +141,23 @@ impl Drop for Tasks {
 impl Task {
     fn new(ttl: Option<u64>) -> Result<Self, Refused> {
         let mut bytes = [0; 18];
-        let unnamed = |_| Refused { code: -32603, message: "There is no randomness to name a task with".to_owned() };
+        let unnamed =
+            |_| Refused { code: INTERNAL_ERROR, message: "There is no randomness to name a task with".to_owned() };
         getrandom::fill(&mut bytes).map_err(unnamed)?;
         let created = now();
         Ok(Self {
             id: URL_SAFE_NO_PAD.encode(bytes),
             begun: Instant::now(),
             ttl: ttl.map_or(TTL, |wanted| Duration::from_millis(wanted).min(LONGEST)),
-            standing: watch::Sender::new(Standing { phase: Phase::Working, updated: created.clone() }),
+            state: watch::Sender::new(TaskState { phase: Phase::Working, updated: created.clone() }),
             created,
             work: Mutex::new(None),
         })
     }
 
-    /// As `tasks/get` shows it.
+    /// The task as `tasks/get` shows it.
     fn shown(&self) -> Value {
-        let Standing { phase, updated } = self.standing.borrow().clone();
+        let TaskState { phase, updated } = self.state.borrow().clone();
         let (status, why) = match phase {
             Phase::Working => ("working", None),
             Phase::Over(Ok(_)) => ("completed", None),
@@ -174,12 +176,12 @@ impl Task {
         Value::Object(shown)
     }
 
-    /// Ends it, unless it is over; says whether it was not.
+    /// Ends it; whether it was still working.
     fn end(&self, phase: Phase) -> bool {
-        self.standing.send_if_modified(|standing| {
-            let working = matches!(standing.phase, Phase::Working);
+        self.state.send_if_modified(|state| {
+            let working = matches!(state.phase, Phase::Working);
             if working {
-                *standing = Standing { phase, updated: now() };
+                *state = TaskState { phase, updated: now() };
             }
             working
         })
@@ -199,11 +201,11 @@ impl Task {
         }
     }
 
-    /// What the request came to, once it has.
+    /// Waits for the result of the request.
     async fn result(&self) -> Answer {
-        let mut watching = self.standing.subscribe();
-        let over = watching.wait_for(|standing| !matches!(standing.phase, Phase::Working)).await;
-        let phase = over.map_or(Phase::Cancelled, |standing| standing.phase.clone());
+        let mut watching = self.state.subscribe();
+        let over = watching.wait_for(|state| !matches!(state.phase, Phase::Working)).await;
+        let phase = over.map_or(Phase::Cancelled, |state| state.phase.clone());
         match phase {
             Phase::Over(Ok(mut result)) => {
                 result["_meta"] = json!({ RELATED_TASK: { "taskId": self.id } });
@@ -221,7 +223,7 @@ fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// This moment, as tasks tell it.
+/// The current time, as tasks show it.
 fn now() -> String {
     rfc3339(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
 }

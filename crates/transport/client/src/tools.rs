@@ -1,4 +1,4 @@
-//! Tools as a client looks at them before it calls one: whether one may be called at all, and whether the arguments fit.
+//! Checks before a tool is called: whether it may be called, and whether the arguments fit.
 
 use schema::Validator;
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use super::form::wants;
 
 /// How many errors are listed at a time.
 const TOLD: usize = 8;
-/// The largest integer that every reader of a header reads alike.
+/// The largest integer that is exact in every reader of a header.
 const SAFE: u64 = 9_007_199_254_740_991;
 
 /// A tool of the server's list.
@@ -30,7 +30,7 @@ impl Tool {
         self.described["name"].as_str().unwrap_or_default()
     }
 
-    /// What it takes.
+    /// Its input schema.
     pub fn input(&self) -> &Value {
         &self.described["inputSchema"]
     }

@@ -6,7 +6,6 @@
 compile_error!("proof runs on Linux and macOS only: it ends peers by process groups and signals");
 
 pub mod client;
-pub mod orphans;
 pub mod process;
 mod redaction;
 pub mod server;
@@ -16,7 +15,9 @@ pub mod tap;
 mod tls;
 
 pub use client::{
-    Address, Connection, Detected, Exchange, HttpAddress, Limits, OpenError, Outgoing, SendError, detect,
+    Address, ConnectOptions, Connection, Detected, Exchange, HttpAddress, Limits, OpenError, Outgoing, SendError,
+    detect,
 };
-pub use redaction::redactor;
+pub use process::Children;
+pub use redaction::new_redactor;
 pub use tap::Tap;

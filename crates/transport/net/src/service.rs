@@ -1,5 +1,5 @@
-//! What answers requests: the reference server, a replay, later a gateway. Transports are written once against
-//! [`Service`] and know nothing of tools; a service knows nothing of sockets, lines or event streams.
+//! Services that answer requests: the reference server, a replay. Transports are written once against [`Service`] and know no
+//! tools; a service knows no sockets, lines or event streams.
 //!
 //! The fast path has no task, no channel and no boxed future: a service that can answer at once gives [`Reply::Now`].
 
@@ -14,16 +14,18 @@ use serde_json::Value;
 use wire::json::{self, Unwritable, write_string};
 use wire::{Era, Message, RequestId, Revision, Transport};
 
-pub use crate::server::link::{Closing, Gone, Link, NoAnswer, Opening, Outlet, Session};
+pub use wire::error_code as code;
+
+pub use crate::server::link::{Closing, Gone, Link, MessageSink, NoAnswer, Opening, Session};
 
 /// Anything that answers requests.
 pub trait Service: Send + Sync + 'static {
     /// Answers one request. `call.message` is a request; its `params` are present, absent or an array.
     ///
-    /// Must not block. What takes time goes into [`Reply::Later`]; dropping that future cancels the request.
+    /// Must not block. Slow answers go into [`Reply::Later`]; dropping that future cancels the request.
     fn call(&self, call: Call) -> Reply;
 
-    /// Takes note of a notification. Cancellation never comes here: the transport drops the request's future.
+    /// Receives a notification. Cancellation never comes here: the transport drops the request's future.
     fn notice(&self, message: &Message, context: &Context) {
         let _ = (message, context);
     }
@@ -41,23 +43,23 @@ pub trait Service: Send + Sync + 'static {
     }
 }
 
-/// One request and what the service may do while it answers.
+/// One request, its context, and the link for messages that belong to it.
 #[derive(Debug)]
 pub struct Call {
     /// The request.
     pub message: Message,
-    /// In which conversation it came.
+    /// The conversation it belongs to.
     pub context: Context,
     /// Where messages that belong to this request go.
     pub link: Link,
 }
 
-/// In which conversation a message came.
+/// The conversation that a message belongs to.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The revision spoken; for `initialize`, which has none yet, the newest legacy one.
     pub revision: Revision,
-    /// What carried the message.
+    /// The transport of the message.
     pub transport: Transport,
     /// The legacy session; none in the modern era.
     pub session: Option<Arc<Session>>,
@@ -81,10 +83,10 @@ impl Call {
         self.message.id().expect("a call is a request")
     }
 
-    /// What the client declared it can do: in `_meta` (modern) or in its `initialize` (legacy).
+    /// The capabilities of the client: from `_meta` (modern) or from `initialize` (legacy).
     pub fn client_capabilities(&self) -> Option<&Value> {
         match self.context.era() {
-            Era::Modern => self.message.meta()?.get("io.modelcontextprotocol/clientCapabilities"),
+            Era::Modern => self.message.meta()?.get(wire::meta::CLIENT_CAPABILITIES),
             Era::Legacy => Some(&self.context.session.as_ref()?.opening()?.capabilities),
         }
     }
@@ -94,15 +96,15 @@ impl Call {
 pub enum Reply {
     /// At once.
     Now(Answer),
-    /// When the future is done. It is dropped where the client cancels.
+    /// When the future resolves. It is dropped where the client cancels.
     Later(Pending),
 }
 
-/// An answer in the making.
+/// A future answer.
 pub type Pending = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 impl Reply {
-    /// An answer in the making.
+    /// A future answer.
     pub fn later(answer: impl Future<Output = Answer> + Send + 'static) -> Self {
         Self::Later(Box::pin(answer))
     }
@@ -127,8 +129,7 @@ impl Answer {
         Self::result_within(256, id, result)
     }
 
-    /// The same, where it is known that it takes about `room` bytes: a long text that has to grow moves, and where it is
-    /// very long, moves to fresh pages.
+    /// The same with a buffer of `room` bytes, where the size is about known: a long text that grows is copied.
     pub fn result_within<T: Serialize>(room: usize, id: &RequestId, result: &T) -> Self {
         Self::with(room, Some(id), "result", result)
             .unwrap_or_else(|why| Self::error(Some(id), &RpcError::internal(why.to_string())))
@@ -158,13 +159,13 @@ impl Answer {
         Ok(Self { text, code: None })
     }
 
-    /// The same, with `"id":null` as JSON-RPC has it where the id could not be read.
+    /// The same with `"id":null`, as JSON-RPC demands where the id could not be read.
     pub fn error_with_null_id(error: &RpcError) -> Self {
         let value = serde_json::json!({ "jsonrpc": "2.0", "id": null, "error": error });
         Self { text: value.to_string().into_bytes(), code: Some(error.code) }
     }
 
-    /// Any text at all; `code` is the error code it carries, by which HTTP chooses a status.
+    /// Any text; `code` is its error code, by which HTTP chooses a status.
     pub const fn raw(text: Vec<u8>, code: Option<i64>) -> Self {
         Self { text, code }
     }
@@ -174,7 +175,7 @@ impl Answer {
         &self.text
     }
 
-    /// The text, taken out.
+    /// The text by value.
     pub fn into_text(self) -> Vec<u8> {
         self.text
     }
@@ -195,30 +196,6 @@ pub struct RpcError {
     /// More, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-}
-
-/// The error codes of JSON-RPC and of the five revisions.
-pub mod code {
-    /// Not JSON.
-    pub const PARSE_ERROR: i64 = -32700;
-    /// JSON, but not a request that may stand here.
-    pub const INVALID_REQUEST: i64 = -32600;
-    /// No such method, in this revision or at all.
-    pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The parameters do not fit the method.
-    pub const INVALID_PARAMS: i64 = -32602;
-    /// Our own bug.
-    pub const INTERNAL_ERROR: i64 = -32603;
-    /// No such resource (2025-11-25 and earlier).
-    pub const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// The user must visit a page first (2025-11-25).
-    pub const URL_ELICITATION_REQUIRED: i64 = -32042;
-    /// An HTTP header contradicts the body or is missing (2026-07-28).
-    pub const HEADER_MISMATCH: i64 = -32020;
-    /// The client did not declare a capability the request needs (2026-07-28).
-    pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
-    /// A version this server does not serve (2026-07-28).
-    pub const UNSUPPORTED_VERSION: i64 = -32022;
 }
 
 impl RpcError {

@@ -1,4 +1,4 @@
-//! A server that is started to be reached at an address of its own, rather than over its standard streams.
+//! A server that is started and reached at an address of its own, not over its standard streams.
 
 use std::io;
 use std::time::Duration;
@@ -7,65 +7,66 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use crate::process::{Background, Command};
+use crate::process::{Background, Children, Command};
 
-/// What becomes a free port, in the command, its variables and the address.
+/// The placeholder for a free port, in the command, its variables and the address.
 pub const PORT: &str = "{port}";
-/// How often it is tried whether the server listens.
+/// The interval at which the server's port is tried.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long it may take to end in order.
+/// How long it may take to end after TERM.
 const PARTING: Duration = Duration::from_secs(2);
 
-/// A server that was started and listens. It ends with this.
+/// A server that was started and listens. Dropped, it is killed.
 #[derive(Debug)]
 pub struct Started {
     process: Background,
-    /// Where it is.
+    /// Its address.
     pub url: Url,
 }
 
 impl Started {
-    /// Starts `command` and waits until somebody listens at `url`, for at most `patience`. Both may have [`PORT`] in them:
-    /// it becomes a free port, which the command also finds in its variable `PORT`. The error is for people.
-    pub async fn start(command: &Command, url: &str, patience: Duration) -> Result<Self, String> {
+    /// Starts `command` and waits until `url` accepts connections, for at most `patience`. [`PORT`] in either becomes a free
+    /// port, which the command also finds in its variable `PORT`. The error is for people.
+    pub async fn start(command: &Command, url: &str, patience: Duration, children: &Children) -> Result<Self, String> {
         let mut command = command.clone();
         let mut place = url.to_owned();
-        let drawn = if url.contains(PORT) {
+        let free = if url.contains(PORT) {
             let port = free_port().await.map_err(|error| format!("no port is free: {error}"))?;
             fill(&mut command, &mut place, port);
             true
         } else {
             false
         };
-        let url = Url::parse(&place).map_err(|error| format!("{place} is no address: {error}"))?;
+        let url = Url::parse(&place).map_err(|error| format!("{place} is not an address: {error}"))?;
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         let port = url.port_or_known_default().unwrap_or_default();
         let listens = || async { TcpStream::connect((host.as_str(), port)).await.is_ok() };
-        if !drawn && listens().await {
+        if !free && listens().await {
             return Err(format!(
-                "something listens at {url} already, so that what is started there would not be tested\n  \
+                "something listens at {url} already, so the started server would not be the one that is tested\n  \
                  try: end it, or write {PORT} for the port"
             ));
         }
         let mut process =
-            Background::start(&command).map_err(|error| format!("`{command}` was not started: {error}"))?;
+            children.background(&command).map_err(|error| format!("`{command}` was not started: {error}"))?;
         let begun = Instant::now();
         while !listens().await {
             let why = if let Some(status) = process.exited() {
-                // What it said may still be on its way.
+                // Its last output may still be on its way.
                 sleep(PAUSE).await;
-                format!("`{command}` ended before anybody listened at {url} ({status})")
+                format!("`{command}` ended before it listened at {url} ({status})")
             } else if begun.elapsed() > patience {
-                format!("nobody listens at {url} after {:.0} s", patience.as_secs_f64())
+                format!("nothing listens at {url} after {:.0} s", patience.as_secs_f64())
             } else {
                 sleep(PAUSE).await;
                 continue;
             };
-            let said = process.said();
+            let output = process.output();
             process.end(PARTING).await;
-            let said = said.trim_end();
-            let said = if said.is_empty() { "; it said nothing".to_owned() } else { format!("; it said:\n{said}") };
-            return Err(why + &said);
+            let output = output.trim_end();
+            let output =
+                if output.is_empty() { "; it wrote nothing".to_owned() } else { format!("; its output:\n{output}") };
+            return Err(why + &output);
         }
         Ok(Self { process, url })
     }
@@ -86,7 +87,7 @@ fn fill(command: &mut Command, url: &mut String, port: u16) {
     }
 }
 
-/// A port that nobody listens at. Somebody else may take it before the server does: it then says so and ends.
+/// A free port. Another process may take it before the server does, which then reports it and ends.
 async fn free_port() -> io::Result<u16> {
     TcpListener::bind(("127.0.0.1", 0)).await?.local_addr().map(|address| address.port())
 }

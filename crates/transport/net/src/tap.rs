@@ -1,5 +1,5 @@
-//! Writes frames down into a [`Trace`] as they cross, or hands each on as it does. A tap stamps, numbers and bounds; it must
-//! not read what frames say.
+//! Records frames in a [`Trace`] as they cross, or hands each on. A tap stamps, numbers and bounds frames; it must not read
+//! them.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,15 +9,15 @@ use std::time::Instant;
 use wire::trace::{Content, Frame, Header, Limit, Mark, Trace};
 use wire::{Party, Transport};
 
-/// How many bytes of frames are kept unless told otherwise.
+/// How many bytes of frames are kept by default.
 const DEFAULT_LIMIT: usize = 64 << 20;
-/// What a frame costs beside its content: itself, and the event and the message that rules read in it. A flood of tiny
-/// messages is as heavy as one of long ones.
+/// What a frame costs in addition to its content: itself, and the event and the message that rules read in it. Many small
+/// messages need as much memory as a few long ones.
 const FRAME_COST: usize = 1 << 10;
-/// What marks, ends and exits may still take once the limit is reached: a trace without its end is hard to judge.
+/// How much more marks, ends and exits may take after the limit: a trace without its end is hard to judge.
 const RESERVE: usize = 1 << 20;
 
-/// The pen of one trace. Clones write into the same one.
+/// The recorder of one trace. Clones write into the same one.
 #[derive(Clone, Debug)]
 pub struct Tap(Arc<Inner>);
 
@@ -30,7 +30,7 @@ struct Inner {
     state: Mutex<State>,
 }
 
-/// Who takes frames that are not kept, and how many it has been given.
+/// Takes frames that are not kept, and counts them.
 struct Sink {
     take: Box<dyn FnMut(&Frame) + Send>,
     given: usize,
@@ -51,11 +51,11 @@ struct State {
     limit: usize,
     full: bool,
     finished: bool,
-    /// Nothing is written down any more, and nothing comes to an end because of that.
+    /// Nothing is recorded any more, without a limit having been reached.
     idle: bool,
 }
 
-/// A frame that was written down, to be named as a cause or completed later.
+/// A recorded frame, to be named as a cause or completed later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written(Option<usize>);
 
@@ -70,8 +70,8 @@ impl Tap {
         Self::of(header, None)
     }
 
-    /// A tap that keeps nothing and so has no limit: every frame goes to `take` as it is written down, which no other frame
-    /// overtakes. What is [`Tap::complete`]d later has been given already.
+    /// A tap that keeps nothing and has no limit: every frame is given to `take`, in order. [`Tap::complete`] has no effect
+    /// on frames that were given away.
     pub fn streaming(header: Header, take: impl FnMut(&Frame) + Send + 'static) -> Self {
         Self::of(header, Some(Sink { take: Box::new(take), given: 0 }))
     }
@@ -115,13 +115,13 @@ impl Tap {
         u64::try_from(self.0.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// A frame that begins and is complete now, not yet written down.
+    /// A frame that begins and is complete now, not yet recorded.
     pub fn frame(&self, from: Party, connection: u32, exchange: u32, content: Content) -> Frame {
         let now = self.now();
         Frame { at: now, done: now, connection, exchange, ..Frame::new(from, content) }
     }
 
-    /// Writes `frame` down. `cause` is a frame written down before.
+    /// Records `frame`. `cause` is a frame recorded before.
     pub fn write(&self, mut frame: Frame, cause: Written) -> Written {
         frame.cause = cause.0;
         let cost = FRAME_COST + frame.content.weight();
@@ -154,7 +154,7 @@ impl Tap {
         Written(Some(state.frames.len() - 1))
     }
 
-    /// Says that `frame` is complete now.
+    /// Marks `frame` as complete now.
     pub fn complete(&self, frame: Written) {
         let now = self.now();
         let Some(index) = frame.0 else { return };
@@ -163,15 +163,15 @@ impl Tap {
         }
     }
 
-    /// Writes a fact about our own side down.
+    /// Records a fact about our own side.
     pub fn mark(&self, connection: u32, mark: impl Into<Mark>) {
         let content = Content::Mark(mark.into());
         self.write(self.frame(Party::Client, connection, 0, content), Written::NONE);
     }
 
-    /// Forgets what was written and writes nothing from now on, for a connection that may last for as long as it likes. A
-    /// tap that keeps nothing goes on.
-    pub fn put_down(&self) {
+    /// Drops all frames and records nothing from now on, for a connection of unbounded length. A tap that keeps nothing
+    /// continues.
+    pub fn stop_recording(&self) {
         let mut state = self.state();
         if state.sink.is_some() {
             return;
@@ -181,33 +181,33 @@ impl Tap {
         state.bytes = 0;
     }
 
-    /// Whether the limit is reached: nothing that a peer sends is kept any more.
+    /// Whether the limit was reached: nothing that a peer sends is recorded any more.
     pub fn is_full(&self) -> bool {
         self.state().full
     }
 
-    /// What carries the messages.
+    /// The transport.
     pub fn transport(&self) -> Transport {
         self.0.header.transport
     }
 
-    /// What was written after the first `count` frames, in the order in which it was.
+    /// The frames after the first `count`, in the order in which they were recorded.
     pub fn since(&self, count: usize) -> Vec<Frame> {
         self.state().frames.get(count..).unwrap_or_default().to_vec()
     }
 
-    /// What was written so far, in the order in which the frames began.
+    /// The trace so far, in the order in which the frames began.
     pub fn snapshot(&self) -> Trace {
         let frames = self.state().frames.clone();
         Trace { header: self.0.header.clone(), frames: in_order(frames) }
     }
 
-    /// Nothing that crosses from now on is written down.
+    /// Records nothing from now on.
     pub fn close(&self) {
         self.state().finished = true;
     }
 
-    /// The trace. What crosses later is not written down any more.
+    /// The trace. Later frames are not recorded.
     pub fn finish(self) -> Trace {
         let mut state = self.state();
         state.finished = true;
@@ -221,7 +221,7 @@ impl Tap {
     }
 }
 
-/// Sorts by beginning (a body is written down when it is complete) and lets causes follow their frames.
+/// Sorts by beginning (a body is recorded when it is complete) and adapts the indices of causes.
 fn in_order(frames: Vec<Frame>) -> Vec<Frame> {
     if frames.is_sorted_by_key(|frame| frame.at) {
         return frames;

@@ -1,5 +1,5 @@
-//! TLS as a client: the system's roots, perhaps one more file of them, and verification that cannot be switched off. Knows
-//! nothing of what is carried.
+//! TLS as a client: the system's roots, one more file of them, and verification that cannot be switched off. Knows no
+//! protocol above TLS.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -36,23 +36,23 @@ fn native_roots() -> &'static RootCertStore {
 }
 
 fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<(), String> {
-    let told = |why: String| format!("CA file {}: {why}", path.display());
-    let certificates = CertificateDer::pem_file_iter(path).map_err(|e| told(e.to_string()))?;
+    let error = |why: String| format!("CA file {}: {why}", path.display());
+    let certificates = CertificateDer::pem_file_iter(path).map_err(|e| error(e.to_string()))?;
     let before = roots.len();
     for certificate in certificates {
-        let certificate = certificate.map_err(|e| told(e.to_string()))?;
-        roots.add(certificate).map_err(|e| told(e.to_string()))?;
+        let certificate = certificate.map_err(|e| error(e.to_string()))?;
+        roots.add(certificate).map_err(|e| error(e.to_string()))?;
     }
-    if roots.len() == before { Err(told("holds no certificate".to_owned())) } else { Ok(()) }
+    if roots.len() == before { Err(error("holds no certificate".to_owned())) } else { Ok(()) }
 }
 
-/// What is said of a peer that answers a handshake with something else.
+/// The error for a peer that does not answer with TLS.
 pub(crate) const PLAIN: &str = "the peer does not speak TLS there";
 
-/// What is said of a server that shows the certificate of an authority.
-pub(crate) const AUTHORITY: &str = "the certificate is an authority's own, and none for a server";
+/// The error for a server that presents the certificate of an authority.
+pub(crate) const AUTHORITY: &str = "the certificate is an authority's own, not a server's";
 
-/// What a failed handshake means, in a person's words.
+/// Explains a failed handshake.
 pub(crate) fn explain(error: &std::io::Error) -> String {
     let Some(error) = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>()) else {
         return format!("the peer broke the handshake off ({})", error.kind());
@@ -63,7 +63,7 @@ pub(crate) fn explain(error: &std::io::Error) -> String {
         other => return other.to_string(),
     };
     match certificate {
-        CertificateError::UnknownIssuer => "the certificate is signed by nobody we trust".to_owned(),
+        CertificateError::UnknownIssuer => "the certificate is signed by an issuer that is not trusted".to_owned(),
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "the certificate has expired".to_owned(),
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "the certificate is not valid yet".to_owned()
@@ -71,7 +71,7 @@ pub(crate) fn explain(error: &std::io::Error) -> String {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "the certificate is for another host".to_owned()
         }
-        // The error has a type of its verifier's own. `openssl req -x509` makes such certificates.
+        // The verifier's error has a private type. `openssl req -x509` makes such certificates.
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => AUTHORITY.to_owned(),
         other => format!("bad certificate: {other}"),
     }

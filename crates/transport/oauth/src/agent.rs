@@ -1,5 +1,5 @@
-//! Who visits the authorization endpoint: nobody but us, following redirects by hand, or a person with a browser who is
-//! sent back to a port on loopback.
+//! Visits the authorization endpoint: by following redirects, or by a person's browser, which is redirected to a port on
+//! loopback.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -18,24 +18,24 @@ use super::web::Web;
 
 /// The path that the browser is sent back to.
 const PATH: &str = "/callback";
-/// Where nobody listens, because nobody goes there: the redirect is read and not followed.
+/// The redirect address without a listener: the redirect is read and not followed.
 const NOWHERE: &str = "http://127.0.0.1/callback";
 /// How many redirects are followed.
 const HOPS: usize = 10;
-/// How long one visitor may take to say what it wants, and how long what it says may be.
+/// How long one visitor may take to send its request, and how long the request may be.
 const VISIT: Duration = Duration::from_secs(5);
 const HEAD: usize = 16 << 10;
 
-/// Where an answer will land.
+/// Receives the authorization response.
 pub(crate) enum RedirectListener<'a> {
-    /// Read off a redirect.
+    /// It is read from a redirect.
     Headless,
-    /// At a port of ours.
+    /// At a local port.
     Listening(&'a Browser, TcpListener),
 }
 
 impl<'a> RedirectListener<'a> {
-    /// Makes ready. `registered` is the address of an earlier run, whose port is taken again where that is possible.
+    /// Binds a port where one is needed. `registered` is the address of an earlier run, whose port is preferred.
     pub(crate) async fn open(agent: &'a Agent, registered: Option<&str>) -> Result<Self, OAuthError> {
         let Agent::Browser(browser) = agent else { return Ok(Self::Headless) };
         let earlier = registered.and_then(|text| Url::parse(text).ok()?.port());
@@ -59,7 +59,7 @@ impl<'a> RedirectListener<'a> {
         }
     }
 
-    /// Has the request visited; where it landed, with the answer in the query.
+    /// Sends the request; returns the redirect address with the response in its query.
     pub(crate) async fn visit(self, web: &Web, request: &Request) -> Result<Url, OAuthError> {
         match self {
             Self::Headless => follow(web, request).await,
@@ -72,7 +72,7 @@ impl<'a> RedirectListener<'a> {
     }
 }
 
-/// Follows redirects until one leads back to us.
+/// Follows redirects until one leads to the redirect address.
 async fn follow(web: &Web, request: &Request) -> Result<Url, OAuthError> {
     let mut at = request.url.clone();
     for _ in 0..HOPS {
@@ -82,7 +82,7 @@ async fn follow(web: &Web, request: &Request) -> Result<Url, OAuthError> {
             let what = format!("the authorization server answers with HTTP {}, not with a redirect", answered.status);
             return Err(OAuthError::at(what, &at, Advice::UseBrowser));
         };
-        if request.lands_at(&next) {
+        if request.is_redirect_target(&next) {
             return Ok(next);
         }
         at = next;
@@ -90,23 +90,23 @@ async fn follow(web: &Web, request: &Request) -> Result<Url, OAuthError> {
     Err(OAuthError::at("redirects without an end", &request.url, Advice::UseBrowser))
 }
 
-/// Waits for the browser to come back. Who comes without our state is none of it and is sent away.
+/// Waits for the browser to come back. Requests without the state are refused.
 async fn listen(browser: &Browser, listener: &TcpListener, request: &Request) -> Result<Url, OAuthError> {
     let end = Instant::now() + browser.patience;
     loop {
-        let late = || OAuthError::at("nobody came back from the browser in time", &request.url, "visit it sooner");
+        let late = || OAuthError::at("the browser did not come back in time", &request.url, "visit it sooner");
         let Ok(accepted) = timeout_at(end, listener.accept()).await else { return Err(late()) };
         let Ok((mut stream, _)) = accepted else { continue };
-        let Ok(Some(landing)) = timeout(VISIT, target(&mut stream, request)).await else { continue };
-        let ours = request.is_answered_by(&landing);
+        let Ok(Some(response_url)) = timeout(VISIT, target(&mut stream, request)).await else { continue };
+        let ours = request.is_answered_by(&response_url);
         let _ = timeout(VISIT, reply(&mut stream, ours)).await;
         if ours {
-            return Ok(landing);
+            return Ok(response_url);
         }
     }
 }
 
-/// What the visitor asks for, as an address of ours.
+/// The requested URL.
 async fn target(stream: &mut TcpStream, request: &Request) -> Option<Url> {
     let mut head = Vec::new();
     while !head.windows(4).any(|bytes| bytes == b"\r\n\r\n") {

@@ -1,5 +1,5 @@
-//! The authorization request and what comes back (OAuth 2.1, RFC 7636, RFC 8707, RFC 9207). No I/O: who visits the address
-//! is [`agent`](super::agent)'s business.
+//! The authorization request and its response (OAuth 2.1, RFC 7636, RFC 8707, RFC 9207). No I/O: [`agent`](super::agent) visits
+//! the address.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use super::metadata::Issuer;
 use super::secret::{Secret, random};
 use super::verifier::{VerificationError, Verifier};
 
-/// A request under way, and what its answer is held against.
+/// A request, and what its response is verified against.
 pub(crate) struct Request {
     /// Where the user agrees.
     pub(crate) url: Url,
-    /// Where the answer goes.
+    /// The redirect address.
     pub(crate) redirect: String,
     /// PKCE's code verifier: proves at the token endpoint that the request was ours.
     pub(crate) code_verifier: Secret,
@@ -26,7 +26,7 @@ pub(crate) struct Request {
     verifier: Arc<dyn Verifier>,
 }
 
-/// What a request is about.
+/// The parts of a request.
 pub(crate) struct About<'a> {
     pub(crate) issuer: &'a Issuer,
     pub(crate) client: &'a str,
@@ -61,26 +61,27 @@ impl Request {
         Ok(Self { url, redirect, code_verifier, state, issuer, says_iss, verifier })
     }
 
-    /// Whether `url` is where the answer goes, whatever its query.
-    pub(crate) fn lands_at(&self, url: &Url) -> bool {
+    /// Whether `url` is the redirect address, whatever its query.
+    pub(crate) fn is_redirect_target(&self, url: &Url) -> bool {
         let Ok(own) = Url::parse(&self.redirect) else { return false };
         own.origin() == url.origin() && own.path() == url.path() && url.username().is_empty()
     }
 
-    /// Whether an answer is to this request at all.
-    pub(crate) fn is_answered_by(&self, landing: &Url) -> bool {
-        self.lands_at(landing) && answer(landing).is_ok_and(|answer| answer.get("state") == Some(&self.state))
+    /// Whether a response belongs to this request.
+    pub(crate) fn is_answered_by(&self, response_url: &Url) -> bool {
+        self.is_redirect_target(response_url)
+            && answer(response_url).is_ok_and(|answer| answer.get("state") == Some(&self.state))
     }
 
-    /// The code in an answer. State and issuer are looked at first: nothing else in an answer that is not for us, or not from
-    /// where we asked, is to be believed or shown.
-    pub(crate) fn code(&self, landing: &Url) -> Result<Secret, OAuthError> {
+    /// The code in a response. State and issuer are verified first: nothing else in a response to another request, or from
+    /// another issuer, may be used or shown.
+    pub(crate) fn code(&self, response_url: &Url) -> Result<Secret, OAuthError> {
         let refused =
             |what: String| OAuthError::at(what, &self.url, "do not trust this authorization server; ask who runs it");
-        if !self.lands_at(landing) {
+        if !self.is_redirect_target(response_url) {
             return Err(refused("the answer went to another address".to_owned()));
         }
-        let answer = answer(landing).map_err(|twice| refused(format!("the answer holds `{twice}` twice")))?;
+        let answer = answer(response_url).map_err(|twice| refused(format!("the answer holds `{twice}` twice")))?;
         let received = |name: &str| answer.get(name).map(String::as_str);
         let untrusted = |error: VerificationError| refused(error.to_string());
         self.verifier.state(&self.state, received("state")).map_err(untrusted)?;
@@ -95,10 +96,10 @@ impl Request {
     }
 }
 
-/// The parameters of an answer; where one stands twice, its name.
-fn answer(landing: &Url) -> Result<BTreeMap<String, String>, String> {
+/// The parameters of a response; the error is the name of a duplicate.
+fn answer(response_url: &Url) -> Result<BTreeMap<String, String>, String> {
     let mut found = BTreeMap::new();
-    for (name, value) in landing.query_pairs() {
+    for (name, value) in response_url.query_pairs() {
         if found.insert(name.to_string(), value.into_owned()).is_some() {
             return Err(said(&name));
         }
@@ -177,7 +178,7 @@ mod tests {
         let error =
             request.code(&land(&request, "error=x&error_description=visit+evil&state=STATE&iss=https://evil.example"));
         assert!(!error.expect_err("refused").to_string().contains("visit"));
-        let landing = Url::parse("http://localhost:1/callback?code=c").expect("a URL");
-        assert!(!request.lands_at(&landing));
+        let response_url = Url::parse("http://localhost:1/callback?code=c").expect("a URL");
+        assert!(!request.is_redirect_target(&response_url));
     }
 }

@@ -1,5 +1,5 @@
-//! How HTTP requests on the way to a token are carried: one request, one whole bounded response, no redirect followed.
-//! Which addresses may be asked is decided before, in [`web`](super::web).
+//! Sends the HTTP requests of the authorization: one request, one whole bounded response, no redirect followed. Which addresses
+//! are allowed is decided in [`web`](super::web).
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::Request;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use net::client::{Dialer, HttpAddress, OpenError, listed};
+use net::client::{Dialer, HttpAddress, OpenError, header_list};
 use net::tap::{Tap, Written};
 use serde_json::Value;
 use tokio::task::AbortHandle;
@@ -38,7 +38,7 @@ pub struct WebRequest {
     pub headers: Headers,
     /// The body of a POST.
     pub body: Option<String>,
-    /// Whether the head of a response is enough unless it refuses the request: an event stream never ends.
+    /// Whether to read only the head of a response, unless it refuses the request: an event stream never ends.
     pub head_only: bool,
 }
 
@@ -120,14 +120,14 @@ impl NetBackend {
         let unreached = |error: OpenError| error.to_string().lines().next().unwrap_or_default().to_owned();
         let io = Dialer::new(&home, self.connect).map_err(unreached)?.dial().await.map_err(unreached)?;
         let handshake = http1::Builder::new().handshake(TokioIo::new(io)).await;
-        let (mut sender, connection) = handshake.map_err(|_| "it speaks no HTTP")?;
+        let (mut sender, connection) = handshake.map_err(|_| "it does not speak HTTP")?;
         let _driver = Driver(tokio::spawn(async move { _ = connection.await }).abort_handle());
         let request = request(&sent).map_err(|_| "HTTP cannot carry this request")?;
         let recorder = Recorder::new(self.tap.as_ref(), sent.party);
         let cause = recorder.request(&sent, &request);
         let response = sender.send_request(request).await.map_err(|_| "the answer broke off")?;
         let (head, body) = response.into_parts();
-        let (status, headers) = (head.status.as_u16(), listed(&head.headers));
+        let (status, headers) = (head.status.as_u16(), header_list(&head.headers));
         let body = if sent.head_only && status != 401 && status != 403 {
             Vec::new()
         } else {
@@ -190,7 +190,7 @@ impl<'t> Recorder<'t> {
 
     fn request(&self, sent: &WebRequest, request: &Request<Full<Bytes>>) -> Written {
         let (method, target) = (sent.method.to_owned(), request.uri().to_string());
-        let head = Content::Request { method, target, headers: listed(request.headers()) };
+        let head = Content::Request { method, target, headers: header_list(request.headers()) };
         let head = self.write(Party::Client, head, Written::NONE);
         let Some(body) = &sent.body else { return head };
         self.write(Party::Client, Content::Body { bytes: body.clone().into_bytes(), complete: true }, head)

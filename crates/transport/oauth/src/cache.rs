@@ -1,6 +1,5 @@
-//! What is kept from one run to the next: registrations and tokens, by issuer. One JSON file that its owner alone can read.
-//! The system's keyring would be the better place, but on Linux it is a service that continuous integration does not have,
-//! behind libraries larger than all of this.
+//! Registrations and tokens by issuer, kept between runs in one JSON file that only its owner can read. Not the system's
+//! keyring: on Linux it is a service that continuous integration does not have, and needs large libraries.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -18,10 +17,10 @@ use super::token::Token;
 /// The longest file that is read.
 const LONGEST: u64 = 4 << 20;
 
-/// What is kept of one issuer.
+/// The registration and the tokens of one issuer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Kept {
-    /// How it knows us.
+pub(crate) struct Stored {
+    /// The registered client.
     pub(crate) client: Option<Client>,
     /// Its tokens, by the resource that they are for.
     pub(crate) tokens: BTreeMap<String, Token>,
@@ -36,22 +35,22 @@ impl Cache {
         Self(path)
     }
 
-    /// What is kept of `issuer`; nothing where there is no file yet.
-    pub(crate) fn load(&self, issuer: &str) -> Result<Kept, OAuthError> {
+    /// Loads the entry of `issuer`; an empty one where there is no file yet.
+    pub(crate) fn load(&self, issuer: &str) -> Result<Stored, OAuthError> {
         Ok(self.read()?.remove(issuer).unwrap_or_default())
     }
 
-    /// Keeps `kept` of `issuer`. Tokens that are bound to a key that will be gone are left out.
-    pub(crate) fn store(&self, issuer: &str, kept: &Kept) -> Result<(), OAuthError> {
+    /// Saves the entry of `issuer`, without tokens that are bound to the key of this process.
+    pub(crate) fn store(&self, issuer: &str, stored: &Stored) -> Result<(), OAuthError> {
         let mut all = self.read()?;
-        let mut kept = kept.clone();
-        kept.tokens.retain(|_, token| !token.bound);
-        all.insert(issuer.to_owned(), kept);
+        let mut stored = stored.clone();
+        stored.tokens.retain(|_, token| !token.bound);
+        all.insert(issuer.to_owned(), stored);
         let text = serde_json::to_vec_pretty(&all).map_err(|error| self.broken(&error.to_string()))?;
         write(&self.0, &text).map_err(|error| self.broken(&format!("it cannot be written: {error}")))
     }
 
-    fn read(&self) -> Result<BTreeMap<String, Kept>, OAuthError> {
+    fn read(&self) -> Result<BTreeMap<String, Stored>, OAuthError> {
         let file = match File::open(&self.0) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -71,7 +70,7 @@ impl Cache {
     }
 }
 
-/// Writes a file beside and moves it into place: nobody ever sees half of it, and no link is followed.
+/// Writes a temporary file and renames it: readers never see half of it, and no link is followed.
 fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
@@ -110,8 +109,8 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let cache = Cache::new(directory.path().join("deep/oauth.json"));
         let tokens = BTreeMap::from([("a".to_owned(), token(false)), ("b".to_owned(), token(true))]);
-        cache.store("https://one.example", &Kept { client: None, tokens }).expect("written");
-        cache.store("https://two.example", &Kept::default()).expect("written");
+        cache.store("https://one.example", &Stored { client: None, tokens }).expect("written");
+        cache.store("https://two.example", &Stored::default()).expect("written");
         assert_eq!(cache.load("https://one.example").expect("read").tokens.keys().collect::<Vec<_>>(), ["a"]);
         assert!(cache.load("https://two.example").expect("read").tokens.is_empty());
         assert!(cache.load("https://one.example/").expect("read").tokens.is_empty());
@@ -124,7 +123,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("oauth.json");
         let cache = Cache::new(path.clone());
-        cache.store("https://one.example", &Kept::default()).expect("written");
+        cache.store("https://one.example", &Stored::default()).expect("written");
         assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("changed");
         assert!(cache.load("https://one.example").is_err());

@@ -1,11 +1,11 @@
-//! Finding who issues tokens for a server: from the refusal to the resource's metadata, from there to the issuer's. The
-//! order of places is the specification's; what is found is checked against where it was looked for.
+//! Finds the issuer of tokens for a server: from the refusal to the resource's metadata, from there to the issuer's. The order
+//! of addresses is the specification's; each document is checked against the address that led to it.
 
 use url::Url;
 use wire::{Party, Revision};
 
 use super::backend::WebRequest;
-use super::demand::AuthChallenge;
+use super::challenge::AuthChallenge;
 use super::error::{Advice, OAuthError, said};
 use super::metadata::{Issuer, Resource};
 use super::web::Web;
@@ -14,14 +14,14 @@ const RESOURCE: &str = "oauth-protected-resource";
 const OAUTH: &str = "oauth-authorization-server";
 const OPENID: &str = "openid-configuration";
 
-/// What was found out.
+/// The issuer of a server's tokens.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
-    /// What tokens are for, exactly as published; before 2025-06-18 nobody asks.
+pub(crate) struct Discovered {
+    /// The resource identifier, exactly as published; unused before 2025-06-18.
     pub(crate) resource: Option<String>,
     /// The scopes that the resource's metadata lists.
     pub(crate) scopes: Option<Vec<String>>,
-    /// Who issues them.
+    /// The issuer.
     pub(crate) issuer: Issuer,
 }
 
@@ -29,39 +29,39 @@ pub(crate) struct Found {
 pub(crate) async fn discover(
     web: &Web,
     url: &Url,
-    demand: &AuthChallenge,
+    challenge: &AuthChallenge,
     revision: Option<Revision>,
     preferred: &[&str],
-) -> Result<Found, OAuthError> {
+) -> Result<Discovered, OAuthError> {
     let rules = revision.unwrap_or(Revision::NEWEST);
-    let by_origin = async || Ok(Found { resource: None, scopes: None, issuer: origin(web, url, rules).await? });
-    if rules <= Revision::R2025_03_26 && demand.metadata.is_none() {
+    let by_origin = async || Ok(Discovered { resource: None, scopes: None, issuer: origin(web, url, rules).await? });
+    if rules <= Revision::R2025_03_26 && challenge.metadata.is_none() {
         return by_origin().await;
     }
-    let Some(resource) = resource(web, url, demand).await? else {
-        // It may be of before there was such metadata.
-        if revision.is_none() && demand.metadata.is_none() {
+    let Some(resource) = resource(web, url, challenge).await? else {
+        // The server may be older than this metadata.
+        if revision.is_none() && challenge.metadata.is_none() {
             return by_origin().await;
         }
-        let what = "the server demands a token and says nowhere who issues one";
+        let what = "the server demands a token and does not say who issues one";
         return Err(OAuthError::at(what, url, Advice::BringToken));
     };
     let chosen = resource.servers.iter().find(|server| preferred.contains(&server.as_str()));
     let named = chosen.unwrap_or(&resource.servers[0]).clone();
     let issuer = issuer(web, &named, rules).await?;
-    Ok(Found { resource: Some(resource.id), scopes: resource.scopes, issuer })
+    Ok(Discovered { resource: Some(resource.id), scopes: resource.scopes, issuer })
 }
 
 /// The document that the challenge names, else the one for the endpoint, else the one for the whole origin.
-async fn resource(web: &Web, url: &Url, demand: &AuthChallenge) -> Result<Option<Resource>, OAuthError> {
-    let places = match &demand.metadata {
+async fn resource(web: &Web, url: &Url, challenge: &AuthChallenge) -> Result<Option<Resource>, OAuthError> {
+    let places = match &challenge.metadata {
         Some(named) => vec![address(named, "the address of the server's metadata")?],
         None => resource_places(url),
     };
     for place in &places {
         let answered = web.send(WebRequest::get(place, party(url, place))).await?;
         let Some(document) = answered.object().filter(|_| answered.status == 200) else { continue };
-        let advice = "mend the server's metadata";
+        let advice = "fix the server's metadata";
         let read = Resource::read(&document)
             .map_err(|why| OAuthError::at(format!("the server's metadata cannot be used: {why}"), place, advice))?;
         if !read.covers(url) {
@@ -87,7 +87,7 @@ fn resource_places(url: &Url) -> Vec<Url> {
 async fn issuer(web: &Web, named: &str, revision: Revision) -> Result<Issuer, OAuthError> {
     let base = address(named, "the issuer's name")?;
     if base.query().is_some() || base.fragment().is_some() {
-        return Err(OAuthError::at("an issuer's name holds no query", &base, "mend the server's metadata"));
+        return Err(OAuthError::at("an issuer's name holds no query", &base, "fix the server's metadata"));
     }
     for place in issuer_places(&base) {
         if let Some(issuer) = document(web, &place, named, revision).await? {
@@ -120,13 +120,13 @@ async fn origin(web: &Web, url: &Url, revision: Revision) -> Result<Issuer, OAut
         .ok_or_else(|| OAuthError::at("there is no authorization server", url, Advice::BringToken))
 }
 
-/// The document at `place`, if one is there. It must be that of `named`, letter by letter: whoever speaks for somebody else
-/// is after the tokens of somebody else.
+/// The document at `place`, if there is one. Its issuer must be exactly `named`: a server that speaks for another issuer is
+/// after its tokens.
 async fn document(web: &Web, place: &Url, named: &str, revision: Revision) -> Result<Option<Issuer>, OAuthError> {
     let asked = WebRequest::get(place, Party::AuthorizationServer).with("mcp-protocol-version", revision.as_str());
     let answered = web.send(asked).await?;
     let Some(document) = answered.object().filter(|_| answered.status == 200) else { return Ok(None) };
-    let advice = "mend the authorization server's metadata";
+    let advice = "fix the authorization server's metadata";
     let read = Issuer::read(&document).map_err(|why| {
         OAuthError::at(format!("the authorization server's metadata cannot be used: {why}"), place, advice)
     })?;
@@ -136,7 +136,8 @@ async fn document(web: &Web, place: &Url, named: &str, revision: Revision) -> Re
 }
 
 fn address(text: &str, what: &str) -> Result<Url, OAuthError> {
-    Url::parse(text).map_err(|_| OAuthError::new(format!("{what} is no URL"), said(text), "mend the server's metadata"))
+    Url::parse(text)
+        .map_err(|_| OAuthError::new(format!("{what} is not a URL"), said(text), "fix the server's metadata"))
 }
 
 fn well_known(base: &Url, suffix: &str, path: &str) -> Url {
@@ -147,7 +148,7 @@ fn well_known(base: &Url, suffix: &str, path: &str) -> Url {
     place
 }
 
-/// Who answers at `place`: the server itself where the origin is its own.
+/// The party that answers at `place`: the server, where the origin is its own.
 fn party(url: &Url, place: &Url) -> Party {
     if url.origin() == place.origin() { Party::Server } else { Party::Other }
 }

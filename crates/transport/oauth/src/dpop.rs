@@ -1,4 +1,4 @@
-//! Tokens bound to a key (RFC 9449): the key and the proofs that go with every request. The key lives as long as we do.
+//! Tokens bound to a key (RFC 9449): the key and the proofs for every request. The key is never stored.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,7 @@ pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// A key and the nonces that servers want to see signed by it.
+/// A key, and the nonces that servers demand in proofs.
 pub(crate) struct Prover {
     signer: Signer,
     nonces: Mutex<HashMap<String, String>>,
@@ -26,10 +26,10 @@ impl Prover {
         Self { signer: Signer::fresh(), nonces: Mutex::default() }
     }
 
-    /// Keeps the nonce of whoever answers at `url`.
+    /// Keeps the nonce of the server at `url`.
     pub(crate) fn learn(&self, url: &Url, nonce: &str) {
         let mut nonces = self.nonces.lock().unwrap_or_else(PoisonError::into_inner);
-        // A visitor of a few servers learns of a few nonces.
+        // Only a few servers are visited: the bound is a safeguard.
         if nonces.len() < 64 {
             nonces.insert(url.origin().ascii_serialization(), nonce.to_owned());
         }

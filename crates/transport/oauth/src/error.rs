@@ -1,5 +1,5 @@
-//! Why nobody was authorized: *what happened – where – try this*. Holds no token, code or secret, and what a server said
-//! stands in it escaped and cut short.
+//! Why the authorization failed: *what happened – where – try this*. Contains no token, code or secret; texts of a server are
+//! escaped and truncated.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct OAuthError {
     advice: Advice,
 }
 
-/// What a person can do about it. How that is done in a program, the program says.
+/// What a person can do about it. Which option or button does it, only the program knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Advice {
@@ -31,7 +31,7 @@ pub enum Advice {
     UseBrowser,
     /// Get the token by the connection itself: each request needs a proof of its own.
     AuthorizeRequests,
-    /// Something that only this case has.
+    /// Anything that needs nothing of the program.
     Other(&'static str),
 }
 
@@ -59,7 +59,7 @@ impl OAuthError {
         Self { what: what.into(), at: at.into(), advice: advice.into() }
     }
 
-    /// The same for an address, without its query: codes and states stand there.
+    /// The same for an address, without its query, which may hold codes and states.
     pub(crate) fn at(what: impl Into<String>, url: &Url, advice: impl Into<Advice>) -> Self {
         Self::new(what, place(url), advice)
     }
@@ -98,7 +98,7 @@ fn place(url: &Url) -> String {
     url.into()
 }
 
-/// What a server said, fit to be shown.
+/// A server's text, escaped and truncated.
 pub(crate) fn said(text: &str) -> String {
     snippet(text, SNIPPET)
 }

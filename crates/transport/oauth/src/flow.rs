@@ -1,4 +1,4 @@
-//! What an authorizer remembers, and the way to a token: find the issuer, be known to it, show the grant. One way at a time.
+//! The state of an authorizer, and the steps to a token: find the issuer, register the client, present the grant.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use wire::Revision;
 
 use super::agent::RedirectListener;
 use super::authorize::{About, Request};
-use super::cache::{Cache, Kept};
-use super::demand::AuthChallenge;
-use super::discovery::{Found, discover};
+use super::cache::{Cache, Stored};
+use super::challenge::AuthChallenge;
+use super::discovery::{Discovered, discover};
 use super::dpop::Prover;
 use super::error::{Advice, OAuthError};
 use super::metadata::Issuer;
 use super::options::{Client, Enterprise, Grant, Options, Scopes};
 use super::registration::{known, register};
 use super::secret::Secret;
-use super::token::{Method, Token, Visit};
+use super::token::{Method, Token, TokenRequest};
 use super::web::Web;
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -27,22 +27,22 @@ const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 const OFFLINE: &str = "offline_access";
 
-/// What is known so far.
+/// The issuers, clients and tokens known so far.
 pub(crate) struct State {
     cache: Option<Cache>,
-    kept: HashMap<String, Kept>,
-    /// The scopes that were asked for, by issuer: what is granted later must not be less.
+    stored: HashMap<String, Stored>,
+    /// The requested scopes by issuer: later requests must not ask for less.
     asked: HashMap<String, Vec<String>>,
-    held: Option<Held>,
+    active: Option<ActiveToken>,
     generation: u64,
     prover: Arc<Prover>,
-    /// Who was told the client's id that the user gave.
+    /// The issuer that got the user's client id.
     bound_to: Option<String>,
 }
 
-/// The token in use, and where the next one comes from.
-struct Held {
-    found: Found,
+/// The token in use, and its issuer and client for the next one.
+struct ActiveToken {
+    found: Discovered,
     client: Client,
     token: Token,
 }
@@ -51,9 +51,9 @@ impl State {
     pub(crate) fn new(cache: Option<PathBuf>, prover: Arc<Prover>) -> Self {
         Self {
             cache: cache.map(Cache::new),
-            kept: HashMap::new(),
+            stored: HashMap::new(),
             asked: HashMap::new(),
-            held: None,
+            active: None,
             generation: 0,
             prover,
             bound_to: None,
@@ -61,7 +61,7 @@ impl State {
     }
 
     pub(crate) fn token(&self) -> Option<&Token> {
-        self.held.as_ref().map(|held| &held.token)
+        self.active.as_ref().map(|active| &active.token)
     }
 
     /// Counts the tokens that were in use.
@@ -73,98 +73,99 @@ impl State {
         self.token().is_some_and(|token| token.bound)
     }
 
-    /// Whether the token in use has what is demanded, as far as anybody said.
-    pub(crate) fn grants(&self, demand: &AuthChallenge) -> bool {
-        let (Some(held), Some(wanted)) = (&self.held, &demand.scopes) else { return false };
-        held.token.grants(wanted)
+    /// Whether the token in use is known to have the demanded scopes.
+    pub(crate) fn grants(&self, challenge: &AuthChallenge) -> bool {
+        let (Some(active), Some(wanted)) = (&self.active, &challenge.scopes) else { return false };
+        active.token.grants(wanted)
     }
 
-    /// Renews a token that is about to expire. Where that fails, the server will say so.
+    /// Renews a token that is about to expire. Where that fails, the server refuses the next request.
     pub(crate) async fn keep_fresh(&mut self, web: &Web) {
-        let Some(held) = self.held.take_if(|held| held.token.is_expired() && held.token.refresh.is_some()) else {
+        let Some(active) = self.active.take_if(|active| active.token.is_expired() && active.token.refresh.is_some())
+        else {
             return;
         };
-        let (found, client, token) = (held.found.clone(), held.client.clone(), held.token.clone());
-        match self.refresh(web, held).await {
+        let (found, client, token) = (active.found.clone(), active.client.clone(), active.token.clone());
+        match self.refresh(web, active).await {
             Ok(()) => {}
-            Err(_) => self.held = Some(Held { found, client, token: Token { refresh: None, ..token } }),
+            Err(_) => self.active = Some(ActiveToken { found, client, token: Token { refresh: None, ..token } }),
         }
     }
 
-    /// Whether a server that demands no token says who issues one all the same.
+    /// Whether a server that demands no token still publishes an issuer.
     pub(crate) async fn may_be_had(&self, web: &Web, options: &Options, url: &Url) -> bool {
         let later = options.revision.unwrap_or(Revision::NEWEST).max(Revision::R2025_06_18);
         discover(web, url, &AuthChallenge::default(), Some(later), &[]).await.is_ok()
     }
 
-    /// Gets a token that answers `demand`.
+    /// Gets a token that answers `challenge`.
     pub(crate) async fn authorize(
         &mut self,
         web: &Web,
         options: &Options,
         url: &Url,
-        demand: &AuthChallenge,
+        challenge: &AuthChallenge,
     ) -> Result<(), OAuthError> {
         let preferred = options.client.as_ref().and_then(|client| client.issuer.as_deref());
-        let found = discover(web, url, demand, options.revision, preferred.as_slice()).await?;
+        let found = discover(web, url, challenge, options.revision, preferred.as_slice()).await?;
         self.open_cache(&found.issuer.id)?;
-        // A token that was refused is not used again; its issuer may give another for it.
-        let old = self.held.take().filter(|held| held.found.issuer.id == found.issuer.id);
-        let (old, good) = if demand.more_scope { (None, old) } else { (old, None) };
-        if !demand.more_scope {
-            if old.is_none() && self.take_kept(web, &found, options, demand) {
+        // A refused token is not reused; its issuer may refresh it.
+        let old = self.active.take().filter(|active| active.found.issuer.id == found.issuer.id);
+        let (old, good) = if challenge.more_scope { (None, old) } else { (old, None) };
+        if !challenge.more_scope {
+            if old.is_none() && self.take_stored(web, &found, options, challenge) {
                 return Ok(());
             }
             if self.renewed(web, options, &found, old).await {
                 return Ok(());
             }
         }
-        let scopes = self.scopes(options, &found, demand);
-        let (client, token) = match self.obtain(web, options, &found, scopes.as_deref(), demand.bound).await {
+        let scopes = self.scopes(options, &found, challenge);
+        let (client, token) = match self.obtain(web, options, &found, scopes.as_deref(), challenge.bound).await {
             Ok(obtained) => obtained,
             Err(error) => {
-                // One that only has too little scope is still good for the rest.
-                self.held = good;
+                // A token with too little scope remains usable for other requests.
+                self.active = good;
                 return Err(error);
             }
         };
         if let Some(scopes) = scopes {
             self.asked.insert(found.issuer.id.clone(), scopes);
         }
-        self.hold(Held { found, client, token })
+        self.hold(ActiveToken { found, client, token })
     }
 
-    /// A token of an earlier run, if it will do.
-    fn take_kept(&mut self, web: &Web, found: &Found, options: &Options, demand: &AuthChallenge) -> bool {
-        let Some(kept) = self.kept.get_mut(&found.issuer.id) else { return false };
-        let wanted = demand.scopes.clone().unwrap_or_default();
+    /// Uses a token of an earlier run, if it fits.
+    fn take_stored(&mut self, web: &Web, found: &Discovered, options: &Options, challenge: &AuthChallenge) -> bool {
+        let Some(stored) = self.stored.get_mut(&found.issuer.id) else { return false };
+        let wanted = challenge.scopes.clone().unwrap_or_default();
         let key = found.resource.clone().unwrap_or_default();
         let fits = |token: &&mut Token| !token.is_expired() && token.grants(&wanted);
-        let Some(token) = kept.tokens.get_mut(&key).filter(fits) else { return false };
+        let Some(token) = stored.tokens.get_mut(&key).filter(fits) else { return false };
         let token = token.clone();
-        let Ok(Some(client)) = known(options, web.verifier.as_ref(), &found.issuer, kept.client.as_ref()) else {
+        let Ok(Some(client)) = known(options, web.verifier.as_ref(), &found.issuer, stored.client.as_ref()) else {
             return false;
         };
         self.asked.insert(found.issuer.id.clone(), token.scopes.clone().unwrap_or_default());
-        self.held = Some(Held { found: found.clone(), client, token });
+        self.active = Some(ActiveToken { found: found.clone(), client, token });
         self.generation += 1;
         true
     }
 
     /// Whether a refresh token, in use or of an earlier run, brought a new one.
-    async fn renewed(&mut self, web: &Web, options: &Options, found: &Found, old: Option<Held>) -> bool {
-        let kept = || {
-            let kept = self.kept.get(&found.issuer.id)?;
-            let token = kept.tokens.get(found.resource.as_deref().unwrap_or_default())?.clone();
-            let client = known(options, web.verifier.as_ref(), &found.issuer, kept.client.as_ref()).ok()??;
-            Some(Held { found: found.clone(), client, token })
+    async fn renewed(&mut self, web: &Web, options: &Options, found: &Discovered, old: Option<ActiveToken>) -> bool {
+        let stored = || {
+            let stored = self.stored.get(&found.issuer.id)?;
+            let token = stored.tokens.get(found.resource.as_deref().unwrap_or_default())?.clone();
+            let client = known(options, web.verifier.as_ref(), &found.issuer, stored.client.as_ref()).ok()??;
+            Some(ActiveToken { found: found.clone(), client, token })
         };
-        let Some(held) = old.or_else(kept).filter(|held| held.token.refresh.is_some()) else { return false };
-        self.refresh(web, held).await.is_ok()
+        let Some(active) = old.or_else(stored).filter(|active| active.token.refresh.is_some()) else { return false };
+        self.refresh(web, active).await.is_ok()
     }
 
-    async fn refresh(&mut self, web: &Web, held: Held) -> Result<(), OAuthError> {
-        let Held { found, client, token: old } = held;
+    async fn refresh(&mut self, web: &Web, active: ActiveToken) -> Result<(), OAuthError> {
+        let ActiveToken { found, client, token: old } = active;
         let lacks = || OAuthError::new("there is no refresh token", &found.issuer.id, "authorize anew");
         let refresh = old.refresh.clone().ok_or_else(lacks)?;
         let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", refresh.reveal())];
@@ -178,21 +179,21 @@ impl State {
                 return Err(error);
             }
         };
-        // What is not said anew stays as it was.
+        // Members that the response omits stay unchanged.
         let token = Token { refresh: new.refresh.or(Some(refresh)), scopes: new.scopes.or(old.scopes), ..new };
-        self.hold(Held { found, client, token })
+        self.hold(ActiveToken { found, client, token })
     }
 
     /// A refresh token that was declined is not tried again.
-    fn forget(&mut self, found: &Found) {
+    fn forget(&mut self, found: &Discovered) {
         let key = found.resource.as_deref().unwrap_or_default();
-        if let Some(kept) = self.kept.get_mut(&found.issuer.id) {
-            kept.tokens.remove(key);
+        if let Some(stored) = self.stored.get_mut(&found.issuer.id) {
+            stored.tokens.remove(key);
         }
     }
 
     /// Which scopes to ask for; `None` leaves that to the issuer.
-    fn scopes(&self, options: &Options, found: &Found, demand: &AuthChallenge) -> Option<Vec<String>> {
+    fn scopes(&self, options: &Options, found: &Discovered, challenge: &AuthChallenge) -> Option<Vec<String>> {
         let asked = self.asked.get(&found.issuer.id).cloned().unwrap_or_default();
         let mut wanted = asked;
         let mut add = |scopes: &[String]| {
@@ -202,8 +203,8 @@ impl State {
                 }
             }
         };
-        add(demand.scopes.as_deref().unwrap_or_default());
-        if (demand.scopes.is_none() && !demand.more_scope) || options.scopes == Scopes::All {
+        add(challenge.scopes.as_deref().unwrap_or_default());
+        if (challenge.scopes.is_none() && !challenge.more_scope) || options.scopes == Scopes::All {
             add(found.scopes.as_deref().unwrap_or_default());
         }
         if wanted.is_empty() {
@@ -219,12 +220,12 @@ impl State {
         Some(wanted)
     }
 
-    /// Shows the grant.
+    /// Presents the grant.
     async fn obtain(
         &mut self,
         web: &Web,
         options: &Options,
-        found: &Found,
+        found: &Discovered,
         scopes: Option<&[String]>,
         bound: bool,
     ) -> Result<(Client, Token), OAuthError> {
@@ -246,7 +247,7 @@ impl State {
                 self.by_form(web, options, found, &form, scope.as_deref(), bound).await?
             }
         };
-        // What is not said is what was asked for.
+        // Scopes that the response omits are the requested ones.
         let scopes = token.scopes.clone().or_else(|| scopes.map(<[String]>::to_vec));
         Ok((client, Token { scopes, ..token }))
     }
@@ -255,13 +256,13 @@ impl State {
         &mut self,
         web: &Web,
         options: &Options,
-        found: &Found,
+        found: &Discovered,
         form: &[(&str, &str)],
         scope: Option<&str>,
         bound: bool,
     ) -> Result<(Client, Token), OAuthError> {
         let lacks =
-            || OAuthError::new("this grant wants a client that is known", &found.issuer.id, Advice::BringClient);
+            || OAuthError::new("this grant requires a registered client", &found.issuer.id, Advice::BringClient);
         let client = known(options, web.verifier.as_ref(), &found.issuer, None)?.ok_or_else(lacks)?;
         let mut form = form.to_vec();
         form.extend(found.resource.as_deref().map(|resource| ("resource", resource)));
@@ -274,28 +275,29 @@ impl State {
         &mut self,
         web: &Web,
         options: &Options,
-        found: &Found,
+        found: &Discovered,
         scopes: Option<&[String]>,
         bound: bool,
     ) -> Result<(Client, Token), OAuthError> {
         let issuer = &found.issuer;
         pkce(web, options.rules(), found)?;
-        let own = self.kept.get(&issuer.id).and_then(|kept| kept.client.clone());
+        let own = self.stored.get(&issuer.id).and_then(|stored| stored.client.clone());
         let usable = |with: &str| web.verifier.registration(&issuer.id, with).is_ok();
-        let other = || self.kept.iter().filter(|(with, _)| usable(with)).find_map(|(_, kept)| kept.client.clone());
-        let kept = own.or_else(other);
-        let registered = kept.as_ref().and_then(|client| client.redirect.clone());
-        let landing = RedirectListener::open(&options.agent, registered.as_deref()).await?;
-        let redirect = landing.redirect();
-        let kept = kept.filter(|client| client.redirect.as_ref() == Some(&redirect));
-        let client = match known(options, web.verifier.as_ref(), issuer, kept.as_ref())? {
+        let other =
+            || self.stored.iter().filter(|(with, _)| usable(with)).find_map(|(_, stored)| stored.client.clone());
+        let stored = own.or_else(other);
+        let registered = stored.as_ref().and_then(|client| client.redirect.clone());
+        let response_url = RedirectListener::open(&options.agent, registered.as_deref()).await?;
+        let redirect = response_url.redirect();
+        let stored = stored.filter(|client| client.redirect.as_ref() == Some(&redirect));
+        let client = match known(options, web.verifier.as_ref(), issuer, stored.as_ref())? {
             Some(client) => client,
             None => register(web, options, issuer, &redirect, scopes).await?,
         };
         let (id, resource) = (client.id.as_str(), found.resource.as_deref());
         let verifier = &web.verifier;
         let request = Request::new(About { issuer, client: id, redirect, resource, scopes, verifier })?;
-        let code = request.code(&landing.visit(web, &request).await?)?;
+        let code = request.code(&response_url.visit(web, &request).await?)?;
         let mut form = vec![
             ("grant_type", "authorization_code"),
             ("code", code.reveal()),
@@ -307,7 +309,7 @@ impl State {
         Ok((client, token))
     }
 
-    /// A client's id that the user gave is for the first issuer that it is shown to, and no other.
+    /// A client id given by the user is sent to the first issuer only.
     fn bind_client(&mut self, web: &Web, options: &Options, issuer: &Issuer) -> Result<(), OAuthError> {
         let Some(_) = options.client.as_ref().filter(|client| client.issuer.is_none()) else { return Ok(()) };
         let bound = self.bound_to.get_or_insert_with(|| issuer.id.clone());
@@ -317,46 +319,51 @@ impl State {
     }
 
     fn open_cache(&mut self, issuer: &str) -> Result<(), OAuthError> {
-        let Some(cache) = self.cache.as_ref().filter(|_| !self.kept.contains_key(issuer)) else { return Ok(()) };
-        let kept = cache.load(issuer)?;
-        self.kept.insert(issuer.to_owned(), kept);
+        let Some(cache) = self.cache.as_ref().filter(|_| !self.stored.contains_key(issuer)) else { return Ok(()) };
+        let stored = cache.load(issuer)?;
+        self.stored.insert(issuer.to_owned(), stored);
         Ok(())
     }
 
-    /// From now on this is the token in use.
-    fn hold(&mut self, held: Held) -> Result<(), OAuthError> {
-        let issuer = held.found.issuer.id.clone();
-        let kept = self.kept.entry(issuer.clone()).or_default();
-        // What the user gave or a document stands for need not be kept.
-        if held.client.redirect.is_some() {
-            kept.client = Some(held.client.clone());
+    /// Puts a token into use.
+    fn hold(&mut self, active: ActiveToken) -> Result<(), OAuthError> {
+        let issuer = active.found.issuer.id.clone();
+        let stored = self.stored.entry(issuer.clone()).or_default();
+        // Clients from the user or a document are not stored.
+        if active.client.redirect.is_some() {
+            stored.client = Some(active.client.clone());
         }
-        kept.tokens.insert(held.found.resource.clone().unwrap_or_default(), held.token.clone());
-        self.held = Some(held);
+        stored.tokens.insert(active.found.resource.clone().unwrap_or_default(), active.token.clone());
+        self.active = Some(active);
         self.generation += 1;
         match &self.cache {
-            Some(cache) => cache.store(&issuer, &self.kept[&issuer]),
+            Some(cache) => cache.store(&issuer, &self.stored[&issuer]),
             None => Ok(()),
         }
     }
 }
 
-fn visit<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> Visit<'a> {
+fn visit<'a>(web: &'a Web, client: &'a Client, issuer: &'a Issuer) -> TokenRequest<'a> {
     let method = Method::of(client, issuer);
-    Visit { web, endpoint: &issuer.token_endpoint, client, method, audience: &issuer.id }
+    TokenRequest { web, endpoint: &issuer.token_endpoint, client, method, audience: &issuer.id }
 }
 
-/// Whether the issuer is known to check that a code comes from who asked for it.
-fn pkce(web: &Web, rules: Revision, found: &Found) -> Result<(), OAuthError> {
-    // Older revisions let a server leave it unsaid.
+/// Verifies that the issuer supports PKCE.
+fn pkce(web: &Web, rules: Revision, found: &Discovered) -> Result<(), OAuthError> {
+    // Older revisions allow a server not to declare it.
     let unsaid = rules <= Revision::R2025_06_18 || found.resource.is_none();
-    let advice = "mend its metadata: code_challenge_methods_supported";
+    let advice = "fix its metadata: code_challenge_methods_supported";
     let verified = web.verifier.pkce(!unsaid, found.issuer.challenge_methods.as_deref());
     verified.map_err(|error| OAuthError::new(error.to_string(), &found.issuer.id, advice))
 }
 
-/// The enterprise's word for the user, good at the server's issuer.
-async fn exchanged(web: &Web, with: &Enterprise, found: &Found, scope: Option<&str>) -> Result<Secret, OAuthError> {
+/// Exchanges the enterprise's id token for an assertion that the server's issuer accepts.
+async fn exchanged(
+    web: &Web,
+    with: &Enterprise,
+    found: &Discovered,
+    scope: Option<&str>,
+) -> Result<Secret, OAuthError> {
     let mut form = vec![
         ("grant_type", EXCHANGE),
         ("requested_token_type", ID_JAG),
@@ -369,6 +376,6 @@ async fn exchanged(web: &Web, with: &Enterprise, found: &Found, scope: Option<&s
     let provider = Issuer::by_default(with.token_endpoint.as_str());
     let method = provider.map_or(Method::None, |provider| Method::of(&with.client, &provider));
     let audience = with.token_endpoint.as_str();
-    let visit = Visit { web, endpoint: &with.token_endpoint, client: &with.client, method, audience };
+    let visit = TokenRequest { web, endpoint: &with.token_endpoint, client: &with.client, method, audience };
     visit.exchange(&form, ID_JAG).await
 }

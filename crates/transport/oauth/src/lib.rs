@@ -1,12 +1,12 @@
-//! The client end of authorization: from the refusal of a request to the header that will be let in. An [`Authorizer`] is
-//! for one server and keeps what it learns; an [`Operation`] is one request with its few attempts. Nothing here knows what
-//! is asked of the server, or judges it.
+//! The client end of authorization: from the refusal of a request to a header that is accepted. An [`Authorizer`] is for one
+//! server and keeps its tokens; an [`Operation`] is one request with its attempts. Knows no MCP method and judges nothing.
 
 mod agent;
 mod authorize;
 mod backend;
 mod cache;
-mod demand;
+mod challenge;
+mod connection;
 mod discovery;
 mod dpop;
 mod error;
@@ -15,7 +15,6 @@ pub mod jose;
 mod metadata;
 mod options;
 mod registration;
-mod seam;
 mod secret;
 mod sign_in;
 mod token;
@@ -30,7 +29,7 @@ use url::Url;
 use wire::trace::{Headers, header};
 
 pub use backend::{Backend, NetBackend, Responding, WebRequest, WebResponse};
-pub use demand::AuthChallenge;
+pub use challenge::AuthChallenge;
 pub use dpop::now;
 pub use error::{Advice, OAuthError};
 pub use metadata::{Issuer as IssuerMetadata, Resource as ResourceMetadata};
@@ -44,12 +43,12 @@ use flow::State;
 use token::Token;
 use web::Web;
 
-/// How many times one operation may be authorized before it is given up.
+/// How many times one operation may be authorized.
 const ATTEMPTS: usize = 3;
-/// How many nonces one operation may be told.
+/// How many nonces one operation may get.
 const NONCES: usize = 2;
 
-/// Gets tokens for one server. Clones share what they learned.
+/// Gets tokens for one server. Clones share their tokens.
 #[derive(Clone)]
 pub struct Authorizer(Arc<Inner>);
 
@@ -58,7 +57,7 @@ struct Inner {
     options: Options,
     web: Web,
     prover: Arc<Prover>,
-    /// The token in use, for who cannot wait, and how many there were.
+    /// The token in use and its number, readable without waiting.
     shown: Lock<(u64, Option<Token>)>,
     state: Mutex<State>,
 }
@@ -69,25 +68,25 @@ impl fmt::Debug for Authorizer {
     }
 }
 
-/// What came of an answer that was looked at.
+/// What a response led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mended {
-    /// It is no refusal that a token mends.
-    Nothing,
-    /// All that was missing was a nonce.
+enum Recovery {
+    /// The response is not a refusal that a token resolves.
+    None,
+    /// Only a nonce was missing.
     Nonce,
     /// There is another token.
     Token,
 }
 
 impl Authorizer {
-    /// One for the MCP server at `resource`. Nothing is asked yet. The server must have https, or be on this machine.
+    /// An authorizer for the MCP server at `resource`, which must have https or be on this machine. Sends nothing yet.
     pub fn new(resource: Url, options: Options) -> Result<Self, OAuthError> {
         let backend = Arc::new(NetBackend::new(&options));
         Self::with_backend(resource, options, backend)
     }
 
-    /// The same, with HTTP requests sent by `backend`. Its certificates and its recording are its own.
+    /// The same, with HTTP requests sent by `backend`, which has its own certificates and recording.
     pub fn with_backend(resource: Url, options: Options, backend: Arc<dyn Backend>) -> Result<Self, OAuthError> {
         Self::with_verifier(resource, options, backend, StrictVerifier)
     }
@@ -112,14 +111,14 @@ impl Authorizer {
         Operation { authorizer: self.clone(), method: method.into(), seen: 0, attempts: 0, nonces: 0 }
     }
 
-    /// The access token in use, for who must know which text is secret.
+    /// The access token in use, for code that redacts it.
     pub async fn token(&self) -> Option<Secret> {
         self.0.state.lock().await.token().map(|token| token.access.clone())
     }
 }
 
 impl Inner {
-    /// The headers that go along with a request by `method` to `url` now; none to another origin.
+    /// The headers for a request by `method` to `url`; none for another origin.
     fn headers(&self, method: &str, url: &Url) -> Headers {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(token) = shown.1.as_ref().filter(|_| url.origin() == self.resource.origin()) else {
@@ -133,7 +132,7 @@ impl Inner {
         vec![("authorization".to_owned(), format!("DPoP {access}")), ("dpop".to_owned(), proof)]
     }
 
-    /// How many tokens there were.
+    /// The number of tokens so far.
     fn generation(&self) -> u64 {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).0
     }
@@ -142,37 +141,37 @@ impl Inner {
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = (state.generation(), state.token().cloned());
     }
 
-    /// Does what an answer of the server at `url` asks for, if anything. `seen` is the number of the token that the request
-    /// went with, `attempts` how often it was authorized already, `nonces` how often it was told one.
-    async fn mend(
+    /// Does what a response of the server at `url` demands, if anything. `seen` is the number of the token of the request,
+    /// `attempts` how often it was authorized, `nonces` how many nonces it got.
+    async fn recover(
         &self,
         url: &Url,
         (status, headers): (u16, &Headers),
         seen: u64,
         (attempts, nonces): (usize, usize),
-    ) -> Result<Mended, OAuthError> {
+    ) -> Result<Recovery, OAuthError> {
         let mut state = self.state.lock().await;
         if let Some(nonce) = header(headers, "dpop-nonce") {
             self.prover.learn(url, nonce);
         }
-        let Some(demand) = AuthChallenge::read(status, headers) else { return Ok(Mended::Nothing) };
-        if demand.nonce.is_some() && nonces < NONCES && state.is_bound() {
-            return Ok(Mended::Nonce);
+        let Some(challenge) = AuthChallenge::read(status, headers) else { return Ok(Recovery::None) };
+        if challenge.nonce.is_some() && nonces < NONCES && state.is_bound() {
+            return Ok(Recovery::Nonce);
         }
         let most = if matches!(self.options.grant, Grant::Assertion(_)) { 1 } else { ATTEMPTS };
-        let vain = attempts > 0 && demand.more_scope && state.grants(&demand);
+        let vain = attempts > 0 && challenge.more_scope && state.grants(&challenge);
         if attempts >= most || vain {
             let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
             let what = format!("the server refuses what it asked for: authorized {times}, and still HTTP {status}");
             return Err(OAuthError::at(what, url, "look into the server's log"));
         }
-        // Somebody else was refused too, and was sooner.
+        // Another request was refused before and got a new token.
         if state.generation() > seen {
-            return Ok(Mended::Token);
+            return Ok(Recovery::Token);
         }
-        let authorized = state.authorize(&self.web, &self.options, url, &demand).await;
+        let authorized = state.authorize(&self.web, &self.options, url, &challenge).await;
         self.show(&state);
-        authorized.map(|()| Mended::Token)
+        authorized.map(|()| Recovery::Token)
     }
 }
 
@@ -180,14 +179,14 @@ impl Inner {
 pub struct Operation {
     authorizer: Authorizer,
     method: String,
-    /// The number of the token that went along last.
+    /// The number of the token that was sent last.
     seen: u64,
     attempts: usize,
     nonces: usize,
 }
 
 impl Operation {
-    /// The headers that go along with the request now: none before a token is there. To be asked anew for every attempt.
+    /// The headers for the request: none before there is a token. Call it for every attempt.
     pub async fn headers(&mut self) -> Result<Headers, OAuthError> {
         let inner = self.authorizer.0.as_ref();
         let mut state = inner.state.lock().await;
@@ -198,17 +197,17 @@ impl Operation {
         Ok(inner.headers(&self.method, &inner.resource))
     }
 
-    /// Takes a response in that may be a refusal. `true`: try again, with new [`headers`](Self::headers). `false`: it is no
-    /// refusal that a token mends. An error: it cannot be mended, or was tried often enough.
+    /// Handles a response that may be a refusal. `true`: retry with new [`headers`](Self::headers). `false`: it is not a refusal
+    /// that a token resolves. An error: no token can be had, or all attempts were used.
     pub async fn refused(&mut self, status: u16, headers: &Headers) -> Result<bool, OAuthError> {
         let inner = self.authorizer.0.as_ref();
         let counts = (self.attempts, self.nonces);
-        let mended = inner.mend(&inner.resource, (status, headers), self.seen, counts).await?;
-        match mended {
-            Mended::Nothing => {}
-            Mended::Nonce => self.nonces += 1,
-            Mended::Token => self.attempts += 1,
+        let recovery = inner.recover(&inner.resource, (status, headers), self.seen, counts).await?;
+        match recovery {
+            Recovery::None => {}
+            Recovery::Nonce => self.nonces += 1,
+            Recovery::Token => self.attempts += 1,
         }
-        Ok(mended != Mended::Nothing)
+        Ok(recovery != Recovery::None)
     }
 }

@@ -1,5 +1,5 @@
-//! Who we are to an issuer: registered beforehand, known by the address of a document, or registered on the spot
-//! (RFC 7591). What one issuer knows us by is never told to another.
+//! The client's identity at an issuer: registered beforehand, known by the address of a document, or registered dynamically
+//! (RFC 7591). The identity at one issuer is never sent to another.
 
 use serde_json::{Value, json};
 use wire::Revision;
@@ -13,12 +13,12 @@ use super::token::Method;
 use super::verifier::Verifier;
 use super::web::{Web, is_loopback};
 
-/// The client as `issuer` knows it without being asked: `None` where it does not yet.
+/// The client that `issuer` knows already; `None` where it must be registered.
 pub(crate) fn known(
     options: &Options,
     verifier: &dyn Verifier,
     issuer: &Issuer,
-    kept: Option<&Client>,
+    stored: Option<&Client>,
 ) -> Result<Option<Client>, OAuthError> {
     if let Some(client) = &options.client {
         let verified = client.issuer.as_ref().map_or(Ok(()), |only| verifier.registration(&issuer.id, only));
@@ -32,10 +32,10 @@ pub(crate) fn known(
         }
         return Ok(Some(Client::new(document.as_str(), Proof::None)));
     }
-    Ok(kept.cloned())
+    Ok(stored.cloned())
 }
 
-/// Registers us.
+/// Registers the client.
 pub(crate) async fn register(
     web: &Web,
     options: &Options,
@@ -44,7 +44,7 @@ pub(crate) async fn register(
     scopes: Option<&[String]>,
 ) -> Result<Client, OAuthError> {
     let Some(endpoint) = issuer.registration_endpoint.as_ref().filter(|_| options.grant == Grant::Code) else {
-        let what = "the issuer does not know us, and we cannot register there";
+        let what = "the issuer does not know this client, and offers no registration";
         return Err(OAuthError::new(what, &issuer.id, Advice::BringClient));
     };
     let method = method(issuer);
@@ -54,12 +54,12 @@ pub(crate) async fn register(
     let advice = Advice::BringClient;
     if !(200..300).contains(&answered.status) {
         let error = object.as_ref().and_then(|object| object["error"].as_str()).unwrap_or("no reason given");
-        let what = format!("the issuer does not register us: HTTP {}, {}", answered.status, said(error));
+        let what = format!("the issuer refuses the registration: HTTP {}, {}", answered.status, said(error));
         return Err(OAuthError::at(what, endpoint, advice));
     }
     let id = object.as_ref().and_then(|object| object["client_id"].as_str()).filter(|id| !id.is_empty());
     let (Some(object), Some(id)) = (&object, id) else {
-        return Err(OAuthError::at("the registration brings no client_id", endpoint, advice));
+        return Err(OAuthError::at("the registration returns no client_id", endpoint, advice));
     };
     let text = |member: &str| object[member].as_str().filter(|text| !text.is_empty());
     let proof = text("client_secret").map_or(Proof::None, |secret| Proof::Secret(Secret::new(secret)));
@@ -72,7 +72,7 @@ pub(crate) async fn register(
     })
 }
 
-/// What a program on somebody's machine can best do of what the issuer takes: it can keep no secret from its user.
+/// The best method of a native application, which cannot keep a secret from its user.
 fn method(issuer: &Issuer) -> Method {
     let listed = issuer.client_authentication.as_deref();
     let takes = |method: &Method| listed.is_none_or(|listed| listed.iter().any(|one| one == method.as_str()));
@@ -87,7 +87,7 @@ fn request(revision: Revision, method: Method, redirect: &str, scopes: Option<&[
         "response_types": ["code"],
         "token_endpoint_auth_method": method.as_str(),
     });
-    // Older revisions do not speak of it; OpenID providers want it of whoever comes back to loopback.
+    // Older revisions do not mention it; OpenID providers demand it for redirects to loopback.
     if revision >= Revision::R2025_11_25 {
         body["application_type"] = "native".into();
     }

@@ -1,4 +1,4 @@
-//! What must not be shown: passwords, tokens, keys.
+//! Secrets: passwords, tokens, keys.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes the text in.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text, for the one place where it has to stand.
+    /// The text, for the one place that needs it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -27,10 +27,10 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// 256 bits of the system's randomness, as letters that stand anywhere: PKCE verifiers, states, ids of assertions.
+/// 256 random bits as URL-safe text: PKCE verifiers, states, ids of assertions.
 ///
 /// # Panics
-/// Where the system gives no random numbers: nothing here would be safe without.
+/// Panics where the system has no random numbers: nothing here would be safe without them.
 pub fn random() -> String {
     use base64::Engine as _;
     let mut bytes = [0; 32];

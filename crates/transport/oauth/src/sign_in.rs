@@ -1,5 +1,7 @@
-//! A token before anything is said, for who sends the same headers with everything.
+//! Gets a token before the first message, for connections whose headers never change.
 
+use net::client::negotiation::first_request;
+use serde_json::json;
 use url::Url;
 use wire::trace::Headers;
 use wire::{Party, Revision};
@@ -8,28 +10,27 @@ use super::backend::WebRequest;
 use super::error::{Advice, OAuthError};
 use super::{AuthChallenge, Authorizer};
 
-/// What is asked to see whether anybody may ask: it stands alone, and a server that does not know it begins nothing.
-const HELLO: &str = concat!(
-    r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"#,
-    r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"#,
-    r#""io.modelcontextprotocol/clientInfo":{"name":"proofhouse","version":""#,
-    env!("CARGO_PKG_VERSION"),
-    r#""}}}}"#
-);
+/// A request that shows whether the server demands a token: it stands alone, and a server that does not know it starts
+/// nothing.
+fn first_message() -> String {
+    let client = json!({ "name": "proofhouse", "version": env!("CARGO_PKG_VERSION") });
+    let (method, params) = first_request(Revision::R2026_07_28, &client, &json!({}));
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
+}
 
 impl Authorizer {
-    /// Gets a token, where the server demands one or publishes who issues it: the headers that carry it. `None` where it
-    /// does neither. `streams` asks by GET, as the old HTTP+SSE transport begins.
+    /// Gets a token where the server demands one or publishes an issuer, and returns its headers. `None` where it does neither.
+    /// `streams` sends a GET, as the old HTTP+SSE transport begins.
     pub async fn sign_in(&self, streams: bool) -> Result<Option<Headers>, OAuthError> {
         let inner = self.0.as_ref();
         let url = &inner.resource;
         let (status, headers) = self.hello(url, streams).await?;
-        let demand = AuthChallenge::read(status, &headers);
+        let challenge = AuthChallenge::read(status, &headers);
         let mut state = inner.state.lock().await;
-        if demand.is_none() && !state.may_be_had(&inner.web, &inner.options, url).await {
+        if challenge.is_none() && !state.may_be_had(&inner.web, &inner.options, url).await {
             return Ok(None);
         }
-        let authorized = state.authorize(&inner.web, &inner.options, url, &demand.unwrap_or_default()).await;
+        let authorized = state.authorize(&inner.web, &inner.options, url, &challenge.unwrap_or_default()).await;
         inner.show(&state);
         authorized?;
         if state.is_bound() {
@@ -40,7 +41,7 @@ impl Authorizer {
         Ok(Some(inner.headers("POST", url)))
     }
 
-    /// Asks without a token: status and headers.
+    /// Sends a request without a token; returns status and headers.
     async fn hello(&self, url: &Url, streams: bool) -> Result<(u16, Headers), OAuthError> {
         let asked = if streams {
             WebRequest {
@@ -48,7 +49,7 @@ impl Authorizer {
                 ..WebRequest::get(url, Party::Server)
             }
         } else {
-            let mut asked = WebRequest::post(url, "application/json", HELLO.to_owned());
+            let mut asked = WebRequest::post(url, "application/json", first_message());
             asked.headers.retain(|(name, _)| name != "accept");
             let asked = asked.with("accept", "application/json, text/event-stream");
             let asked = asked.with("mcp-method", "server/discover");

@@ -1,5 +1,4 @@
-//! The token endpoint: what is shown there, how the client says who it is, and what comes back (RFC 6749, 7523, 8693, 8707,
-//! 9449).
+//! The token endpoint: grants, client authentication, and responses (RFC 6749, 7523, 8693, 8707, 9449).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,14 +23,14 @@ const EARLY: u64 = 10;
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A token that was handed out.
+/// An issued token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Token {
     pub(crate) access: Secret,
-    /// Whether it is bound to our key.
+    /// Whether it is bound to this client's key.
     pub(crate) bound: bool,
     pub(crate) refresh: Option<Secret>,
-    /// What it is good for, as far as that was said.
+    /// Its scopes, where the issuer says.
     pub(crate) scopes: Option<Vec<String>>,
     /// When it expires, in seconds since 1970.
     pub(crate) expires: Option<u64>,
@@ -42,24 +41,24 @@ impl Token {
         self.expires.is_some_and(|expires| expires <= now() + EARLY)
     }
 
-    /// Whether it is surely good for all of these.
+    /// Whether it is known to have all of these scopes.
     pub(crate) fn grants(&self, scopes: &[String]) -> bool {
         scopes.iter().all(|scope| self.scopes.as_ref().is_some_and(|own| own.contains(scope)))
     }
 }
 
-/// One visit to a token endpoint.
-pub(crate) struct Visit<'a> {
+/// One request to a token endpoint.
+pub(crate) struct TokenRequest<'a> {
     pub(crate) web: &'a Web,
     pub(crate) endpoint: &'a Url,
     pub(crate) client: &'a Client,
-    /// How the client shows who it is.
+    /// How the client authenticates.
     pub(crate) method: Method,
-    /// Who is asked, as an assertion's audience.
+    /// The audience of an assertion.
     pub(crate) audience: &'a str,
 }
 
-/// How a client shows who it is.
+/// How a client authenticates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     /// By its id alone.
@@ -88,7 +87,7 @@ impl Method {
         let registered = client.method.as_deref();
         let offers = |method: Self| match (registered, &issuer.client_authentication) {
             (Some(registered), _) => registered == method.as_str(),
-            // What an issuer takes that says nothing (RFC 8414, 2).
+            // The default where the issuer lists nothing (RFC 8414, 2).
             (None, None) => method == Self::Basic,
             (None, Some(listed)) => listed.iter().any(|listed| listed == method.as_str()),
         };
@@ -101,8 +100,8 @@ impl Method {
     }
 }
 
-impl Visit<'_> {
-    /// Asks for a token. `prover` binds it to a key; a nonce that is wanted is given, once.
+impl TokenRequest<'_> {
+    /// Requests a token. `prover` binds it to a key; a demanded nonce is sent once.
     pub(crate) async fn token(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<Token, OAuthError> {
         let mut again = prover.is_some();
         loop {
@@ -119,14 +118,14 @@ impl Visit<'_> {
         }
     }
 
-    /// Exchanges one token for another (RFC 8693); the other is no access token.
+    /// Exchanges one token for another (RFC 8693), which is not an access token.
     pub(crate) async fn exchange(&self, form: &[(&str, &str)], kind: &str) -> Result<Secret, OAuthError> {
         let answered = self.ask(form, None).await?;
         let object = self.object(&answered)?;
         if object["issued_token_type"] != kind {
-            return Err(self.broken("it hands out a token of another kind"));
+            return Err(self.broken("it issues a token of another kind"));
         }
-        self.text(&object, "access_token")?.ok_or_else(|| self.broken("its answer holds no token"))
+        self.text(&object, "access_token")?.ok_or_else(|| self.broken("its response has no token"))
     }
 
     async fn ask(&self, form: &[(&str, &str)], prover: Option<&Prover>) -> Result<WebResponse, OAuthError> {
@@ -172,11 +171,11 @@ impl Visit<'_> {
 
     fn read(&self, answered: &WebResponse) -> Result<Token, OAuthError> {
         let object = self.object(answered)?;
-        let access = self.text(&object, "access_token")?.ok_or_else(|| self.broken("its answer holds no token"))?;
+        let access = self.text(&object, "access_token")?.ok_or_else(|| self.broken("its response has no token"))?;
         let kind = object["token_type"].as_str().unwrap_or_default();
         let bound = kind.eq_ignore_ascii_case("dpop");
         if !bound && !kind.eq_ignore_ascii_case("bearer") {
-            return Err(self.broken("it hands out tokens of a type that we cannot use"));
+            return Err(self.broken("it issues tokens of an unsupported type"));
         }
         let lasts = object["expires_in"].as_u64().or_else(|| object["expires_in"].as_str()?.parse().ok());
         let scopes = object["scope"].as_str();
@@ -189,11 +188,11 @@ impl Visit<'_> {
         })
     }
 
-    /// The answer, where it is a success.
+    /// The body of a successful response.
     fn object(&self, answered: &WebResponse) -> Result<Value, OAuthError> {
         let object = answered.object();
         if (200..300).contains(&answered.status) {
-            return object.ok_or_else(|| self.broken("its answer is no JSON object"));
+            return object.ok_or_else(|| self.broken("its response is not a JSON object"));
         }
         let Some(error) = object.as_ref().and_then(|object| object["error"].as_str()) else {
             return Err(self.broken(&format!("it answers with HTTP {}", answered.status)));
@@ -204,11 +203,11 @@ impl Visit<'_> {
         Err(OAuthError::at(what, self.endpoint, "another client, account or scope"))
     }
 
-    /// A member that stands in headers later.
+    /// A member that is used in headers later.
     fn text(&self, object: &Value, member: &str) -> Result<Option<Secret>, OAuthError> {
         let Some(text) = object[member].as_str() else { return Ok(None) };
         let fits = !text.is_empty() && text.len() <= LONGEST && text.bytes().all(|b| b.is_ascii_graphic());
-        if fits { Ok(Some(Secret::new(text))) } else { Err(self.broken("it hands out what is no token")) }
+        if fits { Ok(Some(Secret::new(text))) } else { Err(self.broken("it issues an invalid token")) }
     }
 
     fn broken(&self, what: &str) -> OAuthError {
@@ -260,7 +259,8 @@ mod tests {
         let web = Web { backend, verifier, limit: std::time::Duration::from_secs(1), local: true };
         let (endpoint, client) =
             (Url::parse("https://as.example/token").expect("a URL"), Client::new("me", Proof::None));
-        let visit = Visit { web: &web, endpoint: &endpoint, client: &client, method: Method::None, audience: "" };
+        let visit =
+            TokenRequest { web: &web, endpoint: &endpoint, client: &client, method: Method::None, audience: "" };
         let read = |status: u16, body: &str| {
             visit.read(&WebResponse { status, headers: Vec::new(), body: body.as_bytes().to_vec() })
         };

@@ -8,7 +8,7 @@ use super::error::said;
 /// The PKCE method that must be supported.
 const S256: &str = "S256";
 
-/// Decides whether what came may be believed. Each method takes what was expected and what came.
+/// Decides whether responses may be trusted. Each method gets the expected and the received value.
 pub trait Verifier: Debug + Send + Sync {
     /// The `state` of the authorization response.
     fn state(&self, expected: &str, received: Option<&str>) -> Result<(), VerificationError>;
@@ -53,7 +53,7 @@ impl Verifier for StrictVerifier {
     }
 
     fn metadata_issuer(&self, expected: &str, received: &str) -> Result<(), VerificationError> {
-        // Letter by letter: a server that speaks for another issuer is after its tokens.
+        // Exact comparison: a server that speaks for another issuer is after its tokens.
         if received == expected {
             return Ok(());
         }
@@ -73,7 +73,7 @@ impl Verifier for StrictVerifier {
     }
 }
 
-/// Why what came may not be believed. Its text quotes what a server sent escaped and truncated.
+/// Why a response may not be trusted. Its text quotes the server escaped and truncated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VerificationError {

@@ -1,5 +1,5 @@
-//! Which addresses may be asked on the way to a token, and for how long. Nothing goes out in the clear but to this machine,
-//! and to this machine only where the MCP server is on it too: a server far away must not choose what is asked of our ports.
+//! Which addresses may be requested, and with which timeout. Only this machine is requested without TLS, and only where the MCP
+//! server is on it, too: a remote server must not choose requests to local ports.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use super::verifier::{StrictVerifier, Verifier};
 
 const UNREACHED: &str = "see whether the server is up and speaks HTTP";
 
-/// How requests are made, and who decides about the responses.
+/// Sends requests, and verifies responses.
 #[derive(Clone, Debug)]
 pub(crate) struct Web {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) verifier: Arc<dyn Verifier>,
     /// How long one response may take.
     pub(crate) limit: Duration,
-    /// Whether this machine may be asked, and without TLS.
+    /// Whether this machine may be requested, without TLS.
     pub(crate) local: bool,
 }
 
@@ -47,13 +47,13 @@ pub async fn fetch(url: &Url, local: bool, limit: Duration) -> Result<Value, OAu
 }
 
 impl Web {
-    /// Refuses an address that may not be asked.
+    /// Refuses an address that is not allowed.
     pub(crate) fn admit(&self, url: &Url) -> Result<(), OAuthError> {
         match (url.scheme(), is_loopback(url)) {
             ("http" | "https", true) if !self.local => Err(OAuthError::at(
                 "a server elsewhere sends us to an address of this machine",
                 url,
-                "mend the server's metadata",
+                "fix the server's metadata",
             )),
             ("https", _) | ("http", true) => Ok(()),
             _ => {

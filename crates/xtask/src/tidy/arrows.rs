@@ -23,7 +23,7 @@ const ARROWS: &[(&str, Option<&[&str]>)] = &[
     ("client", Some(&["wire", "schema", "net", "oauth"])),
     ("reference", Some(&["wire", "schema", "document", "net", "oauth"])),
     ("faults", Some(&["wire", "schema", "document", "net", "oauth", "client", "reference"])),
-    ("rules", Some(&["wire"])),
+    ("rules", Some(&["wire", "schema"])),
     ("judge", Some(&["wire", "schema", "report", "net", "oauth", "client", "reference", "faults", "rules"])),
     ("suite", Some(&["wire", "schema", "document", "net", "client"])),
     ("replay", Some(&["wire", "schema", "net", "client"])),
@@ -80,7 +80,7 @@ const OWNED: &[(&[&str], &[&str])] = &[
         &["net", "oauth", "client", "reference", "faults", "judge", "suite", "replay", "cli"],
     ),
     (&["chrono", "jiff", "time"], &["net", "judge", "cli"]),
-    (&["anstream", "clap", "indicatif", "tracing-subscriber"], &["cli"]),
+    (&["clap", "indicatif"], &["cli"]),
     (&["anyhow"], &["cli", "xtask"]),
 ];
 

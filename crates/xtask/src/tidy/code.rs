@@ -1,27 +1,41 @@
 //! Just enough of Rust's grammar to tell code from comments, strings and tests, and to spell imports out. It knows no
 //! house rule. It errs on the side of calling something code.
 
+/// What a stretch of a text is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Code,
+    Comment,
+    String,
+    Character,
+}
+
 /// The text with comments and the insides of string and character literals blanked; every line stays where it was.
 pub(super) fn code_only(text: &str) -> String {
+    only(Part::Code, text)
+}
+
+/// The text with everything but string literals blanked; every line stays where it was.
+pub(super) fn strings_only(text: &str) -> String {
+    only(Part::String, text)
+}
+
+fn only(kept: Part, text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
     while at < chars.len() {
-        let end = match chars[at..] {
-            ['/', '/', ..] => line_end(&chars, at),
-            ['/', '*', ..] => block_comment_end(&chars, at),
-            ['"', ..] => string_end(&chars, at + 1),
-            ['r', '"' | '#', ..] if starts_raw(&chars, at) => raw_string_end(&chars, at + 1),
-            ['\'', '\\', ..] => find(&chars, at + 3, &['\'']),
-            ['\'', _, '\'', ..] => at + 3,
-            _ => {
-                out.push(chars[at]);
-                at += 1;
-                continue;
-            }
+        let (part, end) = match chars[at..] {
+            ['/', '/', ..] => (Part::Comment, line_end(&chars, at)),
+            ['/', '*', ..] => (Part::Comment, block_comment_end(&chars, at)),
+            ['"', ..] => (Part::String, string_end(&chars, at + 1)),
+            ['r', '"' | '#', ..] if starts_raw(&chars, at) => (Part::String, raw_string_end(&chars, at + 1)),
+            ['\'', '\\', ..] => (Part::Character, find(&chars, at + 3, &['\''])),
+            ['\'', _, '\'', ..] => (Part::Character, at + 3),
+            _ => (Part::Code, at + 1),
         };
         let end = end.min(chars.len());
-        out.extend(chars[at..end].iter().map(|c| if *c == '\n' { '\n' } else { ' ' }));
+        out.extend(chars[at..end].iter().map(|c| if *c == '\n' || part == kept { *c } else { ' ' }));
         at = end;
     }
     out

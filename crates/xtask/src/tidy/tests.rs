@@ -143,6 +143,30 @@ fn a_second_verifier_is_found_outside_faults() {
 }
 
 #[test]
+fn a_library_names_no_option() {
+    for body in [
+        "const A: &str = \"give a token with --bearer-env\";",
+        "const A: &str = \"`--update` writes it\";",
+        "fn f() { format!(\"(--{{x}}) --only {}\", 1); }",
+        "const A: &str = r#\"--x\"#;",
+    ] {
+        catches("crates/transport/net/src/a.rs", &rust(body), 2, "names an option");
+        catches("crates/judging/suite/src/a.rs", &rust(body), 2, "names an option");
+        for free in ["crates/cli/src/a.rs", "crates/foundation/report/src/a.rs", "crates/transport/net/tests/a.rs"] {
+            passes(free, &rust(body));
+        }
+    }
+    let continued = rust("const A: &str = \"a \\\n    --b\";");
+    catches("crates/transport/net/src/a.rs", &continued, 3, "names an option");
+    for body in [
+        "// --x\nconst A: &str = \"a -- b, --, a--b, ---c\";",
+        "#[cfg(test)]\nmod tests {\n    const A: &str = \"--x\";\n}",
+    ] {
+        passes("crates/transport/net/src/a.rs", &rust(body));
+    }
+}
+
+#[test]
 fn a_grouped_import_is_found_on_its_own_line() {
     catches("crates/rules/src/a.rs", &rust("use std::{\n    fmt,\n    fs as f,\n};"), 4, "std::fs");
 }

@@ -15,13 +15,19 @@ use crate::args::check_client::CheckClientArgs;
 use crate::args::reach::variables;
 use crate::args::select::revisions;
 use crate::exit::{Exit, tell, usage};
+use crate::run::Run;
 use crate::signals::interrupted;
 
 /// How often what was seen is told.
 const BEAT: Duration = Duration::from_millis(150);
 
 /// Serves until somebody presses Ctrl-C, telling what it sees, and judges it.
-pub(super) async fn listen(args: &CheckClientArgs, address: SocketAddr, keep: TraceSink) -> Result<Checked, Exit> {
+pub(super) async fn listen(
+    run: &Run,
+    args: &CheckClientArgs,
+    address: SocketAddr,
+    keep: TraceSink,
+) -> Result<Checked, Exit> {
     let stop = interrupted();
     let (selection, revisions) = (args.select.meaning()?, revisions(&args.revision)?);
     let mut listening = Listening::start(address, scenario(args)?).await.map_err(|error| {
@@ -36,27 +42,43 @@ pub(super) async fn listen(args: &CheckClientArgs, address: SocketAddr, keep: Tr
         }
     }
     show(&mut listening);
-    let by = By { selection: &selection, revisions: &revisions, target: "", secrets: &args.secrets(), keep };
+    let redactor = run.redactor_of(&args.secrets());
+    let by = By {
+        selection: &selection,
+        revisions: &revisions,
+        target: "",
+        redactor,
+        reproduce: args.reproduce(run, ""),
+        keep,
+    };
     Ok(listening.conclude(&by).await)
 }
 
 /// Stands between a client and the server that is named, and judges the client once that server has ended.
-pub(super) async fn between(args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
+pub(super) async fn between(run: &Run, args: &CheckClientArgs, keep: TraceSink) -> Result<Checked, Exit> {
     let stop = interrupted();
     let (selection, revisions) = (args.select.meaning()?, revisions(&args.revision)?);
     let Some((program, arguments)) = args.command.split_first() else { return Err(Exit::Usage) };
     let env = variables(&args.env)?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), env, cwd: args.cwd.clone() };
     let (begun, tap) = (Instant::now(), tap(Transport::Stdio));
-    wrap(&command, &tap, stop).await.map_err(|error| {
+    wrap(&command, &run.children, &tap, stop).await.map_err(|error| {
         tell(format_args!(
             "error: `{}` was not started: {error}\n  try: the command by itself",
             wire::escape::line(program)
         ));
         Exit::NoAnswer
     })?;
-    let target = format!("--stdio-wrap {}", args.target());
-    let by = By { selection: &selection, revisions: &revisions, target: &target, secrets: &args.secrets(), keep };
+    let target = format!("--stdio-wrap {}", args.target(run));
+    let redactor = run.redactor_of(&args.secrets());
+    let by = By {
+        selection: &selection,
+        revisions: &revisions,
+        target: &target,
+        redactor,
+        reproduce: args.reproduce(run, &target),
+        keep,
+    };
     Ok(judge(&[tap.finish()], begun.elapsed(), &by))
 }
 

@@ -14,11 +14,13 @@ mod watch;
 
 use std::sync::Arc;
 
-use client::{Advice, Client, ClientError, Connector, Options};
+use client::{Client, ClientError, Connector, Options};
 use net::client::Address;
 
+use crate::advice::asking;
 use crate::args::client::ClientArgs;
 use crate::exit::{self, Exit, tell, usage};
+use crate::run::Run;
 use crate::signals::interrupted;
 use crate::verb::{output, serve, sign_in};
 use told::Heard;
@@ -56,7 +58,7 @@ impl From<Exit> for NotPrinted {
 }
 
 /// Asks, prints, and ends the conversation in order.
-pub(crate) fn run(args: &ClientArgs) -> Exit {
+pub(crate) fn run(run: &Run, args: &ClientArgs) -> Exit {
     if args.faults.list {
         return serve::list_faults(
             faults::client::all().map(|fault| (fault.name, fault.rule, fault.about, fault.place_and_scenario())),
@@ -66,24 +68,24 @@ pub(crate) fn run(args: &ClientArgs) -> Exit {
         return meant::no_verb(stray);
     }
     let target = args.named();
-    exit::conceal(args.reach.secrets(target));
-    match started(args) {
+    exit::conceal(run.redactor_of(&args.reach.secrets(target)));
+    match started(run, args) {
         Ok(exit) | Err(exit) => exit,
     }
 }
 
-fn started(args: &ClientArgs) -> Result<Exit, Exit> {
+fn started(run: &Run, args: &ClientArgs) -> Result<Exit, Exit> {
     let address = args.reach.address(args.named())?.ok_or_else(|| {
         usage("no server is named", "--url URL, or a command after `--`: proof client tools -- my-server")
     })?;
     let (observer, heard) = told::observer(args);
     let suite = args.conformance.as_ref().map(|_| address.clone());
-    let options = Options { observer, ..options::options(args, address)? };
+    let options = Options { observer, ..options::options(run, args, address)? };
     let connector = faults::client::connector(&args.faults.meaning()?);
     let has_child = !args.named().command.is_empty();
     if has_child {
         // Before the first child starts.
-        net::orphans::adopt();
+        run.children.adopt_orphans();
     }
     // One thread: there is one question, and threads cost time to start.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
@@ -92,13 +94,13 @@ fn started(args: &ClientArgs) -> Result<Exit, Exit> {
     })?;
     let exit = runtime.block_on(async {
         match suite {
-            Some(address) => Box::pin(conformance::play(args, address)).await,
+            Some(address) => Box::pin(conformance::play(run, args, address)).await,
             None => Box::pin(conversed(args, options, connector, heard)).await,
         }
     });
     if has_child {
         // Whatever is still running is ours to end, on every way out.
-        net::process::kill_all();
+        run.children.kill_all();
     }
     runtime.shutdown_background();
     Ok(exit)
@@ -156,27 +158,11 @@ async fn asked(args: &ClientArgs, client: &Client, heard: Heard) -> Exit {
 
 /// Says why there is no answer.
 fn failed(error: &ClientError) -> Exit {
-    exit::tell_redacted(&format!("error: {}", error.describe(advice)));
+    exit::tell_redacted(&format!("error: {}", error.describe(asking)));
     match error {
         ClientError::Rpc { .. } | ClientError::Cancelled => Exit::Finding,
         ClientError::Open(error) if matches!(**error, net::OpenError::BadAddress { .. }) => Exit::Usage,
-        ClientError::Unasked { .. } => Exit::Usage,
+        ClientError::NotSent { .. } => Exit::Usage,
         _ => Exit::NoAnswer,
     }
-}
-
-/// What an advice means at this command line.
-pub(crate) fn advice(advice: &Advice) -> String {
-    match advice {
-        Advice::SeeDeclared => "`proof client discover` shows what the server declares",
-        Advice::AskUndeclared => "`proof client discover` shows what it declares; `proof client raw` asks all the same",
-        Advice::CheckArguments => "check the name and the arguments: `proof client tools`, `resources`, `prompts`",
-        Advice::DeclareAbilities => "the tool wants to ask something: --answer, --say or --root let it",
-        Advice::AnswerQuestions => "answer it; --say gives what a model says",
-        Advice::WaitLonger => "a longer --timeout, or look into the server's log",
-        Advice::CheckServer => "`proof check` tells what else the server gets wrong",
-        Advice::BringCredentials => "give a token with --bearer-env, or get one with --oauth",
-        other => return other.to_string(),
-    }
-    .to_owned()
 }

@@ -14,15 +14,16 @@ use super::pairs;
 use super::terminal::Terminal;
 use crate::args::client::ClientArgs;
 use crate::exit::{Exit, usage};
+use crate::run::Run;
 use crate::verb::reached;
 
 /// The options of a client at `address`.
-pub(super) fn options(args: &ClientArgs, address: Address) -> Result<Options, Exit> {
+pub(super) fn options(run: &Run, args: &ClientArgs, address: Address) -> Result<Options, Exit> {
     Ok(Options {
         respondent: respondent(args)?,
         log_level: args.log.clone(),
         progress: args.progress || (std::io::stderr().is_terminal() && !args.json),
-        ..reached::options(&args.reach, address, revision(args)?)?
+        ..reached::options(run, &args.reach, address, revision(args)?)?
     })
 }
 

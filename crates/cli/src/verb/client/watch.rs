@@ -76,7 +76,7 @@ async fn begin(client: &Client, topics: &Topics) -> Result<Listening, ClientErro
         tell(format_args!("note: the server will not tell of {}", snippet(uri, 200)));
     }
     if told.is_empty() {
-        return Err(ClientError::unasked(
+        return Err(ClientError::not_sent(
             "the server tells of no change",
             "`proof client discover` shows what it declares",
         ));

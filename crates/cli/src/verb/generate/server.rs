@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use wire::redact::Secrets;
+use wire::redact::{Redactor, Secrets};
 
 use crate::args::generate::GenerateArgs;
 use crate::verb::written::below;
@@ -38,7 +38,7 @@ pub(super) fn whole(args: &GenerateArgs, path: &Path) -> Map<String, Value> {
 }
 
 /// The same without what may be secret, and the names of that.
-pub(super) fn public(args: &GenerateArgs, path: &Path) -> (Map<String, Value>, Vec<String>) {
+pub(super) fn public(args: &GenerateArgs, path: &Path, redactor: &Redactor) -> (Map<String, Value>, Vec<String>) {
     let mut server = whole(args, path);
     let mut left_out = Vec::new();
     for (member, header) in [("headers", true), ("env", false)] {
@@ -51,7 +51,7 @@ pub(super) fn public(args: &GenerateArgs, path: &Path) -> (Map<String, Value>, V
             } else {
                 secrets.variable(name, value);
             }
-            let keeps = net::redactor(&secrets).redact_known(value) == value;
+            let keeps = redactor.clone().knowing(&secrets).redact_known(value) == value;
             if !keeps {
                 left_out.push(name.clone());
             }

@@ -28,7 +28,7 @@ pub(super) fn run(args: &ImportArgs) -> Exit {
 
 fn written(args: &ImportArgs) -> Result<(), Exit> {
     let sources = sources(&args.paths)?;
-    let made = import::import(&sources, args.fixture.as_deref()).map_err(|wrong| {
+    let made = import::import(&sources, args.fixture.as_deref(), crate::advice::testing).map_err(|wrong| {
         for faults in wrong {
             tell(faults);
         }

@@ -1,4 +1,4 @@
-//! Values that a schema admits, made from the schema: the one maker for everybody who needs some.
+//! Values that a schema admits, made from the schema, for every caller that needs some.
 //!
 //! A value is built from the first way to meet the schema, required members only, and then checked: by the quick reading of
 //! [`crate::plain`], or by a validator where that is unsure.
@@ -32,10 +32,10 @@ const STEPS_IN_ALL: usize = 400_000;
 /// Which of the many values that fit is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// The least that the schema admits, for a probe that calls a stranger's tool: empty lists, `false`, `null` where it is the
+    /// The least that the schema admits, for a probe that calls an unknown tool: empty lists, `false`, `null` where it is the
     /// default. It asks for as little work as possible.
     Smallest,
-    /// What a person would write, for tests to be read and varied: lists with an item, `true`, no `null` where there is
+    /// What a person would write, for tests that people read and change: lists with an item, `true`, no `null` where there is
     /// another way, and defaults and examples also of lists and objects.
     Typical,
 }
@@ -60,7 +60,7 @@ pub fn object(schema: &Value, style: Style, rng: &Rng) -> Option<Map<String, Val
     }
 }
 
-/// The members that an object's schema requires, each as well as it can be made: for a caller that replaces some of them and
+/// The members that an object's schema requires, each as good as it can be made: for a caller that replaces some of them and
 /// checks the whole itself.
 pub fn members(schema: &Value, style: Style, rng: &Rng) -> Map<String, Value> {
     let mut maker = Maker::new(schema, style, rng.clone());
@@ -165,7 +165,7 @@ impl<'m> Maker<'m> {
         }
     }
 
-    /// A copy of what stands in the schema, if there is room for it.
+    /// A copy of what is in the schema, if there is room for it.
     fn copied(&mut self, value: &Value) -> Option<Value> {
         self.bytes = self.bytes.checked_sub(weight(value))?;
         Some(value.clone())
@@ -187,7 +187,7 @@ impl<'m> Maker<'m> {
         let usable = |value: &&Value| match value {
             Value::Array(_) | Value::Object(_) => style == Style::Typical && kind.is_none_or(|kind| is_a(value, kind)),
             Value::Null if style == Style::Typical => false,
-            // Without a type, a text is made; what is a remark for one is not taken for another.
+            // Without a type, a text is made; what only describes one type is not taken for another.
             scalar => {
                 kind.is_none_or(|kind| is_a(scalar, kind)) && plain::scalar_fits(view.iter(), scalar) != Some(false)
             }

@@ -18,7 +18,7 @@ fn wrong(schema: &Value) -> Option<Map<String, Value>> {
     refused(schema, &Rng::plain())
 }
 
-/// Schemas for which there are arguments.
+/// Schemas for which are arguments.
 fn met() -> Vec<(&'static str, Value)> {
     let mut schemas = written();
     schemas.extend(generated());
@@ -376,7 +376,7 @@ fn typical_values_are_accepted_and_say_more_than_the_smallest() {
     assert_eq!(typical, Some(json!({ "f": true, "l": ["proof"], "o": "proof" })));
 }
 
-/// What newer dialects refuse to compile is called in the field all the same.
+/// What newer dialects refuse to compile is called in the field anyway.
 #[test]
 fn what_no_validator_reads_is_met_where_it_is_plain() {
     let outdated = json!({ "type": "object", "required": ["a", "n"], "properties": {

@@ -81,7 +81,7 @@ impl Validator {
         Self::compile(schema, true)
     }
 
-    /// Compiles a schema from a file of the user's own: it may have any size, for nobody else chose it.
+    /// Compiles a schema from a file of the user's own: it may have any size, because the user chose it.
     pub fn trusted(schema: &Value) -> Result<Self, Unusable> {
         Self::compile(schema, false)
     }

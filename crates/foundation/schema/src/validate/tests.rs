@@ -31,7 +31,7 @@ fn no_schema_takes_the_whole_stack() {
 }
 
 #[test]
-fn circles_are_told_from_trees() {
+fn circles_are_distinguished_from_trees() {
     let chain = |length: usize| {
         let all = (0..length).map(|n| (n.to_string(), json!({ "$ref": format!("#/$defs/{}", n + 1) })));
         let all = all.chain([(length.to_string(), json!({ "type": "object" }))]);

@@ -1,6 +1,6 @@
 //! What a schema admits and what it does not, by examples: a typical value, the edges of what fits, and for each constraint a
-//! value that breaks it and no other. Nothing is believed of what is made here: a validator checks every example, and one that
-//! is not what it was made to be is dropped.
+//! value that breaks it and no other. No example is trusted: a validator checks each, and one that
+//! is not what it should be is dropped.
 
 mod constraints;
 mod refused;

@@ -12,7 +12,7 @@ const DEPTH: usize = 8;
 /// A smallest object with one member of another type than the schema says, a required one if there is any. `None` where no
 /// member has a type.
 pub fn refused(schema: &Value, rng: &Rng) -> Option<Map<String, Value>> {
-    // What stands beside a reference counts in some drafts and not in others.
+    // What is next to a reference counts in some drafts and not in others.
     let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
     let wrong = |name: &str| {
         let property = resolve(properties.get(name)?, schema, DEPTH)?;

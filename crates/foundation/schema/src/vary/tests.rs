@@ -215,7 +215,7 @@ proptest! {
 
     /// Held against a validator of the test's own, and all of them different.
     #[test]
-    fn whatever_the_schema_nothing_is_mistaken(property in schema(), seed in 0..3u64) {
+    fn random_schemas_are_read_correctly(property in schema(), seed in 0..3u64) {
         let schema = json!({ "type": "object", "properties": { "x": property }, "required": ["x"] });
         let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
         let nothing = Map::new();

@@ -11,6 +11,7 @@ use crate::plain::is_a;
 use crate::rng::Rng;
 use crate::sample::{Maker, Style};
 use crate::views::View;
+use wire::pointer;
 
 /// How many values are held against the schema: one that names itself has no end of places.
 const STEPS: usize = 20_000;
@@ -255,7 +256,7 @@ impl Walker<'_> {
                 self.fitting(spot, Kind::Present, "properties", &format!("with {name}"), whole.clone().into());
             }
             let (parent, own) = (spot.rebuild.clone(), name.clone());
-            let pointer = format!("{}/{}", spot.pointer, name.replace('~', "~0").replace('/', "~1"));
+            let pointer = format!("{}/{}", spot.pointer, pointer::escape(name));
             let rebuild = Rc::new(move |value: Value| {
                 let mut whole = whole.clone();
                 whole.insert(own.clone(), value);

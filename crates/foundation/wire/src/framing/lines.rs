@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlong_line_is_told_once_and_before_it_ends() {
+    fn an_overlong_line_is_reported_once_and_before_it_ends() {
         let mut lines = Lines::new(2);
         lines.push(b"abc");
         assert_eq!(all(&mut lines), [(false, b"ab".to_vec())]);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_an_overlong_line_is_not_told() {
+    fn the_rest_of_an_overlong_line_is_dropped() {
         let mut lines = Lines::new(0);
         lines.push(b"abc");
         assert_eq!(lines.next_line(), Some(Piece::TooLong(b"")));

@@ -16,7 +16,7 @@ const SHORTEST: usize = BOM.len() + 2;
 ///
 /// Lines end with LF, CR or CRLF. Where the blank line ends with a CR, an LF that follows is awaited and belongs to it,
 /// unless the line before ended with a lone CR: such a stream does not write CRLF, and waiting would hold its last event
-/// back. An LF that follows all the same is a blank line of its own, which means nothing to a reader.
+/// back. An LF that follows anyway is a blank line of its own, which means nothing to a reader.
 #[derive(Clone, Debug)]
 pub struct Blocks {
     limit: usize,
@@ -141,7 +141,7 @@ pub struct Block {
     /// Whether a byte order mark precedes it. A reader drops that only at the start of the stream; anywhere else it spoils
     /// the first field's name. The fields below are read as if it stood at the start.
     pub bom: bool,
-    /// `id`, last one wins; `Some("")` for an empty field. One that holds a NUL is no id.
+    /// `id`, last one wins; `Some("")` for an empty field. One that holds a NUL is not an id.
     pub id: Option<String>,
     /// `event`, last one wins.
     pub event: Option<String>,
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlong_block_is_told_once() {
+    fn an_overlong_block_is_reported_once() {
         let mut blocks = Blocks::new(5);
         blocks.push(b"data: x\r\n");
         assert_eq!(blocks.next_block(), Some(Piece::TooLong(b"data:")));

@@ -1,11 +1,12 @@
 //! `x-mcp-header` in a tool's input schema (2026-07-28, basic/transports/streamable-http#schema-extension): which
-//! parameters are mirrored into headers, and what is wrong with an annotation that may not stand where it stands.
+//! parameters are mirrored into headers, and what is wrong with an annotation at a wrong place.
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 
 use super::is_token;
+use crate::pointer::escape;
 
 const KEYWORD: &str = "x-mcp-header";
 
@@ -41,7 +42,7 @@ pub struct Annotation {
     pub name: String,
     /// The property's path in the call's arguments.
     pub path: Vec<String>,
-    /// Where the annotation stands in the input schema: a JSON pointer.
+    /// Where the annotation is in the input schema: a JSON pointer.
     pub pointer: String,
 }
 
@@ -58,7 +59,7 @@ pub enum AnnotationFault {
     Duplicate(String),
     /// The parameter is not an integer, a string or a boolean.
     NotPrimitive,
-    /// It stands somewhere else than on a property that is reached through `properties` alone.
+    /// It is not on a property that is reached through `properties` alone.
     NotReachable,
 }
 
@@ -78,7 +79,7 @@ impl fmt::Display for AnnotationFault {
 /// All `x-mcp-header` annotations of an input schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Annotations {
-    /// Those that may stand, in the schema's order.
+    /// The valid ones, in the schema's order.
     pub valid: Vec<Annotation>,
     /// What is wrong with the others and where: a JSON pointer to the annotation. One annotation may have several faults.
     /// A client over HTTP must not use a tool that has any.
@@ -126,7 +127,7 @@ impl Walk {
                     }
                 }
                 _ if SCHEMAS.contains(&keyword.as_str()) => self.schema(value, &pointer, None),
-                // Anything else is data (`default`, `enum`, …): what looks like an annotation there is none.
+                // Anything else is data (`default`, `enum`, …): what looks like an annotation there is not one.
                 _ => {}
             }
         }
@@ -163,7 +164,7 @@ impl Walk {
     }
 }
 
-/// Whether a schema says that its value is an integer, a string or a boolean. `null` beside one of them is no fault: such
+/// Whether a schema says that its value is an integer, a string or a boolean. `null` beside one of them is not a fault: such
 /// an argument has no header. A schema without a type is taken by the values it lists.
 fn is_primitive(schema: &Map<String, Value>) -> bool {
     let primitive = |name: &Value| matches!(name.as_str(), Some("integer" | "string" | "boolean"));
@@ -178,10 +179,6 @@ fn is_primitive(schema: &Map<String, Value>) -> bool {
             schema.get("const").is_some_and(listed) || values.is_some_and(|v| !v.is_empty() && v.iter().all(listed))
         }
     }
-}
-
-fn escape(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]
@@ -241,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_stand_once_whatever_its_case() {
+    fn header_names_are_unique_without_regard_to_case() {
         let property = |name: &str| json!({ "type": "string", "x-mcp-header": name });
         let schema = json!({ "properties": { "a": property("Zone"), "b": property("ZONE"), "c": property("Other") } });
         let found = annotations(&schema);

@@ -4,7 +4,7 @@
 use super::WWW_AUTHENTICATE;
 use crate::trace::Headers;
 
-/// One challenge of a server that wants to know who asks.
+/// One challenge of a server that requires authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge {
     /// The scheme as sent: `Bearer`, `Basic`, `DPoP`.
@@ -42,7 +42,7 @@ fn of(value: &str) -> Vec<Challenge> {
     let mut found: Vec<Challenge> = Vec::new();
     let mut rest = value;
     while let Some(start) = rest.find(|c| is_token_char(c) || c == '"') {
-        // Quoted words that belong to nobody hide no challenge.
+        // Stray quoted words hide no challenge.
         if rest[start..].starts_with('"') {
             rest = parameter(&rest[start..]).1;
             continue;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn several_challenges_are_told_apart() {
+    fn several_challenges_are_separated() {
         let all = read(&["Basic realm=\"say \\\"x\\\"\", Bearer error=\"invalid_token\"", "DPoP algs=ES256"]);
         let schemes: Vec<_> = all.iter().map(|c| c.scheme.as_str()).collect();
         assert_eq!(schemes, ["Basic", "Bearer", "DPoP"]);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_challenge_is_passed_over() {
+    fn other_headers_are_not_challenges() {
         assert!(read(&["", " , ,", "=\"x\"", "\u{fffd}"]).is_empty());
         assert_eq!(read(&["Bearer"])[0].parameters, []);
         assert_eq!(read(&["Bearer scope=\"\""])[0].scopes(), None);

@@ -69,7 +69,7 @@ fn split(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first `separator` outside a quoted string stands.
+/// Where the first `separator` outside a quoted string is.
 fn unquoted(text: &[u8], separator: u8) -> Option<usize> {
     // A server asks this of every request, and hardly any header has a quoted string.
     let first = memchr::memchr2(separator, b'"', text)?;

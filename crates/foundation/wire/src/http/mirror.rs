@@ -1,5 +1,5 @@
-//! The headers that mirror a modern message (2026-07-28, basic/transports/streamable-http#request-metadata): which there
-//! must be, and whether those that came say what the body says.
+//! The headers that mirror a modern message (2026-07-28, basic/transports/streamable-http#request-metadata): which
+//! there must be, and whether those that came match the body.
 
 use std::fmt;
 
@@ -7,16 +7,14 @@ use serde_json::Value;
 
 use super::{METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, annotations, value};
 use crate::message::{Kind, Message};
+use crate::meta;
 use crate::trace::Headers;
-
-/// The member of `_meta` that [`PROTOCOL_VERSION`] mirrors.
-const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// A header that must be there and the value of the body that it mirrors.
 struct Mirrored {
     header: String,
     value: Value,
-    /// Whether the Base64 form may stand in it.
+    /// Whether the Base64 form may be in it.
     encoded: bool,
 }
 
@@ -40,7 +38,7 @@ fn mirrored(message: &Message, tool_schema: Option<&Value>) -> Vec<Mirrored> {
         }
     };
     let params = message.params();
-    add(PROTOCOL_VERSION, params.and_then(|p| p.get("_meta")?.get(VERSION_IN_META)), false);
+    add(PROTOCOL_VERSION, params.and_then(|p| p.get("_meta")?.get(meta::PROTOCOL_VERSION)), false);
     if message.kind() != Kind::Request {
         return found;
     }
@@ -82,19 +80,19 @@ pub enum HeaderFault {
         /// The header's name.
         header: String,
     },
-    /// It stands there more than once, and not with one value.
+    /// It is there more than once, with different values.
     Ambiguous {
         /// The header's name.
         header: String,
     },
-    /// It holds characters that may not stand in a header as they are.
+    /// It holds characters that a header cannot carry unencoded.
     Unsafe {
         /// The header's name.
         header: String,
         /// Its value as it came.
         value: String,
     },
-    /// It says something else than the body.
+    /// It differs from the body.
     Differs {
         /// The header's name.
         header: String,
@@ -156,7 +154,7 @@ mod tests {
 
     fn call(arguments: &Value) -> Message {
         message(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-            "name": "run ü", "arguments": arguments, "_meta": { VERSION_IN_META: "2026-07-28" } } }))
+            "name": "run ü", "arguments": arguments, "_meta": { meta::PROTOCOL_VERSION: "2026-07-28" } } }))
     }
 
     fn schema() -> Value {

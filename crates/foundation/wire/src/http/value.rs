@@ -1,4 +1,4 @@
-//! How a value of the body stands in a header: plain where it can, else Base64 between two markers (2026-07-28,
+//! How a header carries a value of the body: plain where it can, else Base64 between two markers (2026-07-28,
 //! basic/transports/streamable-http#value-encoding).
 
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use serde_json::{Number, Value};
 const OPENING: &str = "=?base64?";
 const CLOSING: &str = "?=";
 
-/// Between the markers stands no Base64, or no UTF-8 within it.
+/// Between the markers is no Base64, or the Base64 is not UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadSentinel;
 
@@ -23,12 +23,12 @@ impl fmt::Display for BadSentinel {
 
 impl std::error::Error for BadSentinel {}
 
-/// What stands between the markers. They may not overlap: `=?base64?=` has none.
+/// The text between the markers. They may not overlap: `=?base64?=` has none.
 fn inner(value: &str) -> Option<&str> {
     value.strip_prefix(OPENING)?.strip_suffix(CLOSING)
 }
 
-/// Whether only visible ASCII, spaces and tabs stand in `value`, and neither space nor tab at an end.
+/// Whether only visible ASCII, spaces and tabs are in `value`, and neither space nor tab at an end.
 pub fn is_safe_value(value: &str) -> bool {
     value.bytes().all(|b| matches!(b, b'\t' | b' '..=b'~')) && value.trim_matches([' ', '\t']) == value
 }

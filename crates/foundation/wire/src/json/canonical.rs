@@ -1,5 +1,5 @@
-//! JSON as RFC 8785 writes it: one text for one value, whatever order its members stood in and however its numbers were
-//! spelled. For digests; nothing that crosses is written so.
+//! JSON as RFC 8785 writes it: one text for one value, whatever the order of its members and the spelling of its
+//! numbers. For digests; no message is written so.
 //!
 //! One thing differs: an integer that no double holds exactly keeps its digits. Rounded, two requests would become one.
 
@@ -12,6 +12,18 @@ pub fn canonical(value: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     write_value(&mut out, value);
     out
+}
+
+/// Whether two JSON values are equal as values: `1` and `1.0` are, members may be in any order.
+pub fn same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(a), Value::Number(b)) => a == b || (a.as_f64().is_some() && a.as_f64() == b.as_f64()),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
+        }
+        _ => one == other,
+    }
 }
 
 fn write_value(out: &mut Vec<u8>, value: &Value) {
@@ -125,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn members_stand_in_the_order_of_their_utf16() {
+    fn members_are_sorted_by_utf16() {
         let text = r#"{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}"#;
         let expected = "{\"\\r\":2,\"1\":4,\"\u{80}\":6,\"\u{f6}\":7,\"\u{20ac}\":1,\"\u{1f600}\":5,\"\u{fb33}\":3}";
         assert_eq!(of(text), expected);

@@ -7,7 +7,7 @@ use serde::ser::{self, Serialize};
 
 use super::plain_length;
 
-/// What cannot be written as JSON: a map whose keys are no scalars, or a complaint of the value's own.
+/// What cannot be written as JSON: a map whose keys are not scalars, or an error of the value itself.
 #[derive(Debug)]
 pub struct Unwritable(String);
 
@@ -44,7 +44,7 @@ pub fn write_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Appends what stands for a quote, a backslash or a control character.
+/// Appends the escape of a quote, a backslash or a control character.
 fn escape(out: &mut Vec<u8>, byte: u8) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let short = match byte {

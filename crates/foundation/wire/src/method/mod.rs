@@ -1,5 +1,5 @@
 //! The method table: every method of the five revisions, who sends it, what it carries, and what must be declared for it.
-//! Whoever wants to know whether a method is known, gone or allowed asks here and keeps no list of its own. What the
+//! Every question whether a method is known, removed or allowed is answered here; other code keeps no list. What the
 //! named shapes look like is the business of [`crate::shape`].
 
 mod table;
@@ -57,7 +57,7 @@ pub enum End {
 pub struct Capability {
     /// Who must have declared it.
     pub of: End,
-    /// Where it stands in the capabilities object: member names joined by dots. A member that is there and not `false`
+    /// Where it is in the capabilities object: member names joined by dots. A member that is there and not `false`
     /// declares it.
     pub path: &'static str,
     /// The first revision that has it.

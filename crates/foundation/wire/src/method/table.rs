@@ -3,7 +3,7 @@
 use super::{Capability, Direction, End, Form, Method};
 use crate::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28, Revision};
 
-/// Every method and notification of every revision. The tasks extension of 2026-07-28 is no part of the core protocol
+/// Every method and notification of every revision. The tasks extension of 2026-07-28 is not a part of the core protocol
 /// and not in here.
 pub const METHODS: &[Method] = &[
     // Beginning and base protocol.

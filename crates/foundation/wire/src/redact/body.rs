@@ -1,11 +1,11 @@
-//! Bodies: JSON keeps its form and every byte that is no secret, an event stream's block its lines, other bytes whatever is
+//! Bodies: JSON keeps its form and every byte that is not a secret, an event stream's block its lines, other bytes whatever is
 //! no text.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::names::{self, Place};
+use super::names::{self, Position};
 use super::{Redactor, text};
 use crate::framing::sse::Block;
 use crate::json::{self, Token, Tokens};
@@ -25,7 +25,7 @@ pub(super) fn message<'t>(redactor: &Redactor, text: &'t str) -> Cow<'t, str> {
     if json::outline(text).is_ok() { json_text(redactor, text) } else { text::redact(redactor, text) }
 }
 
-/// What the name says of the strings and numbers that stand under it at one level of nesting. Asked once for each name,
+/// What the name says about the strings and numbers under it at one level of nesting. Asked once for each name,
 /// for either may be long or many.
 #[derive(Clone, Copy, Default)]
 struct Level {
@@ -37,7 +37,7 @@ struct Level {
 impl Level {
     fn under(name: &str) -> Self {
         Self {
-            secret: names::is_secret(name, Place::Member),
+            secret: names::is_secret(name, Position::Member),
             secret_number: names::is_secret_number(name),
             code: name == "code",
         }
@@ -114,7 +114,7 @@ fn number(redactor: &Redactor, level: Level, raw: &str) -> Option<String> {
     Some(format!("{}{digits}", "1".repeat(raw.len() - digits.len())))
 }
 
-/// One block of an event stream. Data lines are one text, whatever stands between them; every other line is its own.
+/// One block of an event stream. Data lines are one text, even with other lines between them; every other line is its own.
 pub(super) fn sse(redactor: &Redactor, block: &[u8]) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(block) else { return chunks(block, |text| redactor.redact_message(text)) };
     let data = Block::parse(block).data.unwrap_or_default();
@@ -137,7 +137,7 @@ pub(super) fn sse(redactor: &Redactor, block: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// What stands before the value of a `data` line, and the value.
+/// The part before the value of a `data` line, and the value.
 fn field(line: &str) -> Option<(&str, &str)> {
     let bare = line.strip_prefix('\u{feff}').unwrap_or(line);
     let rest = bare.strip_prefix("data")?;

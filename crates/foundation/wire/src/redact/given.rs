@@ -1,23 +1,23 @@
 //! What the user hands in for the peer, and which parts of it are secret: headers, variables, arguments, addresses.
 //!
-//! Here a name needs to promise less than in text that a stranger sent: nobody hands in a key that is none.
+//! A name needs to promise less here than in a peer's text, because the user gave the value on purpose.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::names::{self, Place};
+use super::names::{self, Position};
 use super::text;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-/// How long a secret must be, in bytes: what is shorter stands in any text by chance.
+/// How long a secret must be, in bytes: shorter strings occur in any text by chance.
 pub(super) const LEAST: usize = 6;
 
 /// How long each line of a secret must be to be one by itself.
 const LEAST_LINE: usize = 12;
 
-/// Words of the protocol and of every configuration. Who has one for a secret has none, and without them no message says
-/// anything any more.
+/// Words of the protocol and of every configuration. They are no secrets: if they were replaced, no message would be
+/// readable.
 const WORDS: [&str; 30] = [
     "accept",
     "application",
@@ -54,7 +54,7 @@ const WORDS: [&str; 30] = [
 /// At the end of the name of a header or a variable, these make it secret too.
 const ENDINGS: [&str; 8] = ["key", "auth", "pass", "pwd", "pin", "signature", "login", "dsn"];
 
-/// Secrets as they stand on the command line. Shows none of them.
+/// Secrets as given on the command line. `Debug` shows none of them.
 #[derive(Clone, Default)]
 pub struct Secrets(BTreeSet<String>);
 
@@ -90,14 +90,14 @@ impl Secrets {
             for pair in value.split(';') {
                 self.add(pair.split_once('=').map_or(pair, |(_, value)| value));
             }
-        } else if is_secret(name, Place::Header) || (looks_random(value) && !is_usual(&lower)) {
+        } else if is_secret(name, Position::Header) || (looks_random(value) && !is_usual(&lower)) {
             self.value(value);
         }
     }
 
     /// Takes in a variable's value if its name says that it is secret.
     pub fn variable(&mut self, name: &str, value: &str) {
-        if is_secret(name, Place::Text) {
+        if is_secret(name, Position::Text) {
             self.value(value);
         } else {
             self.address(value);
@@ -126,7 +126,7 @@ impl Secrets {
         }
         let Some((_, query)) = rest.split_once('?') else { return };
         for (name, value) in query.split(['&', '#']).filter_map(|pair| pair.split_once('=')) {
-            if is_secret(name, Place::Query) {
+            if is_secret(name, Position::Query) {
                 self.encoded(value);
             }
         }
@@ -160,7 +160,7 @@ impl Secrets {
     }
 }
 
-fn is_secret(name: &str, place: Place) -> bool {
+fn is_secret(name: &str, place: Position) -> bool {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     names::is_secret(name, place) || ENDINGS.iter().any(|ending| plain.ends_with(ending))
 }

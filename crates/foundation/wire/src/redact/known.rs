@@ -11,15 +11,16 @@ use serde_json::Value;
 
 use super::given::Secrets;
 use super::pseudonym;
+use crate::pointer;
 
-/// What ends a quotation that may have been cut short, and how much of a secret before it is told to be its beginning.
+/// What ends a quotation that may have been cut short, and how much of a secret before it counts as its beginning.
 const CUTS: [(char, usize); 2] = [('…', 4), ('`', 6)];
 
-/// What is looked for, and what stands for it.
+/// The secrets, and their replacements.
 pub(super) struct Known {
     /// The longest first: one may be part of another.
     forms: Vec<Form>,
-    /// What stands for the secrets as they are: no secret any more.
+    /// The replacements of the plain secrets: not secret.
     pseudonyms: HashSet<String>,
 }
 
@@ -46,7 +47,7 @@ impl Known {
         known
     }
 
-    /// Whether `text` stands for a secret already.
+    /// Whether `text` is a replacement already.
     pub(super) fn stands_for_one(&self, text: &str) -> bool {
         self.pseudonyms.contains(text)
     }
@@ -84,7 +85,7 @@ impl Known {
     }
 }
 
-/// How much of the beginning of `secret` stands at the end of `text`, if it is `least` or more.
+/// How much of the beginning of `secret` is at the end of `text`, if it is `least` or more.
 fn cut(text: &str, secret: &str, least: usize) -> Option<usize> {
     let most = secret.len().saturating_sub(1).min(text.len());
     (least..=most).rev().find(|&length| secret.is_char_boundary(length) && text.ends_with(&secret[..length]))
@@ -100,8 +101,8 @@ fn forms(secret: &str) -> Vec<String> {
         json,
         crate::escape::line(secret).into_owned(),
         secret.escape_debug().to_string(),
-        // As a step of a JSON pointer.
-        secret.replace('~', "~0").replace('/', "~1"),
+        // As a segment of a JSON pointer.
+        pointer::escape(secret),
         // Within single quotes, as a shell shows what it runs.
         secret.replace('\'', "'\\''"),
         // With its blanks folded, as `escape::snippet` quotes.
@@ -123,7 +124,7 @@ fn forms(secret: &str) -> Vec<String> {
     forms
 }
 
-/// JSON as those write it who keep to ASCII.
+/// JSON in pure ASCII.
 fn json_in_ascii(json: &str) -> String {
     let escape = |unit: &u16| format!("\\u{unit:04x}");
     let one = |c: char| match c {
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_told_at_every_offset() {
+    fn base64_is_found_at_every_offset() {
         for before in 0..7 {
             let text = STANDARD_NO_PAD.encode(format!("{}hunter2hunter2{}", "x".repeat(before), "yz"));
             let mut secrets = Secrets::default();

@@ -1,9 +1,9 @@
 //! Secrets never reach a file, a report or a log: here each is replaced by a pseudonym before anything is written.
 //!
-//! A secret is known by the name it stands under ([`names`]), by its shape ([`shapes`]), or because the user handed it in
+//! A secret is known by its name ([`names`]), by its shape ([`shapes`]), or because the user handed it in
 //! ([`Secrets`]). Its pseudonym ([`pseudonym`])
 //! keeps what rules judge by: equality within one run, the scheme word, the length, the class of each character. All
-//! bytes around a secret stay as they were, and JSON stays JSON. What is lost: a pseudonym is no preimage (the challenge of
+//! bytes around a secret stay as they were, and JSON stays JSON. What is lost: a pseudonym is not a preimage (the challenge of
 //! a PKCE verifier no longer matches it) and no signature. The key comes from outside and must not be written anywhere.
 
 mod body;
@@ -24,7 +24,7 @@ use crate::trace::{Content, Frame, Header, Headers, Mark, Trace};
 pub use given::Secrets;
 
 use known::Known;
-use names::Place;
+use names::Position;
 
 /// Replaces secrets, with one key for one run.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// A redactor whose pseudonyms nobody without `key` can tell from others. A key must be random and serve one run.
+    /// A redactor whose pseudonyms nobody can recompute without `key`. A key must be random and serve one run.
     pub const fn new(key: [u8; 32]) -> Self {
         Self { key, known: None }
     }
@@ -105,7 +105,7 @@ impl Redactor {
         headers.iter().map(|(name, value)| (name.clone(), self.header_value(name, value).into_owned())).collect()
     }
 
-    /// The pseudonym of `secret`: the same for the same secret, whatever place it stood in.
+    /// The pseudonym of `secret`: the same for the same secret, wherever it occurred.
     pub fn pseudonym(&self, secret: &str) -> String {
         let secret = self.redact_known(secret);
         match &self.known {
@@ -152,7 +152,7 @@ impl Redactor {
                 Cow::Owned(attributes.map_or(pair.clone(), |attributes| format!("{pair};{attributes}")))
             }
             _ if lower.starts_with("access-control-") => Cow::Borrowed(value),
-            _ if names::is_secret(name.get(parameter_start(&lower)..).unwrap_or(name), Place::Header) => {
+            _ if names::is_secret(name.get(parameter_start(&lower)..).unwrap_or(name), Position::Header) => {
                 let decoded = decode_value(value).unwrap_or(Cow::Borrowed(value));
                 let secret = self.value(&decoded);
                 if decoded == value { Cow::Owned(secret) } else { Cow::Owned(encode_value(&secret).into_owned()) }

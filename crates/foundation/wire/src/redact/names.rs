@@ -1,9 +1,9 @@
 //! Which names have secrets under them. A name counts letter by letter, case and separators aside: `apiKey`, `api_key` and
 //! `X-API-Key` are one. MCP's own names that merely sound secret (`progressToken`, `maxTokens`, `authorization_servers`) are not.
 
-/// Where a name stands; the same word may be harmless in one place and not in another.
+/// Where a name is; the same word may be harmless in one place and not in another.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// A header.
     Header,
     /// A member of a JSON object.
@@ -65,8 +65,8 @@ const HARMLESS: [&str; 11] = [
 /// In a query or a form, these too.
 const QUERY: [&str; 9] = ["assertion", "auth", "code", "key", "pass", "sig", "signature", "state", "xamzsignature"];
 
-/// Whether what stands under `name` is secret.
-pub(super) fn is_secret(name: &str, place: Place) -> bool {
+/// Whether the value under `name` is secret.
+pub(super) fn is_secret(name: &str, place: Position) -> bool {
     let plain: String =
         name.chars().filter(|c| !matches!(c, '-' | '_' | '.' | ' ')).map(|c| c.to_ascii_lowercase()).collect();
     if HARMLESS.contains(&plain.as_str()) {
@@ -75,7 +75,7 @@ pub(super) fn is_secret(name: &str, place: Place) -> bool {
     WITHIN.iter().any(|word| plain.contains(word))
         || ENDINGS.iter().any(|word| plain.ends_with(word))
         || matches!(plain.as_str(), "pass" | "otp")
-        || (place == Place::Query && QUERY.contains(&plain.as_str()))
+        || (place == Position::Query && QUERY.contains(&plain.as_str()))
 }
 
 /// Whether even a number under `name` is secret.
@@ -98,7 +98,7 @@ fn has_digit_and_letter(value: &str) -> bool {
     value.bytes().any(|b| b.is_ascii_digit()) && value.bytes().any(|b| b.is_ascii_alphabetic())
 }
 
-/// Whether `value` tells nothing, whatever it stands under.
+/// Whether `value` is harmless under any name.
 pub(super) fn is_harmless(value: &str) -> bool {
     let short_number = value.len() <= 5 && value.bytes().all(|b| b.is_ascii_digit());
     short_number || is_scheme(value) || matches!(value, "true" | "false" | "null" | "none" | "undefined")
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart() {
+    fn secret_and_harmless_names_are_distinguished() {
         for name in [
             "access_token",
             "refreshToken",
@@ -128,17 +128,17 @@ mod tests {
         .into_iter()
         .chain(["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "Mcp-Session-Id", "X-Api-Key", "Authorization"])
         {
-            assert!(is_secret(name, Place::Member), "{name}");
+            assert!(is_secret(name, Position::Member), "{name}");
         }
         for name in ["progressToken", "nextCursor", "maxTokens", "max_tokens", "inputTokens", "tokens", "tokenType"]
             .into_iter()
             .chain(["token_endpoint", "authorization_servers", "authorization_endpoint", "code", "state", "key"])
             .chain(["code_challenge", "requestState", "taskId", "elicitationId", "_meta", "name", "uri", ""])
         {
-            assert!(!is_secret(name, Place::Member), "{name}");
+            assert!(!is_secret(name, Position::Member), "{name}");
         }
         for name in ["code", "state", "key", "sig"] {
-            assert!(is_secret(name, Place::Query), "{name}");
+            assert!(is_secret(name, Position::Query), "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What stands for a secret: as long as it, made of the same classes of characters, drawn by a keyed hash of it.
+//! The pseudonym of a secret: as long as it, made of the same classes of characters, drawn by a keyed hash of it.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;

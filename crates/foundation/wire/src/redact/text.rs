@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::names::{self, Place};
+use super::names::{self, Position};
 use super::{Redactor, shapes};
 
 /// `text` without its secrets.
@@ -69,7 +69,7 @@ fn run(text: &str, is: impl Fn(char) -> bool) -> usize {
     text.find(|c| !is(c)).unwrap_or(text.len())
 }
 
-/// Deals with the word at `at`; where to go on.
+/// Deals with the word at `at`; where to continue.
 fn word(redactor: &Redactor, out: &mut Output<'_>, at: usize) -> usize {
     let text = out.text;
     if let Some(body) = shapes::private_key(&text[at..]) {
@@ -86,9 +86,9 @@ fn word(redactor: &Redactor, out: &mut Output<'_>, at: usize) -> usize {
         return end;
     }
     let place = match text[..at].chars().next_back() {
-        Some('?' | '&' | '#') => Place::Query,
-        _ if is_form(out, end) => Place::Query,
-        _ => Place::Text,
+        Some('?' | '&' | '#') => Position::Query,
+        _ if is_form(out, end) => Position::Query,
+        _ => Position::Text,
     };
     if names::is_secret(name, place)
         && let Some(end) = assigned(redactor, out, name, end, place)
@@ -148,7 +148,7 @@ fn scheme(redactor: &Redactor, out: &mut Output<'_>, name: &str, end: usize) -> 
 }
 
 /// What a secret name is given: `=value`, `: value`, `": "value"`, quotes escaped or not.
-fn assigned(redactor: &Redactor, out: &mut Output<'_>, name: &str, end: usize, place: Place) -> Option<usize> {
+fn assigned(redactor: &Redactor, out: &mut Output<'_>, name: &str, end: usize, place: Position) -> Option<usize> {
     let text = out.text;
     let quotes = |c| matches!(c, '"' | '\'' | '\\');
     let closing = run(&text[end..], quotes);
@@ -180,7 +180,7 @@ fn assigned(redactor: &Redactor, out: &mut Output<'_>, name: &str, end: usize, p
             .or_else(|| if given { second_word(redactor, out, value.end) } else { None })
             .or(Some(value.end));
     }
-    let new = if place == Place::Query { query_value(redactor, raw) } else { redactor.value(raw) };
+    let new = if place == Position::Query { query_value(redactor, raw) } else { redactor.value(raw) };
     out.replace(value.clone(), &new);
     Some(value.end)
 }
@@ -225,9 +225,9 @@ fn in_quotes(text: &str, at: usize, opening: usize) -> Range<usize> {
     start..text.len()
 }
 
-fn bare(text: &str, at: usize, place: Place) -> Range<usize> {
+fn bare(text: &str, at: usize, place: Position) -> Range<usize> {
     let ends = |c: char| match place {
-        Place::Query => c.is_whitespace() || matches!(c, '&' | '#' | '"' | '\'' | '<' | '>' | '\\'),
+        Position::Query => c.is_whitespace() || matches!(c, '&' | '#' | '"' | '\'' | '<' | '>' | '\\'),
         _ => c.is_whitespace() || matches!(c, '&' | '"' | '\'' | '<' | '>' | '\\' | ',' | ';' | ')' | ']' | '}'),
     };
     at..at + run(&text[at..], |c| !ends(c))

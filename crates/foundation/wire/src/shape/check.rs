@@ -4,6 +4,7 @@
 
 use super::describe::{Field, Shape};
 use super::{Mismatch, areas, union};
+use crate::pointer;
 use crate::revision::Revision;
 use serde_json::{Number, Value};
 use std::fmt::Write as _;
@@ -14,23 +15,23 @@ const QUOTED: usize = 40;
 /// All disagreements, in the order of the description.
 pub(super) fn mismatches(shape: &'static Shape, revision: Revision, value: &Value) -> Vec<Mismatch> {
     let mut out = Vec::new();
-    Walk { revision, out: &mut out }.value(shape, value, &Place::Root);
+    Walk { revision, out: &mut out }.value(shape, value, &Path::Root);
     out
 }
 
 /// Where we are: a list of steps back to the root, rendered only when something is wrong.
-pub(super) enum Place<'a> {
+pub(super) enum Path<'a> {
     Root,
-    Member(&'a Place<'a>, &'a str),
-    Item(&'a Place<'a>, usize),
+    Member(&'a Path<'a>, &'a str),
+    Item(&'a Path<'a>, usize),
 }
 
-impl Place<'_> {
+impl Path<'_> {
     fn pointer(&self) -> String {
         match self {
             Self::Root => String::new(),
             Self::Member(parent, name) => {
-                format!("{}/{}", parent.pointer(), name.replace('~', "~0").replace('/', "~1"))
+                format!("{}/{}", parent.pointer(), pointer::escape(name))
             }
             Self::Item(parent, index) => format!("{}/{index}", parent.pointer()),
         }
@@ -43,7 +44,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    pub(super) fn value(&mut self, shape: &'static Shape, value: &Value, at: &Place<'_>) {
+    pub(super) fn value(&mut self, shape: &'static Shape, value: &Value, at: &Path<'_>) {
         match shape {
             Shape::Named(name) => return self.value(&areas::known(name).shape, value, at),
             Shape::Either(alternatives) => return union::walk(self, alternatives, value, at),
@@ -56,12 +57,12 @@ impl Walk<'_> {
         match (shape, value) {
             (Shape::List { of, .. }, Value::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.value(of, item, &Place::Item(at, index));
+                    self.value(of, item, &Path::Item(at, index));
                 }
             }
             (Shape::Map(of), Value::Object(members)) => {
                 for (name, member) in members {
-                    self.value(of, member, &Place::Member(at, name));
+                    self.value(of, member, &Path::Member(at, name));
                 }
             }
             (Shape::Object(groups), _) => {
@@ -74,7 +75,7 @@ impl Walk<'_> {
     }
 
     /// One part of several that must all hold; a disagreement that an earlier part noted is not noted twice.
-    fn part(&mut self, part: &'static Shape, value: &Value, at: &Place<'_>) {
+    fn part(&mut self, part: &'static Shape, value: &Value, at: &Path<'_>) {
         let mut mine = Vec::new();
         Walk { revision: self.revision, out: &mut mine }.value(part, value, at);
         for mismatch in mine {
@@ -84,11 +85,11 @@ impl Walk<'_> {
         }
     }
 
-    fn field(&mut self, field: &'static Field, value: &Value, at: &Place<'_>) {
+    fn field(&mut self, field: &'static Field, value: &Value, at: &Path<'_>) {
         if !field.present.contains(self.revision) {
             return;
         }
-        let here = Place::Member(at, field.name);
+        let here = Path::Member(at, field.name);
         match value.get(field.name) {
             Some(member) => self.value(&field.shape, member, &here),
             None if field.is_required(self.revision) => {
@@ -98,7 +99,7 @@ impl Walk<'_> {
         }
     }
 
-    pub(super) fn mismatch(&mut self, at: &Place<'_>, expected: String, found: String) {
+    pub(super) fn mismatch(&mut self, at: &Path<'_>, expected: String, found: String) {
         self.out.push(Mismatch { pointer: at.pointer(), expected, found });
     }
 }
@@ -175,7 +176,7 @@ pub(super) fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
     if count > 1 { format!("one of {text}") } else { text }
 }
 
-/// What is said of a member that is not there.
+/// The text for a missing member.
 pub(super) fn missing() -> String {
     "nothing (the member is missing)".to_owned()
 }

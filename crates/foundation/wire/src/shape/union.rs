@@ -1,9 +1,9 @@
 //! Which alternative of a union a value was meant to be, so that the mismatch names the real flaw.
 //!
-//! "Matches none of seventeen alternatives" helps nobody. The alternative is chosen by kind of value, then by the
+//! "Matches none of seventeen alternatives" is of no help. The alternative is chosen by kind of value, then by the
 //! members that tell alternatives apart (`method`, `type`, `mode`, `status`), then by the likeness of the member names.
 
-use super::check::{Place, Walk, expected as expected_plain, found, missing, one_of};
+use super::check::{Path, Walk, expected as expected_plain, found, missing, one_of};
 use super::describe::{Alternative, Field, Shape};
 use super::{Mismatch, areas};
 use crate::revision::Revision;
@@ -14,56 +14,56 @@ use std::cmp::Reverse;
 const TAGS: [&str; 4] = ["method", "type", "mode", "status"];
 
 /// An alternative and what the value lacks to be it.
-struct Trial {
+struct Candidate {
     shape: &'static Shape,
     fields: Vec<&'static Field>,
     mismatches: Vec<Mismatch>,
 }
 
 /// Checks a value against a union.
-pub(super) fn walk(walk: &mut Walk<'_>, alternatives: &'static [Alternative], value: &Value, at: &Place<'_>) {
+pub(super) fn walk(walk: &mut Walk<'_>, alternatives: &'static [Alternative], value: &Value, at: &Path<'_>) {
     let revision = walk.revision;
-    let mut trials = Vec::new();
+    let mut candidates = Vec::new();
     for shape in live(alternatives, revision) {
         let mut mismatches = Vec::new();
         Walk { revision, out: &mut mismatches }.value(shape, value, at);
         if mismatches.is_empty() {
             return;
         }
-        trials.push(Trial { shape, fields: fields(shape, revision), mismatches });
+        candidates.push(Candidate { shape, fields: fields(shape, revision), mismatches });
     }
-    let everything = expected_of(trials.iter().map(|t| t.shape));
-    trials.retain(|t| same_kind(t.shape, value));
+    let everything = expected_of(candidates.iter().map(|t| t.shape));
+    candidates.retain(|t| same_kind(t.shape, value));
     for tag in TAGS {
-        if trials.len() > 1
+        if candidates.len() > 1
             && value.is_object()
-            && let Some(words) = narrow(&mut trials, tag, value, revision)
+            && let Some(words) = narrow(&mut candidates, tag, value, revision)
         {
             let found = value.get(tag).map_or_else(missing, found);
-            return walk.mismatch(&Place::Member(at, tag), one_of(words.into_iter()), found);
+            return walk.mismatch(&Path::Member(at, tag), one_of(words.into_iter()), found);
         }
     }
-    let Some(nearest) = trials.iter().map(|t| t.distance(value, revision)).min() else {
+    let Some(nearest) = candidates.iter().map(|t| t.distance(value, revision)).min() else {
         return walk.mismatch(at, everything, found(value));
     };
-    trials.retain(|t| t.distance(value, revision) == nearest);
-    if let Some(names) = undecided(&trials, value, revision) {
+    candidates.retain(|t| t.distance(value, revision) == nearest);
+    if let Some(names) = undecided(&candidates, value, revision) {
         return walk.mismatch(at, format!("an object with {}", names.join(" or ")), "none of these members".to_owned());
     }
-    walk.out.extend(trials.swap_remove(0).mismatches);
+    walk.out.extend(candidates.swap_remove(0).mismatches);
 }
 
 /// The members of which any one would do, where alternatives equally near lack just one member each.
-fn undecided(trials: &[Trial], value: &Value, revision: Revision) -> Option<Vec<String>> {
-    let lacks = |trial: &Trial| match trial.missing(value, revision).as_slice() {
-        [name] if trial.mismatches.len() == 1 => Some(format!("{name:?}")),
+fn undecided(candidates: &[Candidate], value: &Value, revision: Revision) -> Option<Vec<String>> {
+    let lacks = |candidate: &Candidate| match candidate.missing(value, revision).as_slice() {
+        [name] if candidate.mismatches.len() == 1 => Some(format!("{name:?}")),
         _ => None,
     };
-    let names: Vec<String> = trials.iter().map(lacks).collect::<Option<_>>()?;
+    let names: Vec<String> = candidates.iter().map(lacks).collect::<Option<_>>()?;
     (names.len() > 1 && names.iter().any(|name| *name != names[0])).then_some(names)
 }
 
-impl Trial {
+impl Candidate {
     /// The words that the alternative allows for a tag.
     fn words(&self, tag: &str) -> Option<(&'static Field, &'static [&'static str])> {
         let field = self.fields.iter().find(|f| f.name == tag)?;
@@ -88,19 +88,19 @@ impl Trial {
 }
 
 /// Keeps the alternatives that the tag allows. Where it allows none: the words that it should have had.
-fn narrow(trials: &mut Vec<Trial>, tag: &str, value: &Value, revision: Revision) -> Option<Vec<&'static str>> {
-    let allowed = |trial: &Trial| match (trial.words(tag), value.get(tag)) {
+fn narrow(candidates: &mut Vec<Candidate>, tag: &str, value: &Value, revision: Revision) -> Option<Vec<&'static str>> {
+    let allowed = |candidate: &Candidate| match (candidate.words(tag), value.get(tag)) {
         (Some((_, words)), Some(Value::String(text))) => words.contains(&text.as_str()),
         (Some(_), Some(_)) => false,
         (Some((field, _)), None) => !field.is_required(revision),
         (None, _) => true,
     };
-    if trials.iter().any(allowed) {
-        trials.retain(allowed);
+    if candidates.iter().any(allowed) {
+        candidates.retain(allowed);
         return None;
     }
     let mut words: Vec<&str> = Vec::new();
-    for word in trials.iter().filter_map(|t| t.words(tag)).flat_map(|(_, words)| words) {
+    for word in candidates.iter().filter_map(|t| t.words(tag)).flat_map(|(_, words)| words) {
         if !words.contains(word) {
             words.push(word);
         }

@@ -20,7 +20,7 @@ pub enum Event {
         /// The message within, if the block is an event of type `message` with data.
         packet: Option<Result<Packet, Malformed>>,
     },
-    /// A body that is no JSON: HTML, plain text, nothing at all. Whether it should have been is for a rule to say.
+    /// A body that is not JSON: HTML, plain text, nothing at all. Whether it should have been is for a rule to say.
     Body(Malformed),
     /// Nothing to understand: heads, ends, exits, marks, stderr and raw bytes are what they are.
     Plain,

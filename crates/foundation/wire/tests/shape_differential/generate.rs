@@ -11,9 +11,9 @@ const DEEP: usize = 5;
 const AT_RANDOM: usize = 5;
 
 /// A small deterministic source of choices (splitmix64).
-pub(crate) struct Dice(u64);
+pub(crate) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -42,7 +42,7 @@ enum Plenty {
 
 pub(crate) struct Generator<'a> {
     official: &'a Official,
-    dice: Dice,
+    rng: Rng,
     plenty: Plenty,
     /// Whose turn it is among the alternatives and words of each place in the schema, so that none is passed over.
     turns: HashMap<*const Value, usize>,
@@ -51,11 +51,11 @@ pub(crate) struct Generator<'a> {
 impl<'a> Generator<'a> {
     pub(crate) fn new(official: &'a Official, name: &str) -> Self {
         let seed = name.bytes().fold(official.revision as u64, |seed, byte| seed.wrapping_mul(131) + u64::from(byte));
-        Self { official, dice: Dice(seed), plenty: Plenty::Some, turns: HashMap::new() }
+        Self { official, rng: Rng(seed), plenty: Plenty::Some, turns: HashMap::new() }
     }
 
-    pub(crate) fn dice(&mut self) -> &mut Dice {
-        &mut self.dice
+    pub(crate) fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
     }
 
     /// The smallest value of each alternative, full ones, and some at random; none twice.
@@ -112,7 +112,7 @@ impl<'a> Generator<'a> {
 
     /// The next one of several.
     fn turn<'v>(&mut self, from: &'v [Value]) -> Option<&'v Value> {
-        let start = self.dice.below(from.len());
+        let start = self.rng.below(from.len());
         let turn = self.turns.entry(from.as_ptr()).or_insert(start);
         *turn += 1;
         from.get(*turn % from.len())
@@ -128,16 +128,16 @@ impl<'a> Generator<'a> {
             Some("object") => self.object(schema, depth),
             Some("array") => self.array(schema, depth),
             Some("string") => self.string(schema),
-            Some("integer") => self.dice.pick(&[json!(0), json!(7), json!(1.0), json!(4_294_967_296_u64)]).clone(),
-            Some("number") => self.dice.pick(&[json!(0), json!(1), json!(0.25), json!(1.0)]).clone(),
-            Some("boolean") => json!(self.dice.below(2) == 0),
+            Some("integer") => self.rng.pick(&[json!(0), json!(7), json!(1.0), json!(4_294_967_296_u64)]).clone(),
+            Some("number") => self.rng.pick(&[json!(0), json!(1), json!(0.25), json!(1.0)]).clone(),
+            Some("boolean") => json!(self.rng.below(2) == 0),
             _ => Value::Null,
         }
     }
 
     fn anything(&mut self) -> Value {
         let values = [json!(null), json!(true), json!(-1.5), json!("x"), json!([1, "a"]), json!({"k": {"l": null}})];
-        self.dice.pick(&values).clone()
+        self.rng.pick(&values).clone()
     }
 
     fn string(&mut self, schema: &Value) -> Value {
@@ -145,12 +145,12 @@ impl<'a> Generator<'a> {
             Some("uri") => json!("file:///tmp/a"),
             Some("uri-template") => json!("file:///{path}"),
             Some("byte") => json!("aGk="),
-            _ => self.dice.pick(&[json!(""), json!("a"), json!("ünï\n"), json!("2.0")]).clone(),
+            _ => self.rng.pick(&[json!(""), json!("a"), json!("ünï\n"), json!("2.0")]).clone(),
         }
     }
 
     fn array(&mut self, schema: &Value, depth: usize) -> Value {
-        let length = if depth > DEEP || self.plenty == Plenty::Nothing { 0 } else { 1 + self.dice.below(2) };
+        let length = if depth > DEEP || self.plenty == Plenty::Nothing { 0 } else { 1 + self.rng.below(2) };
         let items = schema.get("items").unwrap_or(&Value::Null);
         Value::Array((0..length).map(|_| self.value(items, depth + 1)).collect())
     }
@@ -179,7 +179,7 @@ impl<'a> Generator<'a> {
     fn wants_more(&mut self, depth: usize) -> bool {
         match self.plenty {
             Plenty::Nothing => false,
-            Plenty::Some => depth <= DEEP && self.dice.below(3) == 0,
+            Plenty::Some => depth <= DEEP && self.rng.below(3) == 0,
             Plenty::Everything => depth <= DEEP,
         }
     }

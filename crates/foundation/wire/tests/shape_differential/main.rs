@@ -2,7 +2,7 @@
 //! mutations of both, the official schema, our `check` and our exported schema must give one verdict.
 //!
 //! Needs `../shared/spec`, and says so where it is absent. Where we knowingly read a schema otherwise, the reason
-//! stands in [`official::ERRATA`]; everything else must agree without exception.
+//! is in [`official::ERRATA`]; everything else must agree without exception.
 
 mod generate;
 mod mutate;
@@ -183,7 +183,7 @@ fn compare_definition(official: &Official, judges: &Judges<'_>, tally: &mut Tall
             judges.revision,
             judges.name
         );
-        let mutants = mutate::mutations(instance, official, generator.dice(), MUTATIONS);
+        let mutants = mutate::mutations(instance, official, generator.rng(), MUTATIONS);
         assert!(mutants.len() >= 20, "only {} mutations of {instance}", mutants.len());
         tally.mutations += mutants.len();
         for mutant in &mutants {
@@ -256,7 +256,7 @@ fn values(official: &Official, name: &str) -> Vec<Value> {
     let mut values = official.examples(name);
     values.extend(generator.instances(name));
     for index in 0..values.len() {
-        let mutants = mutate::mutations(&values[index], official, generator.dice(), MUTATIONS);
+        let mutants = mutate::mutations(&values[index], official, generator.rng(), MUTATIONS);
         values.extend(mutants);
     }
     values

@@ -1,19 +1,20 @@
 //! Spoils values: one small change each, anywhere in the value. Some changes leave it valid, and that too is a test.
 
-use crate::generate::Dice;
+use crate::generate::Rng;
 use crate::official::Official;
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use wire::pointer;
 
 /// The most places that are all spoiled in turn; of a larger value, so many are chosen.
 const PLACES: usize = 64;
 
 /// Distinct mutations: every place dropped, given a wrong type and put out of range, then `more` changes at random.
-pub(crate) fn mutations(instance: &Value, official: &Official, dice: &mut Dice, more: usize) -> Vec<Value> {
+pub(crate) fn mutations(instance: &Value, official: &Official, rng: &mut Rng, more: usize) -> Vec<Value> {
     let mut places = Vec::new();
     gather(instance, String::new(), &mut places);
     while places.len() > PLACES {
-        places.swap_remove(1 + dice.below(places.len() - 1));
+        places.swap_remove(1 + rng.below(places.len() - 1));
     }
     let mut mutants = Mutants { instance, seen: HashSet::new(), found: Vec::new() };
     for place in &places {
@@ -25,8 +26,8 @@ pub(crate) fn mutations(instance: &Value, official: &Official, dice: &mut Dice, 
     let enough = mutants.found.len() + more;
     for _ in 0..more * 20 {
         // Near the root as often as anywhere: a deep value has few places there.
-        let place = if dice.below(3) == 0 { &places[dice.below(places.len().min(6))] } else { dice.pick(&places) };
-        mutants.add(|mutant| change_at(mutant, place, |target| spoil(target, official.words(), dice)));
+        let place = if rng.below(3) == 0 { &places[rng.below(places.len().min(6))] } else { rng.pick(&places) };
+        mutants.add(|mutant| change_at(mutant, place, |target| spoil(target, official.words(), rng)));
         if mutants.found.len() >= enough {
             break;
         }
@@ -76,7 +77,7 @@ fn gather(value: &Value, at: String, into: &mut Vec<String>) {
         }
         Value::Object(members) => {
             for (name, member) in members {
-                gather(member, format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), into);
+                gather(member, pointer::member(&at, name), into);
             }
         }
         _ => {}
@@ -93,7 +94,7 @@ fn drop_at(value: &mut Value, place: &str) {
     let Some((parent, last)) = place.rsplit_once('/') else { return };
     match value.pointer_mut(parent) {
         Some(Value::Object(members)) => {
-            members.shift_remove(&last.replace("~1", "/").replace("~0", "~"));
+            members.shift_remove(&pointer::unescape(last));
         }
         Some(Value::Array(items)) => {
             items.remove(last.parse().unwrap_or(0));
@@ -103,49 +104,49 @@ fn drop_at(value: &mut Value, place: &str) {
 }
 
 /// Changes one value in one way.
-fn spoil(target: &mut Value, words: &[String], dice: &mut Dice) {
-    if dice.below(2) == 0 {
-        *target = anything(words, dice);
+fn spoil(target: &mut Value, words: &[String], rng: &mut Rng) {
+    if rng.below(2) == 0 {
+        *target = anything(words, rng);
         return;
     }
     match target {
-        Value::Object(members) => match dice.below(3) {
+        Value::Object(members) => match rng.below(3) {
             0 => {
-                let extra = anything(words, dice);
+                let extra = anything(words, rng);
                 members.insert("x-extra".to_owned(), extra);
             }
             1 if !members.is_empty() => {
-                let name = members.keys().nth(dice.below(members.len())).cloned().unwrap_or_default();
+                let name = members.keys().nth(rng.below(members.len())).cloned().unwrap_or_default();
                 let member = members.shift_remove(&name).unwrap_or_default();
                 members.insert(format!("{name}s"), member);
             }
             _ => {
-                let name = dice.pick(&["type", "method", "mode", "_meta", "id", "enum", "oneOf", "result", "params"]);
-                let member = anything(words, dice);
+                let name = rng.pick(&["type", "method", "mode", "_meta", "id", "enum", "oneOf", "result", "params"]);
+                let member = anything(words, rng);
                 members.insert((*name).to_owned(), member);
             }
         },
-        Value::Array(items) => match dice.below(3) {
-            0 => items.push(anything(words, dice)),
+        Value::Array(items) => match rng.below(3) {
+            0 => items.push(anything(words, rng)),
             1 => items.extend(items.clone()),
             // One more than any list may have.
             _ => *items = vec![items.first().cloned().unwrap_or(json!("x")); 101],
         },
-        Value::String(text) => match dice.below(3) {
+        Value::String(text) => match rng.below(3) {
             0 => text.push('x'),
             1 => *text = text.to_uppercase(),
-            _ => text.clone_from(dice.pick(words)),
+            _ => text.clone_from(rng.pick(words)),
         },
         Value::Number(n) => {
             let n = n.as_f64().unwrap_or_default();
-            *target = dice.pick(&[json!(-n), json!(n + 0.5), json!(n + 1.0), json!(n - 1.0), json!(-0.001)]).clone();
+            *target = rng.pick(&[json!(-n), json!(n + 0.5), json!(n + 1.0), json!(n - 1.0), json!(-0.001)]).clone();
         }
         Value::Bool(b) => *target = json!(b.to_string()),
-        Value::Null => *target = anything(words, dice),
+        Value::Null => *target = anything(words, rng),
     }
 }
 
-fn anything(words: &[String], dice: &mut Dice) -> Value {
+fn anything(words: &[String], rng: &mut Rng) -> Value {
     let values = [
         json!(null),
         json!(true),
@@ -163,8 +164,8 @@ fn anything(words: &[String], dice: &mut Dice) -> Value {
         json!(""),
         json!("x"),
         json!("7"),
-        json!(dice.pick(words)),
-        json!(dice.pick(words)),
+        json!(rng.pick(words)),
+        json!(rng.pick(words)),
         json!([]),
         json!([null]),
         json!(["x"]),
@@ -173,8 +174,8 @@ fn anything(words: &[String], dice: &mut Dice) -> Value {
         json!({"x": null}),
         json!({"x": 1.5}),
         json!({"x": {"y": "z"}}),
-        json!({"type": dice.pick(words)}),
-        json!({"method": dice.pick(words)}),
+        json!({"type": rng.pick(words)}),
+        json!({"method": rng.pick(words)}),
     ];
-    dice.pick(&values).clone()
+    rng.pick(&values).clone()
 }

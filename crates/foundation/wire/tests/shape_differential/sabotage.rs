@@ -1,6 +1,7 @@
 //! Breaks a schema in one place at a time, so that the comparison can be shown to notice.
 
 use serde_json::{Value, json};
+use wire::pointer;
 
 /// A breakage after which a schema accepts exactly what it did before.
 pub(crate) struct Harmless {
@@ -91,7 +92,7 @@ fn walk(whole: &Value, here: &Value, at: &str, found: &mut Vec<(String, Value)>)
 
 fn deeper(whole: &Value, here: &Value, at: &str, found: &mut Vec<(String, Value)>) {
     for (name, property) in here.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        walk(whole, property, &format!("{at}/properties/{}", name.replace('~', "~0").replace('/', "~1")), found);
+        walk(whole, property, &format!("{at}/properties/{}", pointer::escape(name)), found);
     }
     for key in ["items", "additionalProperties"] {
         if let Some(inner) = here.get(key) {

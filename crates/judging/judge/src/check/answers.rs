@@ -10,7 +10,8 @@ use schema::Rng;
 use schema::sample::{Style, object};
 use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
-use wire::meta::RELATED_TASK;
+use wire::error_code::{INTERNAL_ERROR, METHOD_NOT_FOUND};
+use wire::meta;
 use wire::{Kind, Message};
 
 /// How we answer what we are asked.
@@ -65,7 +66,7 @@ impl Answering {
             let asked = |message: &Message| message.kind() == Kind::Request && manner.now() != Manner::Silent;
             // An hour outlives any case; a connection that ends, ends the wait.
             while let Some(request) = connection.wait_for(asked, Duration::from_hours(1)).await {
-                if request.meta().and_then(|meta| meta.get(TASK)).is_some() {
+                if request.meta().and_then(|meta| meta.get(meta::RELATED_TASK)).is_some() {
                     // Time to look at the task while it waits.
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -97,20 +98,17 @@ impl Drop for Answering {
 /// How long a task waits for its answer.
 const PAUSE: Duration = Duration::from_millis(600);
 
-/// What names the task that a message belongs to, answers included (2025-11-25, basic/utilities/tasks).
-const TASK: &str = RELATED_TASK;
-
 /// The answer to a server's request.
 pub fn answer(request: &Message, manner: Manner) -> String {
     let id = request.id().map_or(Value::Null, |id| serde_json::from_str(&id.to_json()).unwrap_or_default());
     let params = request.params().cloned().unwrap_or_default();
     let (member, mut body) = match result(request.method().unwrap_or_default(), &params, manner) {
         Answer::Result(result) => ("result", result),
-        Answer::Failure => ("error", json!({ "code": -32603, "message": "Internal error" })),
-        Answer::Unknown => ("error", json!({ "code": -32601, "message": "Method not found" })),
+        Answer::Failure => ("error", json!({ "code": INTERNAL_ERROR, "message": "Internal error" })),
+        Answer::Unknown => ("error", json!({ "code": METHOD_NOT_FOUND, "message": "Method not found" })),
     };
-    if let Some(task) = request.meta().and_then(|meta| meta.get(TASK)).filter(|_| member == "result") {
-        body["_meta"] = json!({ TASK: task });
+    if let Some(task) = request.meta().and_then(|meta| meta.get(meta::RELATED_TASK)).filter(|_| member == "result") {
+        body["_meta"] = json!({ meta::RELATED_TASK: task });
     }
     json!({ "jsonrpc": "2.0", "id": id, member: body }).to_string()
 }

@@ -22,18 +22,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use net::Tap;
-use net::client::{Address, Detected, OpenError, detect};
+use net::client::{Address, ConnectOptions, Detected, OpenError, detect};
 use tokio::sync::Semaphore;
 use wire::Revision;
 use wire::redact::Redactor;
 
+use crate::Advice;
 pub use crate::judging::{Checked, EndedCase, Progress, RunId, Selection, TraceSink, Watch};
-use crate::judging::{HeavyLimit, RedactedSink, ReproCommand, Sources, TraceJudge};
+use crate::judging::{HeavyLimit, RedactedSink, Sources, TraceJudge};
 use context::Setting;
 use lock::ChangeLock;
-use net::redactor;
 pub use options::{CallPolicy, Options};
-pub use recorded::recorded;
+pub use recorded::{RecordingError, recorded};
 use report::{Report, Subject, Summary};
 use run::Ran;
 use spawn_limit::SpawnLimit;
@@ -53,18 +53,25 @@ pub enum CheckError {
     NoSuchRevision(Vec<Revision>, Vec<Revision>),
 }
 
-impl std::fmt::Display for CheckError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl CheckError {
+    /// The error for a person, as `Display` has it, with advice in the program's own words.
+    pub fn describe(&self, words: impl Fn(&Advice) -> String) -> String {
         let list = |revisions: &[Revision]| revisions.iter().map(|r| r.as_str()).collect::<Vec<_>>().join(", ");
         match self {
-            Self::Unreachable(error) => error.fmt(f),
-            Self::NoSuchRevision(asked, served) => write!(
-                f,
-                "the server does not speak {}\n  it speaks {}\n  try: leave --revision away, or name one of those",
+            Self::Unreachable(error) => error.describe(|advice| words(&Advice::Connect(advice.clone()))),
+            Self::NoSuchRevision(asked, served) => format!(
+                "the server does not speak {}\n  it speaks {}\n  try: {}",
                 list(asked),
-                list(served)
+                list(served),
+                words(&Advice::NameServedRevision)
             ),
         }
+    }
+}
+
+impl std::fmt::Display for CheckError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe(Advice::to_string))
     }
 }
 
@@ -79,7 +86,7 @@ pub fn check(options: Options, watch: Watch) -> Checking {
 }
 
 async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> {
-    let redactor = redactor(&options.secrets);
+    let redactor = options.redactor.clone().knowing(&options.secrets);
     let by = Arc::new(options.selection.clone());
     // So many per target: each is a server of its own, and only the built-in one comes as several.
     let jobs = options.jobs.max(1).saturating_mul(options.targets.len().max(1)).min(Semaphore::MAX_PERMITS);
@@ -95,8 +102,9 @@ async fn run_all(options: Options, watch: Watch) -> Result<Checked, CheckError> 
     let mut elsewhere = Vec::new();
     // Looked at side by side: the runs of the first would keep the others waiting.
     let looking = options.targets.iter().map(|address| {
-        let (address, limits) = (address.clone(), options.limits.clone());
-        tokio::spawn(async move { detect(&address, &limits, Tap::new).await })
+        let address = address.clone();
+        let connect = ConnectOptions::new(options.limits.clone(), &options.children);
+        tokio::spawn(async move { detect(&address, &connect, Tap::new).await })
     });
     for (address, looked) in options.targets.iter().zip(looking.collect::<Vec<_>>()) {
         let found = match looked.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())) {
@@ -164,7 +172,7 @@ async fn shut_out(
         let by =
             if named.is_empty() { unauthenticated::By::Any(refused.clone()) } else { unauthenticated::By::Revision };
         let setting = setting(options, address, revision, (lock.clone(), SpawnLimit::default()));
-        ran.extend(unauthenticated::run(setting, by, &options.selection, &shelf).await);
+        ran.extend(unauthenticated::run(setting, by, &options.selection, &shelf, options.words).await);
     }
     if ran.is_empty() { Err(CheckError::Unreachable(error)) } else { Ok(ran) }
 }
@@ -187,6 +195,7 @@ fn setting(
         lock,
         spawns,
         limits: options.limits.clone(),
+        children: options.children.clone(),
         silence: Arc::default(),
     }
 }
@@ -208,11 +217,9 @@ fn conclude(
     redactor: &Redactor,
 ) -> Checked {
     let target = redactor.redact_text(&options.target).into_owned();
-    let words = redactor.redact_text(&options.again);
-    let again = ReproCommand { verb: "check", words: &words };
     let of_run = |run: &Ran| {
         let place = RunId::from(run.setting.as_ref());
-        Sources::new(&run.cases, place, again, redactor).findings()
+        Sources::new(&run.cases, place, &options.reproduce, redactor).findings()
     };
     let results: Vec<_> = ran.iter().flat_map(of_run).collect();
     let (name, version) = ran.iter().find_map(|r| r.survey.as_ref().map(|s| s.identity())).unwrap_or(introduced);

@@ -1,12 +1,14 @@
 //! What a check is asked to do: the meaning of the command line's options, free of how they were typed.
 
+use net::Children;
 use net::client::{Address, Limits};
 use wire::Revision;
-use wire::redact::Secrets;
+use wire::redact::{Redactor, Secrets};
 
 use super::hints::Hints;
+use crate::Words;
 pub use crate::judging::matches;
-use crate::judging::{Selection, TraceSink};
+use crate::judging::{Reproduce, Selection, TraceSink};
 pub use client::CallPolicy;
 
 /// What a check is asked to do.
@@ -16,9 +18,10 @@ pub struct Options {
     pub targets: Vec<Address>,
     /// How the subject is named in reports: the command line's own words.
     pub target: String,
-    /// What a command line that looks for one finding again needs besides the rule and the place: what leads to the subject
-    /// and what may be done to it, in the words of this one.
-    pub again: String,
+    /// Makes the command lines that reproduce findings.
+    pub reproduce: Reproduce,
+    /// Advice in the words of the program.
+    pub words: Words,
     /// The revisions to judge at; every one that the peer serves where empty.
     pub revisions: Vec<Revision>,
     /// Which rules to judge by.
@@ -35,8 +38,12 @@ pub struct Options {
     pub seed: u64,
     /// Time and size limits.
     pub limits: Limits,
+    /// Owns the servers that are started.
+    pub children: Children,
     /// What the user handed in that must not come out.
     pub secrets: Secrets,
+    /// Replaces them, and what looks like a secret.
+    pub redactor: Redactor,
     /// Who keeps the traces, if anybody does.
     pub keep: TraceSink,
 }

@@ -5,49 +5,75 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rules::judge::revision_of;
 use wire::framing::sse::Block;
-use wire::redact::{Redactor, Secrets};
+use wire::redact::Redactor;
 use wire::trace::{Content, Trace};
 use wire::{Revision, Transport};
 
-use crate::judging::{Checked, Judged, ReproCommand, RunId, Selection, Sources, TraceSink, identity, part, spoken};
-use net::redactor;
+use crate::Advice;
+use crate::judging::{Checked, Judged, Reproduce, RunId, Selection, Sources, TraceSink, identity, part, spoken};
 use report::{Report, Subject, Summary};
 
 /// What a recording is called as a case.
 const CASE: &str = "recording";
 
+/// Why a recording cannot be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordingError {
+    /// It does not show which revision was spoken, and none was named.
+    UnknownRevision,
+    /// Several revisions were spoken, and none of those that were named.
+    OtherRevisions,
+}
+
+impl RecordingError {
+    /// What is wrong with it.
+    pub const fn what(self) -> &'static str {
+        match self {
+            Self::UnknownRevision => "it does not show which revision was spoken",
+            Self::OtherRevisions => "several revisions were spoken in it, and none of those that are named",
+        }
+    }
+
+    /// What a person can do about it, if anything.
+    pub const fn advice(self) -> Option<Advice> {
+        match self {
+            Self::UnknownRevision => Some(Advice::NameRevision),
+            Self::OtherRevisions => None,
+        }
+    }
+}
+
 /// Judges a recording, at the revisions named or at the one it was spoken in. `target` is how the
-/// command line names it. The error says what is wrong with it.
+/// command line names it.
 pub fn recorded(
     trace: &Trace,
     target: &str,
     by: &Selection,
     revisions: &[Revision],
     keep: &TraceSink,
-) -> Result<Checked, String> {
+    (redactor, reproduce): (&Redactor, &Reproduce),
+) -> Result<Checked, RecordingError> {
     let parts = parts(trace, revisions);
     if parts.is_empty() {
-        let why = match revisions {
-            [] => "it does not show which revision was spoken; name one with --revision",
-            _ => "several revisions were spoken in it, and none of those that are named",
-        };
-        return Err(why.to_owned());
+        return Err(if revisions.is_empty() {
+            RecordingError::UnknownRevision
+        } else {
+            RecordingError::OtherRevisions
+        });
     }
-    let redactor = redactor(&Secrets::default());
     let target = redactor.redact_text(target).into_owned();
-    let again = ReproCommand { verb: "check", words: &target };
     let mut results = Vec::new();
     let mut runs = Vec::new();
     for (revision, trace) in &parts {
         let revision = *revision;
         let place = RunId { transport: trace.header.transport, revision };
         let cases = vec![Judged::new(CASE, Vec::new(), trace, revision, by)];
-        keep.hand(None, place, CASE, trace, &redactor);
-        results.extend(Sources::new(&cases, place, again, &redactor).findings());
+        keep.hand(None, place, CASE, trace, redactor);
+        results.extend(Sources::new(&cases, place, reproduce, redactor).findings());
         let (transport, scenarios) = (place.transport, Vec::new());
         runs.push(report::Run { transport, revision, probes: 0, elapsed_ms: 0, cut_short: None, scenarios });
     }
-    let (name, version) = introduced(trace, &redactor);
+    let (name, version) = introduced(trace, redactor);
     let subject = Subject { kind: trace.header.subject.as_str(), target, name, version };
     let summary = Summary::of(&results);
     let report = Report { schema: report::FORMAT, proof: env!("CARGO_PKG_VERSION"), subject, runs, summary, results };

@@ -13,6 +13,7 @@ use super::context::{ProbeContext, Setting};
 use super::probes::UNAUTHENTICATED;
 use super::run::Ran;
 use crate::judging::{Judged, RedactedSink, Selection};
+use crate::{Advice, Words};
 
 /// How it is to be judged.
 pub enum By {
@@ -23,7 +24,7 @@ pub enum By {
 }
 
 /// Plays the one probe that needs no token. `None` if nothing shows that a bearer token is missing.
-pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &RedactedSink) -> Option<Ran> {
+pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &RedactedSink, words: Words) -> Option<Ran> {
     let begun = Instant::now();
     let setting = Arc::new(setting);
     let trace = match ProbeContext::bare(setting.clone(), Arc::default(), UNAUTHENTICATED.name).await {
@@ -40,13 +41,13 @@ pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &Redact
         return None;
     }
     let mut judged = Judged::new(UNAUTHENTICATED.name, vec![UNAUTHENTICATED.name], &trace, setting.revision, selection);
-    let mut cut_short = reason(&setting, metadata.as_deref());
+    let mut cut_short = reason(&setting, metadata.as_deref(), words);
     if let By::Any(revisions) = by {
         cut_short.push_str("; which revisions it speaks is not known");
         // Before 2025-06-18 there was no such metadata.
         let known = |revision: &Revision| metadata.is_none() || revision.at_least(Revision::R2025_06_18);
         let others: Vec<_> = revisions.into_iter().filter(|r| *r != setting.revision && known(r)).collect();
-        judged.doubt(&trace, &others);
+        judged.doubt(&trace, &others, words);
     }
     judged.keep(shelf, setting.as_ref().into(), &trace);
     Some(Ran {
@@ -62,19 +63,17 @@ pub async fn run(setting: Setting, by: By, selection: &Selection, shelf: &Redact
 /// How much of an address is shown.
 const ADDRESS: usize = 200;
 
-fn reason(setting: &Setting, metadata: Option<&str>) -> String {
+fn reason(setting: &Setting, metadata: Option<&str>, words: Words) -> String {
     let place = match metadata {
         Some(url) => format!("its metadata, at {}, says who issues one", wire::escape::snippet(url, ADDRESS)),
         None => "it does not say who issues one".to_owned(),
     };
-    if setting.is_authorized() {
-        return format!(
-            "the server refuses the token that was given; {place}; try another with --bearer-env VAR, or get one with --oauth"
-        );
-    }
-    format!(
-        "the server demands a bearer token, and none was given; {place}; hand it over with --bearer-env VAR, or get one with --oauth"
-    )
+    let (why, advice) = if setting.is_authorized() {
+        ("the server refuses the token that was given", Advice::ReplaceToken)
+    } else {
+        ("the server demands a bearer token, and none was given", Advice::GiveToken)
+    };
+    format!("{why}; {place}; {}", words(&advice))
 }
 
 /// Whether any answer asks for a bearer token, or for one bound to a key.

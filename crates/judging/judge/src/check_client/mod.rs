@@ -25,12 +25,13 @@ use wire::{Revision, Transport};
 pub use self::describe::describe;
 pub use self::evidence::Evidence;
 pub use self::options::Options;
+use self::options::{SERVER, URL};
 use self::run::{Ran, Stage};
 pub use self::scenario::Scenario;
 pub use self::scenarios::{FIRST, SCENARIOS, all};
 pub use self::stage::End;
-use crate::judging::{Checked, HeavyLimit, Progress, RedactedSink, ReproCommand, RunId, Sources, TraceJudge, Watch};
-use net::redactor;
+use crate::Advice;
+use crate::judging::{Checked, HeavyLimit, Progress, RedactedSink, RunId, Sources, TraceJudge, Watch};
 use report::{Report, ScenarioRun, Subject, Summary};
 
 /// Why there is no report.
@@ -44,28 +45,33 @@ pub enum ClientError {
     NoSuchRevision(Vec<Revision>),
 }
 
-impl std::fmt::Display for ClientError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl ClientError {
+    /// The error for a person, as `Display` has it, with advice in the program's own words.
+    pub fn describe(&self, words: impl Fn(&Advice) -> String) -> String {
         match self {
             Self::NotStarted(why) => {
-                write!(f, "the client was not started: {}\n  try: the command by itself", wire::escape::line(why))
+                format!("the client was not started: {}\n  try: the command by itself", wire::escape::line(why))
             }
-            Self::Silent(end, words) => {
-                write!(f, "the client said nothing to the server it was given ({end})")?;
-                if let Some(words) = words {
-                    write!(f, "\n  it said: {}", wire::escape::snippet(words, 200))?;
-                }
-                f.write_str("\n  try: say where the address goes, with {url} in the command; over stdio {server}")
+            Self::Silent(end, last) => {
+                let last = last.as_ref().map(|last| format!("\n  it said: {}", wire::escape::snippet(last, 200)));
+                format!(
+                    "the client said nothing to the server it was given ({end}){}\n  \
+                     try: say where the address goes, with {URL} in the command; over stdio {SERVER}",
+                    last.unwrap_or_default()
+                )
             }
             Self::NoSuchRevision(asked) => {
                 let list: Vec<_> = asked.iter().map(|revision| revision.as_str()).collect();
                 let list = list.join(", ");
-                write!(
-                    f,
-                    "the client goes on at none of {list}\n  try: leave --revision away, or name others that the transport carries"
-                )
+                format!("the client goes on at none of {list}\n  try: {}", words(&Advice::NameCarriedRevision))
             }
         }
+    }
+}
+
+impl std::fmt::Display for ClientError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe(Advice::to_string))
     }
 }
 
@@ -80,7 +86,7 @@ pub fn check_client(options: Options, watch: Watch) -> Checking {
 }
 
 async fn run_all(options: Options, watch: Watch) -> Result<Checked, ClientError> {
-    let redactor = redactor(&options.secrets);
+    let redactor = options.redactor.clone().knowing(&options.secrets);
     let shelf = RedactedSink { keep: options.keep.clone(), redactor: redactor.clone() };
     let jobs = options.jobs.clamp(1, Semaphore::MAX_PERMITS);
     let judge = TraceJudge::new(Arc::new(options.selection.clone()), shelf, HeavyLimit::default());
@@ -135,9 +141,10 @@ async fn spoken(stage: &Stage) -> Result<Vec<RunId>, ClientError> {
 
 fn conclude(ran: &[Ran], options: &Options, redactor: &Redactor) -> Checked {
     let target = redactor.redact_text(&options.target).into_owned();
-    let again = ReproCommand { verb: "check-client", words: &target };
-    let results: Vec<_> =
-        ran.iter().flat_map(|ran| Sources::new(&ran.cases, ran.place, again, redactor).findings()).collect();
+    let results: Vec<_> = ran
+        .iter()
+        .flat_map(|ran| Sources::new(&ran.cases, ran.place, &options.reproduce, redactor).findings())
+        .collect();
     let redacted = |text: Option<String>| text.map(|text| redactor.redact_text(&text).into_owned());
     let (name, version) =
         ran.iter().map(|ran| &ran.identity).find(|(name, _)| name.is_some()).cloned().unwrap_or_default();

@@ -7,17 +7,16 @@ use std::time::{Duration, Instant};
 
 use faults::server::FaultyServer;
 use net::Tap;
-use net::redactor;
 use net::server::http::{self, Beside};
-use net::server::tapped::Taps;
+use net::server::recorder::HttpRecorder;
 use reference::Server;
-use wire::redact::Secrets;
+use wire::redact::Redactor;
 use wire::trace::{Frame, Header, Trace};
 use wire::{Party, Revision, Transport};
 
 use super::scenario::Scenario;
 use crate::judging::{
-    Checked, Judged, RedactedSink, ReproCommand, RunId, Selection, Sources, TraceSink, identity, part, spoken,
+    Checked, Judged, RedactedSink, Reproduce, RunId, Selection, Sources, TraceSink, identity, part, spoken,
 };
 use report::{Report, Subject, Summary};
 
@@ -32,8 +31,10 @@ pub struct By<'b> {
     pub revisions: &'b [Revision],
     /// How the user named the client.
     pub target: &'b str,
-    /// What must not come out.
-    pub secrets: &'b Secrets,
+    /// Replaces what must not come out.
+    pub redactor: Redactor,
+    /// Makes the command lines that reproduce findings.
+    pub reproduce: Reproduce,
     /// Who keeps the traces, if anybody does.
     pub keep: TraceSink,
 }
@@ -46,7 +47,7 @@ pub fn tap(transport: Transport) -> Tap {
 /// A server that waits for a client that somebody drives by hand.
 pub struct Listening {
     server: http::Server,
-    taps: Arc<Taps>,
+    recorder: Arc<HttpRecorder>,
     traces: [Tap; 3],
     shown: [usize; 3],
     begun: Instant,
@@ -56,16 +57,16 @@ impl Listening {
     /// Serves everything at `address`: as one scenario has it, or the standard server.
     pub async fn start(address: SocketAddr, scenario: &Scenario) -> io::Result<Self> {
         let traces = [Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket].map(tap);
-        let taps = Arc::new(Taps::apart(&traces[0], &traces[1], &traces[2]));
+        let recorder = Arc::new(HttpRecorder::apart(&traces[0], &traces[1], &traces[2]));
         let beside = Beside { sse: true, websocket: true };
-        let http = http::Options { beside, taps: Some(taps.clone()), ..http::Options::default() };
+        let http = http::Options { beside, recorder: Some(recorder.clone()), ..http::Options::default() };
         let server = Server::new(reference::Options {
             catalogue: Arc::new((scenario.offers)(&format!("http://{address}"))),
             http,
             ..reference::Options::default()
         });
         let server = FaultyServer::new(server, scenario.faults.to_vec()).http(address).await?;
-        Ok(Self { server, taps, traces, shown: [0; 3], begun: Instant::now() })
+        Ok(Self { server, recorder, traces, shown: [0; 3], begun: Instant::now() })
     }
 
     /// Where it listens.
@@ -87,10 +88,10 @@ impl Listening {
 
     /// Ends the server and judges everything that the client did.
     pub async fn conclude(self, by: &By<'_>) -> Checked {
-        let deserted = self.taps.is_deserted();
+        let deserted = self.recorder.is_deserted();
         self.server.shutdown().await;
         if deserted {
-            self.taps.finish();
+            self.recorder.finish();
         }
         let traces: Vec<Trace> = self.traces.into_iter().map(Tap::finish).collect();
         judge(&traces, self.begun.elapsed(), by)
@@ -99,9 +100,8 @@ impl Listening {
 
 /// Judges what a client did, over one transport or several.
 pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
-    let redactor = redactor(by.secrets);
+    let redactor = &by.redactor;
     let target = redactor.redact_text(by.target).into_owned();
-    let again = ReproCommand { verb: "check-client", words: &target };
     let shelf = RedactedSink { keep: by.keep.clone(), redactor: redactor.clone() };
     let (mut results, mut runs, mut who) = (Vec::new(), Vec::new(), (None, None));
     for trace in traces {
@@ -116,7 +116,7 @@ pub fn judge(traces: &[Trace], elapsed: Duration, by: &By<'_>) -> Checked {
             let place = RunId { transport: trace.header.transport, revision };
             let mut judged = Judged::new(CASE, vec![CASE], &part, revision, by.selection);
             judged.keep(&shelf, place, &part);
-            results.extend(Sources::new(&[judged], place, again, &redactor).findings());
+            results.extend(Sources::new(&[judged], place, &by.reproduce, redactor).findings());
             runs.push(report::Run {
                 transport: place.transport,
                 revision,

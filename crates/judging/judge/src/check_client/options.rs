@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use net::Children;
 use net::client::Command;
-use wire::redact::Secrets;
+use wire::redact::{Redactor, Secrets};
 use wire::{Revision, Transport};
 
-use crate::judging::{Selection, TraceSink};
+use crate::judging::{Reproduce, Selection, TraceSink};
 
 /// Where the server's URL goes in a client's command.
 pub const URL: &str = "{url}";
@@ -19,8 +20,10 @@ pub const SERVER: &str = "{server}";
 pub struct Options {
     /// The client's command, with [`URL`] or [`SERVER`] in it.
     pub words: Vec<String>,
-    /// How the subject is named in reports and reproductions.
+    /// How the subject is named in reports.
     pub target: String,
+    /// Makes the command lines that reproduce findings.
+    pub reproduce: Reproduce,
     /// Variables added to the client's environment.
     pub env: Vec<(String, String)>,
     /// Where it runs.
@@ -41,8 +44,12 @@ pub struct Options {
     pub jobs: usize,
     /// How much of one scenario is kept.
     pub trace_bytes: usize,
+    /// Owns the clients that are started.
+    pub children: Children,
     /// The user's secrets, to be redacted.
     pub secrets: Secrets,
+    /// Replaces them, and what looks like a secret.
+    pub redactor: Redactor,
     /// Who keeps the traces, if anybody does.
     pub keep: TraceSink,
 }

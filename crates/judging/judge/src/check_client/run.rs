@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rules::View;
-use rules::view::Said;
+use rules::view::MessageAt;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use wire::trace::Trace;
@@ -152,12 +152,12 @@ impl Stage {
 fn went_on(view: &View<'_>) -> bool {
     let first = |method: Option<&str>| matches!(method, Some("initialize" | "ping" | "server/discover"));
     let legacy = view.era() == Era::Legacy;
-    let goes_on = |said: &Said<'_>| match said.message.kind() {
+    let goes_on = |said: &MessageAt<'_>| match said.message.kind() {
         Kind::Notification => legacy && said.is("notifications/initialized"),
-        Kind::Request => !first(said.message.method()) && view.current(*said),
+        Kind::Request => !first(said.message.method()) && view.is_current(*said),
         Kind::Result | Kind::Error => false,
     };
-    let shaken = |said: &Said<'_>| !legacy || view.handshake(said.connection).is_some();
+    let shaken = |said: &MessageAt<'_>| !legacy || view.handshake(said.connection).is_some();
     let after = view.by(Party::Client).any(|said| goes_on(&said) && shaken(&said));
     let calls = || view.calls_by(Party::Client);
     after || calls().any(|call| call.request.is("server/discover") && call.result().is_some())

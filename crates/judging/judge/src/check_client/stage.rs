@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use faults::server::{FaultyServer, quirks};
 use net::Tap;
 use net::client::Command;
-use net::process::{self, Ended};
+use net::process::Output;
 use net::server::http::{self, Beside, Guard};
+use net::server::recorder::HttpRecorder;
 use net::server::stdio::bridge::Bridge;
-use net::server::tapped::Taps;
 use net::tap::Written;
 use reference::Server;
 use reference::authorization::{TokenGuard, Tokens};
@@ -40,9 +40,9 @@ pub struct Played {
 #[derive(Clone, Debug)]
 pub enum End {
     /// By itself, like this.
-    Exited(Ended),
+    Exited(Output),
     /// It did not, in all the time that it had.
-    Hung(Ended, Duration),
+    Hung(Output, Duration),
     /// It was never there.
     NotStarted(String),
 }
@@ -50,7 +50,7 @@ pub enum End {
 impl End {
     /// Whether it ended by itself and was content.
     pub fn is_good(&self) -> bool {
-        matches!(self, Self::Exited(Ended { status: Some(status), .. }) if status.success())
+        matches!(self, Self::Exited(Output { status: Some(status), .. }) if status.success())
     }
 
     /// Whether it did not come to its end by itself.
@@ -68,7 +68,7 @@ impl End {
 impl std::fmt::Display for End {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Exited(Ended { status: Some(status), .. }) => {
+            Self::Exited(Output { status: Some(status), .. }) => {
                 use std::os::unix::process::ExitStatusExt as _;
                 match (status.code(), status.signal()) {
                     (Some(code), _) => write!(f, "exit code {code}"),
@@ -105,7 +105,7 @@ pub async fn play(options: &Options, place: RunId, scenario: &'static Scenario) 
 
 async fn played(options: &Options, place: RunId, scenario: &Scenario, tap: &Tap) -> std::io::Result<End> {
     // Whatever is asked of this origin is written down as asked of somebody else.
-    let http = http::Options { taps: Some(Arc::new(Taps::elsewhere(tap))), ..http::Options::default() };
+    let http = http::Options { recorder: Some(Arc::new(HttpRecorder::elsewhere(tap))), ..http::Options::default() };
     let empty = Arc::new(Catalogue::new("elsewhere", env!("CARGO_PKG_VERSION")));
     let elsewhere = Server::new(reference::Options { catalogue: empty, http, ..reference::Options::default() });
     let elsewhere = elsewhere.http(([127, 0, 0, 1], 0).into()).await?;
@@ -123,11 +123,11 @@ fn server(
     place: RunId,
     scenario: &Scenario,
     catalogue: Arc<Catalogue>,
-    taps: Option<Arc<Taps>>,
+    recorder: Option<Arc<HttpRecorder>>,
 ) -> (FaultyServer, Option<Arc<TokenGuard>>) {
     let beside =
         Beside { sse: place.transport == Transport::HttpSse, websocket: place.transport == Transport::WebSocket };
-    let http = http::Options { beside, taps, ..http::Options::default() };
+    let http = http::Options { beside, recorder, ..http::Options::default() };
     let gate = |development| TokenGuard::new(Tokens::Ours(development), &http.path, beside, Arc::clone(&catalogue));
     let gate = scenario.demands.map(|set_up| Arc::new(gate(set_up())));
     let guard = gate.clone().map(|gate| gate as Arc<dyn Guard>);
@@ -151,8 +151,8 @@ async fn over_http(
     catalogue: Arc<Catalogue>,
     tap: &Tap,
 ) -> std::io::Result<End> {
-    let taps = Arc::new(Taps::one(tap));
-    let (server, gate) = server(place, scenario, catalogue, Some(taps.clone()));
+    let recorder = Arc::new(HttpRecorder::one(tap));
+    let (server, gate) = server(place, scenario, catalogue, Some(recorder.clone()));
     let listening = server.http(([127, 0, 0, 1], 0).into()).await?;
     let at = listening.local_addr();
     let url = match place.transport {
@@ -174,13 +174,13 @@ async fn over_http(
     let end = run(options, command, tap).await;
     // What it sent last may still be on its way through us.
     let deserted = async {
-        while !taps.is_deserted() {
+        while !recorder.is_deserted() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
     let is_deserted = tokio::time::timeout(DESERTED, deserted).await.is_ok();
     if is_deserted && !end.hung() {
-        taps.finish();
+        recorder.finish();
     }
     listening.shutdown().await;
     Ok(end)
@@ -229,7 +229,7 @@ async fn run(options: &Options, command: Command, tap: &Tap) -> End {
         tap.mark(0, Mark::Signal(Signal::Kill));
         tap.close();
     };
-    match process::run(&command, options.timeout, given_up).await {
+    match options.children.run(&command, options.timeout, given_up).await {
         Err(error) => End::NotStarted(why(&command, &error)),
         Ok(ended) => match ended.status {
             None => End::Hung(ended, options.timeout),

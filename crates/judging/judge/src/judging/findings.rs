@@ -11,21 +11,12 @@ use rules::{Breach, Level, Rule, Verdict};
 use wire::redact::Redactor;
 use wire::trace::Frame;
 
-use super::{Judged, RunId};
+use super::{Judged, Reproduce, Reproduction, RunId};
 use report::{Evidence, Finding, Outcome, excerpt};
 
 /// How many events are quoted for a broken rule, and for a kept one.
 const BROKEN_QUOTES: usize = 5;
 const KEPT_QUOTES: usize = 1;
-
-/// The command line that shows a finding again, but for what names the rule and the place.
-#[derive(Clone, Copy, Debug)]
-pub struct ReproCommand<'s> {
-    /// The verb.
-    pub verb: &'static str,
-    /// What leads to the subject and what may be done to it, in the words of the command line.
-    pub words: &'s str,
-}
 
 /// What findings of one run are made from.
 pub struct Sources<'s> {
@@ -33,8 +24,8 @@ pub struct Sources<'s> {
     cases: &'s [Judged],
     /// Where it ran.
     place: RunId,
-    /// How to see a finding again.
-    again: ReproCommand<'s>,
+    /// Makes the command lines that reproduce findings.
+    reproduce: &'s Reproduce,
     /// What replaces secrets in quotations.
     redactor: &'s Redactor,
     /// Frames that were quoted before, redacted: many rules quote the same few, and some are long.
@@ -43,13 +34,13 @@ pub struct Sources<'s> {
 
 impl<'s> Sources<'s> {
     /// What findings of these cases are made from.
-    pub fn new(cases: &'s [Judged], place: RunId, again: ReproCommand<'s>, redactor: &'s Redactor) -> Self {
-        Self { cases, place, again, redactor, redacted: RefCell::default() }
+    pub fn new(cases: &'s [Judged], place: RunId, reproduce: &'s Reproduce, redactor: &'s Redactor) -> Self {
+        Self { cases, place, reproduce, redactor, redacted: RefCell::default() }
     }
 
-    /// One finding per selected rule, in the book's order.
+    /// One finding per selected rule, in the order of the rules.
     pub fn findings(&self) -> Vec<Finding> {
-        rules::book().filter_map(|rule| self.finding(rule)).collect()
+        rules::all_rules().filter_map(|rule| self.finding(rule)).collect()
     }
 
     /// A rule's verdict in each case, heaviest first.
@@ -92,7 +83,9 @@ impl<'s> Sources<'s> {
             message: self.redactor.redact_text(message).into_owned(),
             url: sentence.url(at),
             evidence: self.evidence(&verdicts),
-            repro: broken.then(|| self.repro(rule)),
+            repro: broken.then(|| {
+                self.reproduce.command(&Reproduction { rule: rule.id, revision, transport, safety: rule.is_safety() })
+            }),
         })
     }
 
@@ -127,13 +120,5 @@ impl<'s> Sources<'s> {
             .entry((std::ptr::from_ref(case), event))
             .or_insert_with(|| Rc::new(self.redactor.redact_frame(frame)))
             .clone()
-    }
-
-    fn repro(&self, rule: &Rule) -> String {
-        let safety = if rule.is_safety() { " --safety" } else { "" };
-        let RunId { transport, revision } = self.place;
-        let ReproCommand { verb, words } = self.again;
-        let words = if words.is_empty() { String::new() } else { format!(" {words}") };
-        format!("proof {verb} --only {} --revision {revision} --transport {transport}{safety}{words}", rule.id)
     }
 }

@@ -2,7 +2,7 @@
 
 use rules::View;
 use serde_json::Value;
-use wire::meta::{CLIENT_INFO, SERVER_INFO};
+use wire::meta;
 use wire::trace::Trace;
 use wire::{Party, Revision};
 
@@ -11,11 +11,11 @@ pub fn identity(trace: &Trace) -> (Option<String>, Option<String>) {
     let events = trace.events();
     let view = View::new(trace, &events, Revision::NEWEST);
     let client = trace.header.subject == Party::Client;
-    let info = view.theirs().find_map(|said| {
+    let info = view.by_subject().find_map(|said| {
         let (told, plain, meta) = if client {
-            (said.message.params()?, "clientInfo", CLIENT_INFO)
+            (said.message.params()?, "clientInfo", meta::CLIENT_INFO)
         } else {
-            (said.message.result()?, "serverInfo", SERVER_INFO)
+            (said.message.result()?, "serverInfo", meta::SERVER_INFO)
         };
         told.get(plain).or_else(|| told.get("_meta")?.get(meta)).cloned()
     });

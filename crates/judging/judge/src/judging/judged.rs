@@ -7,6 +7,7 @@ use wire::Revision;
 use wire::trace::{Frame, Trace};
 
 use super::{RedactedSink, RunId, Selection};
+use crate::{Advice, Words};
 
 /// A case that was played and judged.
 pub struct Judged {
@@ -39,7 +40,7 @@ impl Judged {
         let events = trace.events();
         let view = View::new(trace, &events, revision);
         // Rules that bind the other party cannot apply.
-        let bound = rules::book().filter(|rule| rule.is_judged() && rule.binds(trace.header.subject));
+        let bound = rules::all_rules().filter(|rule| rule.is_judged() && rule.binds(trace.header.subject));
         let selected = bound.filter(|rule| by.takes(rule, revision));
         let verdicts: Vec<_> = selected.map(|rule| (rule, brief(judge(rule, &view)))).collect();
         let quoted = verdicts.iter().filter_map(|(_, verdict)| named(verdict));
@@ -49,7 +50,7 @@ impl Judged {
     }
 
     /// Takes back what is no breach at one of `others`: the peer may speak that revision as well as the one it was judged at.
-    pub fn doubt(&mut self, trace: &Trace, others: &[Revision]) {
+    pub fn doubt(&mut self, trace: &Trace, others: &[Revision], words: Words) {
         let events = trace.events();
         for &other in others {
             let view = View::new(trace, &events, other);
@@ -57,7 +58,7 @@ impl Judged {
                 if !judge(rule, &view).is_broken() {
                     let why =
                         format!("which revisions the server speaks is not known, and at {other} this is no breach");
-                    *verdict = Verdict::NotSeen(format!("{why}; --revision says at which to judge"));
+                    *verdict = Verdict::NotSeen(format!("{why}; {}", words(&Advice::NameRevision)));
                 }
             }
         }

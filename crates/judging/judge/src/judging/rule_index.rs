@@ -6,7 +6,7 @@ use wire::Revision;
 
 /// Every rule, as reports describe it.
 pub fn rule_index() -> RuleIndex {
-    rules::book().map(text).collect()
+    rules::all_rules().map(text).collect()
 }
 
 fn text(rule: &'static Rule) -> RuleText {
@@ -23,7 +23,7 @@ fn text(rule: &'static Rule) -> RuleText {
     RuleText {
         id: rule.id,
         how: rule.how,
-        fix: rule.mend,
+        fix: rule.fix,
         sentences: Revision::ALL.into_iter().filter_map(sentence).collect(),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rules::View;
-use rules::view::PROTOCOL_VERSION;
+use wire::meta;
 use wire::trace::{Header, Trace};
 use wire::{Party, Revision};
 
@@ -19,7 +19,7 @@ pub fn spoken(trace: &Trace) -> BTreeMap<Revision, BTreeSet<u32>> {
         }
         let version = match view.handshake(said.connection) {
             Some(handshake) => handshake.result().and_then(|result| result.get("protocolVersion")),
-            None => said.message.params().and_then(|params| params.get("_meta")?.get(PROTOCOL_VERSION)),
+            None => said.message.params().and_then(|params| params.get("_meta")?.get(meta::PROTOCOL_VERSION)),
         };
         if let Some(revision) = version.and_then(|version| version.as_str()?.parse().ok()) {
             told.insert(said.connection);

@@ -110,9 +110,14 @@ fn feed(rng: &mut Rng, input: &[u8]) -> bool {
     let Ok(trace) = file::read(&text) else { return false };
     judged(&trace, Revision::ALL[rng.below(Revision::ALL.len())]);
     written(&redactor, &trace);
-    if let Ok(checked) =
-        recorded(&trace, "--trace x", &Selection { safety: true, ..Selection::default() }, &[], &TraceSink::default())
-    {
+    if let Ok(checked) = recorded(
+        &trace,
+        "--trace x",
+        &Selection { safety: true, ..Selection::default() },
+        &[],
+        &TraceSink::default(),
+        (&net::new_redactor(), &judge::Reproduce::new(|facts| facts.rule.to_owned())),
+    ) {
         let document = serde_json::to_string(&checked.report).expect("a report is JSON");
         saved::Report::parse(&document).expect("a report can be read back");
         let baseline = Baseline::of(&checked.report, None, &|id| rules::find(id).is_some());
@@ -138,7 +143,7 @@ fn frames(rng: &mut Rng, input: &[u8]) {
 
 fn texts(redactor: &Redactor, text: &str) {
     let _ = (redactor.redact_message(text), redactor.redact_text(text), wire::escape::line(text));
-    let _ = (json::outline(text), json::duplicate_name(text), json::mend_surrogates(text), json::unquote(text));
+    let _ = (json::outline(text), json::duplicate_name(text), json::repair_surrogates(text), json::unquote(text));
     for pointer in ["", "/", "/params/arguments", "/result/tools/0/name", "/line/0", "no/slash", "/~2/~"] {
         if let Some(span) = json::locate(text, pointer) {
             let _ = &text[span];
@@ -151,7 +156,7 @@ fn texts(redactor: &Redactor, text: &str) {
 fn judged(trace: &Trace, revision: Revision) {
     let events = trace.events();
     let view = View::new(trace, &events, revision);
-    for rule in rules::book() {
+    for rule in rules::all_rules() {
         match verdict_of(rule, &view) {
             Verdict::Broken(breach) => {
                 let frame = trace.frames.get(breach.event).unwrap_or_else(|| missing(rule, breach.event));
@@ -181,7 +186,7 @@ fn written(redactor: &Redactor, trace: &Trace) {
     let redacted = redactor.redact_trace(trace);
     assert_eq!(redacted.frames.len(), trace.frames.len());
     file::read(&file::write(&redacted)).expect("a redacted trace can be read");
-    if let Some(rule) = rules::book().next() {
+    if let Some(rule) = rules::all_rules().next() {
         let _ = dialogue(rule, trace);
     }
 }

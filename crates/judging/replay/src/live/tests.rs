@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use client::Options;
+use client::{Advice, Options};
 use net::client::{Address, Authorizer, Authorizing, HttpAddress, Refusal};
 use net::server::http::{self, Bearer};
+use net::{Children, new_redactor};
 use serde_json::json;
 use tempfile::NamedTempFile;
 use url::Url;
@@ -38,12 +39,15 @@ async fn a_token_that_is_got_on_the_way_is_not_recorded() {
     let options = reference::Options { http, ..reference::Options::default() };
     let server = reference::serve_http(([127, 0, 0, 1], 0).into(), options).await.expect("it listens");
     let url = Url::parse(&format!("http://{}/mcp", server.local_addr())).expect("an address");
-    let options = Options { authorizer: Some(Arc::new(Keeper)), ..Options::new(Address::Http(HttpAddress::new(url))) };
+    let options = Options {
+        authorizer: Some(Arc::new(Keeper)),
+        ..Options::new(Address::Http(HttpAddress::new(url)), &Children::new())
+    };
     let file = NamedTempFile::new().expect("a file");
     let header = json!({ "trace": "proof.trace/1", "subject": "server", "transport": "stdio" });
     std::fs::write(file.path(), format!("{header}\n")).expect("it can be written");
     let (index, _, torn) = Index::of(&file.reopen().expect("it is there"), &[]).expect("a recording");
-    let asked = LiveServer { options, secrets: Secrets::default() };
+    let asked = LiveServer { options, secrets: Secrets::default(), redactor: new_redactor(), words: Advice::to_string };
     let live = Live::new(asked, file.path(), &index, torn, &[]).expect("it can be added to");
 
     let params = json!({ "name": "echo", "arguments": { "message": format!("say {TOKEN}") } });

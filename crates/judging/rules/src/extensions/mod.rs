@@ -1,3 +1,3 @@
-//! Extensions of the protocol, a folder each: what they demand has pages of its own, and binds who declares them.
+//! Extensions of the protocol, a folder each: what they demand has its own pages, and binds peers that declare them.
 
 pub(crate) mod tasks;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use wire::pointer;
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::trace::Closed;
 use wire::{Kind, RequestId};
@@ -22,34 +23,34 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .timed()
         .how("Pings once the handshake is done and waits for the answer.")
-        .mend("Answer `ping` at once, whatever else is going on.")
+        .fix("Answer `ping` at once, whatever else is going on.")
         .judge(answered),
     both("ping.served")
         .says(R2024_11_05, BEHAVIOR, "A ping MUST be answered with a result, not with an error.")
         .gone(R2026_07_28)
-        .how("Pings once the handshake is done and looks whether a result comes.")
-        .mend("Implement `ping`; it takes no capability.")
+        .how("Pings once the handshake is done and checks whether a result comes.")
+        .fix("Implement `ping`; it takes no capability.")
         .judge(served),
     both("ping.empty-result")
         .says(R2024_11_05, BEHAVIOR, "The result of a ping MUST be empty.")
         .gone(R2026_07_28)
-        .how("Looks at the result of every ping; `_meta` may stand in any result and does not count.")
-        .mend("Answer with `\"result\": {}`.")
+        .how("Looks at the result of every ping; `_meta` may be in any result and does not count.")
+        .fix("Answer with `\"result\": {}`.")
         .judge(empty_result),
     both("ping.periodic")
         .says(R2024_11_05, CONSIDERATIONS, "Implementations SHOULD ping now and then.")
         .gone(R2026_07_28)
-        .unobservable("no sentence bounds the period, so that no window is long enough"),
+        .unobservable("no sentence bounds the period, so no window is long enough"),
     both("ping.sparing")
         .says(R2024_11_05, CONSIDERATIONS, "Implementations SHOULD NOT ping excessively.")
         .gone(R2026_07_28)
         .how("Counts the judged party's pings: more than ten within a second are too many by any reading. A quiet window without so many shows that it is sparing.")
-        .mend("Ping every few seconds at most, and only where nothing else shows that the connection lives.")
+        .fix("Ping every few seconds at most, and only where nothing else shows that the connection lives.")
         .judge(sparing),
     both("ping.failures-logged")
         .says(R2024_11_05, ERRORS, "Failed pings SHOULD be logged.")
         .gone(R2026_07_28)
-        .unobservable("where an implementation logs is its own affair"),
+        .unobservable("where an implementation logs is not visible"),
 ];
 
 /// Pings made after the handshake of their connection was answered.
@@ -66,11 +67,11 @@ fn answered(view: &View<'_>) -> Verdict {
     let pings: Vec<_> = pings(view).collect();
     let waited = pings.iter().filter(|call| call.response.is_none()).filter_map(|call| {
         let Timeout { event, after_ms } = view.timeout_of(call.request)?;
-        // That we gave up waiting is no excuse, nor that another exchange ended.
+        // That we gave up waiting is not an excuse, nor that another exchange ended.
         let ended = view
             .closings()
             .any(|(e, frame, how)| e < event && carries_answer(view, call.request, frame) && *how != Closed::TimedOut);
-        (!ended && !view.follows_garbage(call.request))
+        (!ended && !view.follows_unreadable_bytes(call.request))
             .then(|| call.request.breach("", format!("no answer came within {after_ms} ms")))
     });
     Verdict::never(waited, pings.iter().filter_map(|c| c.response).map(|r| r.event), UNSEEN)
@@ -82,8 +83,9 @@ fn served(view: &View<'_>) -> Verdict {
         view.exchanges().iter().filter(|x| x.status().is_some_and(|s| s >= 400)).map(|x| x.number).collect();
     // One that asks to run as a task is the tasks' business.
     let plain = |c: &Call<'_>| c.request.message.params().is_none_or(|params| params.get("task").is_none());
-    let weighed = |c: &Call<'_>| plain(c) && view.is_in_order(c.request);
-    let answered = pings(view).filter(weighed).filter(|c| c.response.is_some_and(|r| !refused.contains(&r.exchange)));
+    let judgeable_calls = |c: &Call<'_>| plain(c) && view.is_valid_request(c.request);
+    let answered =
+        pings(view).filter(judgeable_calls).filter(|c| c.response.is_some_and(|r| !refused.contains(&r.exchange)));
     Verdict::every(answered, UNSEEN, |call| match call.response {
         Some(r) if r.message.kind() == Kind::Error => Err(r.breach("/error", "the ping was answered with an error")),
         _ => Ok(()),
@@ -96,7 +98,7 @@ fn empty_result(view: &View<'_>) -> Verdict {
         let member = call.result().and_then(|r| r.as_object()?.keys().find(|name| *name != "_meta"));
         match (call.response, member) {
             (Some(r), Some(name)) => {
-                let pointer = format!("/result/{}", name.replace('~', "~0").replace('/', "~1"));
+                let pointer = format!("/result/{}", pointer::escape(name));
                 Err(r.breach(pointer, format!("the result has a member `{}`", name.escape_debug())))
             }
             _ => Ok(()),
@@ -112,16 +114,16 @@ const SECOND: u64 = 1_000_000;
 
 fn sparing(view: &View<'_>) -> Verdict {
     let mut recent: BTreeMap<u32, VecDeque<(u64, RequestId)>> = BTreeMap::new();
-    for said in view.theirs().filter(|s| s.message.kind() == Kind::Request && s.is("ping")) {
-        let Some(id) = said.message.id() else { continue };
-        let pings = recent.entry(said.connection).or_default();
-        pings.retain(|(at, _)| said.done.saturating_sub(*at) < SECOND);
-        // What a resumed stream delivers again is no further ping.
+    for sent in view.by_subject().filter(|s| s.message.kind() == Kind::Request && s.is("ping")) {
+        let Some(id) = sent.message.id() else { continue };
+        let pings = recent.entry(sent.connection).or_default();
+        pings.retain(|(at, _)| sent.done.saturating_sub(*at) < SECOND);
+        // What a resumed stream delivers again is not a further ping.
         if pings.iter().all(|(_, earlier)| earlier != id) {
-            pings.push_back((said.done, id.clone()));
+            pings.push_back((sent.done, id.clone()));
         }
         if pings.len() > MANY {
-            return Verdict::Broken(said.breach("/method", format!("ping number {} within a second", pings.len())));
+            return Verdict::Broken(sent.breach("/method", format!("ping number {} within a second", pings.len())));
         }
     }
     let windows = view.windows().iter().filter(|w| view.handshake(w.connection).is_some());

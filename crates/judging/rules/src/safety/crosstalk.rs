@@ -1,4 +1,4 @@
-//! Whose answer is whose: a good server mixes up neither requests that are under way at once nor their ids.
+//! Which answer belongs to which request: a good server mixes up neither concurrent requests nor their ids.
 
 use std::collections::BTreeSet;
 
@@ -29,28 +29,27 @@ pub(crate) const RULES: &[Rule] = &[
         "A good server answers each of many requests that are under way at once with what belongs to that one.",
     )
     .how(
-        "Puts dozens of requests at once, each with a mark of its own in what a tool or an error is known to give back, and \
-         lists between them; looks whose mark, and which list, comes back.",
+        "Sends dozens of concurrent requests, each with its own mark in text that a tool or an error returns, and list requests between them; checks which mark, and which list, each answer has.",
     )
-    .mend("Keep what belongs to a request in the request, not in a variable that all share.")
+    .fix("Keep what belongs to a request in the request, not in a variable that all share.")
     .judge(answers_fit),
-    anywhere("safety.ids-told-apart", "A good server tells the id 1 from the id \"1\", also where both are under way.")
+    anywhere("safety.ids-told-apart", "A good server distinguishes the id 1 from the id \"1\", also where both are under way.")
         .timed()
-        .how("Puts two requests at once whose ids differ in nothing but their type, and looks for both answers.")
-        .mend("Let the type be a part of the key under which requests are kept.")
-        .judge(ids_told_apart),
+        .how("Sends two requests at once whose ids differ only in their type, and looks for both answers.")
+        .fix("Let the type be a part of the key under which requests are kept.")
+        .judge(ids_distinguished),
     anywhere(
         "safety.odd-ids-kept",
         "A good server answers a request whose id is legal but odd under that very id, or refuses it.",
     )
     .timed()
-    .how("Puts requests whose ids are empty, very long, negative, or full of characters that JSON escapes.")
-    .mend("Keep ids as they came; ask whether there is one, not whether it is empty or zero.")
+    .how("Sends requests whose ids are empty, very long, negative, or full of characters that JSON escapes.")
+    .fix("Keep ids as they came; ask whether there is one, not whether it is empty or zero.")
     .judge(odd_ids_kept),
 ];
 
 /// A request and its answer, by what tells whose they are.
-struct Telling<'v> {
+struct MarkedCall<'v> {
     call: Call<'v>,
     /// When the answer came, as an event.
     end: usize,
@@ -58,7 +57,7 @@ struct Telling<'v> {
     came: BTreeSet<&'v str>,
 }
 
-impl<'v> Telling<'v> {
+impl<'v> MarkedCall<'v> {
     fn of(call: Call<'v>) -> Option<Self> {
         let response = call.response?;
         let (own, came) = (marks(call.request.message.text()), marks(response.message.text()));
@@ -70,7 +69,7 @@ impl<'v> Telling<'v> {
     }
 
     /// What is asked, whatever the mark.
-    fn matter(&self) -> String {
+    fn subject_key(&self) -> String {
         let request = self.call.request.message;
         blanked(&format!("{} {}", request.method().unwrap_or_default(), request.body_text().unwrap_or_default()))
     }
@@ -86,44 +85,44 @@ impl<'v> Telling<'v> {
     /// What its content says of whose answer it is; `None` where it says nothing.
     fn kept(&self, echoing: &BTreeSet<String>) -> Option<Kept> {
         let response = self.call.response?;
-        let asked = self.call.request.event;
+        let requested = self.call.request.event;
         if self.is_own_list() == Some(false) {
-            return Some(Err(response.breach("/result", format!("another list than event {asked} asked for"))));
+            return Some(Err(response.breach("/result", format!("another list than event {requested} asked for"))));
         }
         if self.comes_back() || self.is_own_list() == Some(true) {
             return Some(Ok(()));
         }
-        let astray = !self.own.is_empty() && !self.came.is_empty() && echoing.contains(&self.matter());
-        let why = || format!("holds what another request asked, not what event {asked} did");
+        let astray = !self.own.is_empty() && !self.came.is_empty() && echoing.contains(&self.subject_key());
+        let why = || format!("holds what another request asked, not what event {requested} did");
         astray.then(|| Err(response.breach("", why())))
     }
 }
 
 /// Whether each of the calls, in the order of their requests, was under way together with another.
-fn beside_others(calls: &[Telling<'_>]) -> Vec<bool> {
+fn overlaps(calls: &[MarkedCall<'_>]) -> Vec<bool> {
     let mut latest = 0;
-    let mut beside = Vec::new();
-    for (at, telling) in calls.iter().enumerate() {
-        let next = calls.get(at + 1).is_some_and(|next| next.call.request.event < telling.end);
-        beside.push(next || telling.call.request.event < latest);
-        latest = latest.max(telling.end);
+    let mut concurrent = Vec::new();
+    for (at, marked) in calls.iter().enumerate() {
+        let next = calls.get(at + 1).is_some_and(|next| next.call.request.event < marked.end);
+        concurrent.push(next || marked.call.request.event < latest);
+        latest = latest.max(marked.end);
     }
-    beside
+    concurrent
 }
 
 fn answers_fit(view: &View<'_>) -> Verdict {
-    let calls: Vec<_> = view.calls_by(Party::Client).filter_map(Telling::of).collect();
-    // What was never seen to give a mark back may hold others' for reasons of its own.
-    let echoing: BTreeSet<_> = calls.iter().filter(|t| t.comes_back()).map(Telling::matter).collect();
-    let judged = calls.iter().zip(beside_others(&calls)).filter_map(|(telling, beside)| {
-        let kept = telling.kept(&echoing)?;
-        (beside || kept.is_err()).then_some((telling.end, kept))
+    let calls: Vec<_> = view.calls_by(Party::Client).filter_map(MarkedCall::of).collect();
+    // A tool that never returned a mark may have other reasons to hold one.
+    let echoing: BTreeSet<_> = calls.iter().filter(|t| t.comes_back()).map(MarkedCall::subject_key).collect();
+    let judged = calls.iter().zip(overlaps(&calls)).filter_map(|(marked, concurrent)| {
+        let kept = marked.kept(&echoing)?;
+        (concurrent || kept.is_err()).then_some((marked.end, kept))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no requests whose answers tell whose they are were under way at once")
 }
 
-/// The event by which a request was given up, though nothing said what became of it: no error without an id, no refusal by
-/// HTTP, nor a connection that broke, which is other rules' business.
+/// The event by which a request was given up, though nothing said what happened to it: no error without an id, no refusal by
+/// HTTP, nor a connection that broke, which is left to other rules.
 fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     let request = call.request;
     let here = |event: usize| event > request.event && view.frame(event).connection == request.connection;
@@ -138,12 +137,12 @@ fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
         here(event) && [0, request.exchange].contains(&frame.exchange) && over
     };
     let refused = exchange.and_then(|x| x.status()).is_some_and(|status| status >= 300)
-        || view.nameless_error_after(request.event, request.connection).is_some_and(|error| error.event < given_up)
+        || view.error_without_id_after(request.event, request.connection).is_some_and(|error| error.event < given_up)
         || view.frames().take(given_up).skip(request.event).any(broke);
     (!refused).then_some(given_up)
 }
 
-fn ids_told_apart(view: &View<'_>) -> Verdict {
+fn ids_distinguished(view: &View<'_>) -> Verdict {
     let calls: Vec<_> = view.calls_by(Party::Client).collect();
     let pairs = calls.windows(2).filter(|pair| {
         let [first, second] = pair else { return false };

@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[safety("safety.split-delivery-read")
         "Sends a request slowly and in pieces, some of which end within a character, and looks for the answer under \
              its id. A refusal by HTTP counts as neither.",
     )
-    .mend("Collect the bytes up to the line feed, or to the end of the body, and decode them then.")
+    .fix("Collect the bytes up to the line feed, or to the end of the body, and decode them then.")
     .judge(split_delivery_read)];
 
 fn split_delivery_read(view: &View<'_>) -> Verdict {
@@ -28,13 +28,13 @@ fn split_delivery_read(view: &View<'_>) -> Verdict {
         let connection = view.frame(stimulus).connection;
         let mut calls = view.calls_by(Party::Client);
         let call = calls.find(|c| c.request.event > stimulus && c.request.connection == connection)?;
-        fate(view, &call)
+        outcome_of(view, &call)
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request was sent in pieces, or it was refused")
 }
 
 /// The answer to it, or where it was given up.
-fn fate(view: &View<'_>, call: &Call<'_>) -> Option<(usize, Kept)> {
+fn outcome_of(view: &View<'_>, call: &Call<'_>) -> Option<(usize, Kept)> {
     if let Some(answer) = call.response {
         return Some((answer.event, Ok(())));
     }

@@ -1,4 +1,4 @@
-//! Manners over HTTP: what a good server keeps apart, refuses and cleans up that no sentence demands in so many words.
+//! HTTP behaviour: what a good server keeps apart, refuses and cleans up though no sentence demands it.
 
 use wire::message::{Kind, Packet, parse};
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
@@ -43,49 +43,49 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .how(
         "Repeats a request that was accepted on loopback with a Host under a reserved name, and no Origin: also with names \
-         that begin like a loopback one, in capitals, with a port, with a dot at the end.",
+         that begin like a loopback one, in capitals, with a port, with a trailing dot.",
     )
-    .mend("Compare the Host header with the names that the server answers to (DNS rebinding).")
+    .fix("Compare the Host header with the names that the server answers to (DNS rebinding).")
     .judge(foreign_host_refused),
     over_http(
         "safety.null-origin-refused",
         "A good server on loopback refuses requests from an origin that does not say who it is.",
     )
     .how("Repeats a request that was accepted on loopback with the Origin `null`, as sandboxed pages and local files have it.")
-    .mend("Allow the origins that are known and no others; `null` is anybody.")
+    .fix("Allow the origins that are known and no others; `null` can be any page.")
     .judge(null_origin_refused),
     over_http(
         "safety.garbage-refused",
-        "A good server answers a body that is no message with a 4xx status or an error.",
+        "A good server answers a body that is not a message with a 4xx status or an error.",
     )
-    .how("Posts a body that is no JSON-RPC message.")
-    .mend("Answer 400 with code -32700 or -32600; 5xx is for the server's own faults.")
+    .how("Posts a body that is not a JSON-RPC message.")
+    .fix("Answer 400 with code -32700 or -32600; 5xx is for the server's own faults.")
     .judge(garbage_refused),
     over_http(
         "safety.streams-carry-messages",
-        "A good server's streams carry nothing but messages as `message` events.",
+        "The `message` events on a good server's streams are all messages.",
     )
     .how("Reads the data of each event that a client would take for a message.")
-    .mend("Send keep-alives as comments (lines that begin with a colon).")
+    .fix("Send keep-alives as comments (lines that begin with a colon).")
     .judge(streams_carry_messages),
     over_http("safety.answers-stay-home", "A good server sends no client the answer to another's request.")
-        .how("Puts requests with different ids on two connections and looks which answers come where.")
-        .mend("Look requests up by session and id, not by id alone.")
+        .how("Sends requests with different ids on two connections and looks which answers come where.")
+        .fix("Look requests up by session and id, not by id alone.")
         .judge(answers_stay_home),
     with_sessions(
         "safety.unknown-session-refused",
-        "A good server serves nobody under a session id that it never assigned.",
+        "A good server serves no request under a session id that it never assigned.",
     )
     .how("Uses a session id of our own making after a session was opened.")
-    .mend("Answer 404 where the session is not known.")
+    .fix("Answer 404 where the session is not known.")
     .judge(unknown_session_refused),
     with_sessions("safety.session-id-stable", "A good server does not change a session's id on the way.")
         .how("Compares the session header of each response with the request's.")
-        .mend("Send the session header with the result of `initialize` only, or repeat the same id.")
+        .fix("Send the session header with the result of `initialize` only, or repeat the same id.")
         .judge(session_id_stable),
     with_sessions("safety.delete-answered", "A good server answers the DELETE of a session with success or 405.")
         .how("Sends DELETE for a session that is in use.")
-        .mend("Route DELETE on the MCP endpoint: end the session, or answer 405.")
+        .fix("Route DELETE on the MCP endpoint: end the session, or answer 405.")
         .judge(delete_answered),
     with_sessions(
         "safety.session-end-closes-streams",
@@ -93,22 +93,22 @@ pub(crate) const RULES: &[Rule] = &[
     )
     .timed()
     .how("Keeps a GET stream open, ends the session with DELETE, and waits for the stream's end.")
-    .mend("Close every stream of a session when it is deleted.")
+    .fix("Close every stream of a session when it is deleted.")
     .judge(session_end_closes_streams),
     with_sessions("safety.resume-own-session", "A good server replays no events of another session.")
         .how("Resumes a stream with an event id that another session was given.")
-        .mend("Check that the event id in `Last-Event-ID` belongs to the session of the request.")
+        .fix("Check that the event id in `Last-Event-ID` belongs to the session of the request.")
         .judge(resume_own_session),
     over_sse(
         "safety.sse-answers-on-stream",
         "A good server answers on the stream, as `message` events, and not in the POST.",
     )
     .how("Posts requests and looks where their answers come.")
-    .mend("Answer the POST with 202 and send the response as an event of type `message` on the stream.")
+    .fix("Answer the POST with 202 and send the response as an event of type `message` on the stream.")
     .judge(sse_answers_on_stream),
     over_sse("safety.sse-endpoint-at-home", "A good server names an endpoint of its own, not of another host.")
         .how("Compares the host in the `endpoint` event with the one the stream was opened at.")
-        .mend("Send a path without scheme and host.")
+        .fix("Send a path without scheme and host.")
         .judge(sse_endpoint_at_home),
 ];
 
@@ -123,7 +123,7 @@ fn loopback(host: &str) -> bool {
 
 /// Whether a request like `x` was accepted on loopback without an Origin.
 fn has_accepted_twin(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
-    let asks = |x: &Exchange<'_>| x.asked.first().and_then(|s| s.message.method().map(str::to_owned));
+    let asks = |x: &Exchange<'_>| x.client_messages.first().and_then(|s| s.message.method().map(str::to_owned));
     all.iter().any(|y| {
         y.succeeded()
             && y.method() == x.method()
@@ -134,7 +134,7 @@ fn has_accepted_twin(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
 }
 
 /// Whether the answer is about the request itself: not about a token, or how many there were.
-fn is_telling(x: &Exchange<'_>) -> bool {
+fn is_about_request(x: &Exchange<'_>) -> bool {
     matches!(x.status(), Some(200..=299 | 400..=499)) && !matches!(x.status(), Some(401 | 407 | 429))
 }
 
@@ -143,7 +143,7 @@ fn null_origin_refused(view: &View<'_>) -> Verdict {
     let tried = all.iter().filter(|x| {
         x.request_header("origin") == Some("null")
             && x.request_header("host").is_some_and(loopback)
-            && is_telling(x)
+            && is_about_request(x)
             && has_accepted_twin(&all, x)
     });
     Verdict::every(tried.copied(), "no request differed from one accepted on loopback in the Origin `null`", |x| {
@@ -159,7 +159,7 @@ fn foreign_host_refused(view: &View<'_>) -> Verdict {
     let tried = all.iter().filter(|x| {
         x.request_header("host").is_some_and(reserved)
             && x.request_header("origin").is_none()
-            && is_telling(x)
+            && is_about_request(x)
             && has_accepted_twin(&all, x)
     });
     Verdict::every(tried.copied(), "no request differed from one accepted on loopback in a foreign Host", |x| {
@@ -171,12 +171,19 @@ fn foreign_host_refused(view: &View<'_>) -> Verdict {
 }
 
 fn garbage_refused(view: &View<'_>) -> Verdict {
-    // What only our own reader finds too deep may well be a message.
-    let beyond_us: Vec<u32> = view.our_garbled().filter(|g| g.malformed.fault.is_ours()).map(|g| g.exchange).collect();
+    // Nesting that only our own reader refuses may well be a message.
+    let beyond_us: Vec<u32> =
+        view.invalid_by_peer().filter(|g| g.malformed.fault.is_ours()).map(|g| g.exchange).collect();
     let posts = view
         .endpoint_exchanges()
         .into_iter()
-        .filter(|x| x.is("POST") && x.garbled && x.asked.is_empty() && x.status().is_some() && !x.turned_away())
+        .filter(|x| {
+            x.is("POST")
+                && x.has_invalid_message
+                && x.client_messages.is_empty()
+                && x.status().is_some()
+                && !x.turned_away()
+        })
         .filter(|x| !beyond_us.contains(&x.number));
     Verdict::every(posts, "no garbage was posted", |x| match x.status() {
         Some(400..=499) => Ok(()),
@@ -193,7 +200,7 @@ fn streams_carry_messages(view: &View<'_>) -> Verdict {
         .filter_map(|(event, understood)| match understood {
             Event::Sse { packet: Some(Ok(Packet::Message(_) | Packet::Batch(_))), .. } => Some((event, String::new())),
             Event::Sse { packet: Some(Err(bad)), .. } if !bad.fault.is_ours() => {
-                Some((event, format!("an event's data is no message: {}", bad.fault)))
+                Some((event, format!("an event's data is not a message: {}", bad.fault)))
             }
             Event::Sse { fields, packet: None } => Some((event, misnamed(fields)?)),
             _ => None,
@@ -205,7 +212,7 @@ fn streams_carry_messages(view: &View<'_>) -> Verdict {
 }
 
 /// What is wrong with a message under another name: clients that listen for messages never get it. Events of other names
-/// with data of their own are nobody's business.
+/// with other data are legal.
 fn misnamed(fields: &SseFields) -> Option<String> {
     let (name, data) = (fields.event.as_deref()?, fields.data.as_deref()?);
     let is_message = matches!(parse(data.as_bytes()), Ok(Packet::Message(_)));
@@ -213,9 +220,9 @@ fn misnamed(fields: &SseFields) -> Option<String> {
 }
 
 fn answers_stay_home(view: &View<'_>) -> Verdict {
-    let asked = |connection: u32, said: &crate::view::Said<'_>| {
+    let requested_on = |connection: u32, sent: &crate::view::MessageAt<'_>| {
         view.by(Party::Client).any(|s| {
-            s.connection == connection && s.message.kind() == Kind::Request && s.message.id() == said.message.id()
+            s.connection == connection && s.message.kind() == Kind::Request && s.message.id() == sent.message.id()
         })
     };
     let mut connections: Vec<u32> = view.calls_by(Party::Client).map(|c| c.request.connection).collect();
@@ -226,7 +233,8 @@ fn answers_stay_home(view: &View<'_>) -> Verdict {
     }
     let answers = view.by(Party::Server).filter(|s| s.message.kind().is_response() && s.message.id().is_some());
     let stray = answers.filter(|s| {
-        !asked(s.connection, s) && connections.iter().any(|&other| other != s.connection && asked(other, s))
+        !requested_on(s.connection, s)
+            && connections.iter().any(|&other| other != s.connection && requested_on(other, s))
     });
     let stray: Vec<_> = stray.map(|s| s.breach("/id", "answers a request of another client")).collect();
     let answered = view.calls_by(Party::Client).filter_map(|c| c.response.map(|r| r.event));
@@ -255,7 +263,7 @@ fn session_id_stable(view: &View<'_>) -> Verdict {
     let answered = view
         .endpoint_exchanges()
         .into_iter()
-        .filter(|x| x.session().is_some() && x.succeeded() && !x.asked.iter().any(|s| s.is("initialize")));
+        .filter(|x| x.session().is_some() && x.succeeded() && !x.client_messages.iter().any(|s| s.is("initialize")));
     Verdict::every(answered, "nothing was asked in a session", |x| match x.response_header("mcp-session-id") {
         Some(id) if Some(id) != x.session() => Err(x.header_breach("Mcp-Session-Id", "another id than the request's")),
         _ => Ok(()),
@@ -299,7 +307,7 @@ fn session_end_closes_streams(view: &View<'_>) -> Verdict {
     Verdict::witnessed(witnesses, "no session was ended while a stream of it was open")
 }
 
-/// Whether a message can only be meant for one client: what changed is told to many in the same words.
+/// Whether a message can only be meant for one client: changes are announced to many clients in the same words.
 fn is_personal(data: &str) -> bool {
     match parse(data.as_bytes()) {
         Ok(Packet::Message(message)) => {
@@ -341,7 +349,7 @@ fn sse_answers_on_stream(view: &View<'_>) -> Verdict {
     let all = view.exchanges();
     let posts = all.iter().filter(|x| x.is("POST") && x.partner == Some(Party::Server));
     let in_post = posts.flat_map(|x| x.responses().filter(|_| x.succeeded()).collect::<Vec<_>>());
-    let stray: Vec<_> = in_post.map(|s| s.breach("", "the answer stands in the POST's response")).collect();
+    let stray: Vec<_> = in_post.map(|s| s.breach("", "the answer is in the POST's response")).collect();
     let on_stream = view.calls_by(Party::Client).filter_map(|c| {
         let answer = c.response?;
         all.iter().any(|x| x.number == answer.exchange && x.is("GET")).then_some(answer.event)

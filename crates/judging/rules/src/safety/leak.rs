@@ -1,4 +1,4 @@
-//! Memory that grows with every request: told from a heap that is only not yet swept by how long it goes on.
+//! Memory that grows with every request: distinguished from a heap that is not yet swept by how long the growth lasts.
 
 use wire::Party;
 
@@ -38,7 +38,11 @@ pub(super) fn no_leak(view: &View<'_>) -> Verdict {
     if answered < CERTAIN {
         return Verdict::NotSeen("memory grew, but too few requests were made to call it a leak".to_owned());
     }
-    let why = format!("{answered} requests left {} MiB behind, {} KiB each, and it goes on", growth >> 20, each >> 10);
+    let why = format!(
+        "{answered} requests left {} MiB behind, {} KiB each, and the growth continues",
+        growth >> 20,
+        each >> 10
+    );
     Verdict::Broken(Breach::at(last.end, "", why))
 }
 

@@ -16,7 +16,7 @@ pub(super) fn marks(text: &str) -> BTreeSet<&str> {
     numbers.filter(|number| number.bytes().all(|b| b.is_ascii_digit())).collect()
 }
 
-/// A text whose marks can no longer be told apart.
+/// A text with its marks made equal.
 pub(super) fn blanked(text: &str) -> String {
     let mut parts = text.split(WORD);
     let mut whole = parts.next().unwrap_or_default().to_owned();

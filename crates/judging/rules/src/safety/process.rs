@@ -1,4 +1,4 @@
-//! Process manners: what a good stdio server does that no sentence demands.
+//! Process behaviour: what a good stdio server does that no sentence demands.
 
 use wire::revision::{R2024_11_05, R2026_07_28};
 use wire::trace::{Content, Frame, Limit, Mark, Signal};
@@ -19,24 +19,23 @@ const GROWTH: u64 = 256 << 20;
 /// The rules, in the order of a process's life.
 pub(crate) const RULES: &[Rule] = &[
     over_stdio("safety.no-crash", "A good server does not end with an error while its client still talks to it.")
-        .how("Looks whether the process ended with a code other than 0, or by a signal, before we closed stdin or sent one.")
-        .mend("Catch errors at the message loop and answer them as JSON-RPC errors.")
+        .how("Checks whether the process ended with a code other than 0, or by a signal, before we closed stdin or sent one.")
+        .fix("Catch errors at the message loop and answer them as JSON-RPC errors.")
         .judge(no_crash),
     over_stdio("safety.stderr-not-flooded", "A good server logs sparingly: less than a mebibyte for one short conversation.")
         .how("Adds up what the server writes to stderr.")
-        .mend("Log messages' bodies only on request.")
+        .fix("Log messages' bodies only on request.")
         .judge(stderr_not_flooded),
     over_stdio("safety.memory-bounded", "A good server's memory does not grow with what is thrown at it.")
         .how("Samples the process's resident memory over the case.")
-        .mend("Bound buffers, and drop what belongs to finished requests.")
+        .fix("Bound buffers, and drop what belongs to finished requests.")
         .judge(memory_bounded),
     over_stdio("safety.no-leak", "A good server's memory does not grow with every request that it has answered.")
         .timed()
         .how(
-            "Samples the process's resident memory over a thousand small requests. Where every stretch of them leaves it \
-             larger by 64 KiB for each, goes on to three thousand: a heap that is only not yet swept stops growing by then.",
+            "Samples the process's resident memory over a thousand small requests. Where memory grows by 64 KiB per request throughout, continues to three thousand: a heap that is not yet swept stops growing by then.",
         )
-        .mend("Drop what belongs to a request once it is answered: entries in maps, listeners, timers, buffers.")
+        .fix("Drop what belongs to a request once it is answered: entries in maps, listeners, timers, buffers.")
         .judge(leak::no_leak),
     safety("safety.exits-at-end-of-input")
         .on(&[Transport::Stdio])
@@ -44,21 +43,21 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .timed()
         .how("Closes stdin and waits for the process to end by itself.")
-        .mend("Leave the read loop at end of file, stop what runs in the background, and exit.")
+        .fix("Leave the read loop at end of file, stop what runs in the background, and exit.")
         .judge(exits_at_end_of_input),
     over_stdio("safety.clean-exit-code", "A good server whose input was closed exits with code 0.")
         .how("Closes stdin and looks at the exit code.")
-        .mend("Treat the end of input as a normal end, not as an error.")
+        .fix("Treat the end of input as a normal end, not as an error.")
         .judge(clean_exit_code),
     over_stdio("safety.exits-on-term", "A good server ends when it is sent SIGTERM.")
         .timed()
         .how("Sends SIGTERM and waits before sending SIGKILL.")
-        .mend("Do not ignore SIGTERM, and do not wait for the client in its handler.")
+        .fix("Do not ignore SIGTERM, and do not wait for the client in its handler.")
         .judge(exits_on_term),
     over_stdio("safety.no-survivors", "A good server leaves no processes behind.")
         .timed()
         .how("Counts what is left of the process group after the server ended.")
-        .mend("End child processes before exiting; forward signals in wrapper scripts (`exec`).")
+        .fix("End child processes before exiting; forward signals in wrapper scripts (`exec`).")
         .judge(no_survivors),
 ];
 
@@ -142,7 +141,7 @@ fn clean_exit_code(view: &View<'_>) -> Verdict {
 }
 
 fn exits_on_term(view: &View<'_>) -> Verdict {
-    let signals = |wanted: Signal| view.signals().filter(move |(_, signal)| *signal == wanted);
+    let signals = |expected: Signal| view.signals().filter(move |(_, signal)| *signal == expected);
     let ends = signals(Signal::Term).filter_map(|(term, _)| {
         let here = view.frame(term).connection;
         let later = |&(event, _): &(usize, Signal)| event > term && view.frame(event).connection == here;

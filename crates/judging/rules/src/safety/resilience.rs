@@ -1,4 +1,4 @@
-//! Resilience: a good server outlives what it is sent, and goes on answering.
+//! Resilience: a good server survives what it is sent, and still answers.
 
 use wire::message::{Fault, Packet, parse};
 use wire::revision::{R2024_11_05, R2026_07_28};
@@ -15,37 +15,34 @@ use crate::view::View;
 const LARGE: usize = 1 << 16;
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp, Transport::HttpSse];
-const ASKS_HTTP: &str = "A good server goes on serving after broken HTTP.";
+const ASKS_HTTP: &str = "A good server still serves requests after broken HTTP.";
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
-    anywhere("safety.survives-garbage", "A good server goes on answering after bytes that are no message.")
+    anywhere("safety.survives-garbage", "A good server still answers after bytes that are not a message.")
         .timed()
         .how("Sends garbage and then a request.")
-        .mend("Answer what cannot be parsed with -32700 and read on.")
+        .fix("Answer what cannot be parsed with -32700 and read on.")
         .judge(survives_garbage),
-    anywhere(
-        "safety.survives-deep-nesting",
-        "A good server goes on answering after JSON that is nested absurdly deep.",
-    )
-    .timed()
-    .how("Sends thousands of nested arrays and then a request.")
-    .mend("Use a parser with a depth limit and answer what exceeds it with an error.")
-    .judge(survives_deep_nesting),
-    anywhere("safety.survives-large-message", "A good server goes on answering after a message of more than 64 KiB.")
+    anywhere("safety.survives-deep-nesting", "A good server still answers after JSON that is nested absurdly deep.")
+        .timed()
+        .how("Sends thousands of nested arrays and then a request.")
+        .fix("Use a parser with a depth limit and answer what exceeds it with an error.")
+        .judge(survives_deep_nesting),
+    anywhere("safety.survives-large-message", "A good server still answers after a message of more than 64 KiB.")
         .timed()
         .how("Sends a large message and then a small request.")
-        .mend("Refuse what is too large with an error, and read on.")
+        .fix("Refuse what is too large with an error, and read on.")
         .judge(survives_large_message),
     anywhere("safety.survives-unknown-notification", "A good server passes over notifications that it does not know.")
         .timed()
         .how("Sends a notification that no revision has and then a request.")
-        .mend("Ignore unknown notifications instead of failing on them.")
+        .fix("Ignore unknown notifications instead of failing on them.")
         .judge(survives_unknown_notification),
     over_stdio("safety.crlf-tolerated", "A good server takes a line that ends in CR LF.")
         .timed()
         .how("Sends a request on a line that ends in CR LF.")
-        .mend("Treat a carriage return before the line feed as white space.")
+        .fix("Treat a carriage return before the line feed as white space.")
         .judge(crlf_tolerated),
     safety("safety.survives-broken-http")
         .on(HTTP)
@@ -53,7 +50,7 @@ pub(crate) const RULES: &[Rule] = &[
         .asks(R2026_07_28, at("basic/transports/streamable-http", ""), ASKS_HTTP)
         .timed()
         .how("Writes half a request, or no HTTP at all, to a socket of its own, and then asks in order.")
-        .mend("Bound the time and size of a request's head, and let an error end its own connection only.")
+        .fix("Bound the time and size of a request's head, and let an error end its own connection only.")
         .judge(survives_broken_http),
 ];
 
@@ -62,7 +59,7 @@ fn over_http(view: &View<'_>) -> bool {
     matches!(view.transport(), Transport::StreamableHttp | Transport::HttpSse)
 }
 
-/// What became of the server after a stimulus: an answer to a later request, or its end or silence.
+/// What happened to the server after a stimulus: an answer to a later request, or its end or silence.
 fn after(view: &View<'_>, stimulus: usize) -> Option<Result<usize, Breach>> {
     let connection = view.frame(stimulus).connection;
     let here = |other: u32| other == connection || over_http(view);
@@ -82,10 +79,10 @@ fn after(view: &View<'_>, stimulus: usize) -> Option<Result<usize, Breach>> {
             }
     });
     if let Some((event, _)) = ended {
-        return Some(Err(Breach::at(event, "", format!("the server ended after what stands in event {stimulus}"))));
+        return Some(Err(Breach::at(event, "", format!("the server ended after what is in event {stimulus}"))));
     }
     let silent = later.iter().filter_map(|call| view.timeout_of(call.request)).min_by_key(|timeout| timeout.event);
-    let why = format!("no answer any more after what stands in event {stimulus}");
+    let why = format!("no answer any more after what is in event {stimulus}");
     silent.map(|timeout| Err(Breach::at(timeout.event, "", why)))
 }
 
@@ -101,16 +98,16 @@ pub(super) fn survives(view: &View<'_>, stimuli: impl IntoIterator<Item = usize>
     Verdict::witnessed(witnesses, unseen)
 }
 
-/// Events in which the client sent something that is no message: lines, raw lines, bodies.
+/// Events in which the client sent something that is not a message: lines, raw lines, bodies.
 fn garbage<'v>(view: &'v View<'_>) -> impl Iterator<Item = usize> + 'v {
-    let bodies = view.exchanges().iter().filter(|x| x.garbled && x.partner == Some(Party::Server));
+    let bodies = view.exchanges().iter().filter(|x| x.has_invalid_message && x.partner == Some(Party::Server));
     let raw = view.frames().filter(|(_, f)| f.from == Party::Client && !over_http(view));
     let raw = raw.filter(|(_, f)| match &f.content {
         Content::Raw(bytes) => bytes.ends_with(b"\n") && parse(bytes).is_err(),
         _ => false,
     });
-    let lines = view.our_garbled().map(|g| g.event);
-    lines.chain(bodies.filter_map(|x| x.sent.map(|(event, _)| event))).chain(raw.map(|(event, _)| event))
+    let lines = view.invalid_by_peer().map(|g| g.event);
+    lines.chain(bodies.filter_map(|x| x.request_body.map(|(event, _)| event))).chain(raw.map(|(event, _)| event))
 }
 
 /// The bytes with which the client said something, or tried to.
@@ -130,32 +127,32 @@ fn too_deep(view: &View<'_>, event: usize) -> bool {
 
 fn survives_garbage(view: &View<'_>) -> Verdict {
     let plain = garbage(view).filter(|&event| !too_deep(view, event));
-    survives(view, plain.collect::<Vec<_>>(), "no garbage was sent, or nothing asked after it")
+    survives(view, plain.collect::<Vec<_>>(), "no garbage was sent, or no request followed it")
 }
 
 fn survives_deep_nesting(view: &View<'_>) -> Verdict {
     let deep = garbage(view).filter(|&event| too_deep(view, event));
-    survives(view, deep.collect::<Vec<_>>(), "no deep nesting was sent, or nothing asked after it")
+    survives(view, deep.collect::<Vec<_>>(), "no deep nesting was sent, or no request followed it")
 }
 
 fn survives_large_message(view: &View<'_>) -> Verdict {
     let sent = view.frames().filter(|(_, f)| f.from == Party::Client);
     let large = sent.filter(|(_, f)| bytes(&f.content).is_some_and(|bytes| bytes.len() >= LARGE));
-    survives(view, large.map(|(event, _)| event), "no large message was sent, or nothing asked after it")
+    survives(view, large.map(|(event, _)| event), "no large message was sent, or no request followed it")
 }
 
 fn survives_unknown_notification(view: &View<'_>) -> Verdict {
-    // What becomes of a batch may be due to its being one.
+    // What happens to a batch may be due to its being one.
     let unknown = view.by(Party::Client).filter(|s| {
         s.message.kind() == Kind::Notification
             && !s.batched
             && s.message.method().is_some_and(|m| !method::known_ever(m))
     });
-    survives(view, unknown.map(|s| s.event), "no unknown notification was sent, or nothing asked after it")
+    survives(view, unknown.map(|s| s.event), "no unknown notification was sent, or no request followed it")
 }
 
 /// The id of a request that the client sent on a line that ends in CR LF.
-fn asked_with_cr(content: &Content) -> Option<RequestId> {
+fn request_with_cr(content: &Content) -> Option<RequestId> {
     let line = match content {
         Content::Line { bytes, .. } => bytes.strip_suffix(b"\r")?,
         Content::Raw(bytes) => bytes.strip_suffix(b"\r\n")?,
@@ -170,7 +167,7 @@ fn asked_with_cr(content: &Content) -> Option<RequestId> {
 fn crlf_tolerated(view: &View<'_>) -> Verdict {
     let mut witnesses = Vec::new();
     for (event, frame) in view.frames().filter(|(_, f)| f.from == Party::Client) {
-        let Some(id) = asked_with_cr(&frame.content) else { continue };
+        let Some(id) = request_with_cr(&frame.content) else { continue };
         let answer = view.by(Party::Server).find(|s| {
             s.event > event
                 && s.connection == frame.connection
@@ -191,5 +188,5 @@ fn crlf_tolerated(view: &View<'_>) -> Verdict {
 
 fn survives_broken_http(view: &View<'_>) -> Verdict {
     let raw = view.frames().filter(|(_, f)| f.from == Party::Client && matches!(f.content, Content::Raw(_)));
-    survives(view, raw.map(|(event, _)| event), "no broken HTTP was sent, or nothing asked after it")
+    survives(view, raw.map(|(event, _)| event), "no broken HTTP was sent, or no request followed it")
 }

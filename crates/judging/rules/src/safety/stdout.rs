@@ -8,25 +8,25 @@ use wire::trace::{Closed, Content, Frame, Mark};
 use super::over_stdio;
 use crate::rule::Rule;
 use crate::verdict::{Breach, Verdict};
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
     over_stdio("safety.stdout-quiet-until-asked", "A good server says nothing before the client has spoken.")
         .how("Says nothing for a while after the start, and looks for lines on stdout before the first line that the client sent.")
-        .mend("Send notifications only once the client has introduced itself.")
+        .fix("Send notifications only once the client has introduced itself.")
         .judge(quiet_until_asked),
     over_stdio("safety.stdout-no-blank-lines", "A good server writes no blank lines to stdout.")
-        .how("Looks for lines of nothing but white space.")
-        .mend("Write one line feed after each message, and none elsewhere.")
+        .how("Looks for lines that hold only white space.")
+        .fix("Write one line feed after each message, and none elsewhere.")
         .judge(no_blank_lines),
     over_stdio("safety.stdout-no-escapes", "A good server writes no terminal control sequences to stdout.")
         .how("Looks for the escape character on stdout; within JSON it may only stand escaped.")
-        .mend("Turn colours and progress bars off where stdout is no terminal, and keep them on stderr.")
+        .fix("Turn colours and progress bars off where stdout is not a terminal, and keep them on stderr.")
         .judge(no_escapes),
     over_stdio("safety.stdout-lines-ended", "A good server ends each message with a line feed at once.")
-        .how("Looks whether the last bytes on stdout were ended by a line feed.")
-        .mend("Write the line feed with the message and flush.")
+        .how("Checks whether the last bytes on stdout were ended by a line feed.")
+        .fix("Write the line feed with the message and flush.")
         .judge(lines_ended),
 ];
 
@@ -50,17 +50,17 @@ fn quiet_until_asked(view: &View<'_>) -> Verdict {
         }
     }
     // A recording may have begun late: only where the beginning of the connection was seen can anything be early.
-    let greets = |s: &Said<'_>| s.is("initialize") || s.is("server/discover");
+    let greets = |s: &MessageAt<'_>| s.is("initialize") || s.is("server/discover");
     let greeted: BTreeSet<u32> = view.by(Party::Client).filter(greets).map(|s| s.connection).collect();
     let from_start = |connection: u32| view.opened(connection).is_some() || greeted.contains(&connection);
     let judged: Vec<_> = lines(view).filter(|(_, f, ..)| from_start(f.connection)).collect();
     let early = judged.iter().filter(|(event, f, ..)| spoke.get(&f.connection).is_none_or(|first| event < first));
     let early = early.map(|(event, ..)| Breach::at(*event, "", "written before the client had sent anything"));
-    // A client that speaks at once gives nobody the time to be early.
+    // A client that sends at once leaves no time to be early.
     let before_all = |event: usize, connection: u32| spoke.get(&connection).is_none_or(|first| event < *first);
     let waited = view.windows().iter().filter(|w| from_start(w.connection) && before_all(w.closed, w.connection));
     let witnesses: Vec<_> = waited.map(|w| w.closed).collect();
-    Verdict::never(early.collect::<Vec<_>>(), witnesses, "nobody listened from the start before the client spoke")
+    Verdict::never(early.collect::<Vec<_>>(), witnesses, "the start was not observed before the client sent anything")
 }
 
 fn no_blank_lines(view: &View<'_>) -> Verdict {

@@ -1,5 +1,5 @@
-//! Text of every kind: what is odd about it must neither fell a server nor silence it, and what a tool gives back is what
-//! it got.
+//! Text of every kind: unusual text must neither crash a server nor silence it, and a tool gives back the text that
+//! it received.
 
 use wire::trace::{Closed, Content};
 use wire::{Kind, Party, Transport};
@@ -9,35 +9,34 @@ use super::marks::{blanked, marks};
 use super::resilience::survives;
 use crate::rule::Rule;
 use crate::verdict::{Kept, Located, Verdict};
-use crate::view::{Call, Said, View, has_odd_escape};
+use crate::view::{Call, MessageAt, View, has_unpaired_escape};
 
 /// How long, in microseconds, a server must have had for a clear answer before it is called silent.
 const GRACE: u64 = 1_000_000;
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
-    anywhere("safety.text-kept", "What gives a text back in a good server gives back what it got, in any script.")
+    anywhere("safety.text-kept", "A tool or prompt of a good server that returns its input returns it unchanged, in any script.")
         .how(
-            "Calls a tool, or gets a prompt, that gave a plain text back as it was with characters from all over Unicode, written as they are \
-             and as escaped surrogate pairs. Encodings that can be undone are no change.",
+            "Calls a tool, or gets a prompt, that returned a plain text unchanged, with characters from all over Unicode, written directly and as escaped surrogate pairs. Reversible encodings are accepted.",
         )
-        .mend("Treat text as Unicode from end to end: UTF-8 on every stream, no code units cut in half.")
+        .fix("Treat text as Unicode from end to end: UTF-8 on every stream, no code units cut in half.")
         .judge(text_kept),
     anywhere(
         "safety.odd-text-answered",
         "A good server gives a clear answer to a request with a NUL, a lone surrogate or a byte order mark in its text.",
     )
     .timed()
-    .how("Puts requests with such texts; a result, any error and any refusal by HTTP are clear answers.")
-    .mend("Catch what the JSON reader or the validation throws, and answer -32700 or -32602 where the text cannot be used.")
+    .how("Sends requests with such texts; a result, any error and any refusal by HTTP are clear answers.")
+    .fix("Catch what the JSON reader or the validation throws, and answer -32700 or -32602 where the text cannot be used.")
     .judge(odd_text_answered),
     anywhere(
         "safety.survives-odd-text",
-        "A good server goes on answering after a NUL, a lone surrogate or a byte order mark in a text.",
+        "A good server still answers after a NUL, a lone surrogate or a byte order mark in a text.",
     )
     .timed()
-    .how("Puts requests with such texts and then a plain one.")
-    .mend("Catch what the JSON reader or the validation throws within the message loop, and read on.")
+    .how("Sends requests with such texts and then a plain one.")
+    .fix("Catch what the JSON reader or the validation throws within the message loop, and read on.")
     .judge(survives_odd_text),
 ];
 
@@ -97,12 +96,12 @@ fn text_kept(view: &View<'_>) -> Verdict {
     let named = |call: &Call<'_>| call.request.message.params().and_then(|params| params.get("name").cloned());
     let whose = |call: &Call<'_>| (call.request.message.method().map(str::to_owned), named(call));
     let is_plain = |text: &str| !text.is_empty() && text.is_ascii() && !text.contains(|c: char| c.is_control());
-    let gives_back = |wanted: &Call<'_>| {
+    let gives_back = |expected: &Call<'_>| {
         let plain = |(sent, came): &(&str, &str)| is_plain(sent) && sent == came;
-        calls.iter().any(|(call, text)| plain(text) && whose(call) == whose(wanted))
+        calls.iter().any(|(call, text)| plain(text) && whose(call) == whose(expected))
     };
-    let told = calls.iter().filter(|(call, (sent, _))| is_clear(sent) && gives_back(call));
-    let judged = told.filter_map(|(call, (sent, came))| {
+    let clear = calls.iter().filter(|(call, (sent, _))| is_clear(sent) && gives_back(call));
+    let judged = clear.filter_map(|(call, (sent, came))| {
         let answer = call.response?;
         let changed = || answer.breach("/result", format!("`{}` came back as `{}`", sent, came.escape_debug()));
         Some((answer.event, if is_same(sent, came)? { Ok(()) } else { Err(changed()) }))
@@ -111,7 +110,7 @@ fn text_kept(view: &View<'_>) -> Verdict {
 }
 
 /// Whether a text goes beyond ASCII with nothing that a careful tool may take out: no controls, no marks of direction, no
-/// byte order mark, nothing that was no text to begin with.
+/// byte order mark, nothing that was not a text to begin with.
 fn is_clear(text: &str) -> bool {
     let doubtful = |c: char| {
         c.is_control()
@@ -123,14 +122,14 @@ fn is_clear(text: &str) -> bool {
 
 /// Whether a message has a text in it that many readers stumble over.
 fn is_odd(text: &str) -> bool {
-    text.contains('\u{feff}') || has_odd_escape(text)
+    text.contains('\u{feff}') || has_unpaired_escape(text)
 }
 
 fn odd_calls<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use<'a, 'v> {
     view.calls_by(Party::Client).filter(|call| is_odd(call.request.message.text()))
 }
 
-/// The event by which a request that nobody answered should have been: one of ours, some time later, or the end of its
+/// The event by which an unanswered request should have been answered: one of ours, some time later, or the end of its
 /// exchange without a word.
 fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     let request = call.request;
@@ -138,11 +137,11 @@ fn silence(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     if let Some(exchange) = exchange.filter(|_| view.transport() == Transport::StreamableHttp) {
         let (event, _, how) = exchange.closed?;
         let cut = exchange.status().is_none() && matches!(how, Closed::Reset | Closed::End);
-        let dismissed = exchange.succeeded() && exchange.ended() && exchange.told.is_empty();
+        let dismissed = exchange.succeeded() && exchange.ended() && exchange.server_messages.is_empty();
         return (cut || dismissed).then_some(event);
     }
     let mine = |event: usize| view.frame(event).connection == request.connection;
-    let late = |s: &Said<'_>| s.event > request.event && s.done.saturating_sub(request.done) >= GRACE;
+    let late = |s: &MessageAt<'_>| s.event > request.event && s.done.saturating_sub(request.done) >= GRACE;
     let later = view.by(Party::Client).find(|s| mine(s.event) && late(s))?;
     let over = |content: &Content| matches!(content, Content::Exit { .. } | Content::Closed(_));
     let ended = view.frames().take(later.event).skip(request.event).any(|(e, f)| mine(e) && over(&f.content));
@@ -157,7 +156,7 @@ fn odd_text_answered(view: &View<'_>) -> Verdict {
         if let Some(refusal) = view.exchange(call.request.exchange).filter(|x| x.status().is_some_and(|s| s >= 400)) {
             return Some((refusal.event(), Ok(())));
         }
-        if let Some(error) = view.nameless_error_after(call.request.event, call.request.connection) {
+        if let Some(error) = view.error_without_id_after(call.request.event, call.request.connection) {
             return Some((error.event, Ok(())));
         }
         let why = "neither answered nor refused, though it was read: its text has a NUL, a lone surrogate or a byte order mark";
@@ -168,7 +167,7 @@ fn odd_text_answered(view: &View<'_>) -> Verdict {
 
 fn survives_odd_text(view: &View<'_>) -> Verdict {
     let odd = view.by(Party::Client).filter(|s| s.message.kind() == Kind::Request && is_odd(s.message.text()));
-    survives(view, odd.map(|s| s.event), "no such text was sent, or nothing asked after it")
+    survives(view, odd.map(|s| s.event), "no such text was sent, or no request followed it")
 }
 
 #[cfg(test)]

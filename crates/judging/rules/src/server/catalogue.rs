@@ -1,4 +1,4 @@
-//! What a trace tells of one kind of list as a whole, for judges that look many names up in it.
+//! One kind of list as a whole trace shows it, for judges that look up many names.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct Catalogue<'v> {
 }
 
 impl<'v> Catalogue<'v> {
-    /// Gathers what `view` tells of a list.
+    /// Gathers what `view` shows of a list.
     pub(crate) fn of(view: &View<'v>, list: &List) -> Self {
         let mut definitions: BTreeMap<&'v str, Option<&'v Value>> = BTreeMap::new();
         for item in items(view, list) {
@@ -26,7 +26,7 @@ impl<'v> Catalogue<'v> {
             let known = definitions.entry(key).or_insert(Some(item.value));
             *known = known.filter(|first| *first == item.value);
         }
-        let changes = view.notifications(list.changed).map(|said| said.event).collect();
+        let changes = view.notifications(list.changed).map(|sent| sent.event).collect();
         let span = |walk: &Walk<'_>| Some((walk.first()?.request.event, walk.last()?.response.event));
         let readings = walks(view, list).iter().filter_map(span).collect();
         Self { definitions, readings, changes }
@@ -39,9 +39,9 @@ impl<'v> Catalogue<'v> {
     }
 
     fn is_known_at(&self, call: &Call<'_>) -> bool {
-        let (asked, answered) = (call.request.event, call.response.map_or(call.request.event, |said| said.event));
+        let (requested, answered) = (call.request.event, call.response.map_or(call.request.event, |sent| sent.event));
         self.readings.iter().any(|&(begun, ended)| {
-            let (first, last) = (begun.min(asked), ended.max(answered));
+            let (first, last) = (begun.min(requested), ended.max(answered));
             let next = self.changes.partition_point(|&change| change < first);
             self.changes.get(next).is_none_or(|&change| change > last)
         })

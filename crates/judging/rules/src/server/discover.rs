@@ -1,6 +1,7 @@
 //! The page `server/discover`.
 
 use serde_json::Value;
+use wire::error_code::{METHOD_NOT_FOUND, UNSUPPORTED_VERSION};
 use wire::revision::R2026_07_28;
 
 use crate::basic::versioning::{is_modern, named};
@@ -14,13 +15,13 @@ const RESULT: Anchor = at("server/discover", "discoverresult");
 pub(crate) const RULES: &[Rule] = &[
     server("discover.implemented")
         .says(R2026_07_28, at("server/discover", ""), "A server MUST implement `server/discover`.")
-        .how("Asks for `server/discover` and looks whether the method is known.")
-        .mend("Answer `server/discover` with versions and capabilities.")
+        .how("Asks for `server/discover` and checks whether the method is known.")
+        .fix("Answer `server/discover` with versions and capabilities.")
         .judge(implemented),
     server("discover.versions-listed")
         .says(R2026_07_28, RESULT, "The result MUST list the supported versions, at least one.")
         .how("Looks at `supportedVersions` of every result of `server/discover`.")
-        .mend("Put an array of your versions, each a non-empty string, into `supportedVersions`.")
+        .fix("Put an array of your versions, each a non-empty string, into `supportedVersions`.")
         .judge(versions_listed),
     server("discover.own-version-listed")
         .says(
@@ -29,43 +30,45 @@ pub(crate) const RULES: &[Rule] = &[
             "A version that `server/discover` is served under MUST be among those it lists.",
         )
         .how("Compares the version that the request names with `supportedVersions` of its result.")
-        .mend("List every version you serve, or refuse the others with -32022.")
+        .fix("List every version you serve, or refuse the others with -32022.")
         .judge(own_version_listed),
     server("discover.versions-served")
         .says(R2026_07_28, RESULT, "A version that is listed MUST be served.")
         .how("Makes requests under the listed modern versions and looks for refusals with -32022.")
-        .mend("List only versions you serve.")
+        .fix("List only versions you serve.")
         .judge(versions_served),
     server("discover.capabilities-listed")
         .says(R2026_07_28, RESULT, "The result MUST have the server's capabilities, an object.")
         .how("Looks at `capabilities` of every result of `server/discover`.")
-        .mend("Put your capabilities into `capabilities`; an empty object if there are none.")
+        .fix("Put your capabilities into `capabilities`; an empty object if there are none.")
         .judge(capabilities_listed),
     server("discover.server-info")
         .says(R2026_07_28, RESULT, "The result SHOULD name the server in `_meta`, with name and version.")
         .how("Looks for `io.modelcontextprotocol/serverInfo` in `_meta` of every result of `server/discover`.")
-        .mend("Add `_meta[\"io.modelcontextprotocol/serverInfo\"]` with name and version.")
+        .fix("Add `_meta[\"io.modelcontextprotocol/serverInfo\"]` with name and version.")
         .judge(server_info),
 ];
 
 const UNSEEN: &str = "`server/discover` was not answered with a result";
 
 /// Answered requests that give no reason for a refusal.
-fn asked<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use<'a, 'v> {
-    view.calls("server/discover").filter(|c| c.response.is_some() && view.is_in_order(c.request))
+fn discoveries<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = Call<'v>> + use<'a, 'v> {
+    view.calls("server/discover").filter(|c| c.response.is_some() && view.is_valid_request(c.request))
 }
 
 /// A server that answered it once knows it, whatever it says later: one of both eras may take what came in between for
 /// the word of a legacy client.
 fn implemented(view: &View<'_>) -> Verdict {
-    let answered: Vec<_> = view.results("server/discover").map(|(said, _)| said.event).collect();
+    let answered: Vec<_> = view.results("server/discover").map(|(sent, _)| sent.event).collect();
     if !answered.is_empty() {
         return Verdict::Holds(answered);
     }
-    let told = asked(view).filter(|c| c.result().is_some() || c.error_code() == Some(-32601));
-    Verdict::every(told, "`server/discover` was not asked for, or refused for another reason", |call| {
+    let known = discoveries(view).filter(|c| c.result().is_some() || c.error_code() == Some(METHOD_NOT_FOUND));
+    Verdict::every(known, "`server/discover` was not asked for, or refused for another reason", |call| {
         match (call.response, call.error_code()) {
-            (Some(r), Some(-32601)) => Err(r.breach("/error/code", "the server does not know `server/discover`")),
+            (Some(r), Some(METHOD_NOT_FOUND)) => {
+                Err(r.breach("/error/code", "the server does not know `server/discover`"))
+            }
             _ => Ok(()),
         }
     })
@@ -73,13 +76,11 @@ fn implemented(view: &View<'_>) -> Verdict {
 
 fn versions_listed(view: &View<'_>) -> Verdict {
     let text = |v: &Value| v.as_str().is_some_and(|v| !v.is_empty());
-    Verdict::every(view.results("server/discover"), UNSEEN, |(said, result)| match result.get("supportedVersions") {
+    Verdict::every(view.results("server/discover"), UNSEEN, |(sent, result)| match result.get("supportedVersions") {
         Some(Value::Array(list)) if !list.is_empty() && list.iter().all(text) => Ok(()),
-        Some(_) => {
-            Err(said
-                .breach("/result/supportedVersions", "`supportedVersions` is no array of versions with at least one"))
-        }
-        None => Err(said.breach("/result", "the result does not list the supported versions")),
+        Some(_) => Err(sent
+            .breach("/result/supportedVersions", "`supportedVersions` is not an array of versions with at least one")),
+        None => Err(sent.breach("/result", "the result does not list the supported versions")),
     })
 }
 
@@ -109,7 +110,7 @@ fn versions_served(view: &View<'_>) -> Verdict {
         .filter(|c| c.response.is_some() && named(c).is_some_and(|v| is_modern(v) && listed.contains(v)));
     Verdict::every(calls, "no request of a listed version was answered", |call| {
         match (call.response, call.error_code()) {
-            (Some(r), Some(-32022)) => {
+            (Some(r), Some(UNSUPPORTED_VERSION)) => {
                 let version = named(call).unwrap_or_default().escape_debug();
                 Err(r.breach("/error/code", format!("`{version}` is listed by `server/discover` and refused here")))
             }
@@ -119,20 +120,20 @@ fn versions_served(view: &View<'_>) -> Verdict {
 }
 
 fn capabilities_listed(view: &View<'_>) -> Verdict {
-    Verdict::every(view.results("server/discover"), UNSEEN, |(said, result)| match result.get("capabilities") {
+    Verdict::every(view.results("server/discover"), UNSEEN, |(sent, result)| match result.get("capabilities") {
         Some(Value::Object(_)) => Ok(()),
-        Some(_) => Err(said.breach("/result/capabilities", "`capabilities` is no object")),
-        None => Err(said.breach("/result", "the result has no `capabilities`")),
+        Some(_) => Err(sent.breach("/result/capabilities", "`capabilities` is not an object")),
+        None => Err(sent.breach("/result", "the result has no `capabilities`")),
     })
 }
 
 fn server_info(view: &View<'_>) -> Verdict {
-    Verdict::every(view.results("server/discover"), UNSEEN, |(said, result)| {
+    Verdict::every(view.results("server/discover"), UNSEEN, |(sent, result)| {
         let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
         let text = |name: &str| info.and_then(|i| i.get(name)).is_some_and(Value::is_string);
         if text("name") && text("version") {
             return Ok(());
         }
-        Err(said.breach("/result", "the result does not name the server and its version in `_meta`"))
+        Err(sent.breach("/result", "the result does not name the server and its version in `_meta`"))
     })
 }

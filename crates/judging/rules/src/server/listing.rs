@@ -1,14 +1,16 @@
 //! The lists a server offers (tools, prompts, resources, templates), put together from their pages, and what the
-//! specification says of all of them alike. It must not know what stands in an item.
+//! specification says of all of them alike. It must not know what is in an item.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use wire::error_code::METHOD_NOT_FOUND;
+use wire::meta;
 use wire::trace::{Content, header};
 use wire::{Era, Kind, Party, Transport, method};
 
 use crate::verdict::{Breach, Kept, Located, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 /// One kind of list.
 pub(crate) struct List {
@@ -71,9 +73,9 @@ pub(crate) const ALL: [&List; 4] = [&TOOLS, &PROMPTS, &RESOURCES, &TEMPLATES];
 #[derive(Clone, Copy)]
 pub(crate) struct Page<'v> {
     /// The request.
-    pub request: Said<'v>,
+    pub request: MessageAt<'v>,
     /// The response.
-    pub response: Said<'v>,
+    pub response: MessageAt<'v>,
     /// What is on it.
     pub items: &'v [Value],
     /// The result as a whole.
@@ -106,8 +108,8 @@ impl Located for Page<'_> {
 /// An item of a list where it stands.
 #[derive(Clone)]
 pub(crate) struct Item<'v> {
-    /// The response it stands in.
-    pub said: Said<'v>,
+    /// The response it is in.
+    pub sent: MessageAt<'v>,
     /// Where in it.
     pub pointer: String,
     /// The item.
@@ -116,14 +118,14 @@ pub(crate) struct Item<'v> {
 
 impl Located for Item<'_> {
     fn event(&self) -> usize {
-        self.said.event
+        self.sent.event
     }
 }
 
 impl<'v> Item<'v> {
     /// A breach at `below` within the item.
     pub(crate) fn breach(&self, below: &str, why: impl Into<String>) -> Breach {
-        self.said.breach(format!("{}{below}", self.pointer), why)
+        self.sent.breach(format!("{}{below}", self.pointer), why)
     }
 
     /// A member of the item that is a string.
@@ -135,7 +137,7 @@ impl<'v> Item<'v> {
 /// All pages of a list that were answered with a result.
 pub(crate) fn pages<'v>(view: &View<'v>, list: &List) -> Vec<Page<'v>> {
     let page = |call: Call<'v>| {
-        let (response, result) = (call.response.filter(|said| view.current(*said))?, call.result()?);
+        let (response, result) = (call.response.filter(|sent| view.is_current(*sent))?, call.result()?);
         let items = result.get(list.member)?.as_array()?;
         Some(Page { request: call.request, response, items, result })
     };
@@ -153,7 +155,7 @@ pub(crate) fn pages<'v>(view: &View<'v>, list: &List) -> Vec<Page<'v>> {
 pub(crate) fn items<'v>(view: &View<'v>, list: &List) -> Vec<Item<'v>> {
     let of = |page: Page<'v>| {
         page.items.iter().enumerate().map(move |(index, value)| Item {
-            said: page.response,
+            sent: page.response,
             pointer: format!("/result/{}/{index}", list.member),
             value,
         })
@@ -197,26 +199,26 @@ pub(crate) fn declared(view: &View<'_>, list: &List) -> Verdict {
 }
 
 /// Judges that a server whose messages show a feature declared its capability.
-pub(crate) fn capability<'v>(view: &View<'v>, path: &str, shown: impl IntoIterator<Item = Said<'v>>) -> Verdict {
+pub(crate) fn capability<'v>(view: &View<'v>, path: &str, shown: impl IntoIterator<Item = MessageAt<'v>>) -> Verdict {
     if view.server_capabilities().is_none() {
-        return Verdict::NotSeen("what the server declares was not learnt here".to_owned());
+        return Verdict::NotSeen("what the server declares is not known here".to_owned());
     }
-    Verdict::every(shown, format!("the server showed nothing that needs `{path}`"), |said| {
+    Verdict::every(shown, format!("the server showed nothing that needs `{path}`"), |sent| {
         match view.capability(path) {
             Some(_) => Ok(()),
-            None => Err(said.breach("", format!("the server does this but does not declare `{path}`"))),
+            None => Err(sent.breach("", format!("the server does this but does not declare `{path}`"))),
         }
     })
 }
 
 /// Judges that a well-formed request for the list is answered with one.
 pub(crate) fn answered(view: &View<'_>, list: &List) -> Verdict {
-    let plain = |call: &Call<'_>| view.is_weighed(call) && cursor_of(call).is_none();
+    let plain = |call: &Call<'_>| view.judges_content(call) && cursor_of(call).is_none();
     let judged = view.calls(list.method).filter(plain).filter_map(|call| {
         let response = call.response?;
         let listed = call.result().is_some_and(|result| result.get(list.member).is_some_and(Value::is_array));
         match call.error_code() {
-            Some(-32601) => Some(Err(response.breach("/error/code", "the method is refused as unknown"))),
+            Some(METHOD_NOT_FOUND) => Some(Err(response.breach("/error/code", "the method is refused as unknown"))),
             Some(_) => None,
             None if listed => Some(Ok(())),
             None => Some(Err(response.breach("/result", format!("the result has no array `{}`", list.member)))),
@@ -318,15 +320,15 @@ pub(crate) fn change_announced(view: &View<'_>, list: &List) -> Verdict {
     for (index, after) in seen.iter().enumerate() {
         let before = seen[..index].iter().rfind(|s| s.connection == after.connection && s.to < after.from);
         let Some(before) = before.filter(|before| before.keys != after.keys) else { continue };
-        let here = |said: &Said<'_>| said.connection == after.connection;
-        let told: Vec<_> = view.notifications(list.changed).filter(here).map(|said| said.event).collect();
-        if let Some(&event) = told.iter().find(|&&event| event > before.from) {
+        let here = |sent: &MessageAt<'_>| sent.connection == after.connection;
+        let announced: Vec<_> = view.notifications(list.changed).filter(here).map(|sent| sent.event).collect();
+        if let Some(&event) = announced.iter().find(|&&event| event > before.from) {
             judged.push((event, Ok(())));
             continue;
         }
         let window = view.window_after(after.to, after.connection).map(|w| w.closed);
         let Some(end) =
-            window.filter(|&end| told.is_empty() && listened(view, list, after.connection, before.from, end))
+            window.filter(|&end| announced.is_empty() && listened(view, list, after.connection, before.from, end))
         else {
             continue;
         };
@@ -361,26 +363,26 @@ fn listened(view: &View<'_>, list: &List, connection: u32, from: usize, to: usiz
 }
 
 /// Subscriptions whose acknowledgement grants `filter`: its event and the request.
-fn listens<'v>(view: &View<'v>, filter: &str) -> Vec<(usize, Said<'v>)> {
-    let grants = view.notifications("notifications/subscriptions/acknowledged").filter_map(|said| {
-        let params = said.message.params()?;
+fn listens<'v>(view: &View<'v>, filter: &str) -> Vec<(usize, MessageAt<'v>)> {
+    let grants = view.notifications("notifications/subscriptions/acknowledged").filter_map(|sent| {
+        let params = sent.message.params()?;
         let granted = params.get("notifications")?.get(filter)? == &Value::Bool(true);
-        let id = params.get("_meta")?.get("io.modelcontextprotocol/subscriptionId")?;
+        let id = params.get("_meta")?.get(meta::SUBSCRIPTION_ID)?;
         let request = view.calls("subscriptions/listen").find(|call| {
-            call.request.connection == said.connection && call.request.message.value().get("id") == Some(id)
+            call.request.connection == sent.connection && call.request.message.value().get("id") == Some(id)
         });
-        granted.then_some((said.event, request?.request))
+        granted.then_some((sent.event, request?.request))
     });
     grants.collect()
 }
 
 /// Whether either side cancelled a request before an event.
-fn cancelled(view: &View<'_>, request: Said<'_>, before: usize) -> bool {
-    view.said().any(|said| {
-        said.message.kind() == Kind::Notification
-            && said.is("notifications/cancelled")
-            && said.event < before
-            && said.connection == request.connection
-            && said.message.params().and_then(|p| p.get("requestId")) == request.message.value().get("id")
+fn cancelled(view: &View<'_>, request: MessageAt<'_>, before: usize) -> bool {
+    view.messages().any(|sent| {
+        sent.message.kind() == Kind::Notification
+            && sent.is("notifications/cancelled")
+            && sent.event < before
+            && sent.connection == request.connection
+            && sent.message.params().and_then(|p| p.get("requestId")) == request.message.value().get("id")
     })
 }

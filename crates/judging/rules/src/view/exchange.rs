@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::message::{Malformed, Packet};
+use wire::meta;
 use wire::revision::R2026_07_28;
 use wire::trace::{Closed, Content, Event, Frame, Headers, SseFields, header};
 use wire::{Kind, Party};
 
-use super::{Call, Said, View};
+use super::{Call, MessageAt, View};
 use crate::verdict::{Breach, Located};
 
 /// One HTTP request with its whole response, or as much of it as crossed.
@@ -25,19 +26,19 @@ pub struct Exchange<'v> {
     /// The response's head: event, status, headers.
     pub response: Option<(usize, u16, &'v Headers)>,
     /// The request's body: event and bytes.
-    pub sent: Option<(usize, &'v [u8])>,
-    /// The response's body where it is no event stream: event and bytes.
-    pub received: Option<(usize, &'v [u8])>,
-    /// What is wrong with the response's body as a JSON-RPC message, where it is not one (also where it is no JSON at all).
+    pub request_body: Option<(usize, &'v [u8])>,
+    /// The response's body where it is not an event stream: event and bytes.
+    pub response_body: Option<(usize, &'v [u8])>,
+    /// What is wrong with the response's body as a JSON-RPC message, where it is not one (also where it is not JSON at all).
     pub unreadable: Option<&'v Malformed>,
-    /// Whether the client's body, or a part of its batch, is no message.
-    pub garbled: bool,
+    /// Whether the client's body, or a part of its batch, is not a message.
+    pub has_invalid_message: bool,
     /// Blocks of the response's event stream with their events.
     pub blocks: Vec<(usize, &'v SseFields)>,
     /// The client's messages.
-    pub asked: Vec<Said<'v>>,
+    pub client_messages: Vec<MessageAt<'v>>,
     /// The server's messages.
-    pub told: Vec<Said<'v>>,
+    pub server_messages: Vec<MessageAt<'v>>,
     /// How it ended: event, whose doing, how.
     pub closed: Option<(usize, Party, &'v Closed)>,
 }
@@ -54,36 +55,36 @@ impl<'v> Exchange<'v> {
     }
 
     /// The requests among the client's messages.
-    pub fn requests(&self) -> impl Iterator<Item = Said<'v>> + '_ {
-        self.asked.iter().copied().filter(|s| s.message.kind() == Kind::Request)
+    pub fn requests(&self) -> impl Iterator<Item = MessageAt<'v>> + '_ {
+        self.client_messages.iter().copied().filter(|s| s.message.kind() == Kind::Request)
     }
 
     /// The client's message where it is one request, alone and readable.
-    pub fn question(&self) -> Option<Said<'v>> {
-        match self.asked.as_slice() {
-            [said] if !said.batched && !self.garbled && said.message.kind() == Kind::Request => Some(*said),
+    pub fn question(&self) -> Option<MessageAt<'v>> {
+        match self.client_messages.as_slice() {
+            [sent] if !sent.batched && !self.has_invalid_message && sent.message.kind() == Kind::Request => Some(*sent),
             _ => None,
         }
     }
 
-    /// Whether the client sent nothing but notifications and responses.
-    pub fn only_tells(&self) -> bool {
-        !self.asked.is_empty() && !self.garbled && self.requests().next().is_none()
+    /// Whether the client sent only notifications and responses.
+    pub fn has_no_request(&self) -> bool {
+        !self.client_messages.is_empty() && !self.has_invalid_message && self.requests().next().is_none()
     }
 
     /// The responses among the server's messages.
-    pub fn responses(&self) -> impl Iterator<Item = Said<'v>> + '_ {
-        self.told.iter().copied().filter(|s| s.message.kind().is_response())
+    pub fn responses(&self) -> impl Iterator<Item = MessageAt<'v>> + '_ {
+        self.server_messages.iter().copied().filter(|s| s.message.kind().is_response())
     }
 
     /// The response here that carries the request's id.
-    pub fn response_to(&self, request: Said<'v>) -> Option<Said<'v>> {
+    pub fn response_to(&self, request: MessageAt<'v>) -> Option<MessageAt<'v>> {
         self.responses().find(|s| s.message.id() == request.message.id())
     }
 
     /// Whether a response here is a result.
     pub fn served(&self) -> bool {
-        self.told.iter().any(|s| s.message.kind() == Kind::Result)
+        self.server_messages.iter().any(|s| s.message.kind() == Kind::Result)
     }
 
     /// The code of the first error here.
@@ -109,7 +110,7 @@ impl<'v> Exchange<'v> {
 
     /// Whether the body of the response was read to its end.
     pub fn is_whole(&self, view: &View<'_>) -> bool {
-        match self.received {
+        match self.response_body {
             Some((event, _)) => matches!(view.frame(event).content, Content::Body { complete: true, .. }),
             None => self.ended(),
         }
@@ -177,16 +178,16 @@ impl<'v> Exchange<'v> {
     }
 
     fn take(&mut self, event: usize, frame: &'v Frame, understood: &'v Event) {
-        self.garbled |= frame.from == Party::Client && garbles(understood);
+        self.has_invalid_message |= frame.from == Party::Client && holds_invalid_message(understood);
         match &frame.content {
             Content::Request { method, target, headers } => {
                 self.request = Some((event, method, target, headers));
                 self.partner = Some(frame.to);
             }
             Content::Response { status, headers } => self.response = Some((event, *status, headers)),
-            Content::Body { bytes, .. } if frame.from == Party::Client => self.sent = Some((event, bytes)),
+            Content::Body { bytes, .. } if frame.from == Party::Client => self.request_body = Some((event, bytes)),
             Content::Body { bytes, .. } => {
-                self.received = Some((event, bytes));
+                self.response_body = Some((event, bytes));
                 if let Event::Body(malformed) = understood {
                     self.unreadable = Some(malformed);
                 }
@@ -207,7 +208,7 @@ impl Located for Exchange<'_> {
 }
 
 /// Whether a client's frame carries anything that should be a message and is not.
-fn garbles(understood: &Event) -> bool {
+fn holds_invalid_message(understood: &Event) -> bool {
     match understood {
         Event::Body(_) | Event::Malformed(_) => true,
         Event::Packet(Packet::Batch(parts)) => parts.iter().any(Result::is_err),
@@ -247,11 +248,15 @@ impl<'v> View<'v> {
             });
             exchanges[place].take(event, frame, understood);
         }
-        for said in self.said() {
-            let Some(exchange) = numbers.get(&said.exchange).and_then(|&place| exchanges.get_mut(place)) else {
+        for sent in self.messages() {
+            let Some(exchange) = numbers.get(&sent.exchange).and_then(|&place| exchanges.get_mut(place)) else {
                 continue;
             };
-            if said.from == Party::Client { exchange.asked.push(said) } else { exchange.told.push(said) }
+            if sent.from == Party::Client {
+                exchange.client_messages.push(sent);
+            } else {
+                exchange.server_messages.push(sent);
+            }
         }
         self.endpoint = endpoint(&exchanges);
         (self.exchanges, self.numbers) = (exchanges, numbers);
@@ -259,8 +264,8 @@ impl<'v> View<'v> {
 
     /// The revisions that the server says it serves, as text: in answer to `server/discover`, or in refusing a version.
     pub fn served_revisions(&self) -> Option<Vec<&'v str>> {
-        let discovered = |x: &Said<'v>| x.message.result()?.get("supportedVersions")?.as_array();
-        let refused = |x: &Said<'v>| x.message.error()?.get("data")?.get("supported")?.as_array();
+        let discovered = |x: &MessageAt<'v>| x.message.result()?.get("supportedVersions")?.as_array();
+        let refused = |x: &MessageAt<'v>| x.message.error()?.get("data")?.get("supported")?.as_array();
         let list = self.by(Party::Server).find_map(|x| discovered(&x).or_else(|| refused(&x)))?;
         Some(list.iter().filter_map(|v| v.as_str()).collect())
     }
@@ -270,9 +275,9 @@ impl<'v> View<'v> {
         self.discovered.as_ref()
     }
 
-    pub(super) fn discover(&self) -> Option<BTreeSet<&'v str>> {
+    pub(super) fn find_discovered(&self) -> Option<BTreeSet<&'v str>> {
         let lists =
-            self.asked("server/discover").filter_map(|call| call.result()?.get("supportedVersions")?.as_array());
+            self.client_calls("server/discover").filter_map(|call| call.result()?.get("supportedVersions")?.as_array());
         let all: BTreeSet<_> = lists.flatten().filter_map(Value::as_str).collect();
         (!all.is_empty()).then_some(all)
     }
@@ -283,7 +288,7 @@ impl<'v> View<'v> {
         self.modern_only
     }
 
-    pub(super) fn is_modern_only(&self) -> Option<bool> {
+    pub(super) fn find_modern_only(&self) -> Option<bool> {
         let served = self.served_revisions().unwrap_or_default();
         if self.initialized().is_some() || served.iter().any(|v| *v < R2026_07_28.as_str()) {
             return Some(false);
@@ -302,13 +307,13 @@ impl<'v> View<'v> {
     /// Every `initialize` in the manner of the legacy era: neither `_meta` nor, over HTTP, the version header names a
     /// modern revision. A server of both eras may take one that does for a modern request.
     pub fn legacy_handshakes(&self) -> impl Iterator<Item = Call<'v>> + '_ {
-        let modern = |s: Said<'_>| {
+        let modern = |s: MessageAt<'_>| {
             let headed = || {
                 self.exchange(s.exchange)
                     .and_then(|x| x.request_header("mcp-protocol-version"))
                     .is_some_and(|v| v >= R2026_07_28.as_str())
             };
-            s.message.meta().is_some_and(|m| m.get(super::PROTOCOL_VERSION).is_some()) || headed()
+            s.message.meta().is_some_and(|m| m.get(meta::PROTOCOL_VERSION).is_some()) || headed()
         };
         self.calls_by(Party::Client).filter(move |c| c.request.is("initialize") && !modern(c.request))
     }
@@ -317,7 +322,7 @@ impl<'v> View<'v> {
 /// The places of exchanges with the MCP server at a path to which messages were posted.
 fn endpoint(all: &[Exchange<'_>]) -> Vec<usize> {
     let ours = |x: &Exchange<'_>| x.partner == Some(Party::Server);
-    let posts = all.iter().filter(|x| ours(x) && x.is("POST") && !x.asked.is_empty());
+    let posts = all.iter().filter(|x| ours(x) && x.is("POST") && !x.client_messages.is_empty());
     let paths: BTreeSet<_> = posts.map(Exchange::path).collect();
     let here = all.iter().enumerate().filter(|(_, x)| ours(x) && paths.contains(&x.path()));
     here.map(|(place, _)| place).collect()

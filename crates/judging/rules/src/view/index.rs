@@ -1,13 +1,14 @@
-//! What judges ask of a trace again and again, found in one walk: without it a judge that asks for each message would walk
-//! the whole trace each time. Knows nothing that [`View`] does not answer for.
+//! Facts that judges look up for many messages, found in one walk: without it, each lookup would walk
+//! the whole trace. Private to [`View`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use wire::meta;
 use wire::trace::{Closed, Content, Frame, Mark};
 use wire::{Kind, Party, RequestId};
 
-use super::{CLIENT_CAPABILITIES, Call, Said, View, Window};
+use super::{Call, MessageAt, View, Window};
 
 /// Places in a trace, by what they are asked for.
 #[derive(Default)]
@@ -15,15 +16,15 @@ pub(super) struct Index<'v> {
     /// Closed quiet windows, by their openings.
     windows: Vec<Window<'v>>,
     /// The same by connection.
-    heard: BTreeMap<u32, Vec<Window<'v>>>,
+    windows_by_connection: BTreeMap<u32, Vec<Window<'v>>>,
     /// By connection: answered requests to the judged party, as events of the request and of the answer.
     answered: BTreeMap<u32, Vec<(usize, usize)>>,
     /// By exchange: frames that end it.
     ends: BTreeMap<u32, Vec<usize>>,
     /// By connection: frames that end it, or by which we end it, outside any exchange.
-    fates: BTreeMap<u32, Vec<usize>>,
-    /// Connections of which something is not to be read here.
-    dim: BTreeSet<u32>,
+    connection_ends: BTreeMap<u32, Vec<usize>>,
+    /// Connections on which something cannot be read.
+    partly_unseen: BTreeSet<u32>,
     /// By connection: where it was seen to open.
     opened: BTreeMap<u32, usize>,
     /// By connection: what the client's first `initialize` that says so declared.
@@ -31,26 +32,26 @@ pub(super) struct Index<'v> {
     /// By connection and sender: the place of the first message.
     first: BTreeMap<(u32, Party), usize>,
     /// By connection, sender and id: the places of requests.
-    asked: BTreeMap<(u32, Party, &'v RequestId), Vec<usize>>,
+    requests_by_id: BTreeMap<(u32, Party, &'v RequestId), Vec<usize>>,
     /// By sender: ids of all requests.
     known: BTreeSet<(Party, &'v RequestId)>,
     /// Events of the judged party's messages.
     pub(super) own: Vec<usize>,
     /// By connection and exchange: events of the judged party's messages.
-    told: BTreeMap<(u32, u32), Vec<usize>>,
+    by_stream: BTreeMap<(u32, u32), Vec<usize>>,
     /// By exchange: events that say it was closed.
     closed: BTreeMap<u32, Vec<usize>>,
     /// By connection: events and places of the judged party's errors without an id.
-    nameless: BTreeMap<u32, Vec<(usize, usize)>>,
+    errors_without_id: BTreeMap<u32, Vec<(usize, usize)>>,
     /// By connection and sender: the first event that should have been a message.
-    garbled: BTreeMap<(u32, Party), usize>,
+    invalid: BTreeMap<(u32, Party), usize>,
 }
 
 impl<'v> Index<'v> {
     pub(super) fn of(view: &View<'v>) -> Self {
         let mut index = Self { windows: windows(view), ..Self::default() };
         for window in &index.windows {
-            index.heard.entry(window.connection).or_default().push(*window);
+            index.windows_by_connection.entry(window.connection).or_default().push(*window);
         }
         for (event, frame) in view.frames() {
             index.take(event, frame, view.subject());
@@ -73,48 +74,48 @@ impl<'v> Index<'v> {
             self.closed.entry(frame.exchange).or_default().push(event);
         }
         let by_us = matches!(&frame.content, Content::Mark(Mark::StdinClosed | Mark::Signal(_)));
-        let fateful = by_us || matches!(&frame.content, Content::Closed(_) | Content::Exit { .. });
-        if fateful && frame.exchange == 0 {
-            self.fates.entry(frame.connection).or_default().push(event);
+        let ends_connection = by_us || matches!(&frame.content, Content::Closed(_) | Content::Exit { .. });
+        if ends_connection && frame.exchange == 0 {
+            self.connection_ends.entry(frame.connection).or_default().push(event);
         }
         let raw = matches!(frame.content, Content::Raw(_)) && frame.from == subject.peer();
         if raw || matches!(&frame.content, Content::Mark(Mark::Limit(_))) {
-            self.dim.insert(frame.connection);
+            self.partly_unseen.insert(frame.connection);
         }
         if matches!(frame.content, Content::Opened) {
             self.opened.entry(frame.connection).or_insert(event);
         }
     }
 
-    /// What the messages tell.
+    /// Collects what the messages show.
     fn listen(&mut self, view: &View<'v>) {
         for Call { request, response } in view.all_calls() {
             if let Some(response) = response {
                 self.answered.entry(request.connection).or_default().push((request.event, response.event));
             }
         }
-        for said in view.said() {
-            self.first.entry((said.connection, said.from)).or_insert(said.index);
-            if let Some(id) = said.message.id().filter(|_| said.message.kind() == Kind::Request) {
-                self.asked.entry((said.connection, said.from, id)).or_default().push(said.index);
-                self.known.insert((said.from, id));
+        for sent in view.messages() {
+            self.first.entry((sent.connection, sent.from)).or_insert(sent.index);
+            if let Some(id) = sent.message.id().filter(|_| sent.message.kind() == Kind::Request) {
+                self.requests_by_id.entry((sent.connection, sent.from, id)).or_default().push(sent.index);
+                self.known.insert((sent.from, id));
             }
-            if said.from == view.subject() {
-                self.own.push(said.event);
-                self.told.entry((said.connection, said.exchange)).or_default().push(said.event);
-                if said.message.kind() == Kind::Error && said.message.id().is_none() {
-                    self.nameless.entry(said.connection).or_default().push((said.event, said.index));
+            if sent.from == view.subject() {
+                self.own.push(sent.event);
+                self.by_stream.entry((sent.connection, sent.exchange)).or_default().push(sent.event);
+                if sent.message.kind() == Kind::Error && sent.message.id().is_none() {
+                    self.errors_without_id.entry(sent.connection).or_default().push((sent.event, sent.index));
                 }
             }
         }
-        for said in view.by(Party::Client) {
-            let params = said.message.params();
-            if let Some(capabilities) = params.and_then(|p| p.get("capabilities")).filter(|_| said.is("initialize")) {
-                self.declared.entry(said.connection).or_insert(capabilities);
+        for sent in view.by(Party::Client) {
+            let params = sent.message.params();
+            if let Some(capabilities) = params.and_then(|p| p.get("capabilities")).filter(|_| sent.is("initialize")) {
+                self.declared.entry(sent.connection).or_insert(capabilities);
             }
         }
-        for garbled in &view.garbled {
-            self.garbled.entry((garbled.connection, garbled.from)).or_insert(garbled.event);
+        for invalid in &view.invalid {
+            self.invalid.entry((invalid.connection, invalid.from)).or_insert(invalid.event);
         }
     }
 }
@@ -152,9 +153,9 @@ impl<'v> View<'v> {
         &self.index.windows
     }
 
-    /// Closed quiet windows of one connection, likewise.
+    /// Closed quiet windows of one connection, in the same order.
     pub fn windows_on(&self, connection: u32) -> &[Window<'v>] {
-        self.index.heard.get(&connection).map_or(&[], Vec::as_slice)
+        self.index.windows_by_connection.get(&connection).map_or(&[], Vec::as_slice)
     }
 
     /// The first window on `connection` that opened after `event`: by its end, what `event` led to had its time.
@@ -169,8 +170,8 @@ impl<'v> View<'v> {
         answered.get(answered.partition_point(|(request, _)| *request <= event)).map(|(_, response)| *response)
     }
 
-    /// What became of a connection after `event`: `Ok` with the answer to a request sent later, `Err` with the event by
-    /// which the server ended it unasked, `None` where neither is seen. Of a client, which need not stay: [`View::reaction`].
+    /// What happened to a connection after `event`: `Ok` with the answer to a request sent later, `Err` with the event by
+    /// which the server ended it on its own, `None` where neither is seen. Of a client, which need not stay: [`View::reaction`].
     pub fn aftermath(&self, event: usize, connection: u32) -> Option<Result<usize, usize>> {
         if self.subject() == Party::Client {
             return self.reaction(event);
@@ -178,10 +179,10 @@ impl<'v> View<'v> {
         if let Some(answer) = self.answered_after(event, connection) {
             return Some(Ok(answer));
         }
-        let fate = after(self.index.fates.get(&connection), event)?;
-        let frame = self.frame(fate);
+        let outcome_of = after(self.index.connection_ends.get(&connection), event)?;
+        let frame = self.frame(outcome_of);
         let ended = matches!(&frame.content, Content::Closed(Closed::End | Closed::Reset) | Content::Exit { .. });
-        (ended && frame.from == self.subject()).then_some(Err(fate))
+        (ended && frame.from == self.subject()).then_some(Err(outcome_of))
     }
 
     /// The first event by which whatever `event` could still provoke would have shown: within an exchange its end, else
@@ -200,7 +201,7 @@ impl<'v> View<'v> {
     /// Whether everything that the other party sent on a connection can be read here: nothing went out piecemeal or
     /// outside any framing, and nothing was dropped. Only then is what has no visible cause known to have none.
     pub fn is_fully_seen(&self, connection: u32) -> bool {
-        !self.index.dim.contains(&connection)
+        !self.index.partly_unseen.contains(&connection)
     }
 
     /// Where a connection was seen to open.
@@ -209,18 +210,18 @@ impl<'v> View<'v> {
     }
 
     /// Whether a message is the first of its sender on its connection.
-    pub fn is_first(&self, said: Said<'_>) -> bool {
-        self.index.first.get(&(said.connection, said.from)) == Some(&said.index)
+    pub fn is_first(&self, sent: MessageAt<'_>) -> bool {
+        self.index.first.get(&(sent.connection, sent.from)) == Some(&sent.index)
     }
 
     /// The first message of `party` on a connection.
-    pub fn first_of(&self, party: Party, connection: u32) -> Option<Said<'v>> {
-        self.index.first.get(&(connection, party)).map(|&place| self.said[place])
+    pub fn first_of(&self, party: Party, connection: u32) -> Option<MessageAt<'v>> {
+        self.index.first.get(&(connection, party)).map(|&place| self.messages[place])
     }
 
-    /// Whether something that `party` sent on a connection before `event` should have been a message and is none.
-    pub fn garbled_before(&self, event: usize, party: Party, connection: u32) -> bool {
-        self.index.garbled.get(&(connection, party)).is_some_and(|first| *first < event)
+    /// Whether something that `party` sent on a connection before `event` should have been a message and is not.
+    pub fn invalid_before(&self, event: usize, party: Party, connection: u32) -> bool {
+        self.index.invalid.get(&(connection, party)).is_some_and(|first| *first < event)
     }
 
     /// Requests of `party` on a connection under that id, in order.
@@ -229,9 +230,9 @@ impl<'v> View<'v> {
         id: &'a RequestId,
         party: Party,
         connection: u32,
-    ) -> impl DoubleEndedIterator<Item = Said<'v>> + use<'a, 'v> {
-        let places = self.index.asked.get(&(connection, party, id)).map_or(&[][..], Vec::as_slice);
-        places.iter().map(|&place| self.said[place])
+    ) -> impl DoubleEndedIterator<Item = MessageAt<'v>> + use<'a, 'v> {
+        let places = self.index.requests_by_id.get(&(connection, party, id)).map_or(&[][..], Vec::as_slice);
+        places.iter().map(|&place| self.messages[place])
     }
 
     /// Whether `party` made a request under that id on any connection.
@@ -240,14 +241,14 @@ impl<'v> View<'v> {
     }
 
     /// The first message of the judged party after `event` on the same stream.
-    pub fn told_after(&self, event: usize, connection: u32, exchange: u32) -> Option<usize> {
-        after(self.index.told.get(&(connection, exchange)), event)
+    pub fn next_on_stream(&self, event: usize, connection: u32, exchange: u32) -> Option<usize> {
+        after(self.index.by_stream.get(&(connection, exchange)), event)
     }
 
     /// The first error without an id that the judged party sent after `event` on a connection.
-    pub fn nameless_error_after(&self, event: usize, connection: u32) -> Option<Said<'v>> {
-        let errors = self.index.nameless.get(&connection)?;
-        errors.get(errors.partition_point(|(at, _)| *at <= event)).map(|&(_, place)| self.said[place])
+    pub fn error_without_id_after(&self, event: usize, connection: u32) -> Option<MessageAt<'v>> {
+        let errors = self.index.errors_without_id.get(&connection)?;
+        errors.get(errors.partition_point(|(at, _)| *at <= event)).map(|&(_, place)| self.messages[place])
     }
 
     /// Where an exchange was closed after `event`.
@@ -257,8 +258,8 @@ impl<'v> View<'v> {
 
     /// The client's capabilities as last declared before (or in) message `said`: its own `_meta` in the modern era, the
     /// `initialize` request of its connection in the legacy era.
-    pub fn client_capabilities(&self, said: Said<'v>) -> Option<&'v Value> {
-        let own = said.message.params().and_then(|p| p.get("_meta")?.get(CLIENT_CAPABILITIES));
-        own.or_else(|| self.index.declared.get(&said.connection).copied())
+    pub fn client_capabilities(&self, sent: MessageAt<'v>) -> Option<&'v Value> {
+        let own = sent.message.params().and_then(|p| p.get("_meta")?.get(meta::CLIENT_CAPABILITIES));
+        own.or_else(|| self.index.declared.get(&sent.connection).copied())
     }
 }

@@ -1,4 +1,4 @@
-//! What marks tell judges: stimuli, requests that were given up, processes that we ended. A mark about a request is found
+//! What marks show: stimuli, requests that timed out, processes that we ended. A mark about a request is found
 //! by its connection and the request together; an id alone may be used on several connections, or twice on one.
 
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use wire::trace::{Content, Mark, Signal, Stimulus, StimulusKind};
 use wire::{Party, RequestId};
 
-use super::{Said, View};
+use super::{MessageAt, View};
 
 /// A request that was not answered in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Timeout {
 pub(super) struct Facts {
     timeouts: BTreeMap<usize, Timeout>,
     /// All of them, by connection and id.
-    given_up: BTreeMap<(u32, RequestId), Vec<Timeout>>,
+    timeouts_by_id: BTreeMap<(u32, RequestId), Vec<Timeout>>,
     cancellations: BTreeMap<usize, usize>,
     /// Where we first closed a process's stdin or signalled it.
     stopped: BTreeMap<u32, usize>,
@@ -41,32 +41,32 @@ impl Facts {
                 _ => {}
             }
         }
-        for said in view.said().filter(|said| said.is("notifications/cancelled")) {
-            facts.cancel(view, said);
+        for sent in view.messages().filter(|sent| sent.is("notifications/cancelled")) {
+            facts.cancel(view, sent);
         }
         facts
     }
 
     /// The mark belongs to the last request of that id on its connection that had no answer then, and no mark of its own.
     fn time_out(&mut self, view: &View<'_>, event: usize, id: &RequestId, after_ms: u64) {
-        let waits = |request: &Said<'_>| {
+        let waits = |request: &MessageAt<'_>| {
             let open = view.answer(*request).is_none_or(|answer| answer.event > event);
             request.event < event && open && !self.timeouts.contains_key(&request.index)
         };
         let (connection, timeout) = (view.frame(event).connection, Timeout { event, after_ms });
-        self.given_up.entry((connection, id.clone())).or_default().push(timeout);
+        self.timeouts_by_id.entry((connection, id.clone())).or_default().push(timeout);
         if let Some(request) = view.requests_under(id, view.subject().peer(), connection).rfind(waits) {
             self.timeouts.entry(request.index).or_insert(timeout);
         }
     }
 
     /// A cancellation belongs to the last request of that id that its sender made on its connection.
-    fn cancel(&mut self, view: &View<'_>, said: Said<'_>) {
-        let named = said.message.params().and_then(|params| RequestId::from_value(params.get("requestId")?));
+    fn cancel(&mut self, view: &View<'_>, sent: MessageAt<'_>) {
+        let named = sent.message.params().and_then(|params| RequestId::from_value(params.get("requestId")?));
         let Some(id) = named else { return };
-        let request = view.requests_under(&id, said.from, said.connection).rfind(|request| request.index < said.index);
+        let request = view.requests_under(&id, sent.from, sent.connection).rfind(|request| request.index < sent.index);
         if let Some(request) = request {
-            self.cancellations.entry(request.index).or_insert(said.index);
+            self.cancellations.entry(request.index).or_insert(sent.index);
         }
     }
 }
@@ -113,23 +113,23 @@ impl<'v> View<'v> {
         self.facts.stopped.get(&connection).is_some_and(|stopped| *stopped < event)
     }
 
-    /// Where a request to the judged party was given up because no answer came.
-    pub fn timeout_of(&self, request: Said<'v>) -> Option<Timeout> {
+    /// Where a request to the judged party timed out.
+    pub fn timeout_of(&self, request: MessageAt<'v>) -> Option<Timeout> {
         self.facts.timeouts.get(&request.index).copied()
     }
 
     /// The same for a request that went out in `event` in a way that no message is read from.
     pub fn timeout_after(&self, event: usize, id: &RequestId, connection: u32) -> Option<Timeout> {
-        let given_up = self.facts.given_up.get(&(connection, id.clone()))?;
-        given_up.iter().find(|timeout| timeout.event > event).copied()
+        let timeouts_by_id = self.facts.timeouts_by_id.get(&(connection, id.clone()))?;
+        timeouts_by_id.iter().find(|timeout| timeout.event > event).copied()
     }
 
     /// The first notification by which the sender of a request cancelled it.
-    pub fn cancellation_of(&self, request: Said<'v>) -> Option<Said<'v>> {
-        self.facts.cancellations.get(&request.index).map(|&said| self.said[said])
+    pub fn cancellation_of(&self, request: MessageAt<'v>) -> Option<MessageAt<'v>> {
+        self.facts.cancellations.get(&request.index).map(|&sent| self.messages[sent])
     }
 
-    /// Where we killed the client under test because its time was up. What it had not done by then it might yet have done.
+    /// Where we killed the client under test because its time was up. It might have done more later.
     pub fn client_killed(&self) -> Option<usize> {
         let client = self.subject() == Party::Client;
         let killed = self.signals().map(|(event, _)| event).find(|&event| self.frame(event).connection == 0);

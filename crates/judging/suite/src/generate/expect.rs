@@ -6,7 +6,7 @@ mod volatile;
 use std::collections::HashSet;
 
 use serde_json::Value;
-use wire::redact::{Redactor, Secrets};
+use wire::redact::Redactor;
 
 use super::plan::{Aim, Planned};
 use super::play::Seen;
@@ -81,7 +81,8 @@ fn common(one: Ended, other: Ended) -> Option<Ended> {
 
 /// What is written of each case.
 pub(super) fn expected(planned: Vec<Planned>, first: Vec<Seen>, second: &[Seen]) -> Vec<Case> {
-    let redactor = net::redactor(&Secrets::default());
+    // It only says what looks like a secret: no placeholder is written, so the key does not matter.
+    let redactor = Redactor::new([0; 32]);
     let mut cases: Vec<Case> = planned
         .into_iter()
         .zip(first.iter().zip(second))

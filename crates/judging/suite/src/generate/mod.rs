@@ -18,6 +18,7 @@ use client::{ClientError, Options as ClientOptions};
 use serde_json::{Map, Value};
 use wire::{Revision, Transport};
 
+use crate::advice::Words;
 pub use client::CallPolicy;
 pub use expect::{Case, Verdict};
 pub use plan::{Aim, Planned, arguments};
@@ -47,6 +48,8 @@ pub struct Options {
     pub depth: Depth,
     /// The seed of what is drawn; 0 draws nothing.
     pub seed: u64,
+    /// Advice in the words of the program.
+    pub words: Words,
     /// How long an answer may take; a case that takes longer is written as skipped.
     pub slowest: Duration,
 }

@@ -74,7 +74,7 @@ async fn play(
             client = Some(Client::connect(reached.clone()).await?);
         }
         let Some(there) = &client else { continue };
-        let seen = played(there, case, options.slowest).await;
+        let seen = played(there, case, options).await;
         if matches!(seen, Seen::Slow | Seen::Broke(_))
             && let Some(there) = client.take()
         {
@@ -88,12 +88,12 @@ async fn play(
     Ok(all)
 }
 
-async fn played(client: &Client, case: &Planned, slowest: Duration) -> Seen {
-    let Ok(came) = tokio::time::timeout(slowest, ask(client, case.ask.clone())).await else {
+async fn played(client: &Client, case: &Planned, options: &Options) -> Seen {
+    let Ok(came) = tokio::time::timeout(options.slowest, ask(client, case.ask.clone())).await else {
         client.cancel_all("it took too long").await;
         return Seen::Slow;
     };
-    let came = Came::from(came);
+    let came = Came::of(came, options.words);
     if let Came::Nothing(why) = &came {
         let there = tokio::time::timeout(SIGN, client.ping()).await;
         let gone = match there {

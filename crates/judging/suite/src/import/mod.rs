@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 use document::{Fault, Faults};
 
+use crate::advice::Words;
+
 use self::file::{Case, File};
 pub use self::read::{Source, load};
 
@@ -52,14 +54,14 @@ pub struct Tally {
 }
 
 /// Makes test files, one for each server. `fixture` is what mcp-assert's `{{fixture}}` stands for.
-pub fn import(sources: &[Source], fixture: Option<&str>) -> Result<Vec<Imported>, Vec<Faults>> {
+pub fn import(sources: &[Source], fixture: Option<&str>, words: Words) -> Result<Vec<Imported>, Vec<Faults>> {
     let mut all: Vec<Imported> = Vec::new();
     let mut wrong = Vec::new();
     for source in sources {
         let mut faults = Vec::new();
         let file = match source.format {
             Format::McpJest => mcp_jest::file(source, &mut faults),
-            Format::McpAssert => mcp_assert::file(source, fixture, &mut faults),
+            Format::McpAssert => mcp_assert::file(source, (fixture, words), &mut faults),
         };
         if !faults.is_empty() {
             wrong.push(Faults::new(&source.path.display().to_string(), faults));

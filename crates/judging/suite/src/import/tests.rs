@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::read::parse;
 use super::{Imported, Source, import};
+use crate::Advice;
 
 fn source(name: &str, text: &str) -> Source {
     parse(text, Path::new(name)).unwrap_or_else(|faults| panic!("{faults:?}")).expect("a known format")
@@ -15,7 +16,7 @@ fn source(name: &str, text: &str) -> Source {
 /// The one file that comes of it, which `proof test` reads.
 #[track_caller]
 fn imported(sources: &[Source], fixture: Option<&str>) -> (String, Imported) {
-    let mut all = import(sources, fixture).unwrap_or_else(|faults| panic!("{}", faults[0]));
+    let mut all = import(sources, fixture, Advice::to_string).unwrap_or_else(|faults| panic!("{}", faults[0]));
     assert_eq!(all.len(), 1, "files");
     let one = all.remove(0);
     let text = one.text(None);
@@ -365,7 +366,7 @@ cases:
         assert!(two.contains(part), "{part}\n{two}");
     }
     assert!(!two.contains("\nsetup:"), "{two}");
-    let faults = import(&both, None).expect_err("a fixture is needed");
+    let faults = import(&both, None, Advice::to_string).expect_err("a fixture is needed");
     assert!(faults[0].to_string().contains("a.yaml:5:14"), "{}", faults[0]);
 }
 
@@ -391,14 +392,14 @@ fn addresses_and_headers() {
     let (text, _) = imported(&[source("a.yaml", text)], None);
     assert!(text.contains("server:\n  url: \"http://h/mcp\"\n  bearerEnv: T\n  headers: { X: \"y\" }\n"), "{text}");
     let other = json!({ "server": { "url": "ftp://h", "transport": "sse" }, "tests": {} }).to_string();
-    let faults = import(&[source("a.json", &other)], None).expect_err("no address");
+    let faults = import(&[source("a.json", &other)], None, Advice::to_string).expect_err("no address");
     assert!(faults[0].to_string().contains("this is no address – a.json:1:"), "{}", faults[0]);
 }
 
 #[test]
 fn a_trace_alone_goes_with_what_has_a_server() {
     let trace = || source("t.yaml", "name: t\ntrajectory: [{ type: order, tools: [a, b] }]\n");
-    let faults = import(&[trace()], None).expect_err("no server");
+    let faults = import(&[trace()], None, Advice::to_string).expect_err("no server");
     assert!(faults[0].to_string().contains("no server is named"), "{}", faults[0]);
     let other = source("a.yaml", "server: { command: srv }\nassert: { tool: t }\n");
     let (text, one) = imported(&[trace(), other], None);
@@ -518,7 +519,7 @@ proptest! {
     #[test]
     fn whatever_the_file_it_can_be_read_or_is_refused(value in file()) {
         if let Ok(Some(source)) = parse(&value.to_string(), Path::new("x")) {
-            for one in import(&[source], Some("dir")).unwrap_or_default() {
+            for one in import(&[source], Some("dir"), Advice::to_string).unwrap_or_default() {
                 let text = one.text(Some(Path::new("..")));
                 let read = crate::test::parse(&text, Path::new("t.mcp.yaml"));
                 prop_assert!(read.is_ok(), "{}\n{text}", read.err().map(|faults| faults.to_string()).unwrap_or_default());

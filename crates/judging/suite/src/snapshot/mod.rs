@@ -4,6 +4,7 @@ mod drift;
 
 use client::{Client, ClientError};
 use serde_json::{Map, Value, json};
+use wire::error_code::METHOD_NOT_FOUND;
 
 pub use drift::{Change, drift};
 
@@ -39,7 +40,7 @@ pub async fn surface(client: &Client) -> Result<Value, ClientError> {
         let mut items = match client.list(method, member).await {
             Ok(listed) => listed.items,
             // Templates are a method of their own, which a server of plain resources need not have.
-            Err(ClientError::Rpc { code: -32601, .. }) if member == "resourceTemplates" => continue,
+            Err(ClientError::Rpc { code: METHOD_NOT_FOUND, .. }) if member == "resourceTemplates" => continue,
             Err(error) => return Err(error),
         };
         items.sort_by(|a, b| a[name].as_str().cmp(&b[name].as_str()));

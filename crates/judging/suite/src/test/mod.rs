@@ -20,9 +20,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use net::Children;
 use net::client::Address;
 use wire::Revision;
 
+use crate::advice::{Advice, Words};
 pub use coverage::{Coverage, Part};
 pub use outcome::{Failure, Hindrance, Place, Played, Tally, Tried, Verdict};
 pub use plan::Suite;
@@ -67,6 +69,10 @@ pub struct Options {
     pub standin: Option<Arc<dyn Fn() -> Coming + Send + Sync>>,
     /// The revisions to try at instead of those that files name, where any are named.
     pub revisions: Vec<Revision>,
+    /// Advice in the words of the program.
+    pub words: Words,
+    /// Owns the servers that are started.
+    pub children: Children,
     /// Who is told of every case that ended.
     pub watch: Arc<dyn Fn(&Tried) + Send + Sync>,
 }
@@ -84,6 +90,8 @@ impl Default for Options {
             coverage: false,
             standin: None,
             revisions: Vec::new(),
+            words: Advice::to_string,
+            children: Children::new(),
             watch: Arc::new(|_| ()),
         }
     }

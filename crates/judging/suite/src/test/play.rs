@@ -25,6 +25,7 @@ use super::outcome::{Hindrance, Place, Played, Tried, Verdict};
 use super::plan::{Case, Reached, Request, Server, Suite};
 use super::scripted::Scripted;
 use super::snapshots::Snapshots;
+use crate::advice::{Words, describe};
 use crate::asking::{Ask, Came, ask};
 
 /// Plays a file. Boxed here: its code is compiled once, in this crate, and not in each crate that awaits it.
@@ -34,7 +35,7 @@ pub fn run<'a>(suite: &'a Suite, options: &'a Options) -> Pin<Box<dyn Future<Out
 
 async fn played(suite: &Suite, options: &Options) -> Played {
     let mut played = Played { path: suite.path.clone(), places: Vec::new(), coverage: None };
-    let snapshots = match Snapshots::beside(&suite.path, options.update) {
+    let snapshots = match Snapshots::beside(&suite.path, options.update, options.words) {
         Ok(snapshots) => snapshots,
         Err(why) => {
             played.places.push(hindered(None, Hindrance::Snapshots(why)));
@@ -235,7 +236,7 @@ impl Stage<'_> {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let prompter = Arc::new(Prompter { able: self.suite.able().abilities(), now: Mutex::new(None) });
         let Way { address, started, held } = self.way().await.map_err(Hindrance::Unreached)?;
-        let mut options = ClientOptions::new(address);
+        let mut options = ClientOptions::new(address, &self.options.children);
         options.revision = self.revision;
         options.progress = self.suite.wants_progress();
         options.respondent = prompter.clone();
@@ -256,7 +257,7 @@ impl Stage<'_> {
                 if let Some(started) = started {
                     started.end().await;
                 }
-                return Err(Hindrance::Unreached(error.to_string()));
+                return Err(Hindrance::Unreached(describe(&error, self.options.words)));
             }
         };
         let scene =
@@ -298,7 +299,9 @@ impl Stage<'_> {
             headers.push(("Authorization".to_owned(), format!("Bearer {token}")));
         }
         let started = match command {
-            Some(command) => Some(Box::pin(Started::start(command, url, self.options.timeout)).await?),
+            Some(command) => {
+                Some(Box::pin(Started::start(command, url, self.options.timeout, &self.options.children)).await?)
+            }
             None => None,
         };
         let url = match &started {
@@ -355,7 +358,11 @@ impl Stage<'_> {
         scene.status.store(0, Ordering::Relaxed);
         let begun = Instant::now();
         let patience = case.timeout.unwrap_or(self.options.timeout);
-        let answered = tokio::time::timeout(patience, asked(&scene.client, &case.request, &vars, self.covering)).await;
+        let answered = tokio::time::timeout(
+            patience,
+            asked(&scene.client, &case.request, &vars, (self.covering, self.options.words)),
+        )
+        .await;
         let came = if let Ok(came) = answered {
             came
         } else {
@@ -412,11 +419,11 @@ fn skipped(case: &Case, why: String) -> Tried {
 }
 
 /// Puts a request, filled in.
-async fn asked(client: &Client, request: &Request, vars: &Value, covering: &Covering) -> Came {
+async fn asked(client: &Client, request: &Request, vars: &Value, (covering, words): (&Covering, Words)) -> Came {
     match filled(request, vars) {
         Ok(what) => {
             covering.note(&what);
-            ask(client, what).await.into()
+            Came::of(ask(client, what).await, words)
         }
         Err(TooLong) => Came::Nothing("what is filled in becomes too long".to_owned()),
     }

@@ -13,6 +13,7 @@ use net::started::PORT;
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 use url::Url;
+use wire::pointer;
 use wire::{Revision, Transport};
 
 use super::matcher::{At, Matcher};
@@ -137,7 +138,7 @@ impl Reader<'_> {
         let mut filled = json!({});
         let mut room = LONGEST;
         for (at, (name, value)) in vars.into_iter().enumerate() {
-            let pointer = format!("/vars/{}", name.replace('~', "~0").replace('/', "~1"));
+            let pointer = pointer::member("/vars", &name);
             let value = self.filled(&value, &pointer, Step::Var(at)).fill(&filled).ok().filter(|value| {
                 let left = room.checked_sub(size(value));
                 room = left.unwrap_or_default();
@@ -385,7 +386,7 @@ impl Reader<'_> {
         let places: Vec<Place> = paths
             .into_iter()
             .filter_map(|(text, value)| {
-                let pointer = format!("{pointer}/{}", text.replace('~', "~0").replace('/', "~1"));
+                let pointer = pointer::member(pointer, &text);
                 let path = self.path(&text, &pointer)?;
                 let mut wrongs = Vec::new();
                 let matcher = At::read(&value, &mut |below, wrong| wrongs.push((below.to_owned(), wrong)));

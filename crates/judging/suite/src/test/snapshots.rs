@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::judge::failure;
 use super::outcome::Failure;
 use super::plan::Case;
+use crate::advice::{Advice, Words};
 
 /// The snapshots of a file.
 #[derive(Debug)]
@@ -17,21 +18,23 @@ pub(super) struct Snapshots {
     path: PathBuf,
     kept: Mutex<BTreeMap<String, Value>>,
     update: bool,
+    words: Words,
 }
 
 impl Snapshots {
     /// Those beside `tests`; with `update` they are written anew. `Err`: why they cannot be read.
-    pub(super) fn beside(tests: &Path, update: bool) -> Result<Self, String> {
+    pub(super) fn beside(tests: &Path, update: bool, words: Words) -> Result<Self, String> {
         let path = tests.with_extension("snap.json");
         let kept = match fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
             Err(error) => return Err(format!("the snapshots {} cannot be read: {error}", path.display())),
             Ok(_) if update => BTreeMap::new(),
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-                format!("the snapshots {} are damaged: {error}; `--update` writes them anew", path.display())
+                let advice = words(&Advice::ReplaceSnapshots);
+                format!("the snapshots {} are damaged: {error}; {advice}", path.display())
             })?,
         };
-        Ok(Self { path, kept: Mutex::new(kept), update })
+        Ok(Self { path, kept: Mutex::new(kept), update, words })
     }
 
     /// Compares the result of a case with its snapshot, or notes it.
@@ -44,7 +47,8 @@ impl Snapshots {
         match kept.get(&case.name) {
             None => {
                 let wanted = "what the snapshot has".to_owned();
-                Some(failure(case.at, wanted, "no snapshot yet: `--update` writes it".to_owned()))
+                let advice = (self.words)(&Advice::WriteSnapshot);
+                Some(failure(case.at, wanted, format!("no snapshot yet: {advice}")))
             }
             Some(wanted) => super::alike::difference(wanted, result).map(|(path, one, other)| Failure {
                 path: Some(path),

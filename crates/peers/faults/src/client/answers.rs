@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use wire::Transport;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use wire::revision::{R2025_06_18, R2025_11_25};
 
 use super::{Fault, Kind, answers, fault, is, refuses};
@@ -20,7 +21,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "ping.served",
         "answers a ping with an error",
         Kind::Instead(|message| {
-            let error = json!({ "code": -32603, "message": "Not now" });
+            let error = json!({ "code": INTERNAL_ERROR, "message": "Not now" });
             is_pong(message).then(|| vec![json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }).to_string()])
         }),
     )
@@ -61,7 +62,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "errors.method-not-found",
         "refuses a method that it does not know with another code",
         Kind::Sends(|message| {
-            let found = message.pointer("/error/code") == Some(&json!(-32601));
+            let found = message.pointer("/error/code") == Some(&json!(METHOD_NOT_FOUND));
             if found {
                 message["error"]["code"] = json!(-31_999);
             }
@@ -189,7 +190,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "roots-refusal-code",
         "roots.unsupported-refused",
         "refuses to list its roots with the code for invalid params",
-        Kind::Sends(|message| refuses(message, -32601, "", -32602)),
+        Kind::Sends(|message| refuses(message, METHOD_NOT_FOUND, "", INVALID_PARAMS)),
     )
     .legacy()
     .seen_in("hostile.undeclared-requests")
@@ -198,7 +199,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "mode-refusal-code",
         "elicitation.undeclared-mode-refused",
         "refuses an unsupported elicitation mode with a wrong code",
-        Kind::Sends(|message| refuses(message, -32602, "mode", -32603)),
+        Kind::Sends(|message| refuses(message, INVALID_PARAMS, "mode", INTERNAL_ERROR)),
     )
     .since(R2025_11_25)
     .legacy()
@@ -207,7 +208,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "rejection-code",
         "sampling.rejection-code",
         "reports with a wrong code that its user refused",
-        Kind::Sends(|message| refuses(message, -1, "", -32603)),
+        Kind::Sends(|message| refuses(message, -1, "", INTERNAL_ERROR)),
     )
     .since(R2025_11_25)
     .legacy()

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ::client::{Carrier, Coming, Connector, Direct, Opening};
+use ::client::{BoxFuture, Carrier, Connector, Direct, Opening};
 use net::client::{Connection, Exchange, OpenError, Outgoing, SendError};
 use serde_json::Value;
 use wire::message::{self, Packet};
@@ -41,7 +41,7 @@ struct Shared {
 struct FaultHooks(Arc<Shared>);
 
 impl Connector for FaultHooks {
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Coming<'a, Result<Arc<dyn Carrier>, OpenError>> {
+    fn open<'a>(&'a self, opening: Opening<'a>) -> BoxFuture<'a, Result<Arc<dyn Carrier>, OpenError>> {
         let state = State { era: opening.revision.era(), questions: BTreeSet::new(), cancelled: BTreeSet::new() };
         Box::pin(async move {
             let inner = Direct.open(opening).await?;
@@ -160,11 +160,11 @@ impl Carrier for FaultyCarrier {
         self.0.inner.connection()
     }
 
-    fn send(&self, outgoing: Outgoing) -> Coming<'_, Result<Exchange, SendError>> {
+    fn send(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Exchange, SendError>> {
         Box::pin(self.0.send(outgoing))
     }
 
-    fn open_stream<'a>(&'a self, last_event_id: Option<&'a str>) -> Coming<'a, Result<Exchange, SendError>> {
+    fn open_stream<'a>(&'a self, last_event_id: Option<&'a str>) -> BoxFuture<'a, Result<Exchange, SendError>> {
         let mut outgoing = Outgoing::bare("GET");
         if let Some(id) = last_event_id {
             if self.0.faults().any(|fault| matches!(fault.kind, Kind::NeverResumes)) {
@@ -205,7 +205,7 @@ impl Carrier for FaultyCarrier {
         if self.0.faults().any(at_once) { Duration::ZERO } else { self.0.inner.resume_delay(stream) }
     }
 
-    fn close(&self) -> Coming<'_, ()> {
+    fn close(&self) -> BoxFuture<'_, ()> {
         if self.0.faults().any(|fault| matches!(fault.kind, Kind::Vanishes)) {
             return Box::pin(self.connection().kill());
         }

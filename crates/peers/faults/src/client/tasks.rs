@@ -2,6 +2,7 @@
 //! basic/utilities/tasks).
 
 use serde_json::{Value, json};
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
 use wire::revision::R2025_11_25;
 
 use super::{Fault, Kind, drop_member, fault, is, refuses};
@@ -66,13 +67,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "task-cancelled-late",
         "tasks.client-cancellation",
         "refuses to cancel a finished task with a wrong code",
-        Kind::Sends(|message| refuses(message, -32602, "cannot be cancelled", -32603)),
+        Kind::Sends(|message| refuses(message, INVALID_PARAMS, "cannot be cancelled", INTERNAL_ERROR)),
     ),
     task(
         "task-unknown-odd",
         "tasks.client-errors",
         "refuses unknown tasks with a wrong code",
-        Kind::Sends(|message| refuses(message, -32602, "no such task", -32603)),
+        Kind::Sends(|message| refuses(message, INVALID_PARAMS, "no such task", INTERNAL_ERROR)),
     ),
     task(
         "task-answers-nameless",

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
+use wire::error_code::{INVALID_REQUEST, URL_ELICITATION_REQUIRED};
 use wire::revision::R2025_11_25;
 
 use super::{Fault, Kind, ServiceRequest, fault};
@@ -64,7 +65,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "elicitation.required-error",
         "the error that requires a URL elicitation names no URL",
         Kind::Errors("tools/call", |answer| {
-            if answer["error"]["code"] == -32042 {
+            if answer["error"]["code"] == URL_ELICITATION_REQUIRED {
                 answer["error"]["data"]["elicitations"] = json!([]);
             }
         }),
@@ -147,7 +148,7 @@ pub(super) const FAULTS: &[&Fault] = &[
                 && asked.param("requestState").is_null()
                 && asked.is_odd()
             {
-                *answer = super::base::error(asked, -32600, "Invalid Request: there is a question open");
+                *answer = super::base::error(asked, INVALID_REQUEST, "Invalid Request: there is a question open");
             }
         }),
     )

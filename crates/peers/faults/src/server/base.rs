@@ -3,6 +3,7 @@
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
 use wire::Transport;
+use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25};
 
 use super::stdio::replaced;
@@ -62,7 +63,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "error-without-message",
         "jsonrpc.error-object",
         "errors about prompts have no message",
-        Kind::Errors("prompts/get", |answer| answer["error"] = json!({ "code": -32602 })),
+        Kind::Errors("prompts/get", |answer| answer["error"] = json!({ "code": INVALID_PARAMS })),
     )
     .breaks_too(&["http.json-is-one-message", "stdio.only-messages-on-stdout"]),
     &fault(
@@ -313,7 +314,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "a ping is answered with an error",
         Kind::Answers(|asked, answer| {
             if asked.is("ping") {
-                *answer = error(asked, -32601, "Method not found: ping");
+                *answer = error(asked, METHOD_NOT_FOUND, "Method not found: ping");
             }
         }),
     )

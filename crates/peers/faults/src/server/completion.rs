@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Fault, Kind, ServiceRequest, errors, fault};
+use wire::error_code::INTERNAL_ERROR;
 
 const COMPLETE: &str = "completion/complete";
 
@@ -42,7 +43,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "a completion without `ref` is answered with the code for an internal error",
         Kind::Answers(|asked, answer| {
             if asked.is(COMPLETE) && answer.get("error").is_some() && asked.param("ref").is_null() {
-                errors::code(answer, -32603);
+                errors::code(answer, INTERNAL_ERROR);
             }
         }),
     )

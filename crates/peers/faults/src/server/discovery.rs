@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use net::server::http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use wire::Revision;
+use wire::error_code::{INVALID_REQUEST, UNSUPPORTED_VERSION};
 use wire::http::PROTOCOL_VERSION;
-use wire::meta::SERVER_INFO;
+use wire::meta;
 
 use super::base::error;
 use super::http::status;
@@ -56,7 +57,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "unsupported-version-200",
         "http.unsupported-version-400",
         "the error for an unsupported version comes with status 200",
-        Kind::Http(Http { response: |_, response| status(response, -32022, StatusCode::OK), ..HTTP }),
+        Kind::Http(Http { response: |_, response| status(response, UNSUPPORTED_VERSION, StatusCode::OK), ..HTTP }),
     )
     .http(),
     &modern(
@@ -83,7 +84,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "discover.server-info",
         "discovery does not name the server",
         Kind::Results(DISCOVER, |answer| {
-            drop_member(&mut answer["result"]["_meta"], SERVER_INFO);
+            drop_member(&mut answer["result"]["_meta"], meta::SERVER_INFO);
         }),
     ),
     &modern(
@@ -130,7 +131,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "completions are refused for their version, which discovery lists",
         Kind::Answers(|asked, answer| {
             if asked.is("completion/complete") {
-                *answer = error(asked, -32022, "Unsupported protocol version");
+                *answer = error(asked, UNSUPPORTED_VERSION, "Unsupported protocol version");
                 let asked_for = asked.meta("protocolVersion");
                 answer["error"]["data"] = json!({ "supported": [Revision::NEWEST.as_str()], "requested": asked_for });
             }
@@ -186,7 +187,7 @@ pub(super) const FAULTS: &[&Fault] = &[
             if asked.is(DISCOVER) {
                 discovered.0.store(true, Ordering::Relaxed);
             } else if !discovered.0.load(Ordering::Relaxed) {
-                *answer = error(asked, -32600, "Invalid request: nobody has asked for `server/discover` yet");
+                *answer = error(asked, INVALID_REQUEST, "Invalid request: nobody has asked for `server/discover` yet");
             }
         }),
     )
@@ -204,7 +205,7 @@ const fn modern(name: &'static str, rule: &'static str, about: &'static str, kin
 
 /// Alters the data of the error for an unsupported version.
 fn refusal(message: &mut Value, edit: fn(&mut Value)) {
-    if message.pointer("/error/code").is_some_and(|code| *code == -32022) {
+    if message.pointer("/error/code").is_some_and(|code| *code == UNSUPPORTED_VERSION) {
         edit(&mut message["error"]["data"]);
     }
 }

@@ -3,6 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Fault, Kind, fault};
+use wire::error_code::{
+    HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY,
+    PARSE_ERROR, RESOURCE_NOT_FOUND,
+};
 
 pub(super) const FAULTS: &[&Fault] = &[
     &fault(
@@ -13,7 +17,7 @@ pub(super) const FAULTS: &[&Fault] = &[
             // Tools that do not run as tasks are refused with this code too.
             let why = message.pointer("/error/message").and_then(Value::as_str);
             if why.is_some_and(|why| why.starts_with("Method not found")) {
-                recode(message, -32601, -32602);
+                recode(message, METHOD_NOT_FOUND, INVALID_PARAMS);
             }
         }),
     )
@@ -22,26 +26,26 @@ pub(super) const FAULTS: &[&Fault] = &[
         "parse-error-code",
         "errors.parse-error",
         "invalid JSON is answered with the code for an invalid request",
-        Kind::Sends(|message| recode(message, -32700, -32600)),
+        Kind::Sends(|message| recode(message, PARSE_ERROR, INVALID_REQUEST)),
     ),
     &fault(
         "invalid-request-code",
         "errors.invalid-request",
         "an invalid request is answered with the code for an internal error",
-        Kind::Sends(|message| recode(message, -32600, -32603)),
+        Kind::Sends(|message| recode(message, INVALID_REQUEST, INTERNAL_ERROR)),
     ),
     &fault(
         "invalid-params-code",
         "errors.invalid-params",
         "invalid params are answered with the code for an internal error",
-        Kind::Errors("completion/complete", |answer| recode(answer, -32602, -32603)),
+        Kind::Errors("completion/complete", |answer| recode(answer, INVALID_PARAMS, INTERNAL_ERROR)),
     )
     .breaks_too(&["completion.missing-arguments-refused", "completion.unknown-prompt-refused"]),
     &fault(
         "retired-code",
         "errors.no-retired-codes",
         "a resource that does not exist is answered with the code of earlier revisions",
-        Kind::Errors("resources/read", |answer| code(answer, -32002)),
+        Kind::Errors("resources/read", |answer| code(answer, RESOURCE_NOT_FOUND)),
     )
     .breaks_too(&["errors.internal-error", "resources.not-found-code"])
     .modern(),
@@ -70,7 +74,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "header-code-on-stdio",
         "errors.codes-mean-what-they-say",
         "over stdio, errors about prompts have the code for headers that do not match",
-        Kind::Errors("prompts/get", |answer| code(answer, -32020)),
+        Kind::Errors("prompts/get", |answer| code(answer, HEADER_MISMATCH)),
     )
     .modern()
     .stdio(),
@@ -78,14 +82,14 @@ pub(super) const FAULTS: &[&Fault] = &[
         "internal-error-code",
         "errors.internal-error",
         "an internal error has a code of the server's own",
-        Kind::Errors("resources/read", |answer| recode(answer, -32603, -31999)),
+        Kind::Errors("resources/read", |answer| recode(answer, INTERNAL_ERROR, -31999)),
     ),
     &fault(
         "capabilities-listed-as-array",
         "shape.errors",
         "an error lists the capabilities that a client lacks in an array",
         Kind::Errors("tools/call", |answer| {
-            if answer["error"]["code"] == -32021 {
+            if answer["error"]["code"] == MISSING_CLIENT_CAPABILITY {
                 answer["error"]["data"]["requiredCapabilities"] = json!(["sampling"]);
             }
         }),

@@ -3,6 +3,7 @@
 use net::server::http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use wire::Revision;
+use wire::error_code::HEADER_MISMATCH;
 
 use super::outgoing::{Alteration, Outgoing};
 use super::{Fault, HTTP, Http, IncomingMessage, Kind, fault, http};
@@ -104,7 +105,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "http.header-failure-answer",
         "a request that is refused for its headers is answered with 422",
         Kind::Http(Http {
-            response: |_, response| http::status(response, -32020, StatusCode::UNPROCESSABLE_ENTITY),
+            response: |_, response| http::status(response, HEADER_MISMATCH, StatusCode::UNPROCESSABLE_ENTITY),
             ..HTTP
         }),
     )

@@ -2,6 +2,7 @@
 
 use net::server::http::{Bytes, HeaderValue, Method, Parts, StatusCode};
 use serde_json::{Value, json};
+use wire::error_code::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, PARSE_ERROR};
 use wire::revision::R2025_06_18;
 
 use super::outgoing::{Alteration, Outgoing};
@@ -104,7 +105,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "unknown-method-200",
         "http.unknown-method-404",
         "the error for an unknown method comes with status 200",
-        Http { response: |_, response| status(response, -32601, StatusCode::OK), ..HTTP },
+        Http { response: |_, response| status(response, METHOD_NOT_FOUND, StatusCode::OK), ..HTTP },
     )
     .modern(),
     &fault(
@@ -112,8 +113,8 @@ pub(super) const FAULTS: &[&Fault] = &[
         "http.unknown-method-404",
         "an unknown method is refused with the code of an invalid request",
         Kind::Answers(|_, answer| {
-            if answer["error"]["code"] == -32601 {
-                answer["error"]["code"] = json!(-32600);
+            if answer["error"]["code"] == METHOD_NOT_FOUND {
+                answer["error"]["code"] = json!(INVALID_REQUEST);
             }
         }),
     )
@@ -124,14 +125,14 @@ pub(super) const FAULTS: &[&Fault] = &[
         "malformed-meta-200",
         "http.malformed-meta-400",
         "the error for missing metadata comes with status 200",
-        Http { response: |_, response| status(response, -32602, StatusCode::OK), ..HTTP },
+        Http { response: |_, response| status(response, INVALID_PARAMS, StatusCode::OK), ..HTTP },
     )
     .modern(),
     &http(
         "missing-capability-200",
         "http.missing-capability-400",
         "the error for a missing capability comes with status 200",
-        Http { response: |_, response| status(response, -32021, StatusCode::OK), ..HTTP },
+        Http { response: |_, response| status(response, MISSING_CLIENT_CAPABILITY, StatusCode::OK), ..HTTP },
     )
     .modern(),
     &http(
@@ -141,7 +142,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         Http {
             response: |asked, response| {
                 if asked.headers.contains_key("mcp-protocol-version") {
-                    status(response, -32600, StatusCode::OK);
+                    status(response, INVALID_REQUEST, StatusCode::OK);
                 }
             },
             ..HTTP
@@ -163,7 +164,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "a body that is not a message is answered with 202",
         Http {
             response: |_, response| {
-                if code(response) == Some(-32700) {
+                if code(response) == Some(PARSE_ERROR) {
                     *response.status = StatusCode::ACCEPTED;
                     response.body = Alteration::Replaced(Bytes::new());
                 }

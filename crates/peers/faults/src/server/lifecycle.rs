@@ -2,6 +2,7 @@
 
 use net::service::Reply;
 use serde_json::{Value, json};
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::R2025_06_18;
 use wire::{Revision, Transport};
 
@@ -119,7 +120,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "every other `initialize` is refused",
         Kind::Answers(|asked, answer| {
             if asked.is(INITIALIZE) && !asked.is_odd() {
-                *answer = error(asked, -32602, "Invalid params: not now");
+                *answer = error(asked, INVALID_PARAMS, "Invalid params: not now");
             }
         }),
     )

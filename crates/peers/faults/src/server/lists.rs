@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::base::error;
 use super::{Fault, Kind, ServiceRequest, drop_member, fault};
+use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND};
 
 pub(super) const FAULTS: &[&Fault] = &[
     PAGES_IN_CIRCLES,
@@ -13,7 +14,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "every other time a cursor is refused that was given out",
         Kind::Answers(|asked, answer| {
             if asked.is("resources/list") && !asked.param("cursor").is_null() && asked.is_odd() {
-                *answer = error(asked, -32602, "Invalid params: this cursor is used up");
+                *answer = error(asked, INVALID_PARAMS, "Invalid params: this cursor is used up");
             }
         }),
     )
@@ -88,7 +89,7 @@ pub(super) fn undeclare(asked: &ServiceRequest, answer: &mut Value, capability: 
 /// A list is refused as if there were no such method.
 pub(super) fn refuse(asked: &ServiceRequest, answer: &mut Value, method: &str) {
     if asked.is(method) {
-        *answer = error(asked, -32601, &format!("Method not found: {method}"));
+        *answer = error(asked, METHOD_NOT_FOUND, &format!("Method not found: {method}"));
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::base::error;
 use super::{Fault, Kind, fault};
+use wire::error_code::METHOD_NOT_FOUND;
 
 const MESSAGE: &str = "notifications/message";
 
@@ -14,7 +15,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "`logging/setLevel` is answered as a method that does not exist",
         Kind::Answers(|asked, answer| {
             if asked.is("logging/setLevel") {
-                *answer = error(asked, -32601, "Method not found");
+                *answer = error(asked, METHOD_NOT_FOUND, "Method not found");
             }
         }),
     )

@@ -1,7 +1,8 @@
 //! Faults of `_meta`, and of what a modern request must say of its client.
 
 use serde_json::{Value, json};
-use wire::meta::SERVER_INFO;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, MISSING_CLIENT_CAPABILITY};
+use wire::meta;
 use wire::revision::R2025_06_18;
 
 use super::base::error;
@@ -76,7 +77,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "missing-capability-code",
         "meta.missing-capability-refused",
         "a missing capability is answered with the code for invalid params",
-        Kind::Errors("tools/call", |answer| errors::recode(answer, -32021, -32602)),
+        Kind::Errors("tools/call", |answer| errors::recode(answer, MISSING_CLIENT_CAPABILITY, INVALID_PARAMS)),
     )
     .breaks_too(&["task-extension.missing-refused"])
     .modern(),
@@ -85,7 +86,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "meta.missing-capability-refused",
         "a missing capability is reported in a result, as the failure of the call",
         Kind::Errors("tools/call", |answer| {
-            if answer["error"]["code"] == -32021 {
+            if answer["error"]["code"] == MISSING_CLIENT_CAPABILITY {
                 drop_member(answer, "error");
                 let content = json!([{ "type": "text", "text": "This client cannot be asked" }]);
                 answer["result"] = json!({ "resultType": "complete", "content": content, "isError": true });
@@ -108,7 +109,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "results do not name the server",
         Kind::Answers(|asked, answer| {
             if asked.is_modern() && !asked.is("server/discover") && answer["result"].is_object() {
-                drop_member(&mut answer["result"]["_meta"], SERVER_INFO);
+                drop_member(&mut answer["result"]["_meta"], meta::SERVER_INFO);
             }
         }),
     )
@@ -120,7 +121,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         Kind::Answers(|asked, answer| {
             let dashed = asked.meta("clientInfo")["name"].as_str().is_some_and(|name| name.contains('-'));
             if asked.is("tools/list") && dashed {
-                *answer = error(asked, -32603, "This client is not supported");
+                *answer = error(asked, INTERNAL_ERROR, "This client is not supported");
             }
         }),
     )
@@ -132,7 +133,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         Kind::Answers(|asked, answer| {
             let meta = asked.param("_meta").as_object();
             if meta.is_some_and(|members| members.keys().any(|key| key.starts_with("api.mcp."))) {
-                *answer = error(asked, -32602, "Invalid params: a reserved key");
+                *answer = error(asked, INVALID_PARAMS, "Invalid params: a reserved key");
             }
         }),
     )

@@ -270,7 +270,7 @@ impl Fault {
 
     /// Where it shows, in words.
     pub fn place(&self) -> String {
-        let token = if self.token { ", with --bearer-env" } else { "" };
+        let token = if self.token { ", with a bearer token" } else { "" };
         format!("{}{token}", self.applies)
     }
 }

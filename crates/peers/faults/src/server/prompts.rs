@@ -1,6 +1,7 @@
 //! Faults of prompts.
 
 use serde_json::{Value, json};
+use wire::error_code::INTERNAL_ERROR;
 use wire::revision::R2025_03_26;
 
 use super::{Fault, Kind, drop_member, fault, lists};
@@ -12,13 +13,13 @@ pub(super) const FAULTS: &[&Fault] = &[
         "unknown-prompt-code",
         "prompts.unknown-refused",
         "a prompt that does not exist is answered with the code for an internal error",
-        Kind::Errors(GET, |answer| about(answer, "Unknown prompt", -32603)),
+        Kind::Errors(GET, |answer| about(answer, "Unknown prompt", INTERNAL_ERROR)),
     ),
     &fault(
         "missing-argument-code",
         "prompts.missing-arguments-refused",
         "a missing argument of a prompt is answered with the code for an internal error",
-        Kind::Errors(GET, |answer| about(answer, "Invalid params: argument", -32603)),
+        Kind::Errors(GET, |answer| about(answer, "Invalid params: argument", INTERNAL_ERROR)),
     ),
     &fault(
         "prompt-image-not-base64",

@@ -3,13 +3,14 @@
 use serde_json::json;
 
 use super::{Fault, Kind, ServiceRequest, errors, fault, lists};
+use wire::error_code::INTERNAL_ERROR;
 
 pub(super) const FAULTS: &[&Fault] = &[
     &fault(
         "resource-not-found-code",
         "resources.not-found-code",
         "a resource that does not exist is answered with the code for an internal error",
-        Kind::Errors("resources/read", |answer| errors::code(answer, -32603)),
+        Kind::Errors("resources/read", |answer| errors::code(answer, INTERNAL_ERROR)),
     )
     .breaks_too(&["errors.invalid-params"]),
     &fault(

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::base::error;
 use super::stdio::replaced;
 use super::{Fault, Kind, ServiceRequest, drop_member, fault};
+use wire::error_code::INVALID_PARAMS;
 
 pub(super) const FAULTS: &[&Fault] = &[
     &rounds(
@@ -45,7 +46,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "a retry that lacks input is refused instead of asked again",
         Kind::Answers(|asked, answer| {
             if responses(asked).is_some_and(|responses| responses == 0) {
-                *answer = error(asked, -32602, "Invalid params: input is missing");
+                *answer = error(asked, INVALID_PARAMS, "Invalid params: input is missing");
             }
         }),
     )
@@ -56,7 +57,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "a retry with more input than was asked for is refused",
         Kind::Answers(|asked, answer| {
             if responses(asked).is_some_and(|responses| responses > 1) {
-                *answer = error(asked, -32602, "Invalid params: nobody asked for that");
+                *answer = error(asked, INVALID_PARAMS, "Invalid params: nobody asked for that");
             }
         }),
     ),

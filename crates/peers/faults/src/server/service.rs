@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use net::service::{Answer, Call, Context, Gone, Link, Outlet, Reply, Service};
+use net::service::{Answer, Call, Context, Gone, Link, MessageSink, Reply, Service};
 use serde_json::Value;
 use wire::{Message, Revision};
 
@@ -38,7 +38,7 @@ impl<S: Service> Service for Faulty<S> {
         let kinds: Vec<_> = faults.iter().flat_map(|fault| fault.kinds()).collect();
         for kind in kinds.iter().copied().filter(|kind| kind.is_about_the_rest()) {
             let asked = Arc::clone(&asked);
-            call.link = call.link.rerouted(|outlet| Arc::new(Detour { outlet, asked, kind }));
+            call.link = call.link.rerouted(|sink| Arc::new(Detour { sink, asked, kind }));
         }
         let link = call.link.clone();
         let reply = altered(self.server.call(call), &asked, &kinds);
@@ -123,18 +123,18 @@ fn edit(answer: &Answer, asked: &ServiceRequest, kinds: &[&'static Kind]) -> Ans
 
 /// An outlet that alters what goes through it.
 struct Detour {
-    outlet: Arc<dyn Outlet>,
+    sink: Arc<dyn MessageSink>,
     asked: Arc<ServiceRequest>,
     kind: &'static Kind,
 }
 
-impl Outlet for Detour {
+impl MessageSink for Detour {
     fn send(&self, text: String) -> Result<(), Gone> {
-        let Ok(value) = serde_json::from_str(&text) else { return self.outlet.send(text) };
-        self.kind.tell(&self.asked, value).into_iter().try_for_each(|value| self.outlet.send(value.to_string()))
+        let Ok(value) = serde_json::from_str(&text) else { return self.sink.send(text) };
+        self.kind.tell(&self.asked, value).into_iter().try_for_each(|value| self.sink.send(value.to_string()))
     }
 
     fn close(&self) {
-        self.outlet.close();
+        self.sink.close();
     }
 }

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use net::server::http::{self, Options};
+use net::server::recorder::{ConnectionRecorder, RecordedReader, RecordedWriter};
 use net::server::stdio::{Limits, standard_streams};
-use net::server::tapped::{Pen, RecordedReader, RecordedWriter};
 use net::service::Service;
 use reference::Server;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -67,16 +67,16 @@ impl FaultyServer {
     pub async fn lines(
         &self,
         (reader, writer): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
-        pen: &Pen,
+        connection: &ConnectionRecorder,
         stop: impl Future<Output = ()>,
     ) -> io::Result<()> {
         if self.faults.is_empty() {
-            return self.server.lines((reader, writer), pen, stop).await;
+            return self.server.lines((reader, writer), connection, stop).await;
         }
         let active = self.activate();
         let transport = FaultyTransport::new(&active, &[Transport::Stdio]);
         let most = Limits::default().line;
-        let streams = (RecordedReader::new(reader, pen, most), RecordedWriter::new(writer, pen, most));
+        let streams = (RecordedReader::new(reader, connection, most), RecordedWriter::new(writer, connection, most));
         lines::serve(self.around(active), streams, &transport, stop).await
     }
 

@@ -1,6 +1,7 @@
 //! Faults of tools: what the list says of them, and what calls give.
 
 use serde_json::{Value, json};
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
 use wire::revision::{R2025_06_18, R2025_11_25};
 
 use super::base::error;
@@ -16,7 +17,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "a tool that fails is answered with a protocol error",
         Kind::Answers(|asked, answer| {
             if asked.is("tools/call") && asked.param("name") == "fail" {
-                *answer = error(asked, -32603, "The tool failed");
+                *answer = error(asked, INTERNAL_ERROR, "The tool failed");
             }
         }),
     ),
@@ -160,7 +161,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         "a call of a tool that does not exist is answered with the code for an internal error",
         Kind::Answers(|_, answer| {
             if is_unknown(answer) {
-                answer["error"]["code"] = json!(-32603);
+                answer["error"]["code"] = json!(INTERNAL_ERROR);
             }
         }),
     ),
@@ -199,7 +200,7 @@ pub(super) const FAULTS: &[&Fault] = &[
         Kind::Answers(|asked, answer| {
             let text = answer.pointer("/result/content/0/text").and_then(Value::as_str);
             if text.is_some_and(|text| text.starts_with("Invalid arguments")) {
-                *answer = error(asked, -32602, "Invalid params");
+                *answer = error(asked, INVALID_PARAMS, "Invalid params");
             }
         }),
     )

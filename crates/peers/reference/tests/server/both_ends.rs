@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use net::server::http::{self, Beside};
-use net::server::tapped::Taps;
-use net::{Address, Connection, HttpAddress, Limits, Tap};
+use net::server::recorder::HttpRecorder;
+use net::{Address, Children, ConnectOptions, Connection, HttpAddress, Limits, Tap};
 use reference::{Options, Server};
 use serde_json::json;
 use wire::trace::{Closed, Content, Frame, Header, Trace};
@@ -52,9 +52,9 @@ async fn converse(connection: &Connection, revision: Revision) {
 /// Both traces of one conversation: the client's, then the server's.
 async fn both(transport: Transport, revision: Revision) -> [Trace; 2] {
     let far = Tap::new(header(Party::Client, transport, revision));
-    let taps = Arc::new(Taps::one(&far));
+    let recorder = Arc::new(HttpRecorder::one(&far));
     let beside = Beside { sse: true, websocket: true };
-    let http = http::Options { beside, taps: Some(taps.clone()), ..http::Options::default() };
+    let http = http::Options { beside, recorder: Some(recorder.clone()), ..http::Options::default() };
     let server = Server::new(Options { http, ..Options::default() });
     let server = server.http(([127, 0, 0, 1], 0).into()).await.unwrap();
     let at = server.local_addr();
@@ -65,18 +65,21 @@ async fn both(transport: Transport, revision: Revision) -> [Trace; 2] {
         _ => Address::Http(url("http", "/mcp")),
     };
     let near = Tap::new(header(Party::Server, transport, revision));
-    let connection = Connection::open(&address, revision, &near, &Limits::default()).await.unwrap();
+    let connection =
+        Connection::open(&address, revision, &near, &ConnectOptions::new(Limits::default(), &Children::new()))
+            .await
+            .unwrap();
     converse(&connection, revision).await;
     connection.close().await;
     drop(connection);
     let deserted = async {
-        while !taps.is_deserted() {
+        while !recorder.is_deserted() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     tokio::time::timeout(SOON, deserted).await.unwrap();
     server.shutdown().await;
-    taps.finish();
+    recorder.finish();
     [near.finish(), far.finish()]
 }
 
@@ -141,14 +144,17 @@ async fn both_ends_tell_the_same() {
 #[tokio::test]
 async fn a_client_that_lets_go_is_seen_to() {
     let far = Tap::new(header(Party::Client, Transport::StreamableHttp, Revision::NEWEST));
-    let taps = Arc::new(Taps::one(&far));
-    let http = http::Options { taps: Some(taps.clone()), ..http::Options::default() };
+    let recorder = Arc::new(HttpRecorder::one(&far));
+    let http = http::Options { recorder: Some(recorder.clone()), ..http::Options::default() };
     let server = Server::new(Options { http, ..Options::default() });
     let server = server.http(([127, 0, 0, 1], 0).into()).await.unwrap();
     let url = url::Url::parse(&format!("http://{}/mcp", server.local_addr())).unwrap();
     let near = Tap::new(header(Party::Server, Transport::StreamableHttp, Revision::NEWEST));
     let address = Address::Http(HttpAddress::new(url));
-    let connection = Connection::open(&address, Revision::NEWEST, &near, &Limits::default()).await.unwrap();
+    let connection =
+        Connection::open(&address, Revision::NEWEST, &near, &ConnectOptions::new(Limits::default(), &Children::new()))
+            .await
+            .unwrap();
     let params = json!({ "name": "slow", "arguments": { "delay_ms": 100, "steps": 50 } });
     let exchange = connection.send(&request(Revision::NEWEST, 1, "tools/call", params)).await.unwrap();
     exchange.event(|_| true, SOON).await.unwrap();

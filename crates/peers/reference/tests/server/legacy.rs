@@ -352,7 +352,7 @@ async fn sessions_are_bounded_and_end_when_nobody_uses_them() {
 #[tokio::test]
 async fn requests_in_flight_are_bounded_and_their_ids_unique() {
     let mut options = http::Options::default();
-    options.limits.flights = 1;
+    options.limits.in_flight = 1;
     let client = Client::with(options).await;
     let session = client.initialize("2025-11-25").await;
     let mut first = client.ask(&session, 1, "tools/call", slow(2, 150)).await;

@@ -141,7 +141,7 @@ async fn the_session_ends_with_its_stream() {
 async fn bodies_flights_and_idle_sessions_are_bounded() {
     let client = client(|limits| {
         limits.body = 1000;
-        limits.flights = 1;
+        limits.in_flight = 1;
         limits.idle = Duration::from_millis(400);
     })
     .await;

@@ -182,7 +182,7 @@ async fn idle_connections_are_closed_and_flights_bounded() {
     let client = client(|limits| {
         limits.idle = Duration::from_millis(300);
         limits.keep_alive = Duration::from_millis(100);
-        limits.flights = 1;
+        limits.in_flight = 1;
     })
     .await;
     let mut socket = Socket::open(&client).await;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use client::{Carrier, Client, Coming, Connector, Direct, Identity, Opening, Options};
+use client::{BoxFuture, Carrier, Client, Connector, Direct, Identity, Opening, Options};
 use net::client::{Connection, Exchange, OpenError, Outgoing, SendError};
 use serde_json::json;
 use wire::Message;
@@ -25,7 +25,7 @@ impl Log {
 }
 
 impl Connector for Log {
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Coming<'a, Result<Arc<dyn Carrier>, OpenError>> {
+    fn open<'a>(&'a self, opening: Opening<'a>) -> BoxFuture<'a, Result<Arc<dyn Carrier>, OpenError>> {
         Box::pin(async move {
             let inner = Direct.open(opening).await?;
             Ok(Arc::new(Logged { inner, log: self.clone() }) as Arc<dyn Carrier>)
@@ -43,7 +43,7 @@ impl Carrier for Logged {
         self.inner.connection()
     }
 
-    fn send(&self, outgoing: Outgoing) -> Coming<'_, Result<Exchange, SendError>> {
+    fn send(&self, outgoing: Outgoing) -> BoxFuture<'_, Result<Exchange, SendError>> {
         self.log.add(format!("> {}", String::from_utf8_lossy(outgoing.body().unwrap_or_default())));
         self.inner.send(outgoing)
     }
@@ -53,7 +53,7 @@ impl Carrier for Logged {
         self.inner.received(message)
     }
 
-    fn close(&self) -> Coming<'_, ()> {
+    fn close(&self) -> BoxFuture<'_, ()> {
         self.log.add("closed".to_owned());
         self.inner.close()
     }

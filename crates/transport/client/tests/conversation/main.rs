@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use client::{Client, ClientError, Options, Topics};
 use fake::{Answer, Asked, Fake};
+use net::Children;
 use net::client::{Address, Authorizer, Authorizing, HttpAddress, Limits, Refusal};
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -18,7 +19,7 @@ use wire::trace::Headers;
 pub(crate) fn options(fake: &Fake) -> Options {
     let url = Url::parse(&fake.url).expect("a URL");
     let limits = Limits { request: Duration::from_secs(5), ..Limits::default() };
-    Options { limits, ..Options::new(Address::Http(HttpAddress::new(url))) }
+    Options { limits, ..Options::new(Address::Http(HttpAddress::new(url)), &Children::new()) }
 }
 
 pub(crate) fn discovered() -> Value {

@@ -1,18 +1,19 @@
-//! One revision offered on a connection of its own, and what came of it. What follows from that is detection's business.
+//! One revision offered on a connection of its own, and the outcome. What follows from it is decided in [`super::detect`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use wire::trace::{Closed, Content, Event, Trace, header};
-use wire::{Era, Kind, Party, RequestId, Revision};
+use wire::{Era, Kind, Message, Party, RequestId, Revision};
 
-use super::{Address, ChildView, Connection, Exchange, Limits, OpenError, SendError};
+use super::negotiation::{first_request, suggests_old_transport};
+use super::{Address, ChildView, ConnectOptions, Connection, Exchange, OpenError, SendError};
 use crate::tap::Tap;
 
-/// Tells the attempts side by side how fast the first of them were answered.
+/// Tells concurrent attempts how fast the first of them were answered.
 pub(crate) type Pace = Arc<watch::Sender<Firsts>>;
 
 /// For each era, the time from the start of an attempt to its answer: of the first attempt that got one.
@@ -27,7 +28,7 @@ impl Firsts {
         self.legacy.is_none() && self.modern.is_none()
     }
 
-    /// Notes an answer after `time`; whether it was the era's first.
+    /// Records an answer after `time`; whether it was the era's first.
     fn note(&mut self, era: Era, time: Duration) -> bool {
         let first = match era {
             Era::Legacy => &mut self.legacy,
@@ -38,9 +39,9 @@ impl Firsts {
         is_first
     }
 
-    /// How long an attempt of `era` is given once others were answered: then it meets silence, which a legacy server may
-    /// well answer `server/discover` with. What the other era's answer tells of `initialize` is little: a server may
-    /// refuse the one at once and take its time over the other (an SDK is known that waits for a second).
+    /// The timeout of an attempt of `era` once others were answered: legacy servers may ignore `server/discover`. An answer
+    /// in the modern era says little about `initialize`: one known SDK refuses the former at once and takes a second for
+    /// the latter.
     fn patience(self, era: Era) -> Option<Duration> {
         let (first, grace) = match (era, self.legacy, self.modern) {
             (Era::Legacy, Some(first), _) => (first, 1),
@@ -51,22 +52,20 @@ impl Firsts {
     }
 }
 
-/// What came of it.
+/// The outcome of an attempt.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// The result of `initialize` or `server/discover`.
-    Result(Value),
-    /// The error object that came instead.
-    Error(Value),
+    /// The answer to the first request.
+    Answer(Message),
     /// No answer.
-    Nothing(OpenError),
+    NoAnswer(OpenError),
 }
 
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub(crate) revision: Revision,
     pub(crate) outcome: Outcome,
-    /// The HTTP status of the response, where there was no MCP result in it.
+    /// The HTTP status of the response, where it held no result.
     status: Option<u16>,
     /// Where a redirect leads.
     location: Option<String>,
@@ -78,10 +77,10 @@ impl Attempt {
         Self { revision, outcome, status: None, location: None, trace: None }
     }
 
-    /// Not made: the others met with silence for all the time there was.
-    pub(crate) fn in_vain(address: &Address, revision: Revision, after: Duration) -> Self {
+    /// Not made: all of the time was spent on attempts without an answer.
+    pub(crate) fn skipped(address: &Address, revision: Revision, after: Duration) -> Self {
         let error = OpenError::Timeout { at: address.to_string(), waited_for: "answer", after };
-        Self::of(revision, Outcome::Nothing(error))
+        Self::of(revision, Outcome::NoAnswer(error))
     }
 
     pub(crate) fn redirect(&self) -> Option<String> {
@@ -89,24 +88,33 @@ impl Attempt {
     }
 
     pub(crate) const fn exited(&self) -> bool {
-        matches!(self.outcome, Outcome::Nothing(OpenError::Exited { .. }))
+        matches!(self.outcome, Outcome::NoAnswer(OpenError::Exited { .. }))
     }
 
     pub(crate) const fn is_unauthorized(&self) -> bool {
-        matches!(self.outcome, Outcome::Nothing(OpenError::Unauthorized { .. }))
+        matches!(self.outcome, Outcome::NoAnswer(OpenError::Unauthorized { .. }))
     }
 
-    /// The statuses after which a client is to try HTTP+SSE.
-    pub(crate) const fn suggests_old_transport(&self) -> bool {
-        matches!(self.status, Some(400 | 404 | 405))
+    pub(crate) fn suggests_old_transport(&self) -> bool {
+        self.status.is_some_and(suggests_old_transport)
+    }
+
+    pub(crate) fn has_result(&self) -> bool {
+        matches!(&self.outcome, Outcome::Answer(answer) if answer.kind() == Kind::Result)
     }
 }
 
-/// Opens a connection, says the revision's first words and listens.
-pub(crate) async fn attempt(address: &Address, revision: Revision, tap: Tap, limits: &Limits, pace: &Pace) -> Attempt {
+/// Opens a connection, sends the first request of the revision and waits for the answer.
+pub(crate) async fn attempt(
+    address: &Address,
+    revision: Revision,
+    tap: Tap,
+    options: &ConnectOptions,
+    pace: &Pace,
+) -> Attempt {
     let begun = Instant::now();
-    let mut attempt = match Connection::open(address, revision, &tap, limits).await {
-        Err(error) => Attempt::of(revision, Outcome::Nothing(error)),
+    let mut attempt = match Connection::open(address, revision, &tap, options).await {
+        Err(error) => Attempt::of(revision, Outcome::NoAnswer(error)),
         Ok(connection) => {
             let attempt = converse(address, &connection, pace, begun).await;
             connection.close().await;
@@ -119,35 +127,34 @@ pub(crate) async fn attempt(address: &Address, revision: Revision, tap: Tap, lim
 
 async fn converse(address: &Address, connection: &Connection, pace: &Pace, begun: Instant) -> Attempt {
     let (id, revision) = (RequestId::from(1), connection.revision());
-    let words = first_words(revision);
-    let exchange = match connection.send(&words).await {
+    let text = first_message(revision);
+    let exchange = match connection.send(&text).await {
         Ok(exchange) => exchange,
-        Err(SendError::Open(error)) => return Attempt::of(revision, Outcome::Nothing(error)),
+        Err(SendError::Open(error)) => return Attempt::of(revision, Outcome::NoAnswer(error)),
         Err(_) => Exchange::none(),
     };
     let answer = tokio::select! {
         answer = connection.response(&id, connection.limits().request) => answer,
         () = overdue(pace, revision.era(), begun) => None,
-        () = connection.echoed(&words) => {
-            return Attempt::of(revision, Outcome::Nothing(OpenError::Echo { at: address.to_string() }));
+        () = connection.echoed(&text) => {
+            return Attempt::of(revision, Outcome::NoAnswer(OpenError::Echo { at: address.to_string() }));
         }
     };
-    let outcome = match answer.or_else(|| exchange.nameless_error()) {
-        None => Outcome::Nothing(why(address, connection, &exchange, begun).await),
+    let outcome = match answer.or_else(|| exchange.error_without_id()) {
+        None => Outcome::NoAnswer(failure_of(address, connection, &exchange, begun).await),
         Some(answer) => {
             pace.send_if_modified(|firsts| firsts.note(revision.era(), begun.elapsed()));
-            let value = |value: Option<&Value>| value.cloned().unwrap_or_default();
-            match answer.kind() {
-                Kind::Result => return Attempt::of(revision, Outcome::Result(value(answer.result()))),
-                _ => Outcome::Error(value(answer.error())),
+            if answer.kind() == Kind::Result {
+                return Attempt::of(revision, Outcome::Answer(answer));
             }
+            Outcome::Answer(answer)
         }
     };
-    let (status, location) = (exchange.status(), location(&exchange).await);
+    let (status, location) = (exchange.status(), redirect_target(&exchange).await);
     Attempt { status, location, ..Attempt::of(revision, outcome) }
 }
 
-/// Resolves once an attempt of `era` has had the time that the answers to the others leave it.
+/// Resolves when an attempt of `era` has had the time that the answers to the others allow.
 async fn overdue(pace: &Pace, era: Era, begun: Instant) {
     let mut pace = pace.subscribe();
     loop {
@@ -160,33 +167,20 @@ async fn overdue(pace: &Pace, era: Era, begun: Instant) {
     }
 }
 
-fn first_words(revision: Revision) -> String {
+fn first_message(revision: Revision) -> String {
     let client = json!({ "name": "proofhouse", "version": env!("CARGO_PKG_VERSION") });
-    let (method, params) = match revision.era() {
-        Era::Legacy => {
-            let version = revision.as_str();
-            ("initialize", json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client }))
-        }
-        Era::Modern => {
-            let meta = json!({
-                "io.modelcontextprotocol/protocolVersion": revision.as_str(),
-                "io.modelcontextprotocol/clientInfo": client,
-                "io.modelcontextprotocol/clientCapabilities": {},
-            });
-            ("server/discover", json!({ "_meta": meta }))
-        }
-    };
+    let (method, params) = first_request(revision, &client, &json!({}));
     json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
 }
 
-/// Where a redirect leads.
-pub async fn location(exchange: &Exchange) -> Option<String> {
+/// The target of a redirect.
+pub async fn redirect_target(exchange: &Exchange) -> Option<String> {
     let (status, headers) = exchange.head(Duration::ZERO).await?;
     (300..400).contains(&status).then(|| header(&headers, "location").map(str::to_owned))?
 }
 
-/// Why there was no answer to the first words on `connection`, which `exchange` carried.
-pub async fn why(address: &Address, connection: &Connection, exchange: &Exchange, begun: Instant) -> OpenError {
+/// Why there was no answer to the first request on `connection`, which `exchange` carried.
+pub async fn failure_of(address: &Address, connection: &Connection, exchange: &Exchange, begun: Instant) -> OpenError {
     let at = address.to_string();
     let (waited_for, after) = ("answer", begun.elapsed());
     match (address, exchange.status()) {
@@ -231,16 +225,16 @@ pub async fn why(address: &Address, connection: &Connection, exchange: &Exchange
     }
 }
 
-/// The first thing the peer said that is no message.
+/// The first line or frame of the peer that is not a message.
 fn garbage(trace: &Trace) -> Option<String> {
-    let said = trace.frames.iter().filter(|frame| frame.from == Party::Server);
-    said.filter(|frame| matches!(Event::of(frame), Event::Malformed(_))).find_map(|frame| match &frame.content {
+    let sent = trace.frames.iter().filter(|frame| frame.from == Party::Server);
+    sent.filter(|frame| matches!(Event::of(frame), Event::Malformed(_))).find_map(|frame| match &frame.content {
         Content::Line { bytes, .. } | Content::WebSocket { bytes, .. } => Some(shown(bytes)),
         _ => None,
     })
 }
 
-/// The beginning of what came.
+/// The beginning of what was received.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(1 << 10)]).trim().to_owned();
     if text.is_empty() { "an empty body".to_owned() } else { text }

@@ -1,5 +1,5 @@
-//! The seam between a connection and whoever has credentials for it. What they are and where they come from is for the one
-//! behind it; a connection only sends what it is given.
+//! Credentials of a connection. What they are and where they come from, only the implementation knows; a connection sends
+//! the headers that it is given.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -8,7 +8,7 @@ use std::pin::Pin;
 use url::Url;
 use wire::trace::Headers;
 
-/// What a server refused for want of other credentials.
+/// A request that a server refused because of its credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The endpoint that refused.
@@ -17,18 +17,18 @@ pub struct Refusal {
     pub status: u16,
     /// The headers of the response, its challenges among them.
     pub headers: Headers,
-    /// How often this one request was refused before.
+    /// How often the same request was refused before.
     pub before: usize,
 }
 
-/// The outcome of looking for other credentials: `Err` says for a person why there are none.
+/// New credentials on their way; the error says for a person why there are none.
 pub type Authorizing<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
-/// Has credentials, or gets them.
+/// Supplies credentials.
 pub trait Authorizer: Debug + Send + Sync {
-    /// The headers that go with a request of `method` to `url`; asked for each anew.
+    /// The headers for a request by `method` to `url`; called for every request.
     fn headers(&self, method: &str, url: &Url) -> Headers;
 
-    /// Gets other credentials after a refusal. On `Ok` the request is made again, with what [`Self::headers`] gives then.
+    /// Gets other credentials after a refusal. On `Ok` the request is repeated with the new [`Self::headers`].
     fn refused<'a>(&'a self, refusal: &'a Refusal) -> Authorizing<'a>;
 }

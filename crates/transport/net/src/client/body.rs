@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-/// Where a body is cut, and how long each piece but the first is held back.
+/// Where a body is cut, and how long the pause is before each piece but the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cuts {
     pub(crate) at: Vec<usize>,
@@ -21,7 +21,7 @@ pub(crate) struct Cuts {
 pub(crate) struct Pieces {
     left: VecDeque<Bytes>,
     pause: Duration,
-    /// What the next piece waits for.
+    /// The pause before the next piece.
     held: Option<Pin<Box<Sleep>>>,
 }
 

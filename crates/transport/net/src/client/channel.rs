@@ -1,4 +1,4 @@
-//! What every transport shares: the connection's number, the pen, the inbox, and how bytes that carry messages are taken in.
+//! What every transport shares: the connection's number, the tap, the inbox, and the parsing of messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,12 +7,12 @@ use wire::message::{self, Malformed, Packet};
 use wire::trace::{Closed, Content, Limit, Mark};
 use wire::{Message, Party, Revision, Transport};
 
-use super::Limits;
 use super::authorizer::Authorizer;
 use super::inbox::Inbox;
+use super::{ConnectOptions, Limits};
 use crate::tap::{Tap, Written};
 
-/// One connection's pen and inbox.
+/// One connection's recorder and inbox.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) tap: Tap,
@@ -27,13 +27,8 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    pub(crate) fn new(
-        tap: &Tap,
-        transport: Transport,
-        revision: Revision,
-        limits: &Limits,
-        authorizer: Option<Arc<dyn Authorizer>>,
-    ) -> Arc<Self> {
+    pub(crate) fn new(tap: &Tap, transport: Transport, revision: Revision, options: &ConnectOptions) -> Arc<Self> {
+        let ConnectOptions { limits, authorizer, .. } = options;
         tap.limit(limits.trace_bytes);
         let inbox = Inbox::new(limits.trace_bytes);
         let number = tap.next_connection();
@@ -44,18 +39,18 @@ impl Channel {
             revision,
             limits: limits.clone(),
             inbox,
-            authorizer,
+            authorizer: authorizer.clone(),
             stopped: AtomicBool::new(false),
             forgetful: AtomicBool::new(false),
         })
     }
 
-    /// Writes down what `from` did now, in `exchange`.
+    /// Records what `from` did now, in `exchange`.
     pub(crate) fn write(&self, from: Party, exchange: u32, content: Content, cause: Written) -> Written {
         self.tap.write(self.tap.frame(from, self.number, exchange, content), cause)
     }
 
-    /// Writes down what began at `at` and is complete now.
+    /// Records what began at `at` and is complete now.
     pub(crate) fn write_since(&self, at: u64, from: Party, exchange: u32, content: Content, cause: Written) -> Written {
         let mut frame = self.tap.frame(from, self.number, exchange, content);
         frame.at = at.min(frame.done);
@@ -71,21 +66,21 @@ impl Channel {
         self.tap.mark(self.number, mark);
     }
 
-    /// We stop taking in; `what` names the limit.
+    /// Stops reading because of a limit.
     pub(crate) fn limit(&self, what: Limit) {
         self.stop();
         self.mark(Mark::Limit(what));
     }
 
-    /// We listen no more: what does not come is not the peer's fault from now on.
+    /// Stops reading: from now on missing messages are not the peer's fault.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
     }
 
-    /// From now on keeps nothing that was taken, and writes nothing down.
-    pub(crate) fn forget(&self) {
+    /// From now on records nothing and keeps no message that was taken.
+    pub(crate) fn stop_recording(&self) {
         self.forgetful.store(true, Ordering::Release);
-        self.tap.put_down();
+        self.tap.stop_recording();
         self.inbox.forget_taken();
     }
 
@@ -97,8 +92,7 @@ impl Channel {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// Reads what should be messages and puts them into the inbox; `seen` looks at each first. Whether there is room for
-    /// more.
+    /// Parses messages and puts them into the inbox; `seen` is called with each first. Whether there is room for more.
     pub(crate) fn take_in(&self, bytes: &[u8], mut seen: impl FnMut(&Message)) -> Result<bool, Malformed> {
         let packet = message::parse(bytes)?;
         let messages = match packet {

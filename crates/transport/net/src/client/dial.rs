@@ -27,14 +27,14 @@ pub struct Dialer {
 }
 
 impl Dialer {
-    /// Makes ready to dial the origin of `address`; `limit` bounds the connection and the TLS handshake each.
+    /// Prepares to dial the origin of `address`; `limit` bounds the connection and the TLS handshake together.
     pub fn new(address: &HttpAddress, limit: Duration) -> Result<Self, OpenError> {
         let at = address.url.to_string();
         let bad = |why: String| OpenError::BadAddress { at: at.clone(), why };
         let secure = match address.url.scheme() {
             "http" | "ws" => false,
             "https" | "wss" => true,
-            other => return Err(bad(format!("scheme `{other}` is none of http, https, ws, wss"))),
+            other => return Err(bad(format!("scheme `{other}` is not one of http, https, ws, wss"))),
         };
         let host = address.url.host_str().ok_or_else(|| bad("the URL has no host".to_owned()))?;
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -72,7 +72,7 @@ impl Dialer {
             ErrorKind::TimedOut => self.timed_out("connection"),
             _ => OpenError::Reset { at: at(), why: error.to_string() },
         })?;
-        // Small messages must not wait for each other; where that cannot be set, it is only slower.
+        // Small messages must not wait for each other; without this it is only slower.
         let _ = stream.set_nodelay(true);
         match &self.tls {
             None => Ok(Box::new(stream)),

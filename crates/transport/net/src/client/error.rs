@@ -1,7 +1,8 @@
-//! Why a peer could not be reached or a message not be sent: *what happened – where – try this*, in at most three lines.
-//! What the peer said is escaped. Findings about a peer that answers are no errors and do not belong here.
+//! Why a peer could not be reached or a message could not be sent. Findings about a peer that answers are not errors and do
+//! not belong here.
 
 mod answered;
+mod describe;
 
 use std::fmt;
 use std::time::Duration;
@@ -9,18 +10,14 @@ use std::time::Duration;
 use wire::escape::snippet;
 use wire::{Revision, Transport};
 
-use self::answered::{advice, last_words, named, status_line};
-
-use crate::tls;
-
-/// How much of what a peer said stands in an error.
+/// How much of what a peer said an error shows.
 const SNIPPET: usize = 200;
 
-/// No conversation came about. `at` is the command or URL.
+/// Why a connection could not be opened. `at` is the command or URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The address cannot be used: not a URL we speak, an unreadable CA file, a header that is none.
+    /// The address cannot be used: an unknown scheme, an unreadable CA file, an invalid header.
     BadAddress {
         /// The command or URL.
         at: String,
@@ -45,12 +42,12 @@ pub enum OpenError {
         /// The end of what it wrote to stderr.
         stderr: String,
     },
-    /// Nobody listens there.
+    /// Nothing listens there.
     Refused {
         /// The URL.
         at: String,
     },
-    /// The connection was cut before an answer came.
+    /// The connection was closed before an answer came.
     Reset {
         /// The URL.
         at: String,
@@ -64,14 +61,14 @@ pub enum OpenError {
         /// The host.
         host: String,
     },
-    /// No trusted TLS connection came about.
+    /// No trusted TLS connection could be made.
     Tls {
         /// The URL.
         at: String,
         /// Why.
         why: String,
     },
-    /// Something took longer than it may.
+    /// Something took too long.
     Timeout {
         /// The command or URL.
         at: String,
@@ -80,17 +77,17 @@ pub enum OpenError {
         /// How long.
         after: Duration,
     },
-    /// It closed its stdout before it answered, and runs on.
+    /// The program closed its stdout before it answered, and still runs.
     Hung {
         /// The command.
         at: String,
     },
-    /// It sends without end, and no answer among it.
+    /// The peer sends without end, and no answer.
     Flood {
         /// The command or URL.
         at: String,
     },
-    /// HTTP answered with a status that is no MCP answer.
+    /// An HTTP status that is not an MCP answer.
     Http {
         /// The URL.
         at: String,
@@ -99,28 +96,28 @@ pub enum OpenError {
         /// The beginning of the body.
         snippet: String,
     },
-    /// Every opening was answered 401.
+    /// Every attempt was answered with 401.
     Unauthorized {
         /// The URL.
         at: String,
-        /// The revisions that were tried so, oldest first.
+        /// The revisions that were tried, oldest first.
         revisions: Vec<Revision>,
         /// The beginning of the body.
         snippet: String,
     },
-    /// Something came that is not MCP.
+    /// Something that is not MCP was received.
     NotMcp {
         /// The command or URL.
         at: String,
-        /// What came instead.
+        /// What was received instead.
         came: String,
     },
-    /// What we said came back as it was, and no answer.
+    /// Our own message came back, and no answer.
     Echo {
         /// The command or URL.
         at: String,
     },
-    /// Redirects without an end.
+    /// Too many redirects.
     RedirectLoop {
         /// The URL.
         at: String,
@@ -134,14 +131,14 @@ pub enum OpenError {
         /// Where it leads.
         to: String,
     },
-    /// Every opening was answered, and declined.
+    /// Every attempt was answered with an error or an unexpected result.
     Declined {
         /// The command or URL.
         at: String,
         /// What the peer says.
         came: String,
     },
-    /// The peer speaks MCP, but no revision that we know.
+    /// The peer speaks MCP, but no revision that is known here.
     NoCommonRevision {
         /// The command or URL.
         at: String,
@@ -151,8 +148,8 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// How much it tells a person, to choose among the failures of several attempts.
-    pub(crate) const fn tells(&self) -> u8 {
+    /// How much it explains, to choose among the failures of several attempts.
+    pub(crate) const fn specificity(&self) -> u8 {
         match self {
             Self::Timeout { .. } => 0,
             Self::Reset { .. } => 1,
@@ -163,106 +160,6 @@ impl OpenError {
             _ => 5,
         }
     }
-
-    /// The three parts: what happened, where, what to try.
-    #[expect(clippy::too_many_lines, reason = "one arm per error")]
-    fn parts(&self) -> (String, &str, &'static str) {
-        match self {
-            Self::BadAddress { at, why } => (snippet(why, SNIPPET), at, "correct the command line"),
-            Self::NotStarted { at, why } => (
-                format!("the command could not be started: {}", snippet(why, SNIPPET)),
-                at,
-                "check that it is installed and spelled right",
-            ),
-            Self::Exited { at, stderr, .. } => {
-                (self.exited(stderr), at, "run the command by itself and see why it ends")
-            }
-            Self::Refused { at } => {
-                ("connection refused: nobody listens there".to_owned(), at, "start the server, check host and port")
-            }
-            Self::Reset { at, why } => {
-                let advice = match at.split_once("://") {
-                    Some(("http", _)) => "https:// instead of http://? Otherwise look into the server's log",
-                    Some(("ws", _)) => "wss:// instead of ws://? Otherwise look into the server's log",
-                    _ => "look into the server's log",
-                };
-                (format!("the connection was cut before an answer came: {}", snippet(why, SNIPPET)), at, advice)
-            }
-            Self::Dns { at, host } => {
-                (format!("host `{}` has no address", snippet(host, 80)), at, "check the host's name")
-            }
-            Self::Tls { at, why } => {
-                let advice = match why.as_str() {
-                    tls::PLAIN => "http:// or ws:// instead, or another port",
-                    tls::AUTHORITY => "make one with basicConstraints=CA:FALSE, and name its issuer with --ca-file",
-                    _ => "mend the certificate, or name its issuer with --ca-file",
-                };
-                (format!("no trusted TLS connection: {}", snippet(why, SNIPPET)), at, advice)
-            }
-            Self::Timeout { at, waited_for, after } => (
-                format!("no {waited_for} within {:.1} s", after.as_secs_f64()),
-                at,
-                "is it an MCP server? If it is slow to start, raise --timeout",
-            ),
-            Self::Hung { at } => (
-                "the command closed its stdout before it answered, and runs on".to_owned(),
-                at,
-                "run the command by itself and see what it does",
-            ),
-            Self::Flood { at } => (
-                "it sends without end, and no answer among it".to_owned(),
-                at,
-                "is it an MCP server? Its log belongs on stderr",
-            ),
-            Self::Unauthorized { at, snippet, .. } => (status_line(401, snippet), at, advice(401, snippet)),
-            Self::Http { at, status, snippet } => (status_line(*status, snippet), at, advice(*status, snippet)),
-            Self::NotMcp { at, came } => {
-                let advice = if at.split_once("://").is_some_and(|(scheme, _)| !scheme.contains(' ')) {
-                    "check the address: MCP endpoints often end in /mcp or /sse"
-                } else {
-                    "is it an MCP server? Only messages belong on stdout, all else on stderr"
-                };
-                (format!("this is not MCP: {}", named(came, SNIPPET)), at, advice)
-            }
-            Self::Echo { at } => (
-                "our own request came back instead of an answer".to_owned(),
-                at,
-                "is it an MCP server? A terminal in between (ssh -t, docker -t) echoes, too",
-            ),
-            Self::RedirectLoop { at, to } => {
-                (format!("redirects without an end, last to {}", snippet(to, 120)), at, "give the final URL")
-            }
-            Self::Redirected { at, to } => {
-                (format!("redirected to another origin: {}", snippet(to, 120)), at, "if you trust it, give that URL")
-            }
-            Self::Declined { at, came } => (
-                format!("every revision's opening is declined: {}", snippet(came, SNIPPET)),
-                at,
-                "look into the server's log; does it want a token (--bearer-env) or arguments?",
-            ),
-            Self::NoCommonRevision { at, offered } => (
-                format!("no revision in common; the peer offers {}", snippet(&offered.join(", "), 120)),
-                at,
-                "a newer proof may know it",
-            ),
-        }
-    }
-
-    fn exited(&self, stderr: &str) -> String {
-        let how = match self {
-            Self::Exited { code: Some(code), .. } => format!("with code {code}"),
-            Self::Exited { signal: Some(signal), .. } => format!("by signal {signal}"),
-            _ => "by itself".to_owned(),
-        };
-        format!("the command ended {how} before it answered: {}", snippet(last_words(stderr), SNIPPET))
-    }
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, at, advice) = self.parts();
-        write!(f, "{what}\n  at {}\n  try: {advice}", snippet(at, SNIPPET))
-    }
 }
 
 impl std::error::Error for OpenError {}
@@ -272,7 +169,7 @@ impl std::error::Error for OpenError {}
 #[non_exhaustive]
 pub enum SendError {
     /// This transport cannot do that.
-    NotHere {
+    Unsupported {
         /// What was asked for.
         what: &'static str,
         /// The transport.
@@ -297,7 +194,7 @@ pub enum SendError {
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotHere { what, transport } => write!(f, "{what}: not over {transport}"),
+            Self::Unsupported { what, transport } => write!(f, "{what}: not over {transport}"),
             Self::Closed => f.write_str("the connection is closed"),
             Self::Timeout { after } => write!(f, "the peer took nothing for {:.1} s", after.as_secs_f64()),
             Self::Unsendable { why } => write!(f, "not sendable: {}", snippet(why, SNIPPET)),

@@ -1,5 +1,5 @@
-//! One HTTP request with its whole response as it stands so far; on transports without exchanges, an empty one that is
-//! finished. A value that others fill: no I/O here.
+//! One HTTP request with its response so far; on transports without exchanges, an empty one that is finished. Other modules
+//! fill it: no I/O here.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Exchange(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     number: u32,
-    asks: bool,
+    expects_response: bool,
     state: Mutex<State>,
     changed: Notify,
     stop: Notify,
@@ -35,20 +35,21 @@ struct State {
     last_id: Option<String>,
     retry: Option<Duration>,
     closed: Option<Closed>,
-    /// What the HTTP library had to say about a failure.
+    /// What the HTTP library says about a failure.
     why: Option<String>,
-    /// What came in place of a response.
+    /// The bytes received in place of a response.
     seen: Vec<u8>,
 }
 
 impl Exchange {
-    /// An exchange whose request carries a message that `asks` for an answer, or does not.
-    pub(crate) fn new(number: u32, asks: bool) -> Self {
-        let inner = Inner { number, asks, state: Mutex::default(), changed: Notify::new(), stop: Notify::new() };
+    /// An exchange whose request carries a message that `expects_response` for an answer, or does not.
+    pub(crate) fn new(number: u32, expects_response: bool) -> Self {
+        let inner =
+            Inner { number, expects_response, state: Mutex::default(), changed: Notify::new(), stop: Notify::new() };
         Self(Arc::new(inner))
     }
 
-    /// What a transport without exchanges gives: number 0, over already.
+    /// The exchange of a transport without exchanges: number 0, finished.
     pub fn none() -> Self {
         let exchange = Self::new(0, false);
         exchange.end(Closed::End);
@@ -101,7 +102,7 @@ impl Exchange {
         self.state().last_id.clone()
     }
 
-    /// How long the server wants us away before we come back for the rest of the stream.
+    /// How long the server asks to wait before the stream is resumed.
     pub fn retry(&self) -> Option<Duration> {
         self.state().retry
     }
@@ -117,19 +118,19 @@ impl Exchange {
         self.state().head.as_ref().is_some_and(|(_, headers)| is_event_stream(headers))
     }
 
-    /// Cuts the exchange off: the socket is closed, and the trace says that we did it.
+    /// Aborts the exchange: the socket is closed, and the trace says that the client did it.
     pub fn abort(&self) {
         self.0.stop.notify_one();
     }
 
-    /// Resolves when someone called [`Exchange::abort`].
+    /// Resolves after [`Exchange::abort`].
     pub(crate) async fn aborted(&self) {
         self.0.stop.notified().await;
     }
 
-    /// Whether the request carried a message that wants an answer.
-    pub(crate) fn asks(&self) -> bool {
-        self.0.asks
+    /// Whether the request carried a message that expects a response.
+    pub(crate) fn expects_response(&self) -> bool {
+        self.0.expects_response
     }
 
     /// Keeps what is known about a failure.
@@ -139,15 +140,15 @@ impl Exchange {
         state.seen = seen;
     }
 
-    /// An error without an id in the body, as a server sends it that could not or would not read the request.
-    pub fn nameless_error(&self) -> Option<Message> {
+    /// An error without an id in the body: the server could not read the request, or refused it unread.
+    pub fn error_without_id(&self) -> Option<Message> {
         match message::parse(&self.body()?) {
             Ok(Packet::Message(message)) if message.kind() == Kind::Error && message.id().is_none() => Some(message),
             _ => None,
         }
     }
 
-    /// An exchange that brought no answer, as an error: it timed out, or was cut, or what came is no HTTP.
+    /// Why the exchange brought no response: it timed out, was closed, or was not HTTP.
     pub(crate) fn failure(&self, at: String, after: Duration, waited_for: &'static str) -> OpenError {
         let state = self.state();
         let why = state.why.clone().unwrap_or_else(|| "in the middle of the answer".to_owned());
@@ -175,7 +176,7 @@ impl Exchange {
         self.state().body = Some(body);
     }
 
-    /// One more block, `kept` where somebody may want to look at it later.
+    /// Adds a block, which is `kept` for later.
     pub(crate) fn add_event(&self, block: Block, kept: bool) {
         let mut state = self.state();
         if let Some(id) = block.id.clone().filter(|id| !id.is_empty()) {

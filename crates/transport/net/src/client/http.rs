@@ -1,5 +1,5 @@
-//! The client end of both HTTP transports: POSTs, event streams, sessions, and how a response is read. Which exchange a
-//! caller wants is its own business; this file only carries it.
+//! The client end of both HTTP transports: POSTs, event streams, sessions, and how a response is read. Must not know which
+//! exchanges a caller should make.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ use super::pool::{Link, Pool};
 use super::request::{Context, Prepared, ToolSchemas};
 use crate::tap::Written;
 
-/// How long aborted exchanges may take to be over.
+/// How long aborted exchanges may take to end.
 const UNWIND: Duration = Duration::from_millis(200);
 
 /// One HTTP client: at most one legacy session.
@@ -41,14 +41,14 @@ struct State {
     session: Option<String>,
     /// The version in the answer to `initialize`.
     negotiated: Option<String>,
-    /// Where the old HTTP+SSE transport wants its POSTs.
+    /// Where POSTs of HTTP+SSE go.
     endpoint: Option<String>,
     /// The stream whose end is the connection's end.
     main: Option<u32>,
     tools: ToolSchemas,
     live: BTreeMap<u32, Exchange>,
     /// Which exchange carried which request.
-    asked: HashMap<RequestId, Exchange>,
+    by_request: HashMap<RequestId, Exchange>,
     closed: bool,
 }
 
@@ -56,12 +56,12 @@ struct State {
 type End = (Party, Closed);
 
 const ENDED: End = (Party::Server, Closed::End);
-const CUT: End = (Party::Server, Closed::Reset);
+const RESET: End = (Party::Server, Closed::Reset);
 const TIMED_OUT: End = (Party::Client, Closed::TimedOut);
-const GIVEN_UP: End = (Party::Client, Closed::Aborted);
+const ABORTED: End = (Party::Client, Closed::Aborted);
 
 impl Http {
-    /// Connects once, so that a peer that is not there is known at once.
+    /// Connects once, so that an unreachable peer is an error at once.
     pub(crate) async fn open(address: &HttpAddress, channel: Arc<Channel>) -> Result<Arc<Self>, OpenError> {
         let pool = Pool::new(super::dial::Dialer::new(address, channel.limits.connect)?);
         match pool.fresh().await {
@@ -75,12 +75,12 @@ impl Http {
         Ok(Arc::new(Self { channel, address: address.clone(), pool, state: Mutex::default() }))
     }
 
-    /// Sends one request and lets its response come in by itself.
+    /// Sends one request; a task reads the response.
     pub(crate) async fn start(self: &Arc<Self>, outgoing: &Outgoing) -> Result<Exchange, SendError> {
         if self.state().closed {
             return Err(SendError::Closed);
         }
-        let message = outgoing.body.as_deref().and_then(single);
+        let message = outgoing.body.as_deref().and_then(single_message);
         let prepared = Prepared::new(outgoing, message.as_ref(), &self.context());
         prepared.request()?;
         let asked = message.filter(|message| message.kind() == Kind::Request);
@@ -95,7 +95,7 @@ impl Http {
         let cause = self.write_request(&prepared, exchange.number());
         let initialize = asked.as_ref().filter(|m| m.method() == Some("initialize")).and_then(|m| m.id().cloned());
         self.register(&exchange, asked.as_ref().and_then(Message::id));
-        let conversation = Conversation { http: self.clone(), exchange: exchange.clone(), cause, initialize };
+        let conversation = ExchangeTask { http: self.clone(), exchange: exchange.clone(), cause, initialize };
         tokio::spawn(conversation.run(prepared, link));
         Ok(exchange)
     }
@@ -104,7 +104,7 @@ impl Http {
         let mut state = self.state();
         state.live.insert(exchange.number(), exchange.clone());
         if let Some(id) = id {
-            state.asked.insert(id.clone(), exchange.clone());
+            state.by_request.insert(id.clone(), exchange.clone());
         }
     }
 
@@ -136,12 +136,12 @@ impl Http {
     }
 
     /// The exchange that carried request `id`.
-    pub(crate) fn asked(&self, id: &RequestId) -> Option<Exchange> {
-        self.state().asked.get(id).cloned()
+    pub(crate) fn exchange_of(&self, id: &RequestId) -> Option<Exchange> {
+        self.state().by_request.get(id).cloned()
     }
 
     pub(crate) fn forget(&self, id: &RequestId) {
-        self.state().asked.remove(id);
+        self.state().by_request.remove(id);
     }
 
     pub(crate) fn session_id(&self) -> Option<String> {
@@ -149,7 +149,7 @@ impl Http {
     }
 
     /// From now on POSTs go to `target`, and the end of `stream` is the end of the connection.
-    pub(crate) fn settle_endpoint(&self, target: String, stream: &Exchange) {
+    pub(crate) fn set_endpoint(&self, target: String, stream: &Exchange) {
         let mut state = self.state();
         state.endpoint = Some(target);
         state.main = Some(stream.number());
@@ -159,7 +159,7 @@ impl Http {
         }
     }
 
-    /// Ends the session, if there is one, as a good client does, then everything else.
+    /// Ends the session by DELETE, if there is one, then everything else.
     pub(crate) async fn close(self: &Arc<Self>) {
         self.channel.stop();
         let has_session =
@@ -170,7 +170,7 @@ impl Http {
         self.kill().await;
     }
 
-    /// Cuts every exchange off and closes every socket.
+    /// Aborts every exchange and closes every socket.
     pub(crate) async fn kill(&self) {
         if std::mem::replace(&mut self.state().closed, true) {
             return;
@@ -190,7 +190,7 @@ impl Http {
         live
     }
 
-    /// Learns what later requests need from an incoming message.
+    /// Keeps what later requests need from a received message.
     fn learn(&self, message: &Message, initialize: Option<&RequestId>) {
         if message.kind() != Kind::Result {
             return;
@@ -213,20 +213,20 @@ impl Http {
     }
 }
 
-fn single(body: &[u8]) -> Option<Message> {
+fn single_message(body: &[u8]) -> Option<Message> {
     match wire::message::parse(body) {
         Ok(wire::message::Packet::Message(message)) => Some(message),
         _ => None,
     }
 }
 
-/// Whether a negotiated version wants the `MCP-Protocol-Version` header: since 2025-06-18. One that we do not know does.
+/// Whether a negotiated version requires the `MCP-Protocol-Version` header: since 2025-06-18. An unknown one does.
 fn has_version_header(version: &str) -> bool {
     version.parse::<Revision>().map_or(true, |revision| revision.at_least(Revision::R2025_06_18))
 }
 
-/// What the task of one exchange knows.
-struct Conversation {
+/// The task of one exchange.
+struct ExchangeTask {
     http: Arc<Http>,
     exchange: Exchange,
     cause: Written,
@@ -234,12 +234,12 @@ struct Conversation {
     initialize: Option<RequestId>,
 }
 
-impl Conversation {
+impl ExchangeTask {
     async fn run(self, prepared: Prepared, link: Link) {
         let (party, how) = tokio::select! {
             biased;
-            () = self.exchange.aborted() => GIVEN_UP,
-            end = self.converse(prepared, link) => end,
+            () = self.exchange.aborted() => ABORTED,
+            end = self.run_request(prepared, link) => end,
         };
         let number = self.exchange.number();
         self.channel().closed(party, number, how.clone());
@@ -257,7 +257,7 @@ impl Conversation {
         &self.http.channel
     }
 
-    async fn converse(&self, prepared: Prepared, mut link: Link) -> End {
+    async fn run_request(&self, prepared: Prepared, mut link: Link) -> End {
         let asked = timeout(self.channel().limits.request, self.ask(&prepared, &mut link)).await;
         let response = match asked {
             Ok(Ok(response)) => response,
@@ -265,7 +265,7 @@ impl Conversation {
             Err(_) => return TIMED_OUT,
         };
         let (parts, body) = response.into_parts();
-        let (status, headers) = (parts.status.as_u16(), listed(&parts.headers));
+        let (status, headers) = (parts.status.as_u16(), header_list(&parts.headers));
         let head = Content::Response { status, headers: headers.clone() };
         self.channel().write(Party::Server, self.exchange.number(), head, self.cause);
         if self.initialize.is_some() && parts.status.is_success() {
@@ -284,7 +284,7 @@ impl Conversation {
     async fn ask(&self, prepared: &Prepared, link: &mut Link) -> Result<Response<Incoming>, End> {
         let mut again = link.is_reused();
         loop {
-            let request = prepared.request().map_err(|_| GIVEN_UP)?;
+            let request = prepared.request().map_err(|_| ABORTED)?;
             let error = match link.sender().send_request(request).await {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
@@ -299,7 +299,7 @@ impl Conversation {
                 self.channel().write(Party::Server, number, Content::Raw(seen.clone()), self.cause);
             }
             self.exchange.fail(error.to_string(), seen);
-            return Err(CUT);
+            return Err(RESET);
         }
     }
 
@@ -311,19 +311,19 @@ impl Conversation {
             match timeout_at(deadline, body.frame()).await {
                 Err(_) => break TIMED_OUT,
                 Ok(None) => break ENDED,
-                Ok(Some(Err(_))) => break CUT,
+                Ok(Some(Err(_))) => break RESET,
                 Ok(Some(Ok(frame))) => bytes.extend_from_slice(frame.data_ref().map_or(&[][..], |data| &data[..])),
             }
             if bytes.len() > self.channel().limits.message_bytes {
                 self.channel().limit(Limit::Message);
-                break GIVEN_UP;
+                break ABORTED;
             }
         };
         let content = Content::Body { bytes: bytes.clone(), complete: end == ENDED };
         self.channel().write_since(begun, Party::Server, self.exchange.number(), content, self.cause);
         self.exchange.set_body(bytes.clone());
         if end == ENDED {
-            // What is no message is in the trace; here only messages count.
+            // An invalid message is in the trace; only messages count here.
             let _ = self.take_in(&bytes);
         }
         end
@@ -336,7 +336,7 @@ impl Conversation {
         let end = loop {
             let data = match body.frame().await {
                 None => break ENDED,
-                Some(Err(_)) => break CUT,
+                Some(Err(_)) => break RESET,
                 Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
             };
             begun.get_or_insert_with(|| self.channel().tap.now());
@@ -346,7 +346,7 @@ impl Conversation {
                 begun = Some(self.channel().tap.now());
                 if let Err(limit) = self.take_block(piece, at) {
                     self.channel().limit(limit);
-                    return GIVEN_UP;
+                    return ABORTED;
                 }
             }
             if data.ends_with(b"\n\n") {
@@ -359,11 +359,11 @@ impl Conversation {
                 let rest = Content::Raw(rest.to_vec());
                 self.channel().write_since(at, Party::Server, self.exchange.number(), rest, self.cause);
             }
-            // A last block whose end was in doubt (CR, or half of CR LF?) until the stream ended.
+            // The end of the last block was not certain (CR, or half of CR LF?) until the stream ended.
             Some(piece) => {
                 if let Err(limit) = self.take_block(piece, at) {
                     self.channel().limit(limit);
-                    return GIVEN_UP;
+                    return ABORTED;
                 }
             }
             None => {}
@@ -371,7 +371,7 @@ impl Conversation {
         end
     }
 
-    /// Takes one block in, or tells which limit it breaks.
+    /// Takes one block, or returns the limit that it breaks.
     fn take_block(&self, piece: Piece<'_>, at: u64) -> Result<(), Limit> {
         let Piece::Whole(bytes) = piece else { return Err(Limit::Message) };
         let number = self.exchange.number();
@@ -383,7 +383,7 @@ impl Conversation {
         if room && !self.channel().tap.is_full() { Ok(()) } else { Err(Limit::Connection) }
     }
 
-    /// Whether there is room for more. What is no message takes none.
+    /// Whether there is room for more. An invalid message takes none.
     fn take_in(&self, bytes: &[u8]) -> bool {
         let learn = |message: &Message| self.http.learn(message, self.initialize.as_ref());
         self.channel().take_in(bytes, learn).unwrap_or(true)
@@ -391,7 +391,7 @@ impl Conversation {
 }
 
 /// The headers as a trace writes them; bytes that are not UTF-8 become U+FFFD.
-pub fn listed(headers: &HeaderMap) -> Headers {
+pub fn header_list(headers: &HeaderMap) -> Headers {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     headers.iter().map(|(name, value)| (name.as_str().to_owned(), text(value.as_bytes()))).collect()
 }

@@ -1,5 +1,4 @@
-//! What the peer sent and who waits for it. Messages only: frames are the tap's. Bounded in bytes; whoever fills it stops
-//! reading then, and the peer feels that.
+//! Received messages, and the tasks that wait for them. Bounded in bytes: a full inbox stops the reader.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,10 +11,10 @@ use wire::Message;
 #[derive(Debug)]
 pub(crate) enum Waited {
     /// The message.
-    Came(Message),
-    /// Patience ran out.
+    Received(Message),
+    /// The timeout passed.
     TimedOut,
-    /// Nothing can come any more.
+    /// No more messages can come.
     Ended,
 }
 
@@ -33,11 +32,11 @@ struct State {
     first: usize,
     bytes: usize,
     ended: bool,
-    /// Whether what is taken is let go of.
+    /// Whether taken messages are dropped.
     forgets: bool,
 }
 
-/// What a message costs beside its text, as parsed as it may get.
+/// What a parsed message costs in addition to its text.
 const MESSAGE_COST: usize = 512;
 
 fn cost(message: &Message) -> usize {
@@ -49,7 +48,7 @@ impl Inbox {
         Self { limit, state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Takes a message in. Whether there is room for more.
+    /// Adds a message. Whether there is room for more.
     pub(crate) fn put(&self, message: Message) -> bool {
         let mut state = self.state();
         state.bytes += cost(&message);
@@ -60,7 +59,7 @@ impl Inbox {
         room
     }
 
-    /// From now on what is taken is let go of, and makes room.
+    /// From now on taken messages are dropped and make room.
     pub(crate) fn forget_taken(&self) {
         let mut state = self.state();
         state.forgets = true;
@@ -69,28 +68,28 @@ impl Inbox {
         state.bytes = state.messages.iter().map(|(message, _)| cost(message)).sum();
     }
 
-    /// Nothing will come any more.
+    /// No more messages will come.
     pub(crate) fn end(&self) {
         self.state().ended = true;
         self.changed.notify_waiters();
     }
 
-    /// Whether nothing will come any more.
+    /// Whether no more messages will come.
     pub(crate) fn is_over(&self) -> bool {
         self.state().ended
     }
 
-    /// Everything that came.
+    /// All messages.
     pub(crate) fn all(&self) -> Vec<Message> {
         self.state().messages.iter().map(|(message, _)| message.clone()).collect()
     }
 
-    /// How many messages came.
+    /// How many messages were received.
     pub(crate) fn count(&self) -> usize {
         self.state().messages.len()
     }
 
-    /// Takes the first message that is `wanted`, now or within `patience`.
+    /// Takes the first message that satisfies `wanted`, now or within `patience`.
     pub(crate) async fn wait(&self, wanted: impl Fn(&Message) -> bool, patience: Duration) -> Waited {
         let end = Instant::now() + patience;
         loop {
@@ -98,17 +97,17 @@ impl Inbox {
             tokio::pin!(changed);
             changed.as_mut().enable();
             match self.take(&wanted) {
-                (Some(message), _) => return Waited::Came(message),
+                (Some(message), _) => return Waited::Received(message),
                 (None, true) => return Waited::Ended,
                 (None, false) => {}
             }
             if timeout_at(end, changed).await.is_err() {
-                return self.take(&wanted).0.map_or(Waited::TimedOut, Waited::Came);
+                return self.take(&wanted).0.map_or(Waited::TimedOut, Waited::Received);
             }
         }
     }
 
-    /// The first message that is `wanted`, if it is there; and whether nothing will come any more.
+    /// The first message that satisfies `wanted`, if it is there; and whether no more will come.
     pub(crate) fn take(&self, wanted: &impl Fn(&Message) -> bool) -> (Option<Message>, bool) {
         let mut state = self.state();
         let first = state.first;

@@ -1,18 +1,22 @@
-//! The client end of a connection to an MCP server, whatever carries it. It sends what it is told and keeps what comes; it
-//! must not know what either ought to be.
+//! The client end of a connection to an MCP server, over any transport.
 
+mod address;
+mod advice;
 mod attempt;
 mod authorizer;
 mod body;
 mod channel;
+mod connection;
 mod detect;
 pub(crate) mod dial;
-mod elsewhere;
 mod error;
 mod exchange;
 pub(crate) mod http;
 mod inbox;
+pub mod negotiation;
 mod old_sse;
+mod options;
+mod other_addresses;
 mod outgoing;
 mod pool;
 mod raw;
@@ -21,409 +25,22 @@ mod stdio;
 mod views;
 mod websocket;
 
-use std::path::PathBuf;
-use std::process::ExitStatus;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use serde_json::Value;
-use url::{Position, Url};
-use wire::trace::{Closed, Mark};
-use wire::{Era, Message, RequestId, Revision, Transport};
-
 pub(crate) use self::{
     body::{Cuts, Pieces},
     pool::{Link, Pool},
 };
-pub use attempt::{location, why};
+pub use address::{Address, HttpAddress};
+pub use advice::Advice;
+pub use attempt::{failure_of, redirect_target};
 pub use authorizer::{Authorizer, Authorizing, Refusal};
+pub use connection::Connection;
 pub use detect::{Detected, Introduction, detect, follow};
 pub use dial::{Dialer, Io};
 pub use error::{OpenError, SendError};
 pub use exchange::Exchange;
-pub use http::listed;
+pub use http::header_list;
+pub use options::{ConnectOptions, Limits};
 pub use outgoing::Outgoing;
 pub use views::{ChildView, HttpView};
 
 pub use crate::process::{Command, Signal};
-use crate::tap::Tap;
-use channel::Channel;
-use http::Http;
-use inbox::Waited;
-use stdio::Stdio;
-use websocket::WebSocket;
-
-/// How long an answer may take after what looks like an echo.
-const ECHO: Duration = Duration::from_secs(1);
-const ECHO_POLL: Duration = Duration::from_millis(50);
-/// Among how many messages an echo is looked for.
-const ECHO_WITHIN: usize = 64;
-
-/// Where a server is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// A program to start.
-    Stdio(Command),
-    /// A Streamable HTTP endpoint.
-    Http(HttpAddress),
-    /// The event stream of the old HTTP+SSE transport.
-    Sse(HttpAddress),
-    /// A WebSocket.
-    WebSocket(HttpAddress),
-}
-
-impl Address {
-    /// The transport that leads there.
-    pub const fn transport(&self) -> Transport {
-        match self {
-            Self::Stdio(_) => Transport::Stdio,
-            Self::Http(_) => Transport::StreamableHttp,
-            Self::Sse(_) => Transport::HttpSse,
-            Self::WebSocket(_) => Transport::WebSocket,
-        }
-    }
-}
-
-impl std::fmt::Display for Address {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Stdio(command) => command.fmt(f),
-            Self::Http(http) | Self::Sse(http) | Self::WebSocket(http) => http.url.fmt(f),
-        }
-    }
-}
-
-/// A URL and what goes along with every request to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpAddress {
-    /// `http`, `https`, `ws` or `wss`.
-    pub url: Url,
-    /// The user's own headers; they replace ours of the same name.
-    pub headers: Vec<(String, String)>,
-    /// A PEM file of certificates to trust besides the system's.
-    pub ca: Option<PathBuf>,
-}
-
-impl HttpAddress {
-    /// `url` with nothing besides.
-    pub const fn new(url: Url) -> Self {
-        Self { url, headers: Vec::new(), ca: None }
-    }
-
-    /// The user's own `Authorization`, if there is one.
-    pub fn authorization(&self) -> Option<&str> {
-        wire::trace::header(&self.headers, "authorization")
-    }
-
-    /// The bearer token in it.
-    pub fn bearer(&self) -> Option<&str> {
-        let (scheme, token) = self.authorization()?.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-    }
-
-    /// Path and query of `url` where it is absolute and on the same origin.
-    pub fn own_target(&self, url: &str) -> Option<String> {
-        let url = Url::parse(url).ok().filter(|url| url.origin() == self.url.origin())?;
-        Some(url[Position::BeforePath..Position::AfterQuery].to_owned())
-    }
-}
-
-/// How long and how much.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// TCP and TLS together.
-    pub connect: Duration,
-    /// From a request to the head of its response, and from there to the end of a body that is no event stream.
-    pub request: Duration,
-    /// From the start of a child to its first answer, where that is longer.
-    pub start: Duration,
-    /// What a child gets to end after its stdin is closed, and again after TERM.
-    pub shutdown: Duration,
-    /// The longest message; one longer ends the connection.
-    pub message_bytes: usize,
-    /// What a trace may hold, and what a connection's inbox may.
-    pub trace_bytes: usize,
-    /// What is kept of a child's stderr.
-    pub stderr_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(5),
-            request: Duration::from_secs(30),
-            start: Duration::ZERO,
-            shutdown: Duration::from_secs(2),
-            message_bytes: 16 << 20,
-            trace_bytes: 64 << 20,
-            stderr_bytes: 1 << 20,
-        }
-    }
-}
-
-/// One child process, one HTTP client with at most one legacy session, one HTTP+SSE session, or one socket. Clones are the
-/// same connection; when the last is dropped, sockets are closed and the child's group is killed.
-#[derive(Clone)]
-pub struct Connection(Arc<Inner>);
-
-struct Inner {
-    channel: Arc<Channel>,
-    carrier: Carrier,
-}
-
-enum Carrier {
-    Stdio(Stdio),
-    Http(Arc<Http>),
-    WebSocket(WebSocket),
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        if let Carrier::Http(http) = &self.carrier {
-            http.abort_all();
-        }
-    }
-}
-
-impl Connection {
-    /// Starts the program, or connects. Nothing is said yet, but on HTTP+SSE the stream is opened and its endpoint known.
-    pub async fn open(address: &Address, revision: Revision, tap: &Tap, limits: &Limits) -> Result<Self, OpenError> {
-        Self::open_as(address, revision, tap, limits, None).await
-    }
-
-    /// The same, with the credentials that someone has.
-    pub async fn open_as(
-        address: &Address,
-        revision: Revision,
-        tap: &Tap,
-        limits: &Limits,
-        authorizer: Option<Arc<dyn Authorizer>>,
-    ) -> Result<Self, OpenError> {
-        let channel = Channel::new(tap, address.transport(), revision, limits, authorizer);
-        let carrier = match address {
-            Address::Stdio(command) => Carrier::Stdio(Stdio::open(command, channel.clone())?),
-            Address::Http(http) => Carrier::Http(Http::open(http, channel.clone()).await?),
-            Address::Sse(http) => Carrier::Http(old_sse::open(http, channel.clone()).await?),
-            Address::WebSocket(http) => Carrier::WebSocket(WebSocket::open(http, channel.clone()).await?),
-        };
-        Ok(Self(Arc::new(Inner { channel, carrier })))
-    }
-
-    /// The connection's number in the trace.
-    pub fn number(&self) -> u32 {
-        self.0.channel.number
-    }
-
-    /// What carries it.
-    pub fn transport(&self) -> Transport {
-        self.0.channel.transport
-    }
-
-    /// The revision it was opened for.
-    pub fn revision(&self) -> Revision {
-        self.0.channel.revision
-    }
-
-    /// Where its frames are written down.
-    pub fn tap(&self) -> &Tap {
-        &self.0.channel.tap
-    }
-
-    /// The limits it was opened with.
-    pub fn limits(&self) -> &Limits {
-        &self.0.channel.limits
-    }
-
-    /// Sends one message as this transport carries it: a line, a text frame, a POST with the headers of the era. Over HTTP
-    /// what wants no answer is waited for until its head is there, lest it be overtaken by what is sent next.
-    pub async fn send(&self, text: &str) -> Result<Exchange, SendError> {
-        let exchange = self.send_with(Outgoing::message(text)).await?;
-        if matches!(self.0.carrier, Carrier::Http(_)) && !exchange.asks() {
-            exchange.head(self.limits().request).await;
-        }
-        Ok(exchange)
-    }
-
-    /// The same with deviations. Waits for nothing but a connection to send on. What only HTTP has is
-    /// [`SendError::NotHere`] elsewhere.
-    pub async fn send_with(&self, outgoing: Outgoing) -> Result<Exchange, SendError> {
-        if let Carrier::Http(http) = &self.0.carrier {
-            return http.start(&outgoing).await;
-        }
-        let body = match outgoing.body.as_deref() {
-            Some(body) if !outgoing.is_http_only() => body,
-            _ => return Err(self.not_here("HTTP headers, methods and paths")),
-        };
-        match &self.0.carrier {
-            Carrier::Stdio(stdio) => stdio.send(body).await?,
-            Carrier::WebSocket(socket) => socket.send(body).await?,
-            Carrier::Http(_) => {}
-        }
-        Ok(Exchange::none())
-    }
-
-    /// The response to `id`, from whatever stream it comes. `None` after `patience`, or as soon as none can come any more:
-    /// the peer is gone, or the HTTP exchange that carried the request is over without it. UNANSWERED is recorded unless
-    /// HTTP itself refused the request or we stopped listening.
-    pub async fn response(&self, id: &RequestId, patience: Duration) -> Option<Message> {
-        let begun = Instant::now();
-        let wanted = |message: &Message| message.kind().is_response() && message.id() == Some(id);
-        let asked = if let Carrier::Http(http) = &self.0.carrier { http.asked(id) } else { None };
-        let waited = match &asked {
-            None => self.0.channel.inbox.wait(wanted, patience).await,
-            Some(exchange) => tokio::select! {
-                waited = self.0.channel.inbox.wait(wanted, patience) => waited,
-                () = self.hopeless(exchange, patience) => {
-                    self.0.channel.inbox.take(&wanted).0.map_or(Waited::Ended, Waited::Came)
-                }
-            },
-        };
-        if let Waited::Came(message) = waited {
-            if let Carrier::Http(http) = &self.0.carrier {
-                http.forget(id);
-            }
-            return Some(message);
-        }
-        if self.was_unanswered(asked.as_ref()) {
-            let after_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-            self.0.channel.mark(Mark::Unanswered { id: id.clone(), after_ms });
-        }
-        None
-    }
-
-    /// Resolves once `exchange` is over and no other stream may bring its answer: a legacy event stream that broke may be
-    /// resumed, and HTTP+SSE answers elsewhere.
-    async fn hopeless(&self, exchange: &Exchange, patience: Duration) {
-        let over = exchange.finished(patience).await;
-        let success = exchange.status().is_some_and(|status| (200..300).contains(&status));
-        let elsewhere = match self.transport() {
-            Transport::HttpSse => true,
-            _ => self.revision().era() == Era::Legacy && exchange.is_stream(),
-        };
-        if !over || (success && elsewhere) {
-            std::future::pending::<()>().await;
-        }
-    }
-
-    fn was_unanswered(&self, asked: Option<&Exchange>) -> bool {
-        let Some(exchange) = asked else { return !self.0.channel.has_stopped() };
-        let refused = exchange.status().is_some_and(|status| !(200..300).contains(&status));
-        !refused && exchange.closed() != Some(Closed::Aborted) && !self.0.channel.has_stopped()
-    }
-
-    /// The next message from the peer that satisfies `wanted`, also among those received and not yet taken.
-    pub async fn wait_for(&self, wanted: impl Fn(&Message) -> bool, patience: Duration) -> Option<Message> {
-        match self.0.channel.inbox.wait(wanted, patience).await {
-            Waited::Came(message) => Some(message),
-            Waited::TimedOut | Waited::Ended => None,
-        }
-    }
-
-    /// The first message there is that satisfies `wanted`, without waiting for one.
-    pub fn take(&self, wanted: impl Fn(&Message) -> bool) -> Option<Message> {
-        self.0.channel.inbox.take(&wanted).0
-    }
-
-    /// Everything received so far, taken or not; after [`Self::forget`] only what is not taken.
-    pub fn received(&self) -> Vec<Message> {
-        self.0.channel.inbox.all()
-    }
-
-    /// Resolves once `text` came back just as it went out, and has stood there for a while: behind a terminal that echoes
-    /// there may be a server that answers, too.
-    pub async fn echoed(&self, text: &str) {
-        let Ok(words) = serde_json::from_str::<Value>(text) else { return std::future::pending().await };
-        // An echo comes first; who says so much besides is none.
-        while self.received_count() > ECHO_WITHIN || !self.received().iter().any(|message| *message.value() == words) {
-            tokio::time::sleep(ECHO_POLL).await;
-        }
-        tokio::time::sleep(ECHO).await;
-    }
-
-    /// From now on nothing is written down, and nothing kept that was taken: for a connection that may last for as long as
-    /// it likes.
-    pub fn forget(&self) {
-        self.0.channel.forget();
-    }
-
-    /// How many messages that is.
-    pub fn received_count(&self) -> usize {
-        self.0.channel.inbox.count()
-    }
-
-    /// Whether it can bring no more messages: the peer ended it, or we stopped listening.
-    pub fn is_over(&self) -> bool {
-        self.0.channel.inbox.is_over()
-    }
-
-    /// Whether we stopped listening: more came than the limits let in, or our end is closed.
-    pub fn is_flooded(&self) -> bool {
-        self.0.channel.has_stopped()
-    }
-
-    /// The exchange over HTTP that carries the request `id`, which is not answered yet.
-    pub fn asked(&self, id: &RequestId) -> Option<Exchange> {
-        if let Carrier::Http(http) = &self.0.carrier { http.asked(id) } else { None }
-    }
-
-    /// Lets go of request `id`, whose answer is not waited for any more.
-    pub fn give_up(&self, id: &RequestId) {
-        if let Carrier::Http(http) = &self.0.carrier {
-            http.forget(id);
-        }
-    }
-
-    /// Listens for `span` without sending, between `window-opened` and `window-closed` marks that hold `name`.
-    pub async fn quiet(&self, name: &str, span: Duration) {
-        self.0.channel.mark(Mark::WindowOpened(name.to_owned()));
-        tokio::time::sleep(span).await;
-        self.0.channel.mark(Mark::WindowClosed(name.to_owned()));
-    }
-
-    /// The child process, where this is one.
-    pub fn child(&self) -> Result<ChildView<'_>, SendError> {
-        if let Carrier::Stdio(stdio) = &self.0.carrier {
-            Ok(ChildView(stdio))
-        } else {
-            Err(self.not_here("a child process"))
-        }
-    }
-
-    /// The HTTP client, where this is one.
-    pub fn http(&self) -> Result<HttpView<'_>, SendError> {
-        if let Carrier::Http(http) = &self.0.carrier { Ok(HttpView(http)) } else { Err(self.not_here("HTTP requests")) }
-    }
-
-    /// The session id that the server gave over HTTP, if it gave one.
-    pub fn session_id(&self) -> Option<String> {
-        self.http().ok()?.session_id()
-    }
-
-    /// How the child ended, now or within `patience`; `None` if it runs, or there is none.
-    pub async fn exited(&self, patience: Duration) -> Option<ExitStatus> {
-        self.child().ok()?.exited(patience).await
-    }
-
-    /// Ends it as the specification says: a child by the end of its stdin, then TERM, then KILL; a legacy HTTP session by
-    /// DELETE. Once only.
-    pub async fn close(&self) {
-        match &self.0.carrier {
-            Carrier::Stdio(stdio) => stdio.close().await,
-            Carrier::Http(http) => http.close().await,
-            Carrier::WebSocket(socket) => socket.close().await,
-        }
-    }
-
-    /// Ends it at once: sockets are cut, the child's group is killed.
-    pub async fn kill(&self) {
-        match &self.0.carrier {
-            Carrier::Stdio(stdio) => stdio.kill().await,
-            Carrier::Http(http) => http.kill().await,
-            Carrier::WebSocket(socket) => socket.kill(),
-        }
-    }
-
-    fn not_here(&self, what: &'static str) -> SendError {
-        SendError::NotHere { what, transport: self.transport() }
-    }
-}

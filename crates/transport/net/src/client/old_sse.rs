@@ -39,13 +39,13 @@ async fn endpoint(http: &Arc<Http>) -> Result<(), OpenError> {
         });
     }
     let named = stream.event(|block| block.event.as_deref() == Some("endpoint"), patience).await;
-    let Some(data) = named.and_then(|block| block.data) else { return Err(no_endpoint(&stream, at, patience)) };
+    let Some(data) = named.and_then(|block| block.data) else { return Err(missing_endpoint(&stream, at, patience)) };
     let target = resolve(http, &data).map_err(|why| OpenError::NotMcp { at, came: why })?;
-    http.settle_endpoint(target, &stream);
+    http.set_endpoint(target, &stream);
     Ok(())
 }
 
-fn no_endpoint(stream: &Exchange, at: String, patience: std::time::Duration) -> OpenError {
+fn missing_endpoint(stream: &Exchange, at: String, patience: std::time::Duration) -> OpenError {
     match stream.closed() {
         Some(Closed::End) => {
             OpenError::NotMcp { at, came: "an event stream that ended without an `endpoint` event".to_owned() }
@@ -54,7 +54,7 @@ fn no_endpoint(stream: &Exchange, at: String, patience: std::time::Duration) -> 
     }
 }
 
-/// The endpoint as a request target. One on another origin is refused: it could send what we post anywhere.
+/// The endpoint as a request target. Another origin is refused: messages could be sent anywhere.
 fn resolve(http: &Http, data: &str) -> Result<String, String> {
     let base = &http.address.url;
     let url = base.join(data.trim()).map_err(|e| format!("the endpoint `{data}` is no URL: {e}"))?;

@@ -1,5 +1,4 @@
-//! What a caller wants sent, with every deviation from good manners that HTTP lets one express. A value; the transports
-//! decide what to make of it.
+//! A message to send, with deviations from the protocol that HTTP can express. A value; the transports send it.
 
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ pub struct Outgoing {
     pub(crate) cuts: Cuts,
 }
 
-/// Which session id goes along.
+/// Which session id is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Session {
     /// The connection's own, if it has one.
@@ -29,18 +28,18 @@ pub(crate) enum Session {
     Other(String),
 }
 
-/// One change to the headers, applied after our own and the user's were made.
+/// One change to the headers, applied after ours and the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Edit {
     Set(String, String),
     Add(String, String),
     Remove(String),
-    /// Every header whose name begins so.
+    /// Every header whose name begins with this.
     RemoveAll(String),
 }
 
 impl Outgoing {
-    /// `body`, sent as a message is. It need not be one.
+    /// `body`, sent like a message, which it need not be.
     pub fn message(body: impl Into<Vec<u8>>) -> Self {
         Self { body: Some(body.into()), ..Self::default() }
     }
@@ -64,21 +63,21 @@ impl Outgoing {
         self
     }
 
-    /// More of a query behind the request target, whatever that is.
+    /// More of a query after the request target.
     #[must_use]
     pub fn query(mut self, more: impl Into<String>) -> Self {
         self.query = Some(more.into());
         self
     }
 
-    /// Sets header `name`, whatever it was.
+    /// Sets header `name`, replacing any other value.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.edits.push(Edit::Set(name.into(), value.into()));
         self
     }
 
-    /// One more header `name`, beside those that are there.
+    /// One more header `name`, in addition to existing ones.
     #[must_use]
     pub fn another_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.edits.push(Edit::Add(name.into(), value.into()));
@@ -113,19 +112,19 @@ impl Outgoing {
         self
     }
 
-    /// The body cut into pieces, each but the first held back for a while.
+    /// The body cut into pieces, with a pause before each but the first.
     #[must_use]
     pub fn in_pieces(mut self, at: Vec<usize>, pause: Duration) -> Self {
         self.cuts = Cuts { at, pause };
         self
     }
 
-    /// What is sent as the message, if anything.
+    /// The body, if there is one.
     pub fn body(&self) -> Option<&[u8]> {
         self.body.as_deref()
     }
 
-    /// Whether anything is asked for that only HTTP has.
+    /// Whether it has anything that only HTTP can send.
     pub(crate) fn is_http_only(&self) -> bool {
         *self != Self { body: self.body.clone(), ..Self::default() } || self.body.is_none()
     }

@@ -15,12 +15,12 @@ use super::body::Pieces;
 use super::dial::{Dialer, Io};
 use super::error::OpenError;
 
-/// An idle connection older than this is not used again: servers close theirs after 5 s at the soonest, and a request
-/// must never meet the closing.
+/// An idle connection older than this is not reused: servers close theirs after 5 s or more, and a request must not meet
+/// the close.
 const IDLE: Duration = Duration::from_secs(2);
 /// How many connections are kept.
 const KEPT: usize = 16;
-/// How much of what came is remembered, to show it where it is no HTTP.
+/// How many received bytes are kept, to show them where they are not HTTP.
 const SEEN: usize = 2 << 10;
 
 pub(crate) struct Pool {
@@ -33,7 +33,7 @@ pub(crate) struct Link {
     sender: SendRequest<Pieces>,
     driver: AbortHandle,
     seen: Arc<Mutex<Vec<u8>>>,
-    /// It lay idle.
+    /// It was idle before.
     reused: bool,
 }
 
@@ -62,7 +62,7 @@ impl Pool {
         let handshake = http1::Builder::new().handshake(TokioIo::new(io)).await;
         let (sender, connection) = handshake.map_err(|_| self.dialer.timed_out("connection"))?;
         let driver = tokio::spawn(async move {
-            // What goes wrong here is told to whoever waits for the response.
+            // An error here is reported to the task that waits for the response.
             let _ = connection.with_upgrades().await;
         });
         Ok(Link { sender, driver: driver.abort_handle(), seen, reused: false })
@@ -90,19 +90,19 @@ impl Pool {
 
 impl Link {
     pub(crate) fn sender(&mut self) -> &mut SendRequest<Pieces> {
-        // What comes before the first request is no answer to one before it: a peer of another protocol says hello.
+        // Bytes before the first request are kept: a peer of another protocol sends a greeting.
         if self.reused {
             self.seen.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
         &mut self.sender
     }
 
-    /// Whether it lay idle, so that the peer may have closed it without our knowing.
+    /// Whether it was idle, so that the peer may have closed it unnoticed.
     pub(crate) const fn is_reused(&self) -> bool {
         self.reused
     }
 
-    /// The first bytes that came since the last request went out.
+    /// The first bytes received since the last request was sent.
     pub(crate) fn seen(&self) -> Vec<u8> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -114,7 +114,7 @@ impl Drop for Link {
     }
 }
 
-/// A stream that remembers the beginning of what is read.
+/// A stream that keeps the first bytes that are read.
 struct Watched {
     io: Box<dyn Io>,
     seen: Arc<Mutex<Vec<u8>>>,

@@ -1,4 +1,4 @@
-//! Bytes on a connection of their own, for HTTP that no library would write. Nothing is understood here.
+//! Bytes on a connection of their own, for HTTP that no library would write. Nothing is parsed here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) async fn exchange(http: &Arc<Http>, bytes: &[u8], patience: Duration)
     let cause = channel.write(Party::Client, number, Content::Raw(bytes.to_vec()), Written::NONE);
     let (mut came, mut begun) = (Vec::new(), None);
     let mut end = (Party::Server, Closed::Reset);
-    // A peer that refuses the bytes half-way may still have said why.
+    // A peer that stops reading half-way may have sent the reason.
     let written = timeout_at(deadline, async { io.write_all(bytes).await.and(io.flush().await) }).await;
     if written.is_err() {
         end = (Party::Client, Closed::TimedOut);

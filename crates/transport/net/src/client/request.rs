@@ -1,5 +1,4 @@
-//! From what a caller wants sent to one HTTP request: our headers for the era, the user's, then the caller's deviations.
-//! Values only.
+//! From [`Outgoing`] to one HTTP request: our headers for the era, the user's, then the caller's deviations. Values only.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,20 +19,20 @@ use super::error::SendError;
 use super::http::HyperRequest;
 use super::outgoing::{Edit, Outgoing, Session};
 
-/// What tools say about their input, by name; only where it may be mirrored in headers.
+/// The input schemas of tools by name, where arguments may be mirrored in headers.
 pub(crate) type ToolSchemas = HashMap<String, Value>;
 
-/// What of the connection's state a request depends on.
+/// The state of the connection that a request depends on.
 pub(crate) struct Context {
     pub(crate) address: HttpAddress,
     /// Where POSTs go, if not to the address itself.
     pub(crate) endpoint: Option<String>,
     pub(crate) session: Option<String>,
-    /// `MCP-Protocol-Version`, where it is due.
+    /// `MCP-Protocol-Version`, where it is required.
     pub(crate) version: Option<String>,
     /// Present in the modern era only.
     pub(crate) tools: Option<ToolSchemas>,
-    /// Who has credentials.
+    /// Supplies credentials.
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
 }
 

@@ -18,12 +18,12 @@ use wire::trace::{Closed, Content, Limit, Mark};
 
 use super::channel::Channel;
 use super::error::{OpenError, SendError};
-use crate::process::{self, Command, Group, Signal};
+use crate::process::{Children, Command, Group, Signal};
 use crate::tap::Written;
 
-/// Bytes on stdout that are no messages before we stop reading: more is a flood, not a slip.
+/// How many bytes on stdout may be no messages before reading stops.
 const GARBAGE: usize = 4 << 20;
-/// What each such line counts beside its bytes.
+/// How much each such line counts in addition to its bytes.
 const GARBAGE_LINE: usize = 64;
 /// How much of an overlong line is kept.
 const OVERLONG_KEPT: usize = 64 << 10;
@@ -31,20 +31,20 @@ const OVERLONG_KEPT: usize = 64 << 10;
 const STDERR_LINE: usize = 16 << 10;
 /// How much of the end of stderr an error may quote.
 const STDERR_TAIL: usize = 2 << 10;
-/// What is left of a group may take this long to follow its leader before it counts as surviving.
-const FOLLOW: Duration = Duration::from_millis(500);
-/// How much longer a slow child gets to end, at most.
+/// How long the rest of a group may outlive its leader before it counts as surviving.
+const GROUP_EXIT: Duration = Duration::from_millis(500);
+/// By which factor the timeout of a slow child process is extended, at most.
 const SLOWEST: f64 = 4.0;
-/// How long the pipes may take to run dry after the end.
+/// How long the pipes may take to be drained after the end.
 const DRAIN: Duration = Duration::from_millis(200);
 
-/// What the supervisor tells, in this order.
-struct Told {
+/// Where the supervisor reports the end, in this order.
+struct ExitSenders {
     gone: watch::Sender<bool>,
     exit: watch::Sender<Option<ExitStatus>>,
 }
 
-/// Writes the pieces with a pause between two of them. Each has so long as `patience` to be taken.
+/// Writes the pieces with a pause between two of them, each within `patience`.
 async fn write(stdin: &mut ChildStdin, pieces: &[&[u8]], pause: Duration, patience: Duration) -> Result<(), SendError> {
     for (number, piece) in pieces.iter().enumerate() {
         if number > 0 {
@@ -65,63 +65,64 @@ pub(crate) struct Stdio {
     channel: Arc<Channel>,
     group: Arc<Group>,
     stdin: tokio::sync::Mutex<Option<ChildStdin>>,
-    /// Ends a write that the child does not take.
+    /// Ends a write that the child process does not read.
     closing: watch::Sender<bool>,
     /// The child has ended.
     gone: watch::Receiver<bool>,
-    /// The same, and its exit is written down.
+    /// The same, and its exit is recorded.
     exit: watch::Receiver<Option<ExitStatus>>,
     readers: [AbortHandle; 2],
     stderr_tail: Arc<Mutex<Vec<u8>>>,
     closed: tokio::sync::Mutex<bool>,
-    started: Started,
+    start_times: StartTimes,
 }
 
 /// When the child was started, and how long its first line took.
 #[derive(Clone, Debug)]
-struct Started {
+struct StartTimes {
     at: Instant,
-    spoke: Arc<OnceLock<Duration>>,
+    first_output: Arc<OnceLock<Duration>>,
 }
 
-impl Started {
+impl StartTimes {
     fn now() -> Self {
-        Self { at: Instant::now(), spoke: Arc::default() }
+        Self { at: Instant::now(), first_output: Arc::default() }
     }
 
-    fn spoke(&self) {
-        self.spoke.get_or_init(|| self.at.elapsed());
+    fn first_output(&self) {
+        self.first_output.get_or_init(|| self.at.elapsed());
     }
 
-    /// What a child gets to end that gets `shutdown` on an idle machine. Where it took seconds to start, the machine is
-    /// busy or the runtime heavy, and its end takes longer too.
+    /// The timeout for the end, from `shutdown` for an idle machine: where the start took seconds, the machine is busy or the
+    /// runtime slow, and the end takes longer, too.
     fn grace(&self, shutdown: Duration) -> Duration {
-        let start = self.spoke.get().map_or(0.0, Duration::as_secs_f64);
+        let start = self.first_output.get().map_or(0.0, Duration::as_secs_f64);
         shutdown.mul_f64(start.clamp(1.0, SLOWEST))
     }
 }
 
 impl Stdio {
-    pub(crate) fn open(command: &Command, channel: Arc<Channel>) -> Result<Self, OpenError> {
-        let (mut child, group) = process::spawn(command).map_err(|error| not_started(command, &error))?;
+    pub(crate) fn open(command: &Command, children: &Children, channel: Arc<Channel>) -> Result<Self, OpenError> {
+        let (mut child, group) = children.spawn(command).map_err(|error| not_started(command, &error))?;
         channel.write(Party::Client, 0, Content::Opened, Written::NONE);
         let stdin = child.stdin.take();
         let stderr_tail = Arc::new(Mutex::new(Vec::new()));
-        let started = Started::now();
-        let stdout = child.stdout.take().map(|pipe| tokio::spawn(read_stdout(pipe, channel.clone(), started.clone())));
+        let start_times = StartTimes::now();
+        let stdout =
+            child.stdout.take().map(|pipe| tokio::spawn(read_stdout(pipe, channel.clone(), start_times.clone())));
         let stderr =
             child.stderr.take().map(|pipe| tokio::spawn(read_stderr(pipe, channel.clone(), stderr_tail.clone())));
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
             return Err(not_started(command, &std::io::Error::other("no pipes")));
         };
         let readers = [stdout.abort_handle(), stderr.abort_handle()];
-        let told = Told { gone: watch::Sender::new(false), exit: watch::Sender::new(None) };
-        let (gone, exit) = (told.gone.subscribe(), told.exit.subscribe());
-        tokio::spawn(supervise(child, group.clone(), channel.clone(), [stdout, stderr], told));
+        let senders = ExitSenders { gone: watch::Sender::new(false), exit: watch::Sender::new(None) };
+        let (gone, exit) = (senders.gone.subscribe(), senders.exit.subscribe());
+        tokio::spawn(supervise(child, group.clone(), channel.clone(), [stdout, stderr], senders));
         let stdin = tokio::sync::Mutex::new(stdin);
         let closed = tokio::sync::Mutex::new(false);
         let closing = watch::Sender::new(false);
-        Ok(Self { channel, group, stdin, closing, gone, exit, readers, stderr_tail, closed, started })
+        Ok(Self { channel, group, stdin, closing, gone, exit, readers, stderr_tail, closed, start_times })
     }
 
     /// Writes `text` and a line feed. Text with line feeds is several lines, and is written down as such.
@@ -130,10 +131,10 @@ impl Stdio {
     }
 
     /// Writes the pieces as they are, with a pause between two of them and nothing else in between. Each line is a frame,
-    /// however many pieces it came in; so is what stands after the last line feed.
+    /// and so is the rest after the last line feed.
     ///
-    /// The frames are written down before the first byte goes out, or an answer could stand before its question: some
-    /// servers need no line feed to see that a message is whole.
+    /// The frames are recorded before the first byte is sent: some servers answer before the line feed, and a response must
+    /// not be recorded before its request.
     pub(crate) async fn write_raw(&self, pieces: &[&[u8]], pause: Duration) -> Result<(), SendError> {
         let mut guard = self.stdin.lock().await;
         let stdin = guard.as_mut().filter(|_| !*self.gone.borrow()).ok_or(SendError::Closed)?;
@@ -154,14 +155,13 @@ impl Stdio {
         };
         match result {
             Ok(()) => frames.into_iter().for_each(|frame| self.channel.tap.complete(frame)),
-            // Half a message may be in the pipe: nothing that follows could be understood.
+            // Half a message may be in the pipe: nothing after it could be parsed.
             Err(_) => *guard = None,
         }
         result
     }
 
-    /// Closes the child's standard input. The mark is written down before that, or the child's end could stand before
-    /// what caused it.
+    /// Closes the child's standard input. The mark is recorded first: the child's end must not be recorded before its cause.
     pub(crate) async fn close_stdin(&self) {
         self.closing.send_replace(true);
         let mut input = self.stdin.lock().await;
@@ -171,9 +171,9 @@ impl Stdio {
         *input = None;
     }
 
-    /// Signals the group, if anyone is left in it. The mark is written down first, as in [`Self::close_stdin`].
+    /// Signals the group, if it has members. The mark is recorded first, as in [`Self::close_stdin`].
     pub(crate) fn signal(&self, signal: Signal) {
-        if !self.group.is_over() {
+        if !self.group.is_known_empty() {
             self.channel.mark(Mark::Signal(signal));
             self.group.signal(signal);
         }
@@ -195,9 +195,9 @@ impl Stdio {
         self.group.leader()
     }
 
-    /// Writes down how much memory the child's group holds, in bytes, where the system tells.
+    /// Records the resident memory of the child's group in bytes, where the system says.
     pub(crate) fn sample_memory(&self) -> Option<u64> {
-        let bytes = self.group.resident()?;
+        let bytes = self.group.resident_bytes()?;
         self.channel.mark(Mark::Memory(bytes));
         Some(bytes)
     }
@@ -213,16 +213,16 @@ impl Stdio {
             self.close_stdin().await;
             self.escalate().await;
         }
-        self.settle().await;
+        self.finish().await;
     }
 
     async fn is_gone(&self, patience: Duration) -> bool {
         let mut gone = self.gone.clone();
-        timeout(patience, gone.wait_for(|gone| *gone)).await.is_ok_and(|told| told.is_ok())
+        timeout(patience, gone.wait_for(|gone| *gone)).await.is_ok_and(|senders| senders.is_ok())
     }
 
     async fn escalate(&self) {
-        let grace = self.started.grace(self.channel.limits.shutdown);
+        let grace = self.start_times.grace(self.channel.limits.shutdown);
         for signal in [Signal::Term, Signal::Kill] {
             if self.is_gone(grace).await {
                 return;
@@ -232,18 +232,18 @@ impl Stdio {
         self.is_gone(grace.max(Duration::from_secs(1))).await;
     }
 
-    /// After the leader's end: who is left in its group is counted and killed, and the pipes are let go of.
-    async fn settle(&self) {
+    /// After the leader's end: counts and kills the rest of its group, and releases the pipes.
+    async fn finish(&self) {
         self.exited(DRAIN * 2).await;
-        self.group.emptied(FOLLOW).await;
-        // Only where somebody is left is it worth a look at every process of the machine.
+        self.group.wait_until_empty(GROUP_EXIT).await;
+        // Counting members reads about every process of the machine: only where some are left.
         let left = if self.group.is_empty() { 0 } else { self.group.members().unwrap_or(1) };
         self.channel.mark(Mark::Survivors(u64::try_from(left).unwrap_or(u64::MAX)));
         if left > 0 {
             self.signal(Signal::Kill);
-            self.group.emptied(FOLLOW).await;
+            self.group.wait_until_empty(GROUP_EXIT).await;
         }
-        self.let_go().await;
+        self.release().await;
     }
 
     pub(crate) async fn kill(&self) {
@@ -255,12 +255,12 @@ impl Stdio {
         }
         self.closing.send_replace(true);
         self.exited(Duration::from_secs(1)).await;
-        self.group.emptied(FOLLOW).await;
-        self.let_go().await;
+        self.group.wait_until_empty(GROUP_EXIT).await;
+        self.release().await;
     }
 
-    /// Someone outside the group may still hold the pipes; we do not wait for them.
-    async fn let_go(&self) {
+    /// Processes outside the group may still hold the pipes: do not wait for them.
+    async fn release(&self) {
         self.closing.send_replace(true);
         *self.stdin.lock().await = None;
         self.stop_reading();
@@ -289,32 +289,32 @@ fn not_started(command: &Command, error: &std::io::Error) -> OpenError {
     OpenError::NotStarted { at: command.to_string(), why }
 }
 
-/// Waits for the child's end, lets the pipes run dry so that the last words stand before the exit, and tells.
+/// Waits for the child's end, drains the pipes so that its last output is recorded before the exit, and reports it.
 async fn supervise(
     mut child: Child,
     group: Arc<Group>,
     channel: Arc<Channel>,
     readers: [JoinHandle<()>; 2],
-    told: Told,
+    senders: ExitSenders,
 ) {
     let Ok(status) = child.wait().await else { return };
     let ended = channel.tap.now();
-    told.gone.send_replace(true);
+    senders.gone.send_replace(true);
     let drained = async {
         for reader in readers {
-            // A reader can only end; that it was aborted is as good.
+            // Whether the reader ended or was aborted makes no difference.
             let _ = reader.await;
         }
     };
     let drained = timeout(DRAIN, drained).await.is_ok();
     let mut exit = channel.tap.frame(Party::Server, channel.number, 0, exit_content(status));
     if !drained {
-        // Someone else holds the pipes; what comes from now on is not the child's.
+        // Another process holds the pipes; later output is not the child's.
         exit.at = ended;
     }
     channel.tap.write(exit, Written::NONE);
     channel.inbox.end();
-    told.exit.send_replace(Some(status));
+    senders.exit.send_replace(Some(status));
     drop(group);
 }
 
@@ -322,7 +322,7 @@ fn exit_content(status: ExitStatus) -> Content {
     Content::Exit { code: status.code(), signal: status.signal() }
 }
 
-async fn read_stdout(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, started: Started) {
+async fn read_stdout(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, start_times: StartTimes) {
     let mut lines = Lines::new(channel.limits.message_bytes);
     let mut chunk = vec![0; 64 << 10];
     let mut begun = None;
@@ -332,7 +332,7 @@ async fn read_stdout(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, st
             Ok(count) if count > 0 => count,
             _ => break,
         };
-        started.spoke();
+        start_times.first_output();
         begun.get_or_insert_with(|| channel.tap.now());
         lines.push(&chunk[..count]);
         while let Some(piece) = lines.next_line() {
@@ -340,8 +340,8 @@ async fn read_stdout(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, st
             if let Err(limit) = take_line(&channel, piece, at, &mut garbage) {
                 channel.limit(limit);
                 channel.inbox.end();
-                // The pipe is kept, full: closing it would be one more stimulus.
-                return hold(pipe).await;
+                // The pipe stays open and full: closing it would be another stimulus.
+                return keep_open(pipe).await;
             }
             begun = Some(channel.tap.now());
         }
@@ -357,7 +357,7 @@ async fn read_stdout(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, st
     channel.inbox.end();
 }
 
-/// Takes one line in, or tells which limit it breaks.
+/// Takes one line, or returns the limit that it breaks.
 fn take_line(channel: &Channel, piece: Piece<'_>, at: u64, garbage: &mut usize) -> Result<(), Limit> {
     let (bytes, whole) = match piece {
         Piece::Whole(bytes) => (bytes, true),
@@ -379,12 +379,12 @@ fn take_line(channel: &Channel, piece: Piece<'_>, at: u64, garbage: &mut usize) 
     }
 }
 
-async fn hold<P>(pipe: P) {
+async fn keep_open<P>(pipe: P) {
     let _pipe = pipe;
     std::future::pending::<()>().await;
 }
 
-/// Keeps stderr up to the limit and drains the rest: a child must never stand still because of its log.
+/// Records stderr up to the limit and drains the rest: a child process must never block on its log.
 async fn read_stderr(mut pipe: impl AsyncRead + Unpin, channel: Arc<Channel>, tail: Arc<Mutex<Vec<u8>>>) {
     let mut lines = Lines::new(STDERR_LINE);
     let mut chunk = vec![0; 16 << 10];

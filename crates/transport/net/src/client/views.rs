@@ -1,5 +1,5 @@
-//! What only one kind of connection can do: a child process, or an HTTP client. Whoever holds a view holds such a connection,
-//! so nothing here is silently without effect.
+//! What only one kind of connection can do: a child process, or an HTTP client. A view exists only for such a connection, so
+//! nothing here is silently without effect.
 
 use std::net::IpAddr;
 use std::process::ExitStatus;
@@ -11,7 +11,7 @@ use super::exchange::Exchange;
 use super::http::Http;
 use super::outgoing::Outgoing;
 use super::stdio::Stdio;
-use super::{elsewhere, raw};
+use super::{other_addresses, raw};
 use crate::process::Signal;
 
 /// The child process behind a connection over stdio.
@@ -44,8 +44,8 @@ impl ChildView<'_> {
         self.0.process_number()
     }
 
-    /// Writes the resident memory of the child's process group down, in a MEMORY mark, and gives it in bytes; `None` on
-    /// systems that do not tell.
+    /// Records the resident memory of the child's process group in a MEMORY mark, and returns it in bytes; `None` on systems
+    /// that do not say.
     pub fn sample_memory(self) -> Option<u64> {
         self.0.sample_memory()
     }
@@ -85,10 +85,10 @@ impl HttpView<'_> {
         raw::exchange(self.0, bytes, patience).await
     }
 
-    /// Tries the server's port at `address`, and writes down in a PORT_TRIED mark whether an HTTP server answers there.
-    /// Nothing is written where that cannot be told, nor unless the server itself was reached at a loopback address,
-    /// without TLS. What is sent there holds nothing of the user's.
+    /// Tries the server's port at `address`, and records in a PORT_TRIED mark whether an HTTP server answers there. Nothing
+    /// is recorded where that is not certain, or where the server itself was not reached at a loopback address without TLS.
+    /// The request contains no credentials.
     pub async fn try_port(self, address: IpAddr, patience: Duration) {
-        elsewhere::try_port(self.0, address, patience).await;
+        other_addresses::try_port(self.0, address, patience).await;
     }
 }

@@ -22,13 +22,13 @@ use super::HttpAddress;
 use super::channel::Channel;
 use super::dial::{Dialer, Io};
 use super::error::{OpenError, SendError};
-use super::http::listed;
+use super::http::header_list;
 use crate::tap::Written;
 
 type Socket = WebSocketStream<Box<dyn Io>>;
 
-/// How long the peer may take to answer our close.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// How long the peer may take to answer a close frame.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(crate) struct WebSocket {
     channel: Arc<Channel>,
@@ -38,14 +38,14 @@ pub(crate) struct WebSocket {
 
 impl WebSocket {
     pub(crate) async fn open(address: &HttpAddress, channel: Arc<Channel>) -> Result<Self, OpenError> {
-        let socket = match shake_hands(address, &channel, true).await {
-            // A server that knows nothing of subprotocols says nothing about ours; then we do not ask for one.
-            Err(Failure::NoSubprotocol) => shake_hands(address, &channel, false).await,
+        let socket = match handshake(address, &channel, true).await {
+            // A server without subprotocols does not confirm ours: retry without one.
+            Err(Failure::NoSubprotocol) => handshake(address, &channel, false).await,
             other => other,
         };
         let socket = socket.map_err(|failure| {
             channel.closed(Party::Client, 0, Closed::Failed);
-            failure.told(address)
+            failure.into_open_error(address)
         })?;
         channel.write(Party::Client, 0, Content::Opened, Written::NONE);
         let (sink, stream) = socket.split();
@@ -53,7 +53,7 @@ impl WebSocket {
         Ok(Self { channel, sink: Mutex::new(Some(sink)), reader })
     }
 
-    /// Sends a text frame; what is not UTF-8 goes as a binary one.
+    /// Sends a text frame, or a binary one for bytes that are not UTF-8.
     pub(crate) async fn send(&self, bytes: &[u8]) -> Result<(), SendError> {
         let mut sink = self.sink.lock().await;
         let open = sink.as_mut().ok_or(SendError::Closed)?;
@@ -76,13 +76,13 @@ impl WebSocket {
     }
 
     pub(crate) async fn close(&self) {
-        if let Ok(mut sink) = timeout(FAREWELL, self.sink.lock()).await
+        if let Ok(mut sink) = timeout(CLOSE_TIMEOUT, self.sink.lock()).await
             && let Some(mut open) = sink.take()
         {
             self.channel.stop();
             self.channel.closed(Party::Client, 0, Closed::End);
-            let _ = timeout(FAREWELL, open.send(Message::Close(None))).await;
-            let ended = async { self.channel.inbox.wait(|_| false, FAREWELL).await };
+            let _ = timeout(CLOSE_TIMEOUT, open.send(Message::Close(None))).await;
+            let ended = async { self.channel.inbox.wait(|_| false, CLOSE_TIMEOUT).await };
             ended.await;
         }
         self.reader.abort();
@@ -121,7 +121,7 @@ async fn read(mut stream: SplitStream<Socket>, channel: Arc<Channel>) {
             Some(Err(_)) => break Closed::Reset,
         };
         channel.write(Party::Server, 0, Content::WebSocket { bytes: bytes.clone(), text }, Written::NONE);
-        // What is no message is in the trace; here only messages count.
+        // An invalid message is in the trace; only messages count here.
         if !channel.take_in(&bytes, |_| {}).unwrap_or(true) {
             channel.limit(Limit::Connection);
             break Closed::Aborted;
@@ -132,7 +132,7 @@ async fn read(mut stream: SplitStream<Socket>, channel: Arc<Channel>) {
     channel.inbox.end();
 }
 
-/// Why no WebSocket came about.
+/// Why no WebSocket could be opened.
 enum Failure {
     Open(OpenError),
     Timeout(Duration),
@@ -141,7 +141,7 @@ enum Failure {
 }
 
 impl Failure {
-    fn told(self, address: &HttpAddress) -> OpenError {
+    fn into_open_error(self, address: &HttpAddress) -> OpenError {
         let at = address.url.to_string();
         match self {
             Self::Open(error) => error,
@@ -160,14 +160,14 @@ impl Failure {
     }
 }
 
-async fn shake_hands(address: &HttpAddress, channel: &Channel, subprotocol: bool) -> Result<Socket, Failure> {
+async fn handshake(address: &HttpAddress, channel: &Channel, subprotocol: bool) -> Result<Socket, Failure> {
     let request = request(address, subprotocol)?;
     let dialer = Dialer::new(address, channel.limits.connect).map_err(Failure::Open)?;
     let io = dialer.dial().await.map_err(Failure::Open)?;
     let head = Content::Request {
         method: request.method().to_string(),
         target: request.uri().path_and_query().map_or_else(|| "/".to_owned(), ToString::to_string),
-        headers: listed(request.headers()),
+        headers: header_list(request.headers()),
     };
     let cause = channel.write(Party::Client, 0, head, Written::NONE);
     let limit = channel.limits.message_bytes;
@@ -181,7 +181,7 @@ async fn shake_hands(address: &HttpAddress, channel: &Channel, subprotocol: bool
         Ok(Err(error)) => return Err(Failure::Other(error)),
         Ok(Ok(shaken)) => shaken,
     };
-    let head = Content::Response { status: response.status().as_u16(), headers: listed(response.headers()) };
+    let head = Content::Response { status: response.status().as_u16(), headers: header_list(response.headers()) };
     channel.write(Party::Server, 0, head, cause);
     Ok(socket)
 }

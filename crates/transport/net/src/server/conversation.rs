@@ -1,5 +1,5 @@
-//! A conversation over one two-way channel of messages (stdio, HTTP+SSE, WebSocket): both eras side by side, requests
-//! answered concurrently, cancellation, batches. Knows frames, not how they are framed.
+//! A conversation over one two-way channel of messages (stdio, HTTP+SSE, WebSocket): both eras, concurrent requests,
+//! cancellation, batches. Knows messages, not how they are framed.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,10 +10,10 @@ use wire::message::{Fault, Malformed, Packet, parse};
 use wire::revision::R2025_03_26;
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
-use super::Flights;
+use super::InFlight;
 use super::batch::Batch;
-use super::gate::Gate;
-use super::link::{Closing, Gone, Link, Outlet, Session};
+use super::era_check::EraCheck;
+use super::link::{Closing, Gone, Link, MessageSink, Session};
 use crate::service::{Answer, Call, Context, Pending, Reply, RpcError, Service, code};
 
 /// What waits to be written.
@@ -24,7 +24,7 @@ struct Queue {
     dead: bool,
 }
 
-/// The way out of a conversation: complete messages, in order.
+/// The messages to send, complete and in order.
 pub(crate) struct Outgoing {
     queue: Mutex<Queue>,
     filled: Notify,
@@ -37,14 +37,14 @@ impl Outgoing {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues `frame` and tells whoever writes.
+    /// Queues `frame` and wakes the writer.
     fn push(&self, frame: Vec<u8>) -> Result<(), Gone> {
         self.put(frame)?;
         self.filled.notify_one();
         Ok(())
     }
 
-    /// Queues `frame` for a writer who comes by anyway.
+    /// Queues `frame` for a writer that runs anyway.
     fn put(&self, frame: Vec<u8>) -> Result<(), Gone> {
         let mut queue = self.queue();
         queue.dead |= queue.bytes > self.limit;
@@ -69,25 +69,25 @@ impl Outgoing {
         self.filled.notified().await;
     }
 
-    /// Waits until the peer has let the queue fill. Whoever is stuck in a write learns of it here.
+    /// Waits until the queue is full because the peer does not read: it wakes a writer that is stuck.
     pub(crate) async fn overrun(&self) {
         self.overrun.notified().await;
     }
 }
 
-impl Outlet for Outgoing {
+impl MessageSink for Outgoing {
     fn send(&self, text: String) -> Result<(), Gone> {
         self.push(text.into_bytes())
     }
 }
 
-/// The way out for one request, which its cancellation closes.
-struct Lane {
+/// Where one request sends; its cancellation closes it.
+struct RequestSink {
     outgoing: Arc<Outgoing>,
     closed: AtomicBool,
 }
 
-impl Outlet for Lane {
+impl MessageSink for RequestSink {
     fn send(&self, text: String) -> Result<(), Gone> {
         if self.closed.load(Ordering::Acquire) { Err(Gone) } else { self.outgoing.send(text) }
     }
@@ -102,8 +102,8 @@ impl Outlet for Lane {
 pub(crate) struct Bounds {
     /// About how many bytes may wait for a peer which does not read.
     pub(crate) queue: usize,
-    /// How many requests may be under way at once.
-    pub(crate) flights: usize,
+    /// How many requests may be answered at once.
+    pub(crate) in_flight: usize,
 }
 
 /// One conversation.
@@ -112,33 +112,33 @@ pub(crate) struct Conversation {
     transport: Transport,
     /// The revisions that are both served and carried.
     revisions: Vec<Revision>,
-    most_flights: usize,
+    most_in_flight: usize,
     session: Arc<Session>,
     outgoing: Arc<Outgoing>,
-    flights: Flights,
-    landed: Arc<Notify>,
+    in_flight: InFlight,
+    completed: Arc<Notify>,
     batches: AtomicU64,
     ending: watch::Sender<bool>,
     closing: Closing,
 }
 
 impl Conversation {
-    /// A conversation that nobody has said anything in.
+    /// A conversation without messages.
     pub(crate) fn new(service: Arc<dyn Service>, transport: Transport, bounds: Bounds) -> Self {
         let (filled, overrun) = (Notify::new(), Notify::new());
         let outgoing = Arc::new(Outgoing { queue: Mutex::default(), filled, overrun, limit: bounds.queue });
         let revisions = service.revisions().iter().copied().filter(|revision| transport.carries(*revision)).collect();
-        let session = Arc::new(Session::new(None, Arc::clone(&outgoing) as Arc<dyn Outlet>));
+        let session = Arc::new(Session::new(None, Arc::clone(&outgoing) as Arc<dyn MessageSink>));
         let (ending, closing) = Closing::new();
         Self {
             service,
             transport,
             revisions,
-            most_flights: bounds.flights,
+            most_in_flight: bounds.in_flight,
             session,
             outgoing,
-            flights: Flights::default(),
-            landed: Arc::default(),
+            in_flight: InFlight::default(),
+            completed: Arc::default(),
             batches: AtomicU64::new(0),
             ending,
             closing,
@@ -149,19 +149,18 @@ impl Conversation {
         Arc::clone(&self.outgoing)
     }
 
-    /// Whether no request is under way.
+    /// Whether no request is being answered.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.flights.is_empty()
+        self.in_flight.is_empty()
     }
 
-    /// Takes one frame in and tells whoever writes, who waits elsewhere.
+    /// Receives one frame and wakes the writer, which is another task.
     pub(crate) fn hear(&self, frame: &[u8]) {
         self.receive(frame);
         self.outgoing.filled.notify_one();
     }
 
-    /// Takes one frame in. What it is answered with at once is queued without a word: whoever brings frames in writes
-    /// what waits afterwards.
+    /// Receives one frame. An immediate answer is queued without waking a writer: the caller writes the queue afterwards.
     pub(crate) fn receive(&self, frame: &[u8]) {
         match parse(frame) {
             Ok(Packet::Message(message)) => self.message(message),
@@ -171,9 +170,9 @@ impl Conversation {
         }
     }
 
-    /// Refuses what was no message at all.
+    /// Refuses an invalid message.
     pub(crate) fn refuse(&self, id: Option<&RequestId>, error: &RpcError) {
-        // JSON-RPC wants a null id where none could be read; from 2025-11-25 on the schema wants none at all.
+        // JSON-RPC demands a null id where none could be read; from 2025-11-25 on the schema demands none.
         let old = self.session.revision().is_some_and(|revision| !revision.at_least(Revision::NEWEST_LEGACY));
         self.put(if id.is_none() && old { Answer::error_with_null_id(error) } else { Answer::error(id, error) });
     }
@@ -185,7 +184,7 @@ impl Conversation {
     fn malformed(&self, malformed: &Malformed) {
         match &malformed.fault {
             Fault::Empty => {}
-            // A broken answer to us: answering an answer could go on for ever.
+            // An invalid response: answering responses could go on forever.
             Fault::ResultAndError
             | Fault::ResultWithoutId
             | Fault::ErrorType
@@ -210,44 +209,43 @@ impl Conversation {
 
     fn request(&self, message: Message) {
         let Some(id) = message.id().cloned() else { return };
-        if self.flights.has(&id) {
+        if self.in_flight.has(&id) {
             return self.refuse(Some(&id), &RpcError::invalid_request("Invalid request: this id is in use"));
         }
-        let lane = self.lane();
-        match self.reply(message, &lane) {
+        let sink = self.sink();
+        match self.reply(message, &sink) {
             Reply::Now(answer) => self.put(answer),
-            Reply::Later(_) if self.flights.count() >= self.most_flights => {
+            Reply::Later(_) if self.in_flight.count() >= self.most_in_flight => {
                 self.refuse(Some(&id), &RpcError::internal("Too many requests are being answered; try again later"));
             }
-            Reply::Later(pending) => self.launch(id, lane, pending),
+            Reply::Later(pending) => self.start(id, sink, pending),
         }
     }
 
-    fn lane(&self) -> Arc<Lane> {
-        Arc::new(Lane { outgoing: Arc::clone(&self.outgoing), closed: AtomicBool::new(false) })
+    fn sink(&self) -> Arc<RequestSink> {
+        Arc::new(RequestSink { outgoing: Arc::clone(&self.outgoing), closed: AtomicBool::new(false) })
     }
 
-    fn launch(&self, id: RequestId, lane: Arc<Lane>, pending: Pending) {
-        let landing = Landing {
+    fn start(&self, id: RequestId, sink: Arc<RequestSink>, pending: Pending) {
+        let guard = CompletionGuard {
             id: id.clone(),
-            flights: self.flights.clone(),
+            in_flight: self.in_flight.clone(),
             outgoing: Arc::clone(&self.outgoing),
-            landed: Arc::clone(&self.landed),
+            completed: Arc::clone(&self.completed),
         };
-        self.flights
-            .launch(&id, lane, || tokio::spawn(async move { landing.touch_down(pending.await) }).abort_handle());
+        self.in_flight.start(&id, sink, || tokio::spawn(async move { guard.complete(pending.await) }).abort_handle());
     }
 
-    /// What the service says to a request, or what the era says before the service is asked.
-    fn reply(&self, message: Message, lane: &Arc<Lane>) -> Reply {
-        let gate = Gate::new(&message, None);
-        let admitted = match gate.era_among(self.service.revisions()) {
-            Era::Modern => gate.admit(&self.revisions).map(|revision| (revision, None)),
+    /// The answer of the service, or the refusal of the era check before it.
+    fn reply(&self, message: Message, sink: &Arc<RequestSink>) -> Reply {
+        let era_check = EraCheck::new(&message, None);
+        let admitted = match era_check.era_among(self.service.revisions()) {
+            Era::Modern => era_check.admit(&self.revisions).map(|revision| (revision, None)),
             Era::Legacy => self.legacy(&message).map(|revision| (revision, Some(Arc::clone(&self.session)))),
         };
         match admitted {
             Ok((revision, session)) => {
-                let link = Link::new(Arc::clone(lane) as _, session.clone(), self.closing.clone());
+                let link = Link::new(Arc::clone(sink) as _, session.clone(), self.closing.clone());
                 let context = Context { revision, transport: self.transport, session, headers: None };
                 self.service.call(Call { message, context, link })
             }
@@ -255,7 +253,7 @@ impl Conversation {
         }
     }
 
-    /// The revision of the session; only `initialize` and `ping` may come before there is one.
+    /// The revision of the session; only `initialize` and `ping` may come before it is negotiated.
     fn legacy(&self, message: &Message) -> Result<Revision, RpcError> {
         match (self.session.revision(), message.method()) {
             (Some(revision), _) => Ok(revision),
@@ -270,8 +268,8 @@ impl Conversation {
         match message.method() {
             Some("notifications/cancelled") => {
                 let id = message.params().and_then(|params| params.get("requestId")).and_then(request_id);
-                if id.is_some_and(|id| self.flights.cancel(&id)) {
-                    self.landed.notify_one();
+                if id.is_some_and(|id| self.in_flight.cancel(&id)) {
+                    self.completed.notify_one();
                 }
             }
             method => {
@@ -287,7 +285,7 @@ impl Conversation {
 
     fn batch(&self, parts: Vec<Result<Message, Malformed>>) {
         let mut batch = Batch::default();
-        let lane = self.lane();
+        let sink = self.sink();
         for part in parts {
             match part {
                 Ok(message) if message.kind() != Kind::Request => self.message(message),
@@ -295,7 +293,7 @@ impl Conversation {
                     message.id(),
                     &RpcError::invalid_request("Invalid request: `initialize` may not stand in a batch"),
                 ))),
-                Ok(message) => batch.add(self.reply(message, &lane)),
+                Ok(message) => batch.add(self.reply(message, &sink)),
                 Err(malformed) => batch.add_malformed(&malformed),
             }
         }
@@ -305,27 +303,27 @@ impl Conversation {
         match batch.reply() {
             Reply::Now(answer) => self.put(answer),
             Reply::Later(pending) => {
-                // The parts have ids of their own; the batch as a whole has none that a client could name.
+                // An id that no client can name: the parts have ids of their own.
                 let number = self.batches.fetch_add(1, Ordering::Relaxed);
                 let id = RequestId::String(format!("\u{0}batch {number}"));
-                self.launch(id, lane, pending);
+                self.start(id, sink, pending);
             }
         }
     }
 
-    /// Tells long-lived requests to answer, and waits until nothing is in flight.
+    /// Tells long-lived requests to answer, and waits until all requests are answered.
     pub(crate) async fn finish(&self) {
         let _ = self.ending.send(true);
         self.session.abandon();
-        while !self.flights.is_empty() {
-            self.landed.notified().await;
+        while !self.in_flight.is_empty() {
+            self.completed.notified().await;
         }
     }
 }
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        self.flights.cancel_all();
+        self.in_flight.cancel_all();
         self.session.abandon();
     }
 }
@@ -335,27 +333,27 @@ pub(crate) fn request_id(value: &Value) -> Option<RequestId> {
     RequestId::from_value(value)
 }
 
-/// The end of a task that answers one request, however it comes.
-struct Landing {
+/// Completes a request when its task ends, even by a panic.
+struct CompletionGuard {
     id: RequestId,
-    flights: Flights,
+    in_flight: InFlight,
     outgoing: Arc<Outgoing>,
-    landed: Arc<Notify>,
+    completed: Arc<Notify>,
 }
 
-impl Landing {
-    fn touch_down(&self, answer: Answer) {
-        if self.flights.land(&self.id) {
+impl CompletionGuard {
+    fn complete(&self, answer: Answer) {
+        if self.in_flight.finish(&self.id) {
             let _ = self.outgoing.push(answer.into_text());
         }
     }
 }
 
-impl Drop for Landing {
+impl Drop for CompletionGuard {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.touch_down(Answer::error(Some(&self.id), &RpcError::internal("Internal error")));
+            self.complete(Answer::error(Some(&self.id), &RpcError::internal("Internal error")));
         }
-        self.landed.notify_one();
+        self.completed.notify_one();
     }
 }

@@ -1,5 +1,5 @@
-//! What a service holds of a conversation: the [`Link`] of one request, and the legacy [`Session`]. Both send through an
-//! [`Outlet`], which a transport provides; neither knows which.
+//! What a service knows of a conversation: the [`Link`] of one request, and the legacy [`Session`]. Both send through a
+//! [`MessageSink`] that the transport provides.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -25,16 +25,15 @@ impl fmt::Display for Gone {
 
 impl std::error::Error for Gone {}
 
-/// Where messages go.
-pub trait Outlet: Send + Sync {
-    /// Queues one message, a complete JSON text. Never waits: a queue is bounded, and a peer that lets it fill is dropped.
+/// Where messages are sent.
+pub trait MessageSink: Send + Sync {
+    /// Queues one message, a complete JSON text. Never waits: the queue is bounded, and a peer that does not read is dropped.
     fn send(&self, text: String) -> Result<(), Gone>;
 
-    /// Ends the stream that carries it, while what it is for goes on: the client comes back for the rest. Outlets without
-    /// such a stream ignore this.
+    /// Ends the stream of a request that continues: the client resumes it. Sinks without such a stream ignore this.
     fn release(&self) {}
 
-    /// Takes nothing more: what it was for has been cancelled. Shared outlets ignore this.
+    /// Drops later messages: the request was cancelled. Shared sinks ignore this.
     fn close(&self) {}
 }
 
@@ -52,7 +51,7 @@ fn render<P: Serialize>(id: Option<i64>, method: &str, params: Option<P>) -> Res
     serde_json::to_string(&Outgoing { jsonrpc: "2.0", id, method, params }).map_err(|_| Gone)
 }
 
-/// Tells when the server is about to end.
+/// Signals that the server is about to end.
 #[derive(Clone, Debug)]
 pub struct Closing(watch::Receiver<bool>);
 
@@ -63,21 +62,21 @@ impl Closing {
         (sender, Self(receiver))
     }
 
-    /// Waits for the end: the signal, or the loss of whoever could give it.
+    /// Waits for the signal, or until its sender is gone.
     pub async fn wait(&self) {
         let _ = self.0.clone().wait_for(|closing| *closing).await;
     }
 
-    /// Whether it has begun.
+    /// Whether the signal was given.
     pub fn has_begun(&self) -> bool {
         *self.0.borrow()
     }
 }
 
-/// The way back to the client for as long as one request is being answered.
+/// Sends to the client while one request is being answered.
 #[derive(Clone)]
 pub struct Link {
-    outlet: Arc<dyn Outlet>,
+    sink: Arc<dyn MessageSink>,
     session: Option<Arc<Session>>,
     closing: Closing,
 }
@@ -89,15 +88,15 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// A link that sends through `outlet`.
-    pub fn new(outlet: Arc<dyn Outlet>, session: Option<Arc<Session>>, closing: Closing) -> Self {
-        Self { outlet, session, closing }
+    /// A link that sends through `sink`.
+    pub fn new(sink: Arc<dyn MessageSink>, session: Option<Arc<Session>>, closing: Closing) -> Self {
+        Self { sink, session, closing }
     }
 
-    /// The same link, but what it sends goes where `route` says.
+    /// The same link, sending to the sink that `route` returns.
     #[must_use]
-    pub fn rerouted(&self, route: impl FnOnce(Arc<dyn Outlet>) -> Arc<dyn Outlet>) -> Self {
-        Self { outlet: route(Arc::clone(&self.outlet)), ..self.clone() }
+    pub fn rerouted(&self, route: impl FnOnce(Arc<dyn MessageSink>) -> Arc<dyn MessageSink>) -> Self {
+        Self { sink: route(Arc::clone(&self.sink)), ..self.clone() }
     }
 
     /// Sends a notification that belongs to the request.
@@ -107,45 +106,44 @@ impl Link {
 
     /// Sends any text as one message.
     pub fn send(&self, text: String) -> Result<(), Gone> {
-        self.outlet.send(text)
+        self.sink.send(text)
     }
 
-    /// Ends the event stream of a request that goes on; its answer waits for the client, who comes back with the id of the
-    /// last event. Before 2025-11-25 a client may have no such id, and elsewhere there is nothing to come back to: there
-    /// this does nothing.
+    /// Ends the event stream of a request that continues; the client resumes it with the id of the last event. Without effect
+    /// before 2025-11-25, where a client may have no such id, and on transports that resume nothing.
     pub fn release_stream(&self) {
         let revision = self.session.as_ref().and_then(|session| session.revision());
         if revision.is_some_and(|revision| revision.at_least(R2025_11_25)) {
-            self.outlet.release();
+            self.sink.release();
         }
     }
 
-    /// Waits until the server is about to end: long-lived requests answer then.
+    /// Waits until the server is about to end: long-lived requests shall answer then.
     pub async fn closing(&self) {
         self.closing.wait().await;
     }
 
-    /// Asks the client and waits for its answer. Only the legacy era has such requests, and only after the client said
+    /// Sends a request to the client and waits for the response. Only the legacy era has such requests, and only after
     /// `notifications/initialized`. Dropping the future cancels the request.
     pub async fn request(&self, method: &str, params: impl Serialize) -> Result<Message, NoAnswer> {
         let session = self.session.as_deref().filter(|session| session.is_ready()).ok_or(NoAnswer::NotAllowed)?;
         let (id, answer) = session.expect_answer();
-        let _asked = Asked { session, id };
+        let _pending = PendingRequest { session, id };
         self.send(render(Some(id), method, Some(params))?)?;
         answer.await.map_err(|_| NoAnswer::Gone)
     }
 }
 
-/// A request of ours under way; dropped unanswered, it is cancelled.
-struct Asked<'a> {
+/// A request to the client; dropped unanswered, it is cancelled.
+struct PendingRequest<'a> {
     session: &'a Session,
     id: i64,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         if self.session.waiting().remove(&self.id).is_some() {
-            // Not through the link: where the client cancelled, that takes nothing more.
+            // Not through the link: its sink is closed where the client cancelled.
             let reason = "The request that needed this has ended";
             let params = serde_json::json!({ "requestId": self.id, "reason": reason });
             let _ = self.session.notify("notifications/cancelled", Some(params));
@@ -153,10 +151,10 @@ impl Drop for Asked<'_> {
     }
 }
 
-/// Why the client gave no answer.
+/// Why there is no response of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// There is no session, or the client has not said `notifications/initialized`.
+    /// There is no session, or the client has not sent `notifications/initialized`.
     NotAllowed,
     /// The client went away.
     Gone,
@@ -193,7 +191,7 @@ pub struct Opening {
 /// A conversation of the legacy era: one stdio process, or one `Mcp-Session-Id`.
 pub struct Session {
     id: Option<String>,
-    outlet: Arc<dyn Outlet>,
+    sink: Arc<dyn MessageSink>,
     opening: OnceLock<Opening>,
     ready: AtomicBool,
     next_id: AtomicI64,
@@ -209,11 +207,11 @@ impl fmt::Debug for Session {
 }
 
 impl Session {
-    /// A session not yet open. `outlet` takes what belongs to no request.
-    pub fn new(id: Option<String>, outlet: Arc<dyn Outlet>) -> Self {
+    /// A session that is not open yet. `sink` takes messages that belong to no request.
+    pub fn new(id: Option<String>, sink: Arc<dyn MessageSink>) -> Self {
         Self {
             id,
-            outlet,
+            sink,
             opening: OnceLock::new(),
             ready: AtomicBool::new(false),
             next_id: AtomicI64::new(1),
@@ -228,7 +226,7 @@ impl Session {
         self.id.as_deref()
     }
 
-    /// Records what `initialize` agreed on; `false` where the session is open already, which it then stays.
+    /// Opens the session with the result of `initialize`; `false` where it is open already and stays unchanged.
     #[must_use]
     pub fn open(&self, opening: Opening) -> bool {
         self.opening.set(opening).is_ok()
@@ -244,7 +242,7 @@ impl Session {
         self.opening.get().map(|opening| opening.revision)
     }
 
-    /// Whether the client has said `notifications/initialized`.
+    /// Whether the client has sent `notifications/initialized`.
     pub fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
     }
@@ -260,13 +258,13 @@ impl Session {
         if !self.is_ready() {
             return Ok(());
         }
-        self.outlet.send(render(None, method, params)?)
+        self.sink.send(render(None, method, params)?)
     }
 
-    /// What the service keeps for this session. One type per service; it ends with the session.
+    /// The state that the service keeps for this session, of one type per service.
     ///
     /// # Panics
-    /// Where two types are asked of one session.
+    /// Panics where two types are requested of one session.
     pub fn state<T: Any + Default + Send + Sync>(&self) -> &T {
         let state = self.state.get_or_init(|| Box::new(T::default()));
         state.downcast_ref().expect("a session keeps the state of one service")
@@ -283,7 +281,7 @@ impl Session {
         (id, receiver)
     }
 
-    /// Hands an answer of the client to whoever asked; one that nobody waits for is dropped.
+    /// Delivers a response of the client to the waiting request; drops an unexpected one.
     pub(crate) fn answer(&self, message: Message) {
         let Some(RequestId::Number(number)) = message.id() else { return };
         let asked = number.parse().ok().and_then(|id: i64| self.waiting().remove(&id));
@@ -292,14 +290,13 @@ impl Session {
         }
     }
 
-    /// Lets everybody who waits for the client know that no answer will come, and everybody else that nobody will ask.
+    /// Ends all requests to the client without a response, and signals the end of the session.
     pub(crate) fn abandon(&self) {
         self.ending.send_replace(true);
         self.waiting().clear();
     }
 
-    /// Tells when the session ends: what goes on for its client, beyond any request, ends then. Keeping this does not
-    /// keep the session.
+    /// Signals the end of the session, to work that outlives requests. It does not keep the session alive.
     pub fn ending(&self) -> Closing {
         Closing(self.ending.subscribe())
     }

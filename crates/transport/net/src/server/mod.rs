@@ -3,11 +3,11 @@
 
 mod batch;
 mod conversation;
-mod gate;
+mod era_check;
 pub mod http;
 pub mod link;
+pub mod recorder;
 pub mod stdio;
-pub mod tapped;
 mod websocket;
 
 use std::collections::HashMap;
@@ -16,68 +16,68 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::AbortHandle;
 use wire::RequestId;
 
-use self::link::Outlet;
+use self::link::MessageSink;
 
-/// The requests being answered by tasks, by id. Whoever takes an entry out decides: the task that is done may answer, the
-/// cancellation that was first prevents it.
+/// The requests that tasks are answering, by id. Whoever removes an entry decides: a finished task may answer, an earlier
+/// cancellation prevents it.
 #[derive(Clone, Default)]
-pub(crate) struct Flights(Arc<Mutex<HashMap<RequestId, Flight>>>);
+pub(crate) struct InFlight(Arc<Mutex<HashMap<RequestId, Running>>>);
 
-/// A request being answered by a task, and where it sends.
-struct Flight {
+/// A request that a task is answering, and where it sends.
+struct Running {
     task: AbortHandle,
-    outlet: Arc<dyn Outlet>,
+    sink: Arc<dyn MessageSink>,
 }
 
-impl Flight {
-    /// Stops the task. What it tries to send until it notices goes nowhere.
+impl Running {
+    /// Stops the task. Messages that it sends before it notices are dropped.
     fn stop(&self) {
-        self.outlet.close();
+        self.sink.close();
         self.task.abort();
     }
 }
 
-impl Flights {
-    fn flights(&self) -> MutexGuard<'_, HashMap<RequestId, Flight>> {
+impl InFlight {
+    fn in_flight(&self) -> MutexGuard<'_, HashMap<RequestId, Running>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Spawns with the table locked, so that a task which is done at once finds its entry.
-    pub(crate) fn launch(&self, id: &RequestId, outlet: Arc<dyn Outlet>, spawn: impl FnOnce() -> AbortHandle) {
-        let mut flights = self.flights();
+    /// Spawns with the table locked, so that a task that finishes at once finds its entry.
+    pub(crate) fn start(&self, id: &RequestId, sink: Arc<dyn MessageSink>, spawn: impl FnOnce() -> AbortHandle) {
+        let mut in_flight = self.in_flight();
         let task = spawn();
-        flights.insert(id.clone(), Flight { task, outlet });
+        in_flight.insert(id.clone(), Running { task, sink });
     }
 
     /// Whether a request of this id is being answered.
     pub(crate) fn has(&self, id: &RequestId) -> bool {
-        self.flights().contains_key(id)
+        self.in_flight().contains_key(id)
     }
 
-    /// Takes the entry out; `true` where the caller was first.
-    pub(crate) fn land(&self, id: &RequestId) -> bool {
-        self.flights().remove(id).is_some()
+    /// Removes the entry; `true` where the caller was first.
+    pub(crate) fn finish(&self, id: &RequestId) -> bool {
+        self.in_flight().remove(id).is_some()
     }
 
     /// Stops the task of `id`; `true` where there was one.
     pub(crate) fn cancel(&self, id: &RequestId) -> bool {
-        let flight = self.flights().remove(id);
-        flight.map(|flight| flight.stop()).is_some()
+        let running = self.in_flight().remove(id);
+        running.map(|running| running.stop()).is_some()
     }
 
     /// Stops every task.
     pub(crate) fn cancel_all(&self) {
-        for (_, flight) in self.flights().drain() {
-            flight.stop();
+        for (_, running) in self.in_flight().drain() {
+            running.stop();
         }
     }
 
-    /// How many there are.
+    /// How many requests are being answered.
     pub(crate) fn count(&self) -> usize {
-        self.flights().len()
+        self.in_flight().len()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.flights().is_empty()
+        self.in_flight().is_empty()
     }
 }

@@ -27,14 +27,14 @@ pub struct Limits {
     /// How much may wait for a peer that does not read, in bytes.
     pub queue: usize,
     /// How many requests may be under way at once.
-    pub flights: usize,
+    pub in_flight: usize,
     /// How long answers in flight are waited for once the input has ended.
     pub grace: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { line: 16 << 20, queue: 64 << 20, flights: 1 << 16, grace: Duration::from_millis(500) }
+        Self { line: 16 << 20, queue: 64 << 20, in_flight: 1 << 16, grace: Duration::from_millis(500) }
     }
 }
 
@@ -62,7 +62,7 @@ pub async fn serve_until(
     limits: Limits,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let bounds = Bounds { queue: limits.queue, flights: limits.flights };
+    let bounds = Bounds { queue: limits.queue, in_flight: limits.in_flight };
     let conversation = Conversation::new(service, Transport::Stdio, bounds);
     let outgoing = conversation.outgoing();
     tokio::pin!(stop);

@@ -19,18 +19,18 @@ use wire::{Party, Transport};
 use super::conversation::{Bounds, Conversation, Outgoing};
 use super::http::{Layer, Limits};
 use super::link::Closing;
-use super::tapped::Pen;
+use super::recorder::ConnectionRecorder;
 use crate::service::Service;
 
-/// How long the peer may take to answer our close.
+/// How long the peer may take to answer a close frame.
 const FAREWELL: Duration = Duration::from_millis(500);
-/// How much of what a refused peer still sends is read away, so that it finds our close before the reset.
+/// How much of a refused peer's data is still read, so that it receives the close frame before the reset.
 const LEFTOVERS: u64 = 8 << 20;
 
 /// How a connection comes to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The peer said so.
+    /// The peer closed it.
     Closed,
     /// The connection broke, or the peer is silent.
     Lost,
@@ -41,45 +41,45 @@ enum End {
 }
 
 impl End {
-    /// Whose doing it was, and how it is written down.
+    /// Who ended it, and how it is recorded.
     const fn told(self) -> (Party, Closed) {
         match self {
             Self::Lost => (Party::Client, Closed::Reset),
             Self::Slow => (Party::Server, Closed::Aborted),
-            // Where the peer said so first, this is our answer.
+            // Where the peer closed first, this is our answer.
             Self::Closed | Self::Close(..) => (Party::Server, Closed::End),
         }
     }
 }
 
-/// What the text frames of a connection pass on their way.
+/// What text frames pass on their way: the layer and the recorder.
 #[derive(Clone, Copy)]
 pub(crate) struct Frames<'c> {
     /// The endpoint's layer, where it has one.
     pub(crate) layer: Option<&'c dyn Layer>,
-    /// Writes down what crosses, where anybody wants it.
-    pub(crate) pen: Option<&'c Pen>,
+    /// Records the frames, if anything does.
+    pub(crate) connection: Option<&'c ConnectionRecorder>,
 }
 
 impl Frames<'_> {
-    fn tell(self, from: Party, content: impl FnOnce() -> Content) {
-        if let Some(pen) = self.pen {
-            pen.tell(from, content());
+    fn record(self, from: Party, content: impl FnOnce() -> Content) {
+        if let Some(connection) = self.connection {
+            connection.record(from, content());
         }
     }
 
-    /// What came, for the conversation to hear.
+    /// Gives a received text to the conversation.
     fn came(self, text: &[u8], conversation: &Conversation) {
-        self.tell(Party::Client, || Content::WebSocket { bytes: text.to_vec(), text: true });
+        self.record(Party::Client, || Content::WebSocket { bytes: text.to_vec(), text: true });
         match self.layer {
             None => conversation.hear(text),
             Some(layer) => conversation.hear(&layer.text_in(text.to_vec())),
         }
     }
 
-    /// The frame in which a text goes out. Written down before it does, or an answer could stand before its question.
+    /// The frame that carries a text. Recorded before it is sent: a response must not be recorded before its request.
     fn frame(self, text: Vec<u8>) -> Result<Message, Error> {
-        self.tell(Party::Server, || Content::WebSocket { bytes: text.clone(), text: true });
+        self.record(Party::Server, || Content::WebSocket { bytes: text.clone(), text: true });
         Ok(Message::Text(Utf8Bytes::try_from(text)?))
     }
 }
@@ -89,11 +89,11 @@ pub(crate) async fn serve<S>(service: Arc<dyn Service>, io: S, limits: &Limits, 
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    frames.tell(Party::Client, || Content::Opened);
+    frames.record(Party::Client, || Content::Opened);
     let config = WebSocketConfig::default().max_message_size(Some(limits.body)).max_frame_size(Some(limits.body));
     let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
     let (mut sink, mut stream) = socket.split();
-    let bounds = Bounds { queue: limits.event_bytes, flights: limits.flights };
+    let bounds = Bounds { queue: limits.event_bytes, in_flight: limits.in_flight };
     let conversation = Conversation::new(service, Transport::WebSocket, bounds);
     let outgoing = conversation.outgoing();
     let ping = Notify::new();
@@ -115,7 +115,7 @@ where
     tracing::debug!(?end, "a WebSocket ends");
     drop(conversation);
     if end == End::Closed {
-        frames.tell(Party::Client, || Content::Closed(Closed::End));
+        frames.record(Party::Client, || Content::Closed(Closed::End));
     }
     if !matches!(end, End::Lost | End::Slow)
         && let Ok(socket) = sink.reunite(stream)
@@ -123,10 +123,10 @@ where
         let _ = timeout(FAREWELL, part(socket, &outgoing, end, frames)).await;
     }
     let (whose, how) = end.told();
-    frames.tell(whose, || Content::Closed(how));
+    frames.record(whose, || Content::Closed(how));
 }
 
-/// Takes in what the peer says; a ping goes out where it says nothing.
+/// Receives frames; pings a silent peer.
 async fn listen<S>(
     stream: &mut SplitStream<WebSocketStream<S>>,
     conversation: &Conversation,
@@ -152,7 +152,7 @@ where
                 frames.came(text.as_bytes(), conversation);
             }
             Ok(Some(Ok(Message::Binary(bytes)))) => {
-                frames.tell(Party::Client, || Content::WebSocket { bytes: bytes.to_vec(), text: false });
+                frames.record(Party::Client, || Content::WebSocket { bytes: bytes.to_vec(), text: false });
                 return End::Close(CloseCode::Unsupported, "messages are text frames here");
             }
             Ok(Some(Ok(Message::Close(_)))) => return End::Closed,
@@ -166,7 +166,7 @@ where
     }
 }
 
-/// What a broken frame is answered with.
+/// How the connection ends after an invalid frame.
 fn fault(error: &Error) -> End {
     match error {
         Error::Capacity(_) => End::Close(CloseCode::Size, "too long a message"),
@@ -178,7 +178,7 @@ fn fault(error: &Error) -> End {
 
 type Sink<S> = SplitSink<WebSocketStream<S>, Message>;
 
-/// Writes what the conversation says, and pings. Ends only where that fails.
+/// Writes the messages of the conversation, and pings. Ends only where that fails.
 async fn speak<S>(sink: &mut Sink<S>, outgoing: &Outgoing, ping: &Notify, limits: &Limits, frames: Frames<'_>) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin,

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use net::client::Command;
+use net::client::{Advice, Command};
 use net::{Address, Detected, HttpAddress, Limits, OpenError, Tap, detect};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use wire::Revision::{self, R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::Transport;
 
-use super::end::{Asked, answer, http, json_answer, read, result, server, shell, write};
+use super::end::{Asked, answer, http, json_answer, options, read, result, server, shell, write};
 
 const ALL_LEGACY: [Revision; 4] = [R2024_11_05, R2025_03_26, R2025_06_18, R2025_11_25];
 
@@ -18,13 +18,13 @@ fn limits() -> Limits {
 }
 
 async fn found(address: Address) -> Detected {
-    detect(&address, &limits(), Tap::new).await.unwrap()
+    detect(&address, &options(&limits()), Tap::new).await.unwrap()
 }
 
 async fn failure(address: Address) -> OpenError {
     let begun = Instant::now();
     let limits = Limits { request: Duration::from_millis(1500), ..limits() };
-    let error = detect(&address, &limits, Tap::new).await.expect_err("a failure");
+    let error = detect(&address, &options(&limits), Tap::new).await.expect_err("a failure");
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     let text = error.to_string();
     assert!(text.lines().count() <= 3 && text.contains("try: "), "{text}");
@@ -235,7 +235,7 @@ async fn urls_that_are_no_servers() {
     assert!(error.to_string().contains("HTML page"), "{error}");
     let locked = fake(|_, _| answer("401 Unauthorized", "", "who?")).await;
     let error = failure(locked).await;
-    assert!(error.to_string().contains("401") && error.to_string().contains("--bearer-env"), "{error}");
+    assert!(error.to_string().contains("401") && error.advice() == Advice::GiveCredentials, "{error}");
     let missing = fake(|_, _| answer("404 Not Found", "", "nothing here")).await;
     assert!(matches!(failure(missing).await, OpenError::Http { status: 404, .. }));
     let declines = fake(|_, message| {

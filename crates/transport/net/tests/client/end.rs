@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use net::client::Command;
-use net::{Address, Connection, HttpAddress, Limits, Tap};
+use net::{Address, Children, ConnectOptions, Connection, HttpAddress, Limits, Tap};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -23,13 +23,17 @@ pub(crate) fn http(url: &str) -> Address {
     Address::Http(HttpAddress::new(url.parse().unwrap()))
 }
 
+pub(crate) fn options(limits: &Limits) -> ConnectOptions {
+    ConnectOptions::new(limits.clone(), &Children::new())
+}
+
 pub(crate) async fn open(address: Address, limits: &Limits) -> (Connection, Tap) {
     open_with(address, Revision::NEWEST_LEGACY, limits).await
 }
 
 pub(crate) async fn open_with(address: Address, revision: Revision, limits: &Limits) -> (Connection, Tap) {
     let tap = Tap::new(Header::server(Transport::Stdio, revision, "test"));
-    let connection = Connection::open(&address, revision, &tap, limits).await.unwrap();
+    let connection = Connection::open(&address, revision, &tap, &options(limits)).await.unwrap();
     (connection, tap)
 }
 

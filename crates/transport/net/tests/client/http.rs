@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::end::{
-    Asked, SHORT, SOON, answer, http, json_answer, marks, open, open_with, read, result, server, shell, write,
+    Asked, SHORT, SOON, answer, http, json_answer, marks, open, open_with, options, read, result, server, shell, write,
 };
 use net::{Address, Connection, HttpAddress, Limits, OpenError, Outgoing, SendError, Tap};
 use serde_json::{Value, json};
@@ -322,13 +322,16 @@ async fn raw_bytes_get_a_connection_of_their_own() {
     assert_eq!(came, b"HTTP/1.1 400 Bad Request\r\n\r\n");
     assert_eq!(tap.finish().frames.iter().filter(|f| matches!(f.content, Content::Raw(_))).count(), 2);
     let (stdio, _tap) = open(shell("cat"), &limits()).await;
-    assert!(matches!(stdio.http(), Err(SendError::NotHere { .. })));
-    assert!(matches!(stdio.send_with(Outgoing::message("{}").without("accept")).await, Err(SendError::NotHere { .. })));
+    assert!(matches!(stdio.http(), Err(SendError::Unsupported { .. })));
+    assert!(matches!(
+        stdio.send_with(Outgoing::message("{}").without("accept")).await,
+        Err(SendError::Unsupported { .. })
+    ));
 }
 
 async fn fails(address: Address, limits: &Limits) -> OpenError {
     let tap = Tap::new(Header::server(Transport::StreamableHttp, Revision::NEWEST_LEGACY, "test"));
-    Connection::open(&address, Revision::NEWEST_LEGACY, &tap, limits).await.err().expect("a failure")
+    Connection::open(&address, Revision::NEWEST_LEGACY, &tap, &options(limits)).await.err().expect("a failure")
 }
 
 #[tokio::test]

@@ -3,9 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 mod detect;
-mod elsewhere;
 mod end;
 mod http;
+mod other_addresses;
 mod stdio;
 mod tls;
 mod websocket;

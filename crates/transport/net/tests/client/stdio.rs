@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::end::{SHORT, SOON, marks, open, open_with, shell};
+use super::end::{SHORT, SOON, marks, open, open_with, options, shell};
 use net::client::Signal;
 use net::{Connection, Limits, OpenError, Tap};
 use serde_json::{Value, json};
@@ -241,7 +241,7 @@ async fn silence_is_unanswered_and_an_end_is_told_at_once() {
 async fn what_cannot_start_says_why() {
     let tap = Tap::new(Header::server(Transport::Stdio, Revision::NEWEST, "test"));
     let missing = net::Address::Stdio(net::client::Command::new("proofhouse-no-such-program", ["--x"]));
-    let error = Connection::open(&missing, Revision::NEWEST, &tap, &limits()).await.err().unwrap();
+    let error = Connection::open(&missing, Revision::NEWEST, &tap, &options(&limits())).await.err().unwrap();
     assert!(matches!(error, OpenError::NotStarted { .. }));
     let text = error.to_string();
     assert!(text.contains("was not found") && text.lines().count() == 3, "{text}");

@@ -15,7 +15,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use wire::trace::Header;
 use wire::{RequestId, Revision, Transport};
 
-use super::end::{SOON, http, json_answer};
+use super::end::{SOON, http, json_answer, options};
 
 /// A server with a certificate for `name`, whose port and certificate (PEM) are returned.
 async fn server(name: &str) -> (u16, String) {
@@ -47,7 +47,7 @@ async fn server(name: &str) -> (u16, String) {
 async fn open(address: Address) -> Result<Connection, OpenError> {
     let limits = Limits { connect: Duration::from_millis(500), ..Limits::default() };
     let tap = Tap::new(Header::server(Transport::StreamableHttp, Revision::NEWEST_LEGACY, "test"));
-    Connection::open(&address, Revision::NEWEST_LEGACY, &tap, &limits).await
+    Connection::open(&address, Revision::NEWEST_LEGACY, &tap, &options(&limits)).await
 }
 
 async fn why(address: Address) -> String {

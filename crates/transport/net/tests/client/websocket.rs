@@ -7,7 +7,7 @@ use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, 
 use wire::trace::{Closed, Content, Header};
 use wire::{Party, RequestId, Revision, Transport};
 
-use super::end::{SOON, answer, open, read, server, write};
+use super::end::{SOON, answer, open, options, read, server, write};
 
 fn address(url: &str) -> Address {
     Address::WebSocket(HttpAddress::new(url.replace("http:", "ws:").parse().unwrap()))
@@ -57,7 +57,8 @@ async fn a_peer_that_is_no_websocket_is_told() {
         write(&mut stream, &answer("404 Not Found", "", "no socket here")).await;
     });
     let tap = Tap::new(Header::server(Transport::WebSocket, Revision::NEWEST, "test"));
-    let opened = net::Connection::open(&address(&url.await), Revision::NEWEST, &tap, &Limits::default()).await;
+    let opened =
+        net::Connection::open(&address(&url.await), Revision::NEWEST, &tap, &options(&Limits::default())).await;
     let error = opened.err().expect("a failure");
     assert!(matches!(&error, OpenError::Http { status: 404, snippet, .. } if snippet == "no socket here"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Public keys as JSON (RFC 7517, 7518). Read strictly: a key of which we do not know everything is none.
+//! Public keys as JSON (RFC 7517, 7518). Read strictly: a key with an unknown part is rejected.
 
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};

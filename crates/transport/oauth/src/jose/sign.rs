@@ -51,7 +51,7 @@ impl fmt::Display for Unsignable {
         f.write_str(match self {
             Self::NoKey => "the text holds no private key (PEM, PKCS #8)",
             Self::OtherKind => "the private key does not suit the algorithm",
-            Self::Algorithm => "the algorithm is none of ES256, ES384, RS256, EdDSA",
+            Self::Algorithm => "the algorithm is not one of ES256, ES384, RS256, EdDSA",
         })
     }
 }

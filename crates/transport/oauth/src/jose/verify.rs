@@ -1,4 +1,4 @@
-//! A compact signed token, read and held against keys. Whether its claims are right is for others.
+//! A compact signed token, read and verified against keys. Claims are not checked here.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::jwk::{Jwk, JwkSet};
 /// The longest token that is read.
 const LONGEST: usize = 16 << 10;
 
-/// A token that was taken apart. Nothing in it is to be believed before [`Jws::verified`].
+/// A parsed token. Nothing in it may be trusted before [`Jws::verified`].
 #[derive(Clone, Debug)]
 pub struct Jws<'t> {
     /// The protected header.
@@ -25,7 +25,7 @@ pub struct Jws<'t> {
 pub enum Flaw {
     /// It is no compact signed token.
     Form,
-    /// It demands what we do not know (`crit`), or its algorithm is none that we take.
+    /// It demands an unknown extension (`crit`), or has an unsupported algorithm.
     Header,
     /// No key of the set may have signed it.
     Key,
@@ -45,7 +45,7 @@ impl fmt::Display for Flaw {
 }
 
 impl<'t> Jws<'t> {
-    /// Takes a token apart.
+    /// Parses a token.
     pub fn read(token: &'t str) -> Result<Self, Flaw> {
         if token.len() > LONGEST {
             return Err(Flaw::Form);
@@ -86,7 +86,7 @@ impl<'t> Jws<'t> {
     }
 
     fn algorithm(&self) -> Result<&str, Flaw> {
-        // What is critical we do not know: no extension is supported.
+        // No critical extension is supported.
         if self.header.get("crit").is_some() { Err(Flaw::Header) } else { self.header("alg").ok_or(Flaw::Header) }
     }
 }

@@ -49,7 +49,7 @@ async fn metadata_that_is_not_right_leads_nowhere() {
             RESOURCE,
             json!({ "resource": "BASE/mcp", "authorization_servers": ["http://as.example"] }),
         ),
-        ("is no URL", RESOURCE, json!({ "resource": "BASE/mcp", "authorization_servers": ["as.example"] })),
+        ("is not a URL", RESOURCE, json!({ "resource": "BASE/mcp", "authorization_servers": ["as.example"] })),
         ("holds no query", RESOURCE, json!({ "resource": "BASE/mcp", "authorization_servers": ["BASE?x=1"] })),
         ("another issuer", ISSUER, json!({ "issuer": "BASE/", "token_endpoint": "BASE/token" })),
         ("names no `token_endpoint`", ISSUER, json!({ "issuer": "BASE" })),
@@ -83,7 +83,7 @@ async fn pages_that_are_none_lead_nowhere() {
         ("publishes no metadata", "/.well-known/oauth-authorization-server", 200, "<html>".to_owned()),
         ("publishes no metadata", "/.well-known/oauth-authorization-server", 302, String::new()),
         ("longer than 1 MiB", "/.well-known/oauth-authorization-server", 200, "x".repeat(2 << 20)),
-        ("does not register us", "/register", 400, "{\"error\":\"\\u001b[31mno\"}".to_owned()),
+        ("refuses the registration", "/register", 400, "{\"error\":\"\\u001b[31mno\"}".to_owned()),
         ("no client_id", "/register", 201, "{}".to_owned()),
         ("HTTP 200, not with a redirect", "/authorize", 200, "sign in!".to_owned()),
         ("declines: invalid_grant", "/token", 400, "{\"error\":\"invalid_grant\"}".to_owned()),
@@ -163,7 +163,7 @@ async fn before_there_was_metadata_the_paths_were_fixed() {
     assert_eq!(server.refused(options.clone(), "Bearer").await.unwrap().len(), 1, "where nobody knows, too");
     options.revision = Some(Revision::R2025_06_18);
     let error = server.refused(options, "Bearer").await.unwrap_err().to_string();
-    assert!(error.contains("says nowhere"), "{error}");
+    assert!(error.contains("does not say who issues one"), "{error}");
 }
 
 #[tokio::test]

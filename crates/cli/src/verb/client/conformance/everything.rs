@@ -64,7 +64,7 @@ fn texts(prompt: &Value) -> Map<String, Value> {
 fn unless_refused<T>(outcome: Result<T, ClientError>) -> Result<Option<T>, ClientError> {
     match outcome {
         Ok(value) => Ok(Some(value)),
-        Err(ClientError::Rpc { .. } | ClientError::Invalid { .. } | ClientError::Unasked { .. }) => Ok(None),
+        Err(ClientError::Rpc { .. } | ClientError::Invalid { .. } | ClientError::NotSent { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -14,9 +14,11 @@ use serde_json::{Map, Value, json};
 use suite::test::{Consent, Scripted};
 use wire::{Era, Revision};
 
-use super::{advice, credentials, options};
+use super::{credentials, options};
+use crate::advice::asking;
 use crate::args::client::ClientArgs;
 use crate::exit::{Exit, tell_redacted, usage};
+use crate::run::Run;
 use everything::{Call, use_everything};
 
 /// The revision that is to be spoken.
@@ -38,7 +40,7 @@ const BESIDE: &str = "test_mrtr_unrelated";
 const ECHO: (&str, &str) = ("json_schema_echo", "json_schema_2020_12_tool");
 
 /// Plays one scenario.
-pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
+pub(super) async fn play(run: &Run, args: &ClientArgs, address: Address) -> Exit {
     let context = match context() {
         Ok(context) => context,
         Err(exit) => return exit,
@@ -49,7 +51,7 @@ pub(super) async fn play(args: &ClientArgs, address: Address) -> Exit {
         Address::Http(http) => Some(http.url.clone()),
         _ => None,
     };
-    let options = match options::options(args, address) {
+    let options = match options::options(run, args, address) {
         Ok(options) => Options { respondent: busy.clone(), ..options },
         Err(exit) => return exit,
     };
@@ -133,7 +135,7 @@ fn traced() -> Map<String, Value> {
 }
 
 fn failed(error: &ClientError) -> Exit {
-    tell_redacted(&format!("error: {}", error.describe(advice)));
+    tell_redacted(&format!("error: {}", error.describe(asking)));
     Exit::NoAnswer
 }
 

@@ -176,7 +176,7 @@ async fn complete_one(client: &Client, of: Value, argument: &str) -> Result<(), 
     for typed in ["a", "alph"] {
         match client.complete_value(of.clone(), (argument, typed), Map::new()).await {
             // Nothing has to be completable.
-            Err(ClientError::Rpc { .. } | ClientError::Unasked { .. }) => {}
+            Err(ClientError::Rpc { .. } | ClientError::NotSent { .. }) => {}
             other => drop(other?),
         }
     }

@@ -39,7 +39,7 @@ proptest! {
     }
 
     #[test]
-    fn a_special_character_is_found_wherever_it_stands(before in 0..100_usize, after in 0..100_usize, byte in 0..128_u8) {
+    fn a_special_character_is_found_at_every_offset(before in 0..100_usize, after in 0..100_usize, byte in 0..128_u8) {
         let text = format!("{}{}{}", "ä".repeat(before), char::from(byte), "x".repeat(after));
         prop_assert_eq!(written(&text), Value::from(text).to_string());
     }

@@ -1,6 +1,7 @@
 //! What everything else is made of: identifiers, metadata objects, and the members that all requests, notifications
 //! and results share.
 
+use crate::meta;
 use crate::revision::{R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 use crate::shape::describe::{
     ANY, Definition, Field, INTEGER, NATURAL, OBJECT, STRING, URI, WEIGHT, alt, define, either, exactly, list, object,
@@ -79,23 +80,23 @@ pub(super) const SHAPES: &[Definition] = &[
         "Metadata of a request; since 2026-07-28 it says who asks and in which revision.",
         object(&[&[
             opt("progressToken", refers("ProgressToken")),
-            req("io.modelcontextprotocol/protocolVersion", STRING).since(R2026_07_28),
-            req("io.modelcontextprotocol/clientCapabilities", refers("ClientCapabilities")).since(R2026_07_28),
-            opt("io.modelcontextprotocol/clientInfo", refers("Implementation")).since(R2026_07_28),
-            opt("io.modelcontextprotocol/logLevel", refers("LoggingLevel")).since(R2026_07_28),
+            req(meta::PROTOCOL_VERSION, STRING).since(R2026_07_28),
+            req(meta::CLIENT_CAPABILITIES, refers("ClientCapabilities")).since(R2026_07_28),
+            opt(meta::CLIENT_INFO, refers("Implementation")).since(R2026_07_28),
+            opt(meta::LOG_LEVEL, refers("LoggingLevel")).since(R2026_07_28),
         ]]),
     )
     .since(R2026_07_28),
     define(
         "NotificationMetaObject",
         "Metadata of a notification; names the subscription it belongs to.",
-        object(&[&[opt("io.modelcontextprotocol/subscriptionId", refers("RequestId")).since(R2026_07_28)]]),
+        object(&[&[opt(meta::SUBSCRIPTION_ID, refers("RequestId")).since(R2026_07_28)]]),
     )
     .since(R2026_07_28),
     define(
         "ResultMetaObject",
         "Metadata of a result; may name the server that made it.",
-        object(&[&[opt("io.modelcontextprotocol/serverInfo", refers("Implementation")).since(R2026_07_28)]]),
+        object(&[&[opt(meta::SERVER_INFO, refers("Implementation")).since(R2026_07_28)]]),
     )
     .since(R2026_07_28),
     define(

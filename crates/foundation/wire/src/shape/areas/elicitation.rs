@@ -11,7 +11,7 @@ use crate::shape::describe::{
 /// What a field of a form is called and for.
 const LABEL: &[Field] = &[opt("title", STRING), opt("description", STRING)];
 
-/// The choice that stands when the user makes none.
+/// The choice where the user makes none.
 const PRESET: &[Field] = &[opt("default", STRING).since(R2025_11_25)];
 
 /// A list of which the user may choose several items.

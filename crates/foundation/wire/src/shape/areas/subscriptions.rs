@@ -1,6 +1,7 @@
 //! `subscriptions/listen`: one long request in whose stream the server's notifications come, since 2026-07-28.
 
 use super::base::{ANSWER, NOTIFICATION, NOTIFICATION_PARAMS, REQUEST, REQUEST_PARAMS, method};
+use crate::meta;
 use crate::revision::R2026_07_28;
 use crate::shape::describe::{BOOLEAN, Definition, Field, STRING, define, list, object, opt, refers, req};
 
@@ -39,10 +40,7 @@ pub(super) const SHAPES: &[Definition] = &[
     define(
         "SubscriptionsListenResultMetaObject",
         "Names the subscription that has ended.",
-        object(&[&[
-            req("io.modelcontextprotocol/subscriptionId", refers("RequestId")),
-            opt("io.modelcontextprotocol/serverInfo", refers("Implementation")),
-        ]]),
+        object(&[&[req(meta::SUBSCRIPTION_ID, refers("RequestId")), opt(meta::SERVER_INFO, refers("Implementation"))]]),
     )
     .since(R2026_07_28),
     define(

@@ -1,7 +1,7 @@
 //! `proof.trace/1`: a trace as JSON Lines, one header and then one frame a line. See `docs/trace.md`.
 //!
-//! A message stands in its line as JSON where that keeps its bytes, so that traces can be read, searched and written by
-//! hand; anything else stands as text, and bytes that are no text as Base64. Files are opened elsewhere: this knows lines.
+//! A message is in its line as JSON where that keeps its bytes, so that traces can be read, searched and written by
+//! hand; anything else is text, and bytes that are not text are Base64. Files are opened elsewhere: this knows lines.
 
 mod row;
 
@@ -89,16 +89,16 @@ pub fn read(text: &str) -> Result<Trace, BadTrace> {
 
 /// A last line that was not written to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Torn {
+pub struct TruncatedLine {
     /// Line, counted from 1.
     pub line: usize,
     /// How many bytes of it there are. Cut off, they leave a sound file.
     pub bytes: usize,
 }
 
-/// Reads a file whose writer may have been killed: a last line without a line feed that is no frame is left out, and told.
-/// Bytes, because it may have been torn inside a character.
-pub fn read_repaired(file: impl AsRef<[u8]>) -> Result<(Trace, Option<Torn>), BadTrace> {
+/// Reads a file whose writer may have been killed: a last line without a line feed that is not a frame is left out and reported.
+/// Bytes, because it may have been cut inside a character.
+pub fn read_repaired(file: impl AsRef<[u8]>) -> Result<(Trace, Option<TruncatedLine>), BadTrace> {
     let file = file.as_ref();
     let sound = memchr::memrchr(b'\n', file).map_or(0, |last| last + 1);
     let (whole, rest) = file.split_at(sound);
@@ -112,7 +112,7 @@ pub fn read_repaired(file: impl AsRef<[u8]>) -> Result<(Trace, Option<Torn>), Ba
     }
     match std::str::from_utf8(rest).map_err(|e| e.to_string()).and_then(read_frame) {
         Ok(frame) => trace.frames.push(frame),
-        Err(_) => return Ok((trace, Some(Torn { line: lines_in(whole) + 1, bytes: rest.len() }))),
+        Err(_) => return Ok((trace, Some(TruncatedLine { line: lines_in(whole) + 1, bytes: rest.len() }))),
     }
     Ok((trace, None))
 }
@@ -147,20 +147,20 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_last_line_is_left_out_wherever_it_was_torn() {
+    fn a_truncated_last_line_is_left_out() {
         let text = text();
         let last = text.trim_end().rfind('\n').unwrap() + 1;
         for end in last..=text.len() {
-            let (trace, torn) = read_repaired(&text.as_bytes()[..end]).unwrap();
+            let (trace, truncated) = read_repaired(&text.as_bytes()[..end]).unwrap();
             let kept = if end + 1 < text.len() { 1 } else { 2 };
             assert_eq!(trace.frames.len(), kept, "{end}");
-            let expected = (kept == 1 && end > last).then_some(Torn { line: 3, bytes: end - last });
-            assert_eq!(torn, expected, "{end}");
+            let expected = (kept == 1 && end > last).then_some(TruncatedLine { line: 3, bytes: end - last });
+            assert_eq!(truncated, expected, "{end}");
         }
     }
 
     #[test]
-    fn a_bad_line_that_is_whole_is_no_tear() {
+    fn a_complete_bad_line_is_an_error() {
         for (text, line) in [(text().replace("one", "o\n"), 2), (text() + "{}\n", 4), ("{\"trace".to_owned(), 1)] {
             assert_eq!(read_repaired(&text).map_err(|e| e.line), Err(line), "{text}");
             assert_eq!(read(&text).map_err(|e| e.line), Err(line), "{text}");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_with_two_contents_is_no_frame() {
+    fn a_line_with_two_contents_is_refused() {
         let why = read_frame(r#"{"at":1,"from":"client","line":{},"body":{}}"#).unwrap_err();
         assert!(why.contains("one content"), "{why}");
         assert!(read_frame(r#"{"at":1,"from":"client"}"#).is_err());

@@ -1,4 +1,4 @@
-//! The rows of a trace file: what stands in each line, and how a frame becomes a row and a row a frame. What makes a file
+//! The rows of a trace file: what is in each line, and how a frame becomes a row and a row a frame. What makes a file
 //! of them is [`super`]'s business.
 
 use base64::Engine as _;
@@ -107,7 +107,7 @@ struct Row {
     value: Option<Value>,
 }
 
-/// `Name: value`; a name that holds a colon stands apart.
+/// `Name: value`; a name that holds a colon is written apart.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum HeaderLine {
@@ -237,7 +237,7 @@ fn write_headers(headers: &Headers) -> Vec<HeaderLine> {
     headers.iter().map(line).collect()
 }
 
-/// JSON stands as itself where reading it back gives the same bytes.
+/// JSON is written as itself where reading it back gives the same bytes.
 fn write_bytes(bytes: &[u8], base64: &mut bool) -> Option<Box<RawValue>> {
     let text = std::str::from_utf8(bytes).ok();
     let verbatim = text.filter(|t| t.starts_with(['{', '[']) && t.ends_with(['}', ']']) && !t.contains(['\n', '\r']));
@@ -260,7 +260,7 @@ fn write_text(bytes: &[u8], base64: &mut bool) -> Option<Box<RawValue>> {
     RawValue::from_string(text.to_string()).ok()
 }
 
-/// Fields stand apart where rendering them gives the same bytes; else the block stands as text.
+/// Fields are written apart where rendering them gives the same bytes; else the block is text.
 fn write_sse(block: &[u8], base64: &mut bool) -> Option<Box<RawValue>> {
     let fields = Block::parse(block);
     if fields.bom || fields.render().as_bytes() != block {

@@ -41,7 +41,7 @@ pub enum Mark {
         /// Whether an HTTP server answered there.
         open: bool,
     },
-    /// A client under test was told which scenario to play; its name.
+    /// A client under test was given a scenario to play; its name.
     Scenario(String),
     /// The command of a client under test was started.
     CommandStarted,
@@ -51,7 +51,7 @@ pub enum Mark {
     Unknown(Unread),
 }
 
-/// A mark as it stood in a file. Only [`Mark::read`] makes one.
+/// A mark as a file has it. Only [`Mark::read`] makes one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unread {
     name: String,
@@ -188,7 +188,7 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    /// All of them. A mark is only read back if its kind stands here.
+    /// All of them. A mark is only read back if its kind is listed here.
     pub const ALL: [Self; 12] = [
         Self::Stimulus,
         Self::WindowOpened,
@@ -306,7 +306,7 @@ impl Mark {
         }
     }
 
-    /// Reads a mark as it stands in a file. What is not understood to the last member is kept as it stood.
+    /// Reads a mark of a file. A mark with an unknown member is kept unchanged.
     pub fn read(name: &str, value: Value) -> Self {
         let value = stimulus::shortened(name, value);
         match understood(name, &value).filter(|mark| mark.value() == value) {

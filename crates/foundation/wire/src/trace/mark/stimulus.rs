@@ -7,7 +7,7 @@ use super::{CHECK, CHECK_CLIENT, Declaration, MarkKind, declare};
 /// What a probe or a scenario did on purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stimulus {
-    /// A cursor that no server gives out comes next.
+    /// A cursor that no server issues comes next.
     InvalidCursor,
     /// The next request is sent in several pieces.
     RequestInPieces,
@@ -15,7 +15,7 @@ pub enum Stimulus {
     FailingCall,
     /// The next call needs something of the client's.
     AskingCall,
-    /// From here on the connection carries a bearer token that nobody issued.
+    /// From here on the connection carries a bearer token that no issuer issued.
     MadeUpToken,
     /// From here on the connection carries an unsigned token for another audience.
     ForeignToken,
@@ -24,7 +24,7 @@ pub enum Stimulus {
         /// Where.
         url: String,
     },
-    /// The client was told this id before the case began.
+    /// The client was given this id before the case began.
     ClientIdGiven {
         /// The id.
         client_id: String,
@@ -33,7 +33,7 @@ pub enum Stimulus {
     Unknown(UnreadStimulus),
 }
 
-/// The value of a stimulus as it stood in a file.
+/// The value of a stimulus as a file has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnreadStimulus(Value);
 
@@ -59,7 +59,7 @@ pub enum StimulusKind {
 }
 
 impl StimulusKind {
-    /// All of them. A stimulus is only read back if its kind stands here.
+    /// All of them. A stimulus is only read back if its kind is listed here.
     pub const ALL: [Self; 8] = [
         Self::InvalidCursor,
         Self::RequestInPieces,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use net::Tap;
-use net::client::{Connection, OpenError};
+use net::client::{ConnectOptions, Connection, OpenError};
 use wire::trace::{Header, Stimulus, Trace};
 use wire::{Era, Revision, Transport};
 
@@ -54,7 +54,8 @@ impl ProbeContext {
         ids: Arc<AtomicI64>,
     ) -> Result<Self, OpenError> {
         let start = setting.spawns.acquire(setting.transport).await;
-        let connection = Connection::open(&setting.address, setting.revision, &tap, &setting.limits).await?;
+        let connect = ConnectOptions::new(setting.limits.clone(), &setting.children);
+        let connection = Connection::open(&setting.address, setting.revision, &tap, &connect).await?;
         let answering = Answering::start(connection.clone());
         Ok(Self { setting, survey, tap, ids, connection, answering, start })
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use net::Children;
 use net::client::{Address, Limits};
 use wire::{Revision, Transport};
 
@@ -34,6 +35,8 @@ pub struct Setting {
     pub spawns: SpawnLimit,
     /// Time and size limits.
     pub limits: Limits,
+    /// Owns the peer's processes.
+    pub children: Children,
     /// Whether the peer still answers.
     pub silence: Arc<Silence>,
 }

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use wire::meta::CLIENT_CAPABILITIES;
+use wire::error_code::URL_ELICITATION_REQUIRED;
+use wire::meta;
 use wire::{Era, Kind, Message, RequestId, Revision, Transport};
 
 use super::base::{harmless, survived};
@@ -21,9 +22,6 @@ const ASKING: usize = 8;
 
 /// How many calls are tried out that nothing but their schema speaks for.
 const UNLIKELY: usize = 6;
-
-/// The error of a server whose user has to visit a page first (2025-11-25).
-const VISIT_FIRST: i64 = -32042;
 
 type Call = (String, Map<String, Value>);
 
@@ -63,7 +61,7 @@ async fn asks(case: &ProbeContext, call: &Call) -> Result<bool, Abort> {
     let asked = || case.connection().received().iter().filter(|message| is_question(message)).count();
     let before = asked();
     let reply = case.request("tools/call", params(call)).await?;
-    let sends_away = reply.0.is_some_and(|message| message.error_code() == Some(VISIT_FIRST));
+    let sends_away = reply.0.is_some_and(|message| message.error_code() == Some(URL_ELICITATION_REQUIRED));
     Ok(sends_away || asked() > before)
 }
 
@@ -252,7 +250,7 @@ fn modest_by_request(case: &ProbeContext) -> Script<'_> {
         for capabilities in [modest_capabilities(), json!({ "elicitation": { "url": {} } })] {
             for call in candidates(case) {
                 let mut params = params(&call);
-                params["_meta"] = json!({ CLIENT_CAPABILITIES: capabilities });
+                params["_meta"] = json!({ (meta::CLIENT_CAPABILITIES): capabilities });
                 case.request("tools/call", params).await?;
             }
         }

@@ -4,8 +4,8 @@ use wire::redact::Redactor;
 use wire::trace::file;
 use wire::{Revision, Transport};
 
-use super::{ReproCommand, Sources};
-use crate::judging::{Judged, RunId, Selection};
+use super::Sources;
+use crate::judging::{Judged, Reproduce, RunId, Selection};
 use report::Outcome;
 
 /// A trace of 2025-11-25 over stdio in which the server says that it can do this, if anything.
@@ -32,7 +32,7 @@ fn outcome(rule: &str, cases: &[Option<&str>]) -> (Outcome, String) {
         cases.iter().map(|capabilities| Judged::new("t", Vec::new(), &trace(*capabilities), revision, &by)).collect();
     let place = RunId { transport: Transport::Stdio, revision };
     let redactor = Redactor::new([0; 32]);
-    let findings = Sources::new(&judged, place, ReproCommand { verb: "check", words: "" }, &redactor).findings();
+    let findings = Sources::new(&judged, place, &Reproduce::new(|facts| facts.rule.to_owned()), &redactor).findings();
     let found = findings.into_iter().find(|finding| finding.rule == rule).expect("the rule");
     (found.outcome, found.message)
 }

@@ -4,8 +4,8 @@ use serde_json::Value;
 use wire::revision::{R2025_03_26, R2025_06_18, R2025_11_25, R2026_07_28};
 
 use super::{
-    Address, HTTP, challenged, discovery, host_name, index, is_beside_tokens, is_loopback, older, page, refused,
-    security,
+    Address, HTTP, challenged, discovery, host_name, index, is_loopback, is_unrelated_to_tokens, legacy_metadata, page,
+    refused, security,
 };
 use crate::rule::{Rule, server};
 use crate::verdict::{Breach, Kept, Located, Verdict};
@@ -31,7 +31,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server that demands tokens MUST say in its 401 where its metadata is, or serve it at a well-known URI.",
         )
         .how("Reads the challenge of each 401 and, from 2025-11-25 on, looks for the well-known documents of the origin.")
-        .mend("Send `WWW-Authenticate: Bearer resource_metadata=\"https://…/.well-known/oauth-protected-resource\"`.")
+        .fix("Send `WWW-Authenticate: Bearer resource_metadata=\"https://…/.well-known/oauth-protected-resource\"`.")
         .judge(located),
     server("authorization.metadata-served")
         .on(HTTP)
@@ -46,7 +46,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server MUST serve its metadata as RFC 9728 has it: a JSON object about this very resource.",
         )
         .how("Fetches the document that the challenge names, or the well-known one, where that is on the same origin.")
-        .mend("Serve it without a token, as application/json, with `resource` naming the MCP endpoint.")
+        .fix("Serve it without a token, as application/json, with `resource` naming the MCP endpoint.")
         .judge(served),
     server("authorization.metadata-names-servers")
         .on(HTTP)
@@ -61,7 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
             "The metadata document MUST name at least one authorization server.",
         )
         .how("Reads `authorization_servers` of the metadata document.")
-        .mend("List the issuer of the tokens in `authorization_servers`.")
+        .fix("List the issuer of the tokens in `authorization_servers`.")
         .judge(names_servers),
     server("authorization.resource-without-slash")
         .on(HTTP)
@@ -76,7 +76,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server's URI SHOULD be written without a trailing slash that means nothing.",
         )
         .how("Reads `resource` of the metadata document; a slash that the endpoint itself ends in is left alone.")
-        .mend("Write `https://mcp.example.com`, not `https://mcp.example.com/`.")
+        .fix("Write `https://mcp.example.com`, not `https://mcp.example.com/`.")
         .judge(without_slash),
     server("authorization.endpoints-https")
         .on(HTTP)
@@ -84,7 +84,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_06_18, page("communication-security"), "Authorization endpoints MUST be served over HTTPS.")
         .says(R2026_07_28, security("communication-security"), "Authorization endpoints MUST be served over HTTPS.")
         .how("Reads the addresses in challenges and metadata documents; those on loopback are left alone.")
-        .mend("Name https addresses; behind a proxy that ends TLS, derive them from the public address.")
+        .fix("Name https addresses; behind a proxy that ends TLS, derive them from the public address.")
         .judge(over_https),
 ];
 
@@ -116,21 +116,21 @@ fn well_known(view: &View<'_>) -> Vec<String> {
 
 /// A GET of `target` on the server's own origin.
 fn fetched<'a, 'v>(view: &'a View<'v>, target: &str) -> Option<&'a Exchange<'v>> {
-    let wanted = if target.is_empty() { "/" } else { target };
-    view.exchanges().iter().find(|x| x.is("GET") && x.request.is_some_and(|(_, _, sent, _)| sent == wanted))
+    let expected = if target.is_empty() { "/" } else { target };
+    view.exchanges().iter().find(|x| x.is("GET") && x.request.is_some_and(|(_, _, sent, _)| sent == expected))
 }
 
 /// The JSON object that a fetch brought.
 pub(super) fn object(x: &Exchange<'_>) -> Option<Value> {
-    let (_, bytes) = x.received.filter(|_| x.status() == Some(200))?;
+    let (_, bytes) = x.response_body.filter(|_| x.status() == Some(200))?;
     serde_json::from_slice(bytes).ok().filter(Value::is_object)
 }
 
 /// Whether a fetch says that there is no such document.
 pub(super) fn is_missing(x: &Exchange<'_>) -> bool {
     match x.status() {
-        Some(200) => x.received.is_some() && object(x).is_none(),
-        Some(status @ 400..=499) => !is_beside_tokens(status),
+        Some(200) => x.response_body.is_some() && object(x).is_none(),
+        Some(status @ 400..=499) => !is_unrelated_to_tokens(status),
         _ => false,
     }
 }
@@ -158,13 +158,13 @@ pub(super) fn content<'a, 'v>(view: &'a View<'v>) -> Option<(&'a Exchange<'v>, V
     Some((x, object(x)?))
 }
 
-/// Whether the server says where its metadata is: to it, then, authorization is somebody else's business.
+/// Whether the server says where its metadata is: authorization is then another server's task.
 pub(super) fn is_delegated(view: &View<'_>) -> bool {
     first_named(view).is_some() || document(view).is_some()
 }
 
 fn breach(x: &Exchange<'_>, pointer: &str, why: impl Into<String>) -> Breach {
-    Breach::at(x.received.map_or_else(|| x.event(), |(event, _)| event), pointer, why)
+    Breach::at(x.response_body.map_or_else(|| x.event(), |(event, _)| event), pointer, why)
 }
 
 fn located(view: &View<'_>) -> Verdict {
@@ -191,7 +191,7 @@ fn located(view: &View<'_>) -> Verdict {
 fn names_metadata(x: &Exchange<'_>) -> Kept {
     let why = match named(x) {
         Some(url) if Address::of(&url).is_some() => return Ok(()),
-        Some(url) => format!("the metadata's address `{}` is no absolute URL", url.escape_debug()),
+        Some(url) => format!("the metadata's address `{}` is not an absolute URL", url.escape_debug()),
         None => "the 401 does not say where the metadata is".to_owned(),
     };
     Err(x.header_breach("WWW-Authenticate", why))
@@ -201,7 +201,7 @@ fn served(view: &View<'_>) -> Verdict {
     let Some((x, is_named)) = document(view) else { return Verdict::NotSeen(NO_DOCUMENT.to_owned()) };
     if is_named && is_missing(x) {
         let why =
-            format!("what the challenge names as metadata is no JSON object (status {})", x.status().unwrap_or(0));
+            format!("what the challenge names as metadata is not a JSON object (status {})", x.status().unwrap_or(0));
         return Verdict::Broken(x.status_breach(why));
     }
     let Some(found) = object(x) else { return Verdict::NotSeen(NO_DOCUMENT.to_owned()) };
@@ -218,7 +218,7 @@ fn is_about(x: &Exchange<'_>, found: &Value) -> Kept {
         return Err(breach(x, "", "the metadata lacks `resource`"));
     };
     let Some(url) = Address::of(resource).filter(|url| url.fragment.is_none()) else {
-        return Err(breach(x, "/resource", "`resource` is no absolute URL without a fragment"));
+        return Err(breach(x, "/resource", "`resource` is not an absolute URL without a fragment"));
     };
     // On loopback a server goes by many names, and may well know its public one alone.
     let host = x.request_header("host").filter(|host| !is_loopback(host));
@@ -233,7 +233,7 @@ fn is_about(x: &Exchange<'_>, found: &Value) -> Kept {
 }
 
 fn names_servers(view: &View<'_>) -> Verdict {
-    let told = content(view).map(|(x, found)| {
+    let judged = content(view).map(|(x, found)| {
         let listed = found.get("authorization_servers").and_then(Value::as_array);
         let named = listed.is_some_and(|all| all.iter().any(|one| one.as_str().is_some_and(|url| !url.is_empty())));
         let (pointer, why) = match listed {
@@ -242,12 +242,12 @@ fn names_servers(view: &View<'_>) -> Verdict {
         };
         (x.event(), if named { Ok(()) } else { Err(breach(x, pointer, why)) })
     });
-    Verdict::of(told, NO_DOCUMENT)
+    Verdict::of(judged, NO_DOCUMENT)
 }
 
 fn without_slash(view: &View<'_>) -> Verdict {
     let endpoint = view.endpoint_exchanges().first().and_then(|x| x.path()).unwrap_or_default();
-    let told = content(view).and_then(|(x, found)| {
+    let judged = content(view).and_then(|(x, found)| {
         let url = Address::of(found.get("resource")?.as_str()?)?;
         if !url.target.ends_with('/') {
             return Some((x.event(), Ok(())));
@@ -256,18 +256,18 @@ fn without_slash(view: &View<'_>) -> Verdict {
         let why = "`resource` ends in a slash that means nothing";
         (!means_something).then(|| (x.event(), Err(breach(x, "/resource", why))))
     });
-    Verdict::of(told, NO_DOCUMENT)
+    Verdict::of(judged, NO_DOCUMENT)
 }
 
 fn over_https(view: &View<'_>) -> Verdict {
-    let found = if view.revision() == R2025_03_26 { older::endpoints(view) } else { addresses(view) };
-    // What is on loopback is somebody's own machine.
+    let found = if view.revision() == R2025_03_26 { legacy_metadata::endpoints(view) } else { addresses(view) };
+    // Loopback is the user's own machine.
     let plain = |url: &str| Address::of(url).is_none_or(|url| !url.is_secure() && !url.is_local());
     let secure = |url: &str| Address::of(url).is_some_and(|url| url.is_secure());
     let offences = found.iter().filter(|(_, _, url)| plain(url)).map(|(event, pointer, url)| {
-        Breach::at(*event, pointer.clone(), format!("`{}` is no https address", url.escape_debug()))
+        Breach::at(*event, pointer.clone(), format!("`{}` is not an https address", url.escape_debug()))
     });
-    // The server's own address is no authorization endpoint: https there is no merit here.
+    // The server's own address is not an authorization endpoint: https there is no merit here.
     let witnesses = found.iter().filter(|(_, pointer, url)| secure(url) && pointer != RESOURCE && pointer != CHALLENGE);
     let witnesses = witnesses.map(|(event, ..)| *event);
     Verdict::never(offences, witnesses, "no address of an authorization server was named, but on loopback")
@@ -280,7 +280,7 @@ const RESOURCE: &str = "/resource";
 fn addresses(view: &View<'_>) -> Vec<(usize, String, String)> {
     let header = first_named(view).map(|(event, url)| (event, CHALLENGE.to_owned(), url));
     let body = content(view).map(|(x, found)| {
-        let event = x.received.map_or_else(|| x.event(), |(event, _)| event);
+        let event = x.response_body.map_or_else(|| x.event(), |(event, _)| event);
         let text = |pointer: String| {
             let url = found.pointer(&pointer)?.as_str()?.to_owned();
             Some((event, pointer, url))

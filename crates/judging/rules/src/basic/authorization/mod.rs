@@ -1,10 +1,10 @@
-//! The pages `basic/authorization`. The server's side is that of an OAuth resource server: it refuses who has no valid token
-//! and says where one is to be had. Whoever demands no token is not bound by any of it, which shows as nothing seen. What
-//! binds the client stands in [`client`]; what binds authorization servers is no business of ours.
+//! The pages `basic/authorization`. The server's side is that of an OAuth resource server: it refuses requests without a valid token
+//! and says where to get one. A server that demands no token is not bound by any of it: the verdict is `NotSeen`. What
+//! binds the client is in [`client`]; what binds authorization servers is not our concern.
 
 pub(crate) mod client;
+pub(crate) mod legacy_metadata;
 pub(crate) mod metadata;
-pub(crate) mod older;
 pub(crate) mod scopes;
 pub(crate) mod tokens;
 
@@ -80,7 +80,7 @@ fn takes_bearers(view: &View<'_>, all: &[&Exchange<'_>]) -> bool {
         || metadata::is_published(view)
 }
 
-/// Whether a request of this method was answered 401 for want of a token.
+/// Whether a request of this method was answered 401 for lack of a token.
 fn is_demanded(view: &View<'_>, method: &str) -> bool {
     refused(view).iter().any(|x| is_bare(x) && asks(x) == Some(method))
 }
@@ -98,7 +98,7 @@ fn with_token_of<'a, 'v>(view: &'a View<'v>, stimulus: StimulusKind) -> Vec<&'a 
 }
 
 /// Whether a status says nothing about tokens: a proxy's, a busy server's.
-const fn is_beside_tokens(status: u16) -> bool {
+const fn is_unrelated_to_tokens(status: u16) -> bool {
     matches!(status, 407 | 408 | 429 | 501..)
 }
 
@@ -124,7 +124,7 @@ struct Address<'t> {
 }
 
 impl<'t> Address<'t> {
-    /// `None` for what is no absolute `http` or `https` URL.
+    /// `None` for what is not an absolute `http` or `https` URL.
     fn of(text: &'t str) -> Option<Self> {
         let (scheme, rest) = text.split_once("://")?;
         let known = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");

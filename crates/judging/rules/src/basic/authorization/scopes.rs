@@ -25,7 +25,7 @@ pub(crate) const RULES: &[Rule] = &[
             "The challenge of a 401 SHOULD name the scopes that are needed.",
         )
         .how("Reads `scope` in the 401 to a request without a token, where the metadata says that there are scopes.")
-        .mend("Add `scope=\"…\"` to WWW-Authenticate: what a client needs for its first requests.")
+        .fix("Add `scope=\"…\"` to WWW-Authenticate: what a client needs for its first requests.")
         .judge(challenge_scoped),
     server("authorization.scopes-consistent")
         .on(HTTP)
@@ -40,7 +40,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server SHOULD be consistent in the scopes that it asks for.",
         )
         .how("Compares the scopes in the challenges to two equal requests without a token.")
-        .mend("Derive the scopes of a challenge from the request alone.")
+        .fix("Derive the scopes of a challenge from the request alone.")
         .judge(consistent),
     server("authorization.insufficient-scope-403")
         .on(HTTP)
@@ -60,7 +60,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A token of too little scope SHOULD be answered with status 403 and a challenge that names the metadata.",
         )
         .how("Looks at every answer whose challenge says `insufficient_scope`: its status and, from 2025-11-25 on, `resource_metadata`.")
-        .mend("Answer 403 with `WWW-Authenticate: Bearer error=\"insufficient_scope\", scope=…, resource_metadata=…`.")
+        .fix("Answer 403 with `WWW-Authenticate: Bearer error=\"insufficient_scope\", scope=…, resource_metadata=…`.")
         .judge(insufficient_403),
     server("authorization.insufficient-scope-named")
         .on(HTTP)
@@ -75,7 +75,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A challenge over too little scope SHOULD name the scopes that the request needs.",
         )
         .how("Reads `scope` in every challenge that says `insufficient_scope`.")
-        .mend("Add `scope=\"…\"` with all that the operation needs.")
+        .fix("Add `scope=\"…\"` with all that the operation needs.")
         .judge(insufficient_named),
     server("authorization.no-offline-access")
         .on(HTTP)
@@ -85,7 +85,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server SHOULD NOT ask for the scope `offline_access`, in its challenges or its metadata.",
         )
         .how("Reads `scope` of every challenge and `scopes_supported` of the metadata document.")
-        .mend("Leave `offline_access` out: refresh tokens are between the client and the authorization server.")
+        .fix("Leave `offline_access` out: refresh tokens are between the client and the authorization server.")
         .judge(no_offline_access),
 ];
 
@@ -107,7 +107,7 @@ fn has_scopes(found: &Value) -> bool {
 fn challenge_scoped(view: &View<'_>) -> Verdict {
     let supported = content(view).is_some_and(|(_, found)| has_scopes(&found));
     let bare = refused(view).into_iter().filter(|x| is_bare(x) && !bearer_challenges(x).is_empty());
-    let told = bare.filter_map(|x| match scopes(x).is_empty() {
+    let judged = bare.filter_map(|x| match scopes(x).is_empty() {
         false => Some((x.event(), Ok(()))),
         true if supported => {
             let why = "the challenge names no scope, though the metadata lists some";
@@ -115,12 +115,12 @@ fn challenge_scoped(view: &View<'_>) -> Verdict {
         }
         true => None,
     });
-    Verdict::of(told.collect::<Vec<_>>(), "no challenge named a scope, and no metadata says that there are any")
+    Verdict::of(judged.collect::<Vec<_>>(), "no challenge named a scope, and no metadata says that there are any")
 }
 
 fn consistent(view: &View<'_>) -> Verdict {
     let refused: Vec<_> = refused(view).into_iter().filter(|x| is_bare(x) && asks(x).is_some()).collect();
-    let told = refused.iter().enumerate().filter_map(|(at, x)| {
+    let judged = refused.iter().enumerate().filter_map(|(at, x)| {
         let earlier = refused[..at].iter().find(|y| is_same(y, x))?;
         let (first, second) = (scopes(earlier), scopes(x));
         if first.is_empty() && second.is_empty() {
@@ -132,7 +132,7 @@ fn consistent(view: &View<'_>) -> Verdict {
             if first == second { Ok(()) } else { Err(x.header_breach(CHALLENGE, why().escape_debug().to_string())) },
         ))
     });
-    Verdict::of(told.collect::<Vec<_>>(), "no request was challenged twice for a scope")
+    Verdict::of(judged.collect::<Vec<_>>(), "no request was challenged twice for a scope")
 }
 
 /// Whether two requests ask the same of the server.
@@ -191,9 +191,9 @@ fn no_offline_access(view: &View<'_>) -> Verdict {
     let listed = content(view).filter(|(_, found)| has_scopes(found)).map(|(x, found)| {
         let all = found.get("scopes_supported").and_then(Value::as_array);
         let place = all.and_then(|all| all.iter().position(|scope| scope == OFFLINE));
-        let event = x.received.map_or_else(|| x.event(), |(event, _)| event);
+        let event = x.response_body.map_or_else(|| x.event(), |(event, _)| event);
         let why = "the metadata lists `offline_access`";
         (event, place.map_or(Ok(()), |at| Err(Breach::at(event, format!("/scopes_supported/{at}"), why))))
     });
-    Verdict::of(challenged.chain(listed).collect::<Vec<_>>(), "nobody was told of a scope")
+    Verdict::of(challenged.chain(listed).collect::<Vec<_>>(), "no scope was named")
 }

@@ -5,21 +5,21 @@ use wire::Party;
 use wire::revision::R2025_11_25;
 
 use super::meta::results;
-use crate::coping::goes_on;
-use crate::fetching::{Told, authority, fetches, homes, is_watched, parts, unfetched};
+use crate::fetching::{OfferedUrl, authority, fetches, homes, is_watched, parts, unfetched};
+use crate::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, safety};
 use crate::verdict::{Breach, Kept, Verdict};
 use crate::view::View;
 
 const ICONS: Anchor = at("basic/index", "icons");
 
-/// The section's rules. That icons can be shown at all is up to the server; what else it demands binds whoever fetches
-/// them. How they are drawn is no traffic.
+/// The section's rules. That icons can be shown at all is up to the server; the other demands bind the client that fetches
+/// them. How they are drawn is not traffic.
 pub(crate) const RULES: &[Rule] = &[
     safety("icons.src-showable")
         .asks(R2025_11_25, ICONS, "An icon's `src` is an HTTPS (or HTTP) address or a `data:` URI.")
         .how("Looks at every icon of tools, resources, templates, prompts and of the server itself.")
-        .mend("Serve icons over HTTPS or inline them as `data:` URIs: clients must refuse every other scheme.")
+        .fix("Serve icons over HTTPS or inline them as `data:` URIs: clients must refuse every other scheme.")
         .judge(src_showable),
     client("icons.client-safe-schemes")
         .says(
@@ -27,8 +27,8 @@ pub(crate) const RULES: &[Rule] = &[
             ICONS,
             "A client MUST load icons from HTTPS and `data:` URIs alone, and reject all other schemes.",
         )
-        .how("Takes a server whose icons are at plain `http:` addresses of an origin that is listened to, and looks whether they are fetched before the client leaves. What other schemes make a client do crosses no wire.")
-        .mend("Load icons from `https:` addresses and `data:` URIs, and drop all others.")
+        .how("Needs a server whose icons are at plain `http:` addresses of an observed origin, and checks whether they are fetched before the client leaves. What a client does with other schemes is not visible on the wire.")
+        .fix("Load icons from `https:` addresses and `data:` URIs, and drop all others.")
         .judge(safe_schemes),
     client("icons.client-redirects-kept")
         .says(
@@ -36,30 +36,30 @@ pub(crate) const RULES: &[Rule] = &[
             ICONS,
             "A client that fetches an icon MUST NOT follow redirects to another scheme or origin.",
         )
-        .how("Takes an icon at an address that redirects to another origin that is listened to, and looks whether the client follows.")
-        .mend("Follow no redirect of an icon to another scheme, host or port.")
+        .how("Needs an icon at an address that redirects to another, observed origin, and checks whether the client follows.")
+        .fix("Follow no redirect of an icon to another scheme, host or port.")
         .judge(redirects_kept),
     client("icons.client-resilient")
         .says(R2025_11_25, ICONS, "A client MUST survive icons that are huge, in bytes, pixels or frames.")
-        .how("Takes icons of more than a million bytes, or PNG images of more than 20000 pixels each way, fetched or in `data:` URIs, and looks whether the client goes on.")
-        .mend("Bound the bytes, the dimensions and the frames of what you load as an icon.")
+        .how("Needs icons of more than a million bytes, or PNG images of more than 20000 pixels each way, fetched or in `data:` URIs, and checks whether the client continues.")
+        .fix("Bound the bytes, the dimensions and the frames of what you load as an icon.")
         .judge(resilient),
     client("icons.client-no-credentials")
         .says(R2025_11_25, ICONS, "A client MUST fetch icons without cookies, tokens or other credentials.")
-        .how("Looks for cookies, tokens and session ids in requests for icons. Takes icons at an origin that is listened to, and a client that shows icons.")
-        .mend("Fetch icons without cookies, and without the headers of the MCP connection.")
+        .how("Looks for cookies, tokens and session ids in requests for icons. Needs icons at an observed origin, and a client that shows icons.")
+        .fix("Fetch icons without cookies, and without the headers of the MCP connection.")
         .judge(no_credentials),
     client("icons.client-same-origin")
         .says(R2025_11_25, ICONS, "A client MUST check that an icon comes from the server's own origin.")
-        .how("Takes icons at another origin than the server's that is listened to, and looks whether they are fetched before the client leaves.")
-        .mend("Compare the icon's origin with the server's, and drop it where they differ.")
+        .how("Needs icons at another origin than the server's that is listened to, and checks whether they are fetched before the client leaves.")
+        .fix("Compare the icon's origin with the server's, and drop it where they differ.")
         .judge(same_origin),
 ];
 
 fn src_showable(view: &View<'_>) -> Verdict {
     let icons: Vec<_> = results(view)
         .into_iter()
-        .flat_map(|(said, result)| icons_of(result).into_iter().map(move |(pointer, src)| (said.event, (pointer, src))))
+        .flat_map(|(sent, result)| icons_of(result).into_iter().map(move |(pointer, src)| (sent.event, (pointer, src))))
         .collect();
     Verdict::every(icons, "no icon was seen", |(event, (pointer, src))| {
         let scheme = src.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
@@ -91,22 +91,21 @@ fn icons_of(result: &Value) -> Vec<(String, &str)> {
     found
 }
 
-/// Every icon that the server told the client of.
-fn told<'v>(view: &View<'v>) -> Vec<Told<'v>> {
-    let said = view.by(Party::Server).filter_map(|said| Some((said, said.message.result()?)));
-    let each = said.flat_map(|(said, result)| {
-        let one = move |(_, url)| Told { event: said.event, connection: said.connection, url };
+/// Every icon that the server offered the client.
+fn offered_icons<'v>(view: &View<'v>) -> Vec<OfferedUrl<'v>> {
+    let sent = view.by(Party::Server).filter_map(|sent| Some((sent, sent.message.result()?)));
+    let each = sent.flat_map(|(sent, result)| {
+        let one = move |(_, url)| OfferedUrl { event: sent.event, connection: sent.connection, url };
         icons_of(result).into_iter().map(one)
     });
     each.collect()
 }
 
-const UNWATCHED: &str =
-    "no such icon was offered at an origin that is listened to, or the client was not seen to leave";
+const UNWATCHED: &str = "no such icon was offered at an observed origin, or the client was not seen to leave";
 
 fn safe_schemes(view: &View<'_>) -> Verdict {
-    let plain = |icon: &Told<'_>| icon.url.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("http://"));
-    let icons = told(view).into_iter().filter(plain);
+    let plain = |icon: &OfferedUrl<'_>| icon.url.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("http://"));
+    let icons = offered_icons(view).into_iter().filter(plain);
     unfetched(
         view,
         icons,
@@ -117,11 +116,11 @@ fn safe_schemes(view: &View<'_>) -> Verdict {
 
 fn same_origin(view: &View<'_>) -> Verdict {
     let homes = homes(view);
-    let foreign = |icon: &Told<'_>| {
+    let foreign = |icon: &OfferedUrl<'_>| {
         parts(icon.url)
             .is_some_and(|(host, _)| !homes.is_empty() && !homes.iter().any(|home| home.eq_ignore_ascii_case(host)))
     };
-    let icons = told(view).into_iter().filter(foreign);
+    let icons = offered_icons(view).into_iter().filter(foreign);
     unfetched(
         view,
         icons,
@@ -132,7 +131,7 @@ fn same_origin(view: &View<'_>) -> Verdict {
 
 fn redirects_kept(view: &View<'_>) -> Verdict {
     let mut judged: Vec<(usize, Kept)> = Vec::new();
-    for icon in told(view) {
+    for icon in offered_icons(view) {
         for x in fetches(view, &icon) {
             let target = x.response_header("location").filter(|_| x.status().is_some_and(|s| (300..400).contains(&s)));
             let (Some(url), Some((event, ..))) = (target, x.response) else { continue };
@@ -141,7 +140,7 @@ fn redirects_kept(view: &View<'_>) -> Verdict {
             if !other {
                 continue;
             }
-            let led = Told { event, connection: x.connection, url };
+            let led = OfferedUrl { event, connection: x.connection, url };
             let why = ("an icon's redirect to another origin was followed", "");
             match unfetched(view, [led], |led| is_watched(view, led.url), why) {
                 Verdict::Broken(breach) => judged.push((breach.event, Err(breach))),
@@ -150,26 +149,26 @@ fn redirects_kept(view: &View<'_>) -> Verdict {
             }
         }
     }
-    Verdict::of(judged, "no icon was fetched that redirects to another origin which is listened to")
+    Verdict::of(judged, "no icon was fetched that redirects to another, observed origin")
 }
 
 /// How many bytes are too many for an icon by any measure.
 const HUGE: usize = 1_000_000;
 
-/// How many pixels a side are, likewise: decoded, such an image has gigabytes.
+/// How many pixels per side are too many: decoded, such an image has gigabytes.
 const WIDE: u64 = 20_000;
 
 fn resilient(view: &View<'_>) -> Verdict {
     let mut events = Vec::new();
-    for icon in told(view) {
+    for icon in offered_icons(view) {
         let inline = icon.url.strip_prefix("data:").and_then(|rest| rest.split_once(','));
         if inline.is_some_and(|(_, data)| data.len() > HUGE || is_wide(&head(data))) {
             events.push(icon.event);
         }
-        let answers = fetches(view, &icon).into_iter().filter_map(|x| x.received);
+        let answers = fetches(view, &icon).into_iter().filter_map(|x| x.response_body);
         events.extend(answers.filter(|(_, bytes)| bytes.len() > HUGE || is_wide(bytes)).map(|(event, _)| event));
     }
-    goes_on(view, events, "a huge icon", "the client was told of no huge icon, or said nothing afterwards")
+    client_continues(view, events, "a huge icon", "the client received no huge icon, or sent nothing afterwards")
 }
 
 /// The first 24 bytes of what is written in Base64; fewer where it is not.
@@ -195,7 +194,7 @@ fn is_wide(bytes: &[u8]) -> bool {
 
 fn no_credentials(view: &View<'_>) -> Verdict {
     const SECRET: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "mcp-session-id"];
-    let judged = told(view).into_iter().flat_map(|icon| {
+    let judged = offered_icons(view).into_iter().flat_map(|icon| {
         let judge = |x: &crate::view::Exchange<'_>| {
             let event = x.request.map_or(0, |(event, ..)| event);
             let found = SECRET.into_iter().find(|name| x.request_header(name).is_some());

@@ -5,10 +5,10 @@ use wire::message::{Fault, Packet};
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_06_18, R2026_07_28};
 use wire::trace::Content;
 
-use super::faults::{self, free_of};
+use super::invalid_messages::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both, safety};
 use crate::verdict::{Breach, Verdict};
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 const FIRST: Anchor = at("basic/messages", "");
 const SINCE: Anchor = at("basic/index", "messages");
@@ -21,48 +21,48 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, FIRST, "A message MUST be JSON, as JSON-RPC 2.0 demands.")
         .says(R2025_03_26, SINCE, "A message MUST be JSON, as JSON-RPC 2.0 demands.")
         .how("Reads everything that stands where a message belongs. On stdio only lines that set out as JSON count here; other output is the transport's business.")
-        .mend("Write messages with a JSON serializer, whole, and nothing else in their place.")
+        .fix("Write messages with a JSON serializer, whole, and nothing else in their place.")
         .judge(json),
     both("jsonrpc.utf8")
         .says(R2025_03_26, at("basic/transports", ""), "Messages MUST be encoded in UTF-8.")
         .says(R2026_07_28, at("basic/transports/index", "messages"), "Messages MUST be encoded in UTF-8.")
         .how("Decodes the bytes of every message strictly.")
-        .mend("Encode messages in UTF-8; do not pass bytes of another encoding through.")
+        .fix("Encode messages in UTF-8; do not pass bytes of another encoding through.")
         .judge(utf8),
     both("jsonrpc.version-member")
         .says(R2024_11_05, FIRST, "A message MUST have the member `jsonrpc` with the value \"2.0\".")
         .says(R2025_03_26, SINCE, "A message MUST have the member `jsonrpc` with the value \"2.0\".")
         .how("Looks at the `jsonrpc` member of every message.")
-        .mend("Put `\"jsonrpc\": \"2.0\"` into every message.")
+        .fix("Put `\"jsonrpc\": \"2.0\"` into every message.")
         .judge(version_member),
     both("jsonrpc.object")
         .says(R2024_11_05, FIRST, "A message MUST be a JSON object.")
         .says(R2025_03_26, SINCE, "A message MUST be a JSON object, or where batches exist an array that holds at least one.")
         .how("Looks at the type of every JSON text that stands where a message belongs, and into batches.")
-        .mend("Send a JSON object; never an empty array, an array in a batch or a bare value.")
+        .fix("Send a JSON object; never an empty array, an array in a batch or a bare value.")
         .judge(object),
     both("jsonrpc.one-kind")
         .says(R2024_11_05, FIRST, "A message MUST be either a call (with `method`) or a response, not both.")
         .says(R2025_03_26, SINCE, "A message MUST be either a call (with `method`) or a response, not both.")
-        .how("Looks for messages that have `method` beside `result` or `error`.")
-        .mend("Leave `method` out of responses, and `result` and `error` out of requests and notifications.")
+        .how("Looks for messages that have `method` as well as `result` or `error`.")
+        .fix("Leave `method` out of responses, and `result` and `error` out of requests and notifications.")
         .judge(one_kind),
     both("jsonrpc.call-members")
         .says(R2024_11_05, FIRST, "In a call, `method` MUST be a string, and `params` an object where it is present.")
         .says(R2025_03_26, SINCE, "In a call, `method` MUST be a string, and `params` an object where it is present.")
         .how("Looks at the types of `method` and `params` in every request and notification.")
-        .mend("Name the method in a string; send `params` as an object or leave it out, never as null.")
+        .fix("Name the method in a string; send `params` as an object or leave it out, never as null.")
         .judge(call_members),
     both("jsonrpc.one-message")
         .says(R2025_06_18, at("basic/index", "messages"), "A message MUST stand alone: this revision has no batches.")
         .how("Looks for JSON arrays in the place of a message.")
-        .mend("Send each message on its own; use batches only where 2025-03-26 was negotiated.")
+        .fix("Send each message on its own; use batches only where 2025-03-26 was negotiated.")
         .judge(one_message),
     safety("jsonrpc.members-unique")
         .asks(R2024_11_05, FIRST, "A message names each member of its envelope once.")
         .asks(R2025_03_26, SINCE, "A message names each member of its envelope once.")
-        .how("Looks for `id`, `method`, `params`, `result`, `error` or `jsonrpc` standing twice in one message.")
-        .mend("Write each member once: readers disagree on which of two they take.")
+        .how("Looks for `id`, `method`, `params`, `result`, `error` or `jsonrpc` repeated in one message.")
+        .fix("Write each member once: readers disagree on which of two they take.")
         .judge(members_unique),
 ];
 
@@ -73,34 +73,35 @@ fn json(view: &View<'_>) -> Verdict {
 
 fn utf8(view: &View<'_>) -> Verdict {
     let strict = view.transport() != Transport::Stdio;
-    if let Some(breach) = view.theirs().find_map(|said| garbled_event(view, said)) {
+    if let Some(breach) = view.by_subject().find_map(|sent| invalid_event(view, sent)) {
         return Verdict::Broken(breach);
     }
     free_of(view, |f| *f.fault() == Fault::NotUtf8 && (strict || f.looks_like_json), |_| true, UNSEEN)
 }
 
-/// A message in an event whose data is not UTF-8: whoever reads the stream puts U+FFFD in the place of what is wrong, and
-/// has a message all the same.
-fn garbled_event(view: &View<'_>, said: Said<'_>) -> Option<Breach> {
-    let Content::Sse(block) = &view.frame(said.event).content else { return None };
+/// A message in an event whose data is not UTF-8: a reader of the stream puts U+FFFD in the place of the invalid bytes, and
+/// has a message anyway.
+fn invalid_event(view: &View<'_>, sent: MessageAt<'_>) -> Option<Breach> {
+    let Content::Sse(block) = &view.frame(sent.event).content else { return None };
     let mut lines = block.split(|b| matches!(b, b'\n' | b'\r'));
-    let garbled = lines.any(|line| line.starts_with(b"data:") && std::str::from_utf8(line).is_err());
-    garbled.then(|| Breach::at(said.event, "", "the data of the event is not UTF-8"))
+    let invalid = lines.any(|line| line.starts_with(b"data:") && std::str::from_utf8(line).is_err());
+    invalid.then(|| Breach::at(sent.event, "", "the data of the event is not UTF-8"))
 }
 
 fn version_member(view: &View<'_>) -> Verdict {
-    let binds = |f: &faults::Faulty<'_>| matches!(f.fault(), Fault::JsonrpcMissing | Fault::JsonrpcWrong);
+    let binds =
+        |f: &invalid_messages::InvalidText<'_>| matches!(f.fault(), Fault::JsonrpcMissing | Fault::JsonrpcWrong);
     free_of(view, |f| binds(f) && is_meant(f), |_| true, UNSEEN)
 }
 
-/// A JSON object on stdout may be a log record: without the members that make a call or a response it was no message.
-fn is_meant(f: &faults::Faulty<'_>) -> bool {
+/// A JSON object on stdout may be a log record: without the members that make a call or a response it was not a message.
+fn is_meant(f: &invalid_messages::InvalidText<'_>) -> bool {
     f.has("jsonrpc") || f.has("method") || (f.has("id") && (f.has("result") || f.has("error")))
 }
 
 fn object(view: &View<'_>) -> Verdict {
     let strict = view.transport() != Transport::Stdio;
-    let binds = |f: &faults::Faulty<'_>| match f.fault() {
+    let binds = |f: &invalid_messages::InvalidText<'_>| match f.fault() {
         Fault::EmptyBatch | Fault::NestedBatch => true,
         Fault::NotObject => strict || f.looks_like_json,
         _ => false,
@@ -124,7 +125,7 @@ fn call_members(view: &View<'_>) -> Verdict {
 fn one_message(view: &View<'_>) -> Verdict {
     let batched = view.by(view.subject().peer()).filter(|s| s.batched).map(|s| (s.connection, s.exchange));
     let empty =
-        view.our_garbled().filter(|g| g.malformed.fault == Fault::EmptyBatch).map(|g| (g.connection, g.exchange));
+        view.invalid_by_peer().filter(|g| g.malformed.fault == Fault::EmptyBatch).map(|g| (g.connection, g.exchange));
     // Found once, not for every message: a trace may hold many.
     let asked_for: std::collections::BTreeSet<(u32, u32)> = batched.chain(empty).collect();
     // A body answers what was posted in its own exchange; anything else may answer whatever came on its connection.
@@ -145,7 +146,7 @@ fn one_message(view: &View<'_>) -> Verdict {
             && bound(*event)
     });
     let breaches = batches.map(|(event, _)| Breach::at(event, "", "a JSON array, where each message must stand alone"));
-    let alone = view.theirs().filter(|s| !s.batched && bound(s.event)).map(|s| s.event);
+    let alone = view.by_subject().filter(|s| !s.batched && bound(s.event)).map(|s| s.event);
     Verdict::never(breaches, alone, UNSEEN)
 }
 

@@ -1,8 +1,8 @@
 //! The page `basic`: messages, ids, results and errors, statelessness, JSON Schema, `_meta`, icons. One file per section.
 
 pub(crate) mod errors;
-mod faults;
 pub(crate) mod icons;
+mod invalid_messages;
 pub(crate) mod messages;
 pub(crate) mod meta;
 pub(crate) mod notifications;

@@ -4,10 +4,10 @@ use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26};
 use wire::{Kind, Party};
 
-use super::faults;
+use super::invalid_messages;
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::{Breach, Verdict};
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 const FIRST: Anchor = at("basic/messages", "notifications");
 const SINCE: Anchor = at("basic/index", "notifications");
@@ -19,13 +19,13 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, FIRST, "A notification MUST NOT be answered.")
         .says(R2025_03_26, SINCE, "A notification MUST NOT be answered.")
         .how("Looks for a response to a notification: over HTTP in its own exchange, elsewhere an error without id right after it.")
-        .mend("Handle notifications silently, unknown ones too: no result, no error.")
+        .fix("Handle notifications silently, unknown ones too: no result, no error.")
         .judge(unanswered),
     both("jsonrpc.notification-no-id")
         .says(R2024_11_05, FIRST, "A notification MUST NOT have an id.")
         .says(R2025_03_26, SINCE, "A notification MUST NOT have an id.")
-        .how("Looks for an `id` beside a method whose name begins with `notifications/`.")
-        .mend("Leave the `id` member out of notifications.")
+        .how("Looks for an `id` in messages whose method begins with `notifications/`.")
+        .fix("Leave the `id` member out of notifications.")
         .judge(no_id),
 ];
 
@@ -46,32 +46,33 @@ fn unanswered(view: &View<'_>) -> Verdict {
     Verdict::witnessed(witnesses, "no notification was sent after which an answer would have shown")
 }
 
-fn answer_to<'v>(view: &View<'v>, notification: Said<'v>) -> Option<Said<'v>> {
+fn answer_to<'v>(view: &View<'v>, notification: MessageAt<'v>) -> Option<MessageAt<'v>> {
     // What a client answers comes in an exchange of its own.
     if notification.exchange != 0 && view.subject() == Party::Server {
         let exchange = view.exchange(notification.exchange)?;
-        let alone = exchange.asked.iter().all(|s| s.message.kind() == Kind::Notification);
+        let alone = exchange.client_messages.iter().all(|s| s.message.kind() == Kind::Notification);
         let accepted = exchange.status().is_some_and(|status| status < 300);
-        let answer = exchange.told.iter().copied().find(|s| s.message.kind().is_response());
+        let answer = exchange.server_messages.iter().copied().find(|s| s.message.kind().is_response());
         return answer.filter(|_| alone && accepted);
     }
-    let here = |s: &Said<'v>| s.connection == notification.connection;
-    let answer = view.nameless_error_after(notification.event, notification.connection)?;
+    let here = |s: &MessageAt<'v>| s.connection == notification.connection;
+    let answer = view.error_without_id_after(notification.event, notification.connection)?;
     let requests = view.by(view.subject().peer()).filter(|s| here(s) && s.event < answer.event);
     let mut requests = requests.filter(|s| s.message.kind() == Kind::Request);
     let open = requests.any(|r| view.answer(r).is_none_or(|a| a.event > answer.event));
-    let unreadable = view.our_garbled().any(|g| g.connection == notification.connection && g.event < answer.event);
+    let unreadable = view.invalid_by_peer().any(|g| g.connection == notification.connection && g.event < answer.event);
     (!open && !unreadable && !notification.batched && view.is_fully_seen(notification.connection)).then_some(answer)
 }
 
 fn no_id(view: &View<'_>) -> Verdict {
     let named = |method: Option<&str>| method.is_some_and(|m| m.starts_with("notifications/"));
-    let requests = view.theirs().filter(|s| s.message.kind() == Kind::Request && named(s.message.method()));
-    let nulls = faults::theirs(view).into_iter().filter(|f| *f.fault() == Fault::IdNull && named(f.method()));
+    let requests = view.by_subject().filter(|s| s.message.kind() == Kind::Request && named(s.message.method()));
+    let nulls =
+        invalid_messages::by_subject(view).into_iter().filter(|f| *f.fault() == Fault::IdNull && named(f.method()));
     let breaches = requests
         .map(|s| s.event)
         .chain(nulls.map(|f| f.event))
-        .map(|event| Breach::at(event, "/id", "a notification with an `id`; whoever reads it takes it for a request"));
-    let sent = view.theirs().filter(|s| s.message.kind() == Kind::Notification).map(|s| s.event);
+        .map(|event| Breach::at(event, "/id", "a notification with an `id`; readers take it for a request"));
+    let sent = view.by_subject().filter(|s| s.message.kind() == Kind::Notification).map(|s| s.event);
     Verdict::never(breaches, sent, "the judged party sent no notification")
 }

@@ -7,10 +7,10 @@ use wire::method::{self, Form};
 use wire::revision::{R2024_11_05, R2025_03_26, R2026_07_28};
 use wire::{Kind, Party};
 
-use super::faults::free_of;
+use super::invalid_messages::free_of;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 const FIRST: Anchor = at("basic/messages", "requests");
 const SINCE: Anchor = at("basic/index", "requests");
@@ -23,31 +23,33 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, FIRST, "A request MUST have an id that is a string or an integer.")
         .says(R2025_03_26, SINCE, "A request MUST have an id that is a string or an integer.")
         .how("Looks at the type of the id of every request the judged party makes, and for methods of requests that are sent without one.")
-        .mend("Use a string or a whole number as the id, and give one to every request.")
+        .fix("Use a string or a whole number as the id, and give one to every request.")
         .judge(id_type),
     both("jsonrpc.request-id-not-null")
         .says(R2024_11_05, FIRST, "The id of a request MUST NOT be null.")
         .says(R2025_03_26, SINCE, "The id of a request MUST NOT be null.")
         .how("Looks at the id of every request the judged party makes.")
-        .mend("Give every request an id; to send a notification leave the member out altogether.")
+        .fix("Give every request an id; to send a notification leave the member out altogether.")
         .judge(id_not_null),
     client("jsonrpc.open-ids-unique")
         .says(R2026_07_28, SINCE, "The id of a request MUST NOT be that of another one that its sender has not seen answered.")
-        .how("Compares the ids of requests that the client has under way at a time on one connection. It shows only with a client that asks for several things at once, best of a server that answers slowly.")
-        .mend("Count ids up, or make them at random; reuse one only once it was answered.")
+        .how("Compares the ids of requests that the client has under way at a time on one connection. Needs a client with several concurrent requests, best with a server that answers slowly.")
+        .fix("Count ids up, or make them at random; reuse one only once it was answered.")
         .judge(open_ids),
     server("jsonrpc.no-server-requests")
         .says(R2026_07_28, at("basic/patterns/index", ""), "A server MUST NOT make JSON-RPC requests of its own.")
-        .how("Looks for requests by the server, beside the answers it gives.")
-        .mend("Ask for input with an `input_required` result; watch over the connection with transport means instead of `ping`.")
+        .how("Looks for requests by the server.")
+        .fix("Ask for input with an `input_required` result; watch over the connection with transport means instead of `ping`.")
         .judge(no_server_requests),
 ];
 
 fn id_type(view: &View<'_>) -> Verdict {
-    let mut told = view.theirs().filter(|s| s.message.kind() == Kind::Notification);
-    if let Some(said) = told.find(|s| is_request_by_name(view, *s)) {
-        let method = said.message.method().unwrap_or_default().escape_debug().to_string();
-        return Verdict::Broken(said.breach("", format!("`{method}` is a request; without an id nobody answers it")));
+    let mut notifications = view.by_subject().filter(|s| s.message.kind() == Kind::Notification);
+    if let Some(sent) = notifications.find(|s| is_request_by_name(view, *s)) {
+        let method = sent.message.method().unwrap_or_default().escape_debug().to_string();
+        return Verdict::Broken(
+            sent.breach("", format!("`{method}` is a request; without an id it is never answered")),
+        );
     }
     free_of(
         view,
@@ -57,14 +59,15 @@ fn id_type(view: &View<'_>) -> Verdict {
     )
 }
 
-/// Whether the revision spoken has the method as a request of whoever sent this.
-fn is_request_by_name(view: &View<'_>, said: Said<'_>) -> bool {
-    let method = said.message.method().and_then(|name| method::find(name, view.revision()));
-    view.current(said) && method.is_some_and(|m| m.form == Form::Request && m.direction.allows(said.from))
+/// Whether the revision spoken has the method as a request of this sender.
+fn is_request_by_name(view: &View<'_>, sent: MessageAt<'_>) -> bool {
+    let method = sent.message.method().and_then(|name| method::find(name, view.revision()));
+    view.is_current(sent) && method.is_some_and(|m| m.form == Form::Request && m.direction.allows(sent.from))
 }
 
 fn id_not_null(view: &View<'_>) -> Verdict {
-    let is_notification = |f: &super::faults::Faulty<'_>| f.method().is_some_and(|m| m.starts_with("notifications/"));
+    let is_notification =
+        |f: &super::invalid_messages::InvalidText<'_>| f.method().is_some_and(|m| m.starts_with("notifications/"));
     free_of(
         view,
         |f| *f.fault() == Fault::IdNull && f.has("method") && !is_notification(f),
@@ -87,7 +90,7 @@ fn no_server_requests(view: &View<'_>) -> Verdict {
 
 /// That a request was recorded before anything answered another one says surely that its sender had not seen an answer.
 fn open_ids(view: &View<'_>) -> Verdict {
-    let mut open: BTreeMap<u32, Vec<(Said<'_>, usize)>> = BTreeMap::new();
+    let mut open: BTreeMap<u32, Vec<(MessageAt<'_>, usize)>> = BTreeMap::new();
     let judged = view.calls_by(Party::Client).filter_map(|call| {
         let request = call.request;
         // What HTTP refuses or breaks off is over too, though no message says so.
@@ -96,7 +99,7 @@ fn open_ids(view: &View<'_>) -> Verdict {
         let others = open.entry(request.connection).or_default();
         others.retain(|(_, until)| *until > request.event);
         let same = others.iter().find(|(other, _)| other.message.id() == request.message.id());
-        let breach = |other: &Said<'_>| {
+        let breach = |other: &MessageAt<'_>| {
             request.breach("/id", format!("the request in event {} has this id too, and is not answered", other.event))
         };
         let kept = same.map_or(Ok(()), |(other, _)| Err(breach(other)));

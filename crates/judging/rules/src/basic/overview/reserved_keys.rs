@@ -15,10 +15,10 @@ use crate::view::{Call, View};
 pub(crate) const RULES: &[Rule] = &[both("meta.reserved-keys-not-assumed")
     .says(R2025_06_18, at("basic/index", "_meta"), "Implementations MUST NOT make assumptions about values under reserved keys.")
     .how("Makes the same request with and without values of odd types under reserved keys that have no meaning: one must not fail where the other succeeds.")
-    .mend("Read the keys you know and pass over all others, whatever stands under them.")
+    .fix("Read the keys you know and pass over all others, whatever stands under them.")
     .judge(not_assumed)];
 
-/// Whether a key is reserved by every revision's reading, and is none that the specification or its extensions, which use
+/// Whether a key is reserved by every revision's reading, and is not one that the specification or its extensions, which use
 /// `io.modelcontextprotocol/`, give a meaning.
 fn is_reserved(key: &str) -> bool {
     let mut labels = key.rsplit_once('/').map_or("", |(prefix, _)| prefix).split('.').skip(1);
@@ -44,7 +44,8 @@ fn rest<'v>(call: &Call<'v>) -> (&'v str, String) {
 }
 
 fn not_assumed(view: &View<'_>) -> Verdict {
-    let in_order = |c: &Call<'_>| view.is_in_order(c.request) && c.response.is_some_and(|r| !view.is_beside(r));
+    let in_order =
+        |c: &Call<'_>| view.is_valid_request(c.request) && c.response.is_some_and(|r| !view.is_envelope_refusal(r));
     let (odd, plain): (Vec<_>, Vec<_>) = view.all_calls().filter(in_order).partition(has_reserved);
     let granted: BTreeSet<_> = plain.iter().filter(|c| c.result().is_some()).map(rest).collect();
     let pairs = odd.into_iter().filter(|call| granted.contains(&rest(call)));

@@ -1,14 +1,15 @@
 //! The page `basic`, section "Responses": ids, one outcome, one answer for each request, the error object.
 
+use wire::error_code::{INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION};
 use wire::message::Fault;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25};
 use wire::trace::{Closed, Content, Frame};
 use wire::{Era, Kind, Party, RequestId, Transport, method};
 
-use super::faults::{self, free_of};
+use super::invalid_messages::{self, free_of};
 use crate::rule::{Anchor, Rule, at, both};
 use crate::verdict::{Breach, Located, Verdict};
-use crate::view::{Call, Exchange, Said, Timeout, View};
+use crate::view::{Call, Exchange, MessageAt, Timeout, View};
 
 const FIRST: Anchor = at("basic/messages", "responses");
 const SINCE: Anchor = at("basic/index", "responses");
@@ -24,48 +25,48 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, SINCE, "A result MUST carry the id of the request it answers.")
         .says(R2025_11_25, RESULTS, "A result MUST carry the id of the request it answers.")
         .how("Compares the id of every result with the ids of the requests made, type and all.")
-        .mend("Copy the id as it came: \"1\" and 1 are two ids.")
+        .fix("Copy the id as it came: \"1\" and 1 are two ids.")
         .judge(result_id),
     both("jsonrpc.error-id")
         .says(R2024_11_05, FIRST, "An error MUST carry the id of the request it answers.")
         .says(R2025_03_26, SINCE, "An error MUST carry the id of the request it answers.")
         .says(R2025_11_25, ERRORS, "An error MUST carry the id of the request it answers, unless that could not be read.")
         .how("Compares the id of every error with the ids of the requests made, and looks for errors without id while a readable request stays open.")
-        .mend("Copy the id of the request into the error; leave it out only where the request could not be read.")
+        .fix("Copy the id of the request into the error; leave it out only where the request could not be read.")
         .judge(error_id),
     both("jsonrpc.result-xor-error")
         .says(R2024_11_05, FIRST, "A response MUST have a `result` or an `error`, and not both.")
         .says(R2025_03_26, SINCE, "A response MUST have a `result` or an `error`, and not both.")
         .says(R2025_11_25, RESULTS, "A response MUST have a `result` or an `error`, each alone.")
         .how("Looks for responses with both members or with neither.")
-        .mend("Put `result` into the response on success and `error` on failure; leave the other out rather than null.")
+        .fix("Put `result` into the response on success and `error` on failure; leave the other out rather than null.")
         .judge(result_xor_error),
     both("jsonrpc.error-object")
         .says(R2024_11_05, at("basic/messages", ""), "An error MUST be an object with a `code` and a `message` that is a string.")
         .says(R2025_03_26, SINCE, "An error MUST be an object with a `code` and a `message` that is a string.")
         .says(R2025_11_25, ERRORS, "An error MUST be an object with a `code` and a `message` that is a string.")
         .how("Looks at the `error` member of every error response.")
-        .mend("Send `{\"code\": <integer>, \"message\": \"…\"}` as the error.")
+        .fix("Send `{\"code\": <integer>, \"message\": \"…\"}` as the error.")
         .judge(error_object),
     both("jsonrpc.error-code-integer")
         .says(R2024_11_05, FIRST, "The code of an error MUST be an integer.")
         .says(R2025_03_26, SINCE, "The code of an error MUST be an integer.")
         .says(R2025_11_25, ERRORS, "The code of an error MUST be an integer.")
         .how("Looks at `error.code` of every error response.")
-        .mend("Send a whole number as the code; names and strings belong into `message` or `data`.")
+        .fix("Send a whole number as the code; names and strings belong into `message` or `data`.")
         .judge(error_code),
     both("jsonrpc.answered")
         .says(R2024_11_05, at("basic/messages", ""), "A request MUST be answered.")
         .says(R2025_03_26, at("basic/index", "messages"), "A request MUST be answered.")
         .timed()
         .how("Looks for requests that can be answered at once (lists, `initialize`, `server/discover`, unknown methods) and never were; `ping` has a rule of its own.")
-        .mend("Answer every request, with an error where nothing else can be said.")
+        .fix("Answer every request, with an error where nothing else can be said.")
         .judge(answered),
     both("jsonrpc.one-answer")
         .says(R2024_11_05, at("basic/messages", ""), "A request MUST be answered with one response.")
         .says(R2025_03_26, at("basic/index", "messages"), "A request MUST be answered with one response.")
         .how("Looks for a second response to the same request. What a resumed stream delivers again does not count.")
-        .mend("Answer each request once; after an error send no result, after a result no error.")
+        .fix("Answer each request once; after an error send no result, after a result no error.")
         .judge(one_answer),
 ];
 
@@ -80,10 +81,10 @@ fn is_whole(view: &View<'_>, connection: u32) -> bool {
 /// could not. A line that had begun by then counts, too: some readers see before it ends that its message is whole.
 fn is_used(view: &View<'_>, id: &RequestId, connection: u32, event: usize) -> bool {
     let now = view.frame(event).at;
-    let begun = |s: &Said<'_>| s.event < event || view.frame(s.event).at < now;
-    let said = view.requests_under(id, view.subject().peer(), connection).any(|s| begun(&s));
-    said || view
-        .our_garbled()
+    let begun = |s: &MessageAt<'_>| s.event < event || view.frame(s.event).at < now;
+    let sent = view.requests_under(id, view.subject().peer(), connection).any(|s| begun(&s));
+    sent || view
+        .invalid_by_peer()
         .any(|g| g.connection == connection && g.event < event && g.malformed.id.as_ref() == Some(id))
 }
 
@@ -96,42 +97,42 @@ fn twin(id: &RequestId) -> RequestId {
 }
 
 /// Why the id of a response is not that of any request, if it is not.
-fn stray_id(view: &View<'_>, said: Said<'_>) -> Option<Breach> {
-    let id = said.message.id()?;
-    if is_used(view, id, said.connection, said.event) {
+fn stray_id(view: &View<'_>, sent: MessageAt<'_>) -> Option<Breach> {
+    let id = sent.message.id()?;
+    if is_used(view, id, sent.connection, sent.event) {
         return None;
     }
     let twin = twin(id);
-    let mut asked = view.requests_under(&twin, view.subject().peer(), said.connection);
-    let open = asked.any(|s| s.event < said.event && view.answer(s).is_none());
+    let mut requested = view.requests_under(&twin, view.subject().peer(), sent.connection);
+    let open = requested.any(|s| s.event < sent.event && view.answer(s).is_none());
     if open {
         return Some(
-            said.breach("/id", format!("the request had the id {}, the response has {}", twin.to_json(), id.to_json())),
+            sent.breach("/id", format!("the request had the id {}, the response has {}", twin.to_json(), id.to_json())),
         );
     }
-    is_whole(view, said.connection).then(|| said.breach("/id", format!("no request had the id {}", id.to_json())))
+    is_whole(view, sent.connection).then(|| sent.breach("/id", format!("no request had the id {}", id.to_json())))
 }
 
 /// Whether a response's id could be compared: its request is known, or its connection was seen from the beginning.
-fn is_comparable(view: &View<'_>, said: Said<'_>) -> bool {
-    view.question(said).is_some() || is_whole(view, said.connection)
+fn is_comparable(view: &View<'_>, sent: MessageAt<'_>) -> bool {
+    view.question(sent).is_some() || is_whole(view, sent.connection)
 }
 
 fn result_id(view: &View<'_>) -> Verdict {
-    let about_id = |f: &faults::Faulty<'_>| {
+    let about_id = |f: &invalid_messages::InvalidText<'_>| {
         let id = matches!(f.fault(), Fault::ResultWithoutId | Fault::IdNull | Fault::IdType | Fault::IdFraction);
         id && f.has("result") && !f.has("method")
     };
     if let broken @ Verdict::Broken(_) = free_of(view, about_id, |_| false, UNSEEN) {
         return broken;
     }
-    let results = view.theirs().filter(|s| s.message.kind() == Kind::Result);
+    let results = view.by_subject().filter(|s| s.message.kind() == Kind::Result);
     let seen: Vec<_> = results.filter(|s| stray_id(view, *s).is_some() || is_comparable(view, *s)).collect();
     Verdict::every(seen, UNSEEN, |s| stray_id(view, *s).map_or(Ok(()), Err))
 }
 
 fn error_id(view: &View<'_>) -> Verdict {
-    let errors: Vec<_> = view.theirs().filter(|s| s.message.kind() == Kind::Error).collect();
+    let errors: Vec<_> = view.by_subject().filter(|s| s.message.kind() == Kind::Error).collect();
     let missing = errors.iter().find_map(|s| missing_id(view, *s));
     let stray = errors.iter().find_map(|s| stray_id(view, *s));
     let compared = errors.iter().filter(|s| s.message.id().is_some() && is_comparable(view, **s)).map(|s| s.event);
@@ -139,7 +140,7 @@ fn error_id(view: &View<'_>) -> Verdict {
 }
 
 /// An error without id that can only be meant for a request that could be read.
-fn missing_id(view: &View<'_>, error: Said<'_>) -> Option<Breach> {
+fn missing_id(view: &View<'_>, error: MessageAt<'_>) -> Option<Breach> {
     if error.message.id().is_some() || error.batched || !view.is_fully_seen(error.connection) {
         return None;
     }
@@ -156,39 +157,43 @@ fn missing_id(view: &View<'_>, error: Said<'_>) -> Option<Breach> {
 
 /// On one stream: a request before the error that is never answered, with nothing else open to which the error could be
 /// a reply.
-fn open_request<'v>(view: &View<'v>, error: Said<'_>) -> Option<Said<'v>> {
-    let mine = |s: &Said<'v>| s.connection == error.connection && s.event < error.event;
-    let garbled = view.our_garbled().any(|g| g.connection == error.connection && g.event < error.event);
-    let asked: Vec<_> = view.by(view.subject().peer()).filter(mine).collect();
-    let open = asked.iter().position(|s| s.message.kind() == Kind::Request && view.answer(*s).is_none())?;
-    let only_requests = asked[open..].iter().all(|s| s.message.kind() == Kind::Request && !s.batched);
-    (!garbled && only_requests).then(|| asked[open])
+fn open_request<'v>(view: &View<'v>, error: MessageAt<'_>) -> Option<MessageAt<'v>> {
+    let mine = |s: &MessageAt<'v>| s.connection == error.connection && s.event < error.event;
+    let invalid = view.invalid_by_peer().any(|g| g.connection == error.connection && g.event < error.event);
+    let requested: Vec<_> = view.by(view.subject().peer()).filter(mine).collect();
+    let open = requested.iter().position(|s| s.message.kind() == Kind::Request && view.answer(*s).is_none())?;
+    let only_requests = requested[open..].iter().all(|s| s.message.kind() == Kind::Request && !s.batched);
+    (!invalid && only_requests).then(|| requested[open])
 }
 
 /// Over HTTP+SSE: whether HTTP took every message that was posted before. What it refused stays open for good, and whether
-/// an error on the stream is about that nobody can tell.
-fn all_accepted(view: &View<'_>, error: Said<'_>) -> bool {
+/// an error on the stream is about it is unknown.
+fn all_accepted(view: &View<'_>, error: MessageAt<'_>) -> bool {
     let before = |x: &&Exchange<'_>| x.connection == error.connection && x.is("POST") && x.event() < error.event;
     view.exchanges().iter().filter(before).all(Exchange::succeeded)
 }
 
 /// Over HTTP: the one request of the error's own exchange, where the error is not merely the body of a refusal by HTTP.
-fn posted_request<'v>(view: &View<'v>, error: Said<'_>) -> Option<Said<'v>> {
+fn posted_request<'v>(view: &View<'v>, error: MessageAt<'_>) -> Option<MessageAt<'v>> {
     let exchange = view.exchange(error.exchange)?;
-    let [request] = exchange.asked[..] else { return None };
+    let [request] = exchange.client_messages[..] else { return None };
     let code = error.message.error_code();
     let was_read = exchange.status() == Some(200)
-        || (view.era() == Era::Modern && matches!(code, Some(-32601 | -32602 | -32021 | -32022)));
+        || (view.era() == Era::Modern
+            && matches!(
+                code,
+                Some(METHOD_NOT_FOUND | INVALID_PARAMS | MISSING_CLIENT_CAPABILITY | UNSUPPORTED_VERSION)
+            ));
     (was_read && request.message.kind() == Kind::Request && !request.batched).then_some(request)
 }
 
 fn result_xor_error(view: &View<'_>) -> Verdict {
-    let neither = |f: &faults::Faulty<'_>| *f.fault() == Fault::Nothing && f.has("id");
+    let neither = |f: &invalid_messages::InvalidText<'_>| *f.fault() == Fault::Nothing && f.has("id");
     free_of(view, |f| *f.fault() == Fault::ResultAndError || neither(f), |s| s.message.kind().is_response(), UNSEEN)
 }
 
 fn error_object(view: &View<'_>) -> Verdict {
-    let no_code = |f: &faults::Faulty<'_>| *f.fault() == Fault::ErrorCode && code_of(f).is_none();
+    let no_code = |f: &invalid_messages::InvalidText<'_>| *f.fault() == Fault::ErrorCode && code_of(f).is_none();
     free_of(
         view,
         |f| matches!(f.fault(), Fault::ErrorType | Fault::ErrorMessage) || no_code(f),
@@ -206,8 +211,8 @@ fn error_code(view: &View<'_>) -> Verdict {
     )
 }
 
-fn code_of<'f>(faulty: &'f faults::Faulty<'_>) -> Option<&'f serde_json::Value> {
-    faulty.value.as_ref()?.get("error")?.get("code")
+fn code_of<'f>(invalid_text: &'f invalid_messages::InvalidText<'_>) -> Option<&'f serde_json::Value> {
+    invalid_text.value.as_ref()?.get("error")?.get("code")
 }
 
 /// What can be answered without work that may rightly take long.
@@ -242,8 +247,8 @@ fn answered(view: &View<'_>) -> Verdict {
 
 /// A request that was cancelled, or made where the handshake was still due, may stay without a response; so may one whose
 /// connection or exchange broke, or that was answered in a way that only HTTP knows, before it was given up: every
-/// connection ends some time. That we cut the exchange ourselves for waiting in vain is no excuse, nor is a stream on
-/// which the answer was to come. Whether who lost the thread over bytes that are no JSON finds it again is a matter of
+/// connection ends some time. That we cut the exchange ourselves for waiting in vain is not an excuse, nor is a stream on
+/// which the answer was to come. Whether who lost the thread over bytes that are not JSON finds it again is a matter of
 /// safety (`safety.survives-garbage`).
 fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
     let request = call.request;
@@ -258,12 +263,12 @@ fn is_excused(view: &View<'_>, call: &Call<'_>, given_up: usize) -> bool {
             }
     });
     let early = view.era() == Era::Legacy && !request.is("initialize") && view.handshake(request.connection).is_none();
-    cancelled || ended || early || request.batched || view.follows_garbage(request)
+    cancelled || ended || early || request.batched || view.follows_unreadable_bytes(request)
 }
 
 /// Whether a frame belongs to the way by which the answer to a request comes: its connection where there is nothing else,
 /// else its own exchange. What HTTP+SSE accepted is answered on the stream, whatever becomes of the exchange it came in.
-pub(crate) fn carries_answer(view: &View<'_>, request: Said<'_>, frame: &Frame) -> bool {
+pub(crate) fn carries_answer(view: &View<'_>, request: MessageAt<'_>, frame: &Frame) -> bool {
     let accepted =
         view.transport() == Transport::HttpSse && view.exchange(request.exchange).is_some_and(Exchange::succeeded);
     frame.connection == request.connection
@@ -276,37 +281,40 @@ pub(crate) fn carries_answer(view: &View<'_>, request: Said<'_>, frame: &Frame) 
 
 fn one_answer(view: &View<'_>) -> Verdict {
     let answers: Vec<_> = view.calls_by(view.subject().peer()).filter_map(|c| c.response).collect();
-    let again = view.theirs().filter(|s| s.message.kind().is_response()).find_map(|s| second_answer(view, &answers, s));
-    // What a client posts stands alone: a second answer would come in another exchange.
-    let apart = |a: &Said<'_>| view.subject() == Party::Client && a.exchange != 0;
-    let later =
-        |a: &Said<'_>| view.watched_after(a.event, a.connection).or_else(|| view.answered_after(a.event, a.connection));
+    let again =
+        view.by_subject().filter(|s| s.message.kind().is_response()).find_map(|s| second_answer(view, &answers, s));
+    // What a client posts is alone: a second answer would come in another exchange.
+    let apart = |a: &MessageAt<'_>| view.subject() == Party::Client && a.exchange != 0;
+    let later = |a: &MessageAt<'_>| {
+        view.watched_after(a.event, a.connection).or_else(|| view.answered_after(a.event, a.connection))
+    };
     let witnesses = answers.iter().filter_map(|a| if apart(a) { later(a) } else { view.settled(a.event) });
     Verdict::never(again, witnesses, "no answer was seen after which a second one would have shown")
 }
 
 /// A response on the same stream as an earlier one to the only request of that id, or posted though the earlier one was
 /// known to be taken.
-fn second_answer(view: &View<'_>, answers: &[Said<'_>], said: Said<'_>) -> Option<Breach> {
-    let id = said.message.id()?;
-    if view.question(said).is_some() {
+fn second_answer(view: &View<'_>, answers: &[MessageAt<'_>], sent: MessageAt<'_>) -> Option<Breach> {
+    let id = sent.message.id()?;
+    if view.question(sent).is_some() {
         return None;
     }
     let first = answers.iter().find(|a| {
-        let here = a.exchange == said.exchange || is_taken(view, a, said.event);
-        a.message.id() == Some(id) && a.connection == said.connection && here && a.event < said.event
+        let here = a.exchange == sent.exchange || is_taken(view, a, sent.event);
+        a.message.id() == Some(id) && a.connection == sent.connection && here && a.event < sent.event
     })?;
-    let garbled = view.our_garbled().any(|g| g.connection == said.connection && g.malformed.id.as_ref() == Some(id));
-    (!garbled && view.is_fully_seen(said.connection)).then(|| {
-        said.breach(
+    let invalid =
+        view.invalid_by_peer().any(|g| g.connection == sent.connection && g.malformed.id.as_ref() == Some(id));
+    (!invalid && view.is_fully_seen(sent.connection)).then(|| {
+        sent.breach(
             "/id",
             format!("a second response to the request {} (the first is event {})", id.to_json(), first.event),
         )
     })
 }
 
-/// Whether what a client posted was accepted before `event`: who posts it again does not do so for want of an answer.
-fn is_taken(view: &View<'_>, posted: &Said<'_>, event: usize) -> bool {
+/// Whether what a client posted was accepted before `event`: who posts it again does not do so for lack of an answer.
+fn is_taken(view: &View<'_>, posted: &MessageAt<'_>, event: usize) -> bool {
     let head = view.exchange(posted.exchange).and_then(|x| x.response);
     let accepted = |(at, status, _): (usize, u16, _)| at < event && (200..300).contains(&status);
     view.subject() == Party::Client && head.is_some_and(accepted)

@@ -5,79 +5,80 @@
 
 use serde_json::Value;
 use wire::Party;
+use wire::pointer;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
-use crate::coping::goes_on;
-use crate::fetching::{Told, is_watched, parts, unfetched};
+use crate::fetching::{OfferedUrl, is_watched, parts, unfetched};
+use crate::liveness::client_continues;
 use crate::rule::{Rule, at, client, server};
 use crate::verdict::{Breach, Verdict};
 use crate::view::View;
 
 mod keywords;
-pub(crate) mod sampled;
+pub(crate) mod sampling_results;
 
 use keywords::Dialect;
 
-/// The section's rules. The protocol gives nobody a place to send a server a schema, so that what it demands of readers
+/// The section's rules. The protocol has no message that sends a server a schema, so what it demands of readers
 /// binds clients.
 pub(crate) const RULES: &[Rule] = &[
     server("schema.dialect-recommended")
         .says(R2025_11_25, at("basic/index", "schema-dialect"), "Schemas SHOULD be written for JSON Schema 2020-12.")
         .how("Reads `$schema` of every schema; without one it is 2020-12.")
-        .mend("Leave `$schema` out or set it to the 2020-12 dialect, and write the schema for it.")
+        .fix("Leave `$schema` out or set it to the 2020-12 dialect, and write the schema for it.")
         .judge(dialect_recommended),
     server("schema.valid")
         .says(R2025_11_25, at("basic/index", "schema-validation"), "A schema MUST be valid by the dialect it declares, or by 2020-12.")
-        .how("Checks every keyword of tool schemas and elicitation schemas for the type its dialect gives it. Schemas of dialects before draft 6 or unknown ones are left alone, and an `inputSchema` that is no object to `tools.input-schema-object`.")
-        .mend("Run the schema through a validator against its meta-schema and mend what it names.")
+        .how("Checks every keyword of tool schemas and elicitation schemas for the type its dialect gives it. Schemas of dialects before draft 6 or unknown ones are left alone, and an `inputSchema` that is not an object to `tools.input-schema-object`.")
+        .fix("Run the schema through a validator against its meta-schema and correct what it reports.")
         .judge(valid),
     client("schema.dialect-supported")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema without `$schema` MUST be read as JSON Schema 2020-12, which MUST be supported.")
-        .unobservable("by which dialect a client reads a schema shows in nothing that it sends: what it sends was given to it by a user or a model"),
+        .unobservable("the dialect by which a client reads a schema does not show in its messages: users and models provide the values"),
     client("schema.dialect-respected")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema that names its dialect MUST be read by it.")
-        .unobservable("by which dialect a client reads a schema shows in nothing that it sends: what it sends was given to it by a user or a model"),
+        .unobservable("the dialect by which a client reads a schema does not show in its messages: users and models provide the values"),
     client("schema.unknown-dialect-refused")
         .says(R2025_11_25, at("basic/index", "implementation-requirements"), "A schema of a dialect that is not supported MUST be answered with an error that says so.")
-        .unobservable("the error is for whoever uses the client; the protocol gives it no place where it could be sent to a server"),
+        .unobservable("the error is for the client's user; the protocol gives it no place where it could be sent to a server"),
     client("schema.remote-refs-not-fetched")
         .says(R2026_07_28, at("basic/index", "ref-resolution"), "References to the network MUST NOT be followed unless someone asked for that.")
-        .how("Takes schemas with a `$ref` to an origin that is listened to, and looks whether it is fetched before the client leaves.")
-        .mend("Resolve references within the schema alone, unless someone has switched fetching on.")
+        .how("Needs schemas with a `$ref` to an observed origin, and checks whether it is fetched before the client leaves.")
+        .fix("Resolve references within the schema alone, unless someone has switched fetching on.")
         .judge(refs_not_fetched),
     client("schema.unresolved-refs-refused")
         .says(R2026_07_28, at("basic/index", "ref-resolution"), "What a reference that was not followed leaves undecided SHOULD be refused.")
         .unobservable("a client that calls the tool may have checked nothing at all, or have been allowed to resolve the reference from a store of its own"),
     client("schema.resources-bounded")
         .says(R2026_07_28, at("basic/index", "composition-keyword-resource-use"), "Validation SHOULD be bounded in depth, size or time.")
-        .how("Takes schemas that are nested more than a hundred levels deep, or hold more than a thousand subschemas under `anyOf`, `oneOf` and `allOf`, and looks whether the client goes on.")
-        .mend("Bound the depth, the number of subschemas and the time of each validation, and refuse what goes beyond.")
+        .how("Needs schemas that are nested more than a hundred levels deep, or hold more than a thousand subschemas under `anyOf`, `oneOf` and `allOf`, and checks whether the client continues.")
+        .fix("Bound the depth, the number of subschemas and the time of each validation, and refuse what goes beyond.")
         .judge(resources_bounded),
 ];
 
 /// Every schema the server sends: event, pointer, schema.
 fn schemas<'v>(view: &View<'v>) -> Vec<(usize, (String, &'v Value))> {
     let mut found = Vec::new();
-    let results = view.by(Party::Server).filter_map(|said| Some((said, said.message.result()?)));
-    for (said, result) in results {
+    let results = view.by(Party::Server).filter_map(|sent| Some((sent, sent.message.result()?)));
+    for (sent, result) in results {
         for (index, tool) in result.get("tools").and_then(Value::as_array).into_iter().flatten().enumerate() {
             for name in ["inputSchema", "outputSchema"] {
-                // An input schema that is no object is another rule's business: `tools.input-schema-object`.
+                // An input schema that is not an object is left to another rule: `tools.input-schema-object`.
                 let schema = tool.get(name).filter(|schema| name != "inputSchema" || schema.is_object());
-                found.extend(schema.map(|s| (said.event, (format!("/result/tools/{index}/{name}"), s))));
+                found.extend(schema.map(|s| (sent.event, (format!("/result/tools/{index}/{name}"), s))));
             }
         }
         for (key, request) in result.get("inputRequests").and_then(Value::as_object).into_iter().flatten() {
             let schema = request.pointer("/params/requestedSchema");
-            let key = key.replace('~', "~0").replace('/', "~1");
+            let key = pointer::escape(key);
             found.extend(
-                schema.map(|s| (said.event, (format!("/result/inputRequests/{key}/params/requestedSchema"), s))),
+                schema.map(|s| (sent.event, (format!("/result/inputRequests/{key}/params/requestedSchema"), s))),
             );
         }
     }
-    for said in view.by(Party::Server).filter(|s| s.is("elicitation/create")) {
-        let schema = said.message.value().pointer("/params/requestedSchema");
-        found.extend(schema.map(|s| (said.event, ("/params/requestedSchema".to_owned(), s))));
+    for sent in view.by(Party::Server).filter(|s| s.is("elicitation/create")) {
+        let schema = sent.message.value().pointer("/params/requestedSchema");
+        found.extend(schema.map(|s| (sent.event, ("/params/requestedSchema".to_owned(), s))));
     }
     found
 }
@@ -128,17 +129,17 @@ fn walk<'v>(schema: &'v Value, depth: usize, seen: &mut impl FnMut(&'v Value, us
 }
 
 fn refs_not_fetched(view: &View<'_>) -> Verdict {
-    let mut told = Vec::new();
+    let mut offered = Vec::new();
     for (event, (_, schema)) in schemas(view) {
         let connection = view.frame(event).connection;
         walk(schema, 0, &mut |object, _| {
             let url = object.get("$ref").or_else(|| object.get("$dynamicRef")).and_then(Value::as_str);
             let url = url.filter(|url| parts(url).is_some());
-            told.extend(url.map(|url| Told { event, connection, url }));
+            offered.extend(url.map(|url| OfferedUrl { event, connection, url }));
         });
     }
-    let unseen = "no schema refers to an origin that is listened to, or the client was not seen to leave";
-    unfetched(view, told, |told| is_watched(view, told.url), ("what a schema refers to was fetched", unseen))
+    let unseen = "no schema refers to an observed origin, or the client was not seen to leave";
+    unfetched(view, offered, |offered| is_watched(view, offered.url), ("what a schema refers to was fetched", unseen))
 }
 
 fn resources_bounded(view: &View<'_>) -> Verdict {
@@ -153,10 +154,10 @@ fn resources_bounded(view: &View<'_>) -> Verdict {
     };
     let events: Vec<_> =
         schemas(view).into_iter().filter(|(_, (_, schema))| heavy(schema)).map(|(event, _)| event).collect();
-    goes_on(
+    client_continues(
         view,
         events,
         "a schema that is hard to validate",
-        "no schema is hard to validate, or the client said nothing afterwards",
+        "no schema is hard to validate, or the client sent nothing afterwards",
     )
 }

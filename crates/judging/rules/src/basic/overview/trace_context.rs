@@ -15,17 +15,17 @@ pub(crate) const RULES: &[Rule] = &[
     both("meta.traceparent")
         .says(R2026_07_28, META, "A `traceparent` in `_meta` MUST have the format of W3C Trace Context.")
         .how("Reads every `traceparent` the judged party sends.")
-        .mend("Send version, trace id, parent id and flags in lower-case hex: `00-<32>-<16>-<2>`, ids not all zero.")
+        .fix("Send version, trace id, parent id and flags in lower-case hex: `00-<32>-<16>-<2>`, ids not all zero.")
         .judge(traceparent),
     both("meta.tracestate")
         .says(R2026_07_28, META, "A `tracestate` in `_meta` MUST have the format of W3C Trace Context.")
         .how("Reads every `tracestate` the judged party sends.")
-        .mend("Send at most 32 members `key=value` joined by commas, keys in lower case.")
+        .fix("Send at most 32 members `key=value` joined by commas, keys in lower case.")
         .judge(tracestate),
     both("meta.baggage")
         .says(R2026_07_28, META, "A `baggage` in `_meta` MUST have the format of W3C Baggage.")
         .how("Reads every `baggage` the judged party sends.")
-        .mend("Send members `key=value;property` joined by commas; percent-encode what else values hold.")
+        .fix("Send members `key=value;property` joined by commas; percent-encode what else values hold.")
         .judge(baggage),
 ];
 
@@ -54,7 +54,7 @@ fn well_formed(view: &View<'_>, key: &str, fits: fn(&str) -> bool) -> Verdict {
                 let shown: String = text.chars().take(80).collect();
                 Err(Breach::at(*event, pointer, format!("`{}` is no {key}", shown.escape_debug())))
             }
-            _ => Err(Breach::at(*event, pointer, format!("the {key} is no string"))),
+            _ => Err(Breach::at(*event, pointer, format!("the {key} is not a string"))),
         },
     )
 }

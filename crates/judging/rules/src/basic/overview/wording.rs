@@ -6,13 +6,13 @@ use wire::revision::R2024_11_05;
 
 use crate::rule::{Rule, at, both};
 use crate::verdict::Verdict;
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 /// The rules on the wording of errors.
 pub(crate) const RULES: &[Rule] = &[both("errors.message-concise")
     .says(R2024_11_05, at("basic/index", "schema"), "The message of an error SHOULD be one short sentence.")
-    .how("Reads the message of every error: several lines, or more than a thousand characters, are no short sentence. Up to two hundred on one line will do; what lies between is left alone, and so are echoes of what was asked.")
-    .mend("Say in one sentence what happened; put traces, lists and nested errors into `data`.")
+    .how("Reads the message of every error: several lines, or more than a thousand characters, are not a short sentence. Up to two hundred on one line will do; what lies between is left alone, and so are echoes of what was asked.")
+    .fix("Say in one sentence what happened; put traces, lists and nested errors into `data`.")
     .judge(message_concise)];
 
 /// As long as a short sentence may be without any doubt.
@@ -22,15 +22,15 @@ const SHORT: usize = 200;
 const LONG: usize = 1000;
 
 fn message_concise(view: &View<'_>) -> Verdict {
-    let messages = view.theirs().filter(|s| s.message.kind() == Kind::Error).filter_map(|said| {
-        let text = said.message.error()?.get("message")?.as_str()?.trim();
-        (is_plain(text) || !may_echo(view, said, text)).then_some((said.event, (said, text)))
+    let messages = view.by_subject().filter(|s| s.message.kind() == Kind::Error).filter_map(|sent| {
+        let text = sent.message.error()?.get("message")?.as_str()?.trim();
+        (is_plain(text) || !may_echo(view, sent, text)).then_some((sent.event, (sent, text)))
     });
     let doubtful = |text: &str| !is_plain(text) && fault(text).is_none();
     let messages = messages.filter(|(_, (_, text))| !doubtful(text));
-    Verdict::every(messages, "no error with a message of clear length was seen", |(_, (said, text))| {
+    Verdict::every(messages, "no error with a message of clear length was seen", |(_, (sent, text))| {
         match fault(text) {
-            Some(why) => Err(said.breach("/error/message", why)),
+            Some(why) => Err(sent.breach("/error/message", why)),
             None => Ok(()),
         }
     })
@@ -54,8 +54,8 @@ fn fault(text: &str) -> Option<String> {
 }
 
 /// Whether a long message may be so for what the request held: something as long, or with a line break in it.
-fn may_echo(view: &View<'_>, said: Said<'_>, text: &str) -> bool {
-    let Some(question) = view.question(said) else { return true };
+fn may_echo(view: &View<'_>, sent: MessageAt<'_>, text: &str) -> bool {
+    let Some(question) = view.question(sent) else { return true };
     if lines(text) > 1 { holds_break(question.message.value()) } else { question.message.text().len() * 2 > text.len() }
 }
 

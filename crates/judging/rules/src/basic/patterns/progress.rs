@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::Party;
+use wire::json::same;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
 
-use crate::content::{canonical, same_json};
+use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, client, server};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 const fn old(section: &'static str) -> Anchor {
     at("basic/utilities/progress", section)
@@ -25,24 +26,24 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, old("progress-flow"), "The progress token of a request MUST be a string or an integer.")
         .gone(R2026_07_28)
         .how("Reads the progress tokens of the server's own requests; since 2026-07-28 it has none.")
-        .mend("Use a counter or a random string.")
+        .fix("Use a counter or a random string.")
         .judge(plain_tokens),
     server("progress.tokens-unique")
         .says(R2024_11_05, old("progress-flow"), "No two requests under way MUST have the same progress token.")
         .gone(R2026_07_28)
         .how("Compares the progress tokens of the server's own requests that were unanswered at the same time.")
-        .mend("Make a new token for each request, such as its id.")
+        .fix("Make a new token for each request, such as its id.")
         .judge(unique_tokens),
     both("progress.increases")
         .says(R2024_11_05, old("progress-flow"), "`progress` MUST grow with every notification for a token.")
         .says(R2026_07_28, new("progress-flow"), "`progress` MUST grow with every notification for a token.")
         .how("Compares each progress notification with the one before it for the same request on the same stream.")
-        .mend("Count up what has been done, and send nothing where it has not grown.")
+        .fix("Count up what has been done, and send nothing where it has not grown.")
         .judge(increases),
     server("progress.message-readable")
         .says(R2025_03_26, old("progress-flow"), "`message` SHOULD tell people something of the progress.")
         .says(R2026_07_28, new("progress-flow"), "`message` SHOULD tell people something of the progress.")
-        .unobservable("what tells people something is theirs to say"),
+        .unobservable("only a person can judge whether a message is informative"),
     both("progress.known-tokens")
         .says(
             R2024_11_05,
@@ -55,14 +56,13 @@ pub(crate) const RULES: &[Rule] = &[
             "A progress notification MUST name a token that a request gave.",
         )
         .how("Looks for the request whose `_meta.progressToken` is the very token (a number stays a number).")
-        .mend("Keep the token as it came, and send no progress for requests without one.")
+        .fix("Keep the token as it came, and send no progress for requests without one.")
         .judge(known),
     both("progress.stops")
         .says(R2024_11_05, old("implementation-notes"), "Progress MUST NOT be reported once the request is answered.")
         .says(R2026_07_28, new("implementation-notes"), "Progress MUST NOT be reported once the request is answered.")
-        .how("Looks for progress on a request after its answer on the same stream. That it stopped is shown by whatever the \
-              server says next, or by the end of the stream or of a quiet window. Requests run as tasks are passed over.")
-        .mend("Send the last progress before the answer.")
+        .how("Looks for progress on a request after its answer on the same stream. The server's next message, or the end of the stream or of a quiet window, shows that it stopped. Requests run as tasks are passed over.")
+        .fix("Send the last progress before the answer.")
         .judge(stops),
     both("progress.task-stops")
         .says(
@@ -74,53 +74,53 @@ pub(crate) const RULES: &[Rule] = &[
         .about(&["tasks"])
         .how("Looks for progress on a request that was run as a task after the server said, on the same stream, that the \
               task was over.")
-        .mend("Send the last progress before the task's status becomes terminal.")
+        .fix("Send the last progress before the task's status becomes terminal.")
         .judge(task_stops),
     client("progress.client-tokens-plain")
         .says(R2024_11_05, old("progress-flow"), "A client's progress token MUST be a string or an integer.")
         .says(R2026_07_28, new("progress-flow"), "A client's progress token MUST be a string or an integer.")
-        .how("Reads the progress tokens of the client's requests. It shows with a client that asks for progress.")
-        .mend("Use a counter or a random string.")
+        .how("Reads the progress tokens of the client's requests. Needs a client that asks for progress.")
+        .fix("Use a counter or a random string.")
         .judge(plain_tokens),
     client("progress.client-tokens-unique")
         .says(R2024_11_05, old("progress-flow"), "A client MUST NOT use a progress token for two requests at a time.")
         .says(R2026_07_28, new("progress-flow"), "A client MUST NOT use a progress token for two requests at a time.")
-        .how("Compares the progress tokens of the client's requests that were unanswered at the same time. It shows with a client that asks for progress on two calls at once, best of a server that answers slowly.")
-        .mend("Make a new token for each request, such as its id.")
+        .how("Compares the progress tokens of the client's requests that were unanswered at the same time. Needs a client that asks for progress on two calls at once, best with a server that answers slowly.")
+        .fix("Make a new token for each request, such as its id.")
         .judge(unique_tokens),
 ];
 
-fn token<'v>(progress: &Said<'v>) -> Option<&'v Value> {
+fn token<'v>(progress: &MessageAt<'v>) -> Option<&'v Value> {
     progress.message.params()?.get("progressToken")
 }
 
 /// A progress notification and the request it is about, if there is one.
-type Report<'v> = (Said<'v>, Option<Call<'v>>);
+type Report<'v> = (MessageAt<'v>, Option<Call<'v>>);
 
 /// Every progress notification with the request it is about: the last one before it with the token, on its connection.
 fn reports<'v>(view: &View<'v>) -> Vec<Report<'v>> {
-    let mut asked: BTreeMap<(u32, String), Vec<Call<'v>>> = BTreeMap::new();
+    let mut requested: BTreeMap<(u32, String), Vec<Call<'v>>> = BTreeMap::new();
     for call in view.all_calls() {
         let Some(token) = given(&call) else { continue };
-        asked.entry((call.request.connection, canonical(token))).or_default().push(call);
+        requested.entry((call.request.connection, canonical(token))).or_default().push(call);
     }
-    let about = |said: &Said<'v>, token: &Value| {
-        let calls = asked.get(&(said.connection, canonical(token)))?;
-        let before = calls.partition_point(|call| call.request.event < said.event);
+    let about = |sent: &MessageAt<'v>, token: &Value| {
+        let calls = requested.get(&(sent.connection, canonical(token)))?;
+        let before = calls.partition_point(|call| call.request.event < sent.event);
         calls[..before].last().copied()
     };
-    let told = view.notifications("notifications/progress").filter(|said| view.current(*said));
-    told.filter_map(|said| Some((said, about(&said, token(&said)?)))).collect()
+    let notes = view.notifications("notifications/progress").filter(|sent| view.is_current(*sent));
+    notes.filter_map(|sent| Some((sent, about(&sent, token(&sent)?)))).collect()
 }
 
 /// The notifications about each request, by the request's place.
-fn by_request<'v>(view: &View<'v>) -> BTreeMap<usize, Vec<Said<'v>>> {
-    let mut told: BTreeMap<usize, Vec<Said<'v>>> = BTreeMap::new();
-    for (said, about) in reports(view) {
+fn by_request<'v>(view: &View<'v>) -> BTreeMap<usize, Vec<MessageAt<'v>>> {
+    let mut notes: BTreeMap<usize, Vec<MessageAt<'v>>> = BTreeMap::new();
+    for (sent, about) in reports(view) {
         let Some(call) = about else { continue };
-        told.entry(call.request.index).or_default().push(said);
+        notes.entry(call.request.index).or_default().push(sent);
     }
-    told
+    notes
 }
 
 fn given<'v>(call: &Call<'v>) -> Option<&'v Value> {
@@ -128,25 +128,25 @@ fn given<'v>(call: &Call<'v>) -> Option<&'v Value> {
 }
 
 fn increases(view: &View<'_>) -> Verdict {
-    let amount = |said: &Said<'_>| said.message.params()?.get("progress")?.as_f64();
+    let amount = |sent: &MessageAt<'_>| sent.message.params()?.get("progress")?.as_f64();
     let mut last: BTreeMap<(usize, u32), f64> = BTreeMap::new();
-    let judged = reports(view).into_iter().filter_map(|(said, about)| {
-        let now = amount(&said)?;
-        let before = last.insert((about?.request.index, said.exchange), now)?;
+    let judged = reports(view).into_iter().filter_map(|(sent, about)| {
+        let now = amount(&sent)?;
+        let before = last.insert((about?.request.index, sent.exchange), now)?;
         let why = || format!("progress {now} follows {before}");
-        let kept: Kept = if now > before { Ok(()) } else { Err(said.breach("/params/progress", why())) };
-        Some((said.event, kept))
+        let kept: Kept = if now > before { Ok(()) } else { Err(sent.breach("/params/progress", why())) };
+        Some((sent.event, kept))
     });
-    Verdict::of(judged.collect::<Vec<_>>(), "no request was told of progress twice")
+    Verdict::of(judged.collect::<Vec<_>>(), "no request had two progress notifications")
 }
 
 fn known(view: &View<'_>) -> Verdict {
     let tokens: Vec<_> = view.all_calls().filter_map(|call| given(&call)).collect();
     let alike: BTreeSet<String> = tokens.iter().map(|token| canonical(token)).collect();
-    let told = reports(view).into_iter().map(|(said, _)| said);
-    Verdict::every(told, "no progress was reported", |said| match token(said) {
-        Some(found) if !alike.contains(&canonical(found)) && !tokens.iter().any(|token| same_json(token, found)) => {
-            Err(said.breach("/params/progressToken", format!("no request gave the token {found}")))
+    let notes = reports(view).into_iter().map(|(sent, _)| sent);
+    Verdict::every(notes, "no progress was reported", |sent| match token(sent) {
+        Some(found) if !alike.contains(&canonical(found)) && !tokens.iter().any(|token| same(token, found)) => {
+            Err(sent.breach("/params/progressToken", format!("no request gave the token {found}")))
         }
         _ => Ok(()),
     })
@@ -169,7 +169,7 @@ fn unique_tokens(view: &View<'_>) -> Verdict {
     let mut open: BTreeMap<(u32, u32, Option<String>), usize> = BTreeMap::new();
     let own = view.calls_by(view.subject()).filter_map(|call| Some((call, given(&call)?)));
     let judged = own.filter_map(|(call, token)| {
-        let Said { connection, exchange, event, from, .. } = call.request;
+        let MessageAt { connection, exchange, event, from, .. } = call.request;
         let exchange = if from == Party::Client { 0 } else { exchange };
         let end = call.response.map_or(usize::MAX, |response| response.event);
         let mut under_way = |token: Option<String>| {
@@ -185,15 +185,15 @@ fn unique_tokens(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<_>>(), "progress was asked for on no two requests at a time")
 }
 
-fn of<'r, 'v>(reports: &'r BTreeMap<usize, Vec<Said<'v>>>, call: &Call<'_>) -> &'r [Said<'v>] {
+fn of<'r, 'v>(reports: &'r BTreeMap<usize, Vec<MessageAt<'v>>>, call: &Call<'_>) -> &'r [MessageAt<'v>] {
     reports.get(&call.request.index).map_or(&[], Vec::as_slice)
 }
 
 fn is_task(call: &Call<'_>) -> bool {
-    let asked = call.request.message.params().is_some_and(|p| p.get("task").is_some());
-    let told =
+    let requested = call.request.message.params().is_some_and(|p| p.get("task").is_some());
+    let notes =
         call.result().is_some_and(|r| r.get("task").is_some() || r.get("resultType").is_some_and(|t| t == "task"));
-    asked || told
+    requested || notes
 }
 
 fn stops(view: &View<'_>) -> Verdict {
@@ -201,34 +201,34 @@ fn stops(view: &View<'_>) -> Verdict {
     let judged = view.all_calls().filter(|call| given(call).is_some() && !is_task(call)).filter_map(|call| {
         over(view, call.response?, of(&reports, &call), "progress on a request that was answered before")
     });
-    Verdict::of(judged, "no request was told of progress, answered, and followed by anything")
+    Verdict::of(judged, "no request with progress was answered and followed by anything")
 }
 
 fn task_stops(view: &View<'_>) -> Verdict {
     let reports = by_request(view);
-    let mut ends: BTreeMap<(u32, String), Said<'_>> = BTreeMap::new();
-    for said in view.theirs() {
-        let Some(task) = ended_task(&said) else { continue };
-        ends.entry((said.connection, canonical(task))).or_insert(said);
+    let mut ends: BTreeMap<(u32, String), MessageAt<'_>> = BTreeMap::new();
+    for sent in view.by_subject() {
+        let Some(task) = ended_task(&sent) else { continue };
+        ends.entry((sent.connection, canonical(task))).or_insert(sent);
     }
     let judged = view.all_calls().filter(|call| given(call).is_some()).filter_map(|call| {
         let task = call.result()?.get("task")?.get("taskId")?;
         let ended = *ends.get(&(call.request.connection, canonical(task)))?;
         over(view, ended, of(&reports, &call), "progress on a task that was over before")
     });
-    Verdict::of(judged, "no task was told of progress, ended, and followed by anything")
+    Verdict::of(judged, "no task with progress ended and was followed by anything")
 }
 
 /// The task that a message says is over.
-fn ended_task<'v>(said: &Said<'v>) -> Option<&'v Value> {
-    let body = said.message.params().or_else(|| said.message.result())?;
+fn ended_task<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
+    let body = sent.message.params().or_else(|| sent.message.result())?;
     let status = body.get("status").and_then(Value::as_str);
     body.get("taskId").filter(|_| matches!(status, Some("completed" | "failed" | "cancelled")))
 }
 
 /// Judges that no report came after `ended` on its stream; kept where there were reports and something shows the end.
-fn over(view: &View<'_>, ended: Said<'_>, reports: &[Said<'_>], why: &str) -> Option<(usize, Kept)> {
-    let late = reports.iter().find(|said| said.event > ended.event && said.exchange == ended.exchange);
+fn over(view: &View<'_>, ended: MessageAt<'_>, reports: &[MessageAt<'_>], why: &str) -> Option<(usize, Kept)> {
+    let late = reports.iter().find(|sent| sent.event > ended.event && sent.exchange == ended.exchange);
     if let Some(late) = late {
         return Some((late.event, Err(late.breach("", why))));
     }
@@ -237,8 +237,8 @@ fn over(view: &View<'_>, ended: Said<'_>, reports: &[Said<'_>], why: &str) -> Op
 }
 
 /// What shows that nothing more came after a response on its stream.
-fn end(view: &View<'_>, response: Said<'_>) -> Option<usize> {
-    let next = view.told_after(response.event, response.connection, response.exchange);
+fn end(view: &View<'_>, response: MessageAt<'_>) -> Option<usize> {
+    let next = view.next_on_stream(response.event, response.connection, response.exchange);
     let closed = || view.closed_after(response.event, response.exchange).filter(|_| response.exchange != 0);
     let window = || view.window_after(response.event, response.connection).map(|window| window.closed);
     next.or_else(closed).or_else(window)

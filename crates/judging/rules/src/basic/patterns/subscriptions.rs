@@ -1,14 +1,15 @@
 //! The page `basic/patterns/subscriptions`.
 
 use serde_json::Value;
+use wire::meta;
 use wire::revision::R2026_07_28;
 use wire::trace::{Closed, Content};
 use wire::{Kind, Party, Transport};
 
-use crate::coping::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Rule, at, client, server};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Call, Exchange, Said, View};
+use crate::view::{Call, Exchange, MessageAt, View};
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
@@ -29,8 +30,8 @@ pub(crate) const RULES: &[Rule] = &[
             "A server MUST NOT send notifications of a type that the client has not asked for.",
         )
         .how("Compares changes that the server announced with the filters of the client's `subscriptions/listen` requests.")
-        .mend("Check each subscription's filter before sending to it.")
-        .judge(nothing_unasked),
+        .fix("Check each subscription's filter before sending to it.")
+        .judge(nothing_unrequested),
     server("subscriptions.acknowledged")
         .says(
             R2026_07_28,
@@ -38,9 +39,8 @@ pub(crate) const RULES: &[Rule] = &[
             "A server that accepts a subscription MUST acknowledge it.",
         )
         .timed()
-        .how("Looks for the acknowledgement of every `subscriptions/listen` that was not refused, until a quiet window has \
-              closed or the subscription was answered.")
-        .mend("Send `notifications/subscriptions/acknowledged` as soon as the subscription is open.")
+        .how("Looks for the acknowledgement of every `subscriptions/listen` that was not refused, until a quiet window closes or the subscription is answered.")
+        .fix("Send `notifications/subscriptions/acknowledged` as soon as the subscription is open.")
         .judge(acknowledged),
     server("subscriptions.acknowledged-first")
         .says(
@@ -49,18 +49,18 @@ pub(crate) const RULES: &[Rule] = &[
             "The acknowledgement MUST be the first message of a subscription.",
         )
         .how("Looks at the first message that carries the id of a subscription, or that comes on its stream.")
-        .mend("Hold notifications back until the acknowledgement is sent.")
+        .fix("Hold notifications back until the acknowledgement is sent.")
         .judge(acknowledged_first),
     server("subscriptions.id-carried")
         .says(
             R2026_07_28,
-            // The MUST stands in basic/index on `_meta`; what it means is told here.
+            // The MUST is in basic/index on `_meta`; what it means is said here.
             at("basic/patterns/subscriptions", "receiving-notifications"),
             "Every notification of a subscription MUST carry the id of its request in `_meta`.",
         )
         .how("Looks for `io.modelcontextprotocol/subscriptionId` in acknowledgements, in changes that the server announces, \
-              and in whatever comes on the stream of a `subscriptions/listen` request.")
-        .mend("Put the JSON-RPC id of the `subscriptions/listen` request, with its type, into `_meta`.")
+              and in everything on the stream of a `subscriptions/listen` request.")
+        .fix("Put the JSON-RPC id of the `subscriptions/listen` request, with its type, into `_meta`.")
         .judge(id_carried),
     server("subscriptions.graceful-close")
         .says(
@@ -68,37 +68,37 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/patterns/subscriptions", "graceful-closure"),
             "A server that ends a subscription SHOULD answer its request before it closes the stream.",
         )
-        .how("Over HTTP: looks for the answer on streams of subscriptions that the server ended in good order. Elsewhere: \
+        .how("Over HTTP: looks for the answer on streams of subscriptions that the server ended normally. Elsewhere: \
               looks for the answer to subscriptions that the server cancelled.")
-        .mend("Send a final result for the `subscriptions/listen` request, then close.")
+        .fix("Send a final result for the `subscriptions/listen` request, then close.")
         .judge(graceful),
     server("subscriptions.concurrent-served")
         .says(
             R2026_07_28,
             at("basic/patterns/subscriptions", "multiple-concurrent-subscriptions"),
-            "A client MAY have several subscriptions at a time: a server serves the second beside the first.",
+            "A client MAY have several subscriptions at a time: a server serves the second as well as the first.",
         )
         .how("Looks for the acknowledgement of a subscription that is opened while another one is open.")
-        .mend("Keep the subscriptions of a client apart by the ids of their requests.")
+        .fix("Keep the subscriptions of a client apart by the ids of their requests.")
         .judge(concurrent),
     client("subscriptions.partial-acknowledgement-taken")
         .says(
             R2026_07_28,
             at("basic/patterns/subscriptions", "acknowledgment"),
-            "A client SHOULD look at what was acknowledged, and get along without what was not.",
+            "A client SHOULD look at what was acknowledged, and do without what was not.",
         )
-        .how("Takes a server that acknowledges less than a subscription asked for, and looks whether the client goes on.")
-        .mend("Read `notifications` of the acknowledgement, and poll for what it leaves out, or do without.")
+        .how("Needs a server that acknowledges less than a subscription asked for, and checks whether the client continues.")
+        .fix("Read `notifications` of the acknowledgement, and poll for what it leaves out, or do without.")
         .judge(partial_taken),
     client("subscriptions.renewed")
         .says(
             R2026_07_28,
             at("basic/patterns/subscriptions", "graceful-closure"),
-            "Over stdio, a client that comes back on a new connection MUST subscribe anew.",
+            "Over stdio, a client that comes back on a new connection MUST subscribe again.",
         )
         .on(&[Transport::Stdio])
-        .how("Takes a server that ends while a subscription is open, and looks whether the client subscribes again on the connection that it opens next, before it leaves.")
-        .mend("Keep what you have subscribed to, and send `subscriptions/listen` again on the new connection.")
+        .how("Needs a server that ends while a subscription is open, and checks whether the client subscribes again on the connection that it opens next, before it leaves.")
+        .fix("Keep what you have subscribed to, and send `subscriptions/listen` again on the new connection.")
         .judge(renewed),
 ];
 
@@ -106,72 +106,72 @@ fn listens<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     view.calls("subscriptions/listen").collect()
 }
 
-fn id<'v>(said: &Said<'v>) -> Option<&'v Value> {
-    said.message.value().get("id")
+fn id<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
+    sent.message.value().get("id")
 }
 
-fn subscription<'v>(said: &Said<'v>) -> Option<&'v Value> {
-    said.message.params()?.get("_meta")?.get("io.modelcontextprotocol/subscriptionId")
+fn subscription<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
+    sent.message.params()?.get("_meta")?.get(meta::SUBSCRIPTION_ID)
 }
 
 fn asks_for(call: &Call<'_>, filter: &str) -> bool {
-    let wanted = call.request.message.params().and_then(|p| p.get("notifications")?.get(filter));
-    wanted.is_some_and(|wanted| wanted == true || wanted.as_array().is_some_and(|uris| !uris.is_empty()))
+    let expected = call.request.message.params().and_then(|p| p.get("notifications")?.get(filter));
+    expected.is_some_and(|expected| expected == true || expected.as_array().is_some_and(|uris| !uris.is_empty()))
 }
 
 /// The filter that a notification needs, where it is one that only a subscription brings.
-fn filter_of(said: &Said<'_>) -> Option<&'static str> {
-    FILTERS.into_iter().find(|(method, _)| said.is(method)).map(|(_, filter)| filter)
+fn filter_of(sent: &MessageAt<'_>) -> Option<&'static str> {
+    FILTERS.into_iter().find(|(method, _)| sent.is(method)).map(|(_, filter)| filter)
 }
 
-fn notifications<'v>(view: &View<'v>) -> Vec<Said<'v>> {
-    view.theirs().filter(|said| said.message.kind() == Kind::Notification && view.current(*said)).collect()
+fn notifications<'v>(view: &View<'v>) -> Vec<MessageAt<'v>> {
+    view.by_subject().filter(|sent| sent.message.kind() == Kind::Notification && view.is_current(*sent)).collect()
 }
 
-fn nothing_unasked(view: &View<'_>) -> Verdict {
+fn nothing_unrequested(view: &View<'_>) -> Verdict {
     let listens = listens(view);
-    let judged = notifications(view).into_iter().filter_map(|said| {
-        let filter = filter_of(&said)?;
-        // An id that is no subscription's is another rule's business.
-        let carried = subscription(&said).filter(|of| listens.iter().any(|call| id(&call.request) == Some(*of)));
+    let judged = notifications(view).into_iter().filter_map(|sent| {
+        let filter = filter_of(&sent)?;
+        // An id that is not a subscription's is left to another rule.
+        let carried = subscription(&sent).filter(|of| listens.iter().any(|call| id(&call.request) == Some(*of)));
         let mine = |call: &&Call<'_>| match carried {
-            Some(of) => id(&call.request) == Some(of) && call.request.connection == said.connection,
-            None if said.exchange != 0 => call.request.exchange == said.exchange,
-            None => call.request.connection == said.connection,
+            Some(of) => id(&call.request) == Some(of) && call.request.connection == sent.connection,
+            None if sent.exchange != 0 => call.request.exchange == sent.exchange,
+            None => call.request.connection == sent.connection,
         };
-        let asked = listens.iter().filter(mine).any(|call| asks_for(call, filter));
+        let requested = listens.iter().filter(mine).any(|call| asks_for(call, filter));
         let why = format!("no subscription asked for it with `{filter}`");
-        Some((said.event, if asked { Ok(()) } else { Err(said.breach("/method", why)) }))
+        Some((sent.event, if requested { Ok(()) } else { Err(sent.breach("/method", why)) }))
     });
     Verdict::of(judged, "no change was announced")
 }
 
 /// The messages of a subscription: those with its id, and over HTTP whatever comes on its stream.
-fn messages<'v>(view: &View<'v>, call: &Call<'v>) -> Vec<Said<'v>> {
-    let mine = |said: &Said<'_>| {
-        let carries = subscription(said).is_some() && subscription(said) == id(&call.request);
-        let here = said.connection == call.request.connection && said.event > call.request.event;
-        here && if said.exchange == 0 { carries } else { said.exchange == call.request.exchange }
+fn messages<'v>(view: &View<'v>, call: &Call<'v>) -> Vec<MessageAt<'v>> {
+    let mine = |sent: &MessageAt<'_>| {
+        let carries = subscription(sent).is_some() && subscription(sent) == id(&call.request);
+        let here = sent.connection == call.request.connection && sent.event > call.request.event;
+        here && if sent.exchange == 0 { carries } else { sent.exchange == call.request.exchange }
     };
     notifications(view).into_iter().filter(mine).collect()
 }
 
 fn acknowledged(view: &View<'_>) -> Verdict {
-    let open = listens(view).into_iter().filter(|call| view.is_weighed(call) && call.error().is_none());
+    let open = listens(view).into_iter().filter(|call| view.judges_content(call) && call.error().is_none());
     let judged = open.filter_map(|call| {
-        if let Some(said) = messages(view, &call).into_iter().find(|said| said.is(ACKNOWLEDGED)) {
-            return Some((said.event, Ok(())));
+        if let Some(sent) = messages(view, &call).into_iter().find(|sent| sent.is(ACKNOWLEDGED)) {
+            return Some((sent.event, Ok(())));
         }
         // Refused by HTTP itself, before any message. Where not even a head came, nothing was.
         let refused = |x: &Exchange<'_>| x.response.is_some() && !x.is_stream();
         if view.exchange(call.request.exchange).is_some_and(refused) {
             return None;
         }
-        // An acknowledgement that lacks its id is another rule's business.
-        let nameless = view.notifications(ACKNOWLEDGED).any(|said| subscription(&said) != id(&call.request));
+        // An acknowledgement that lacks its id is left to another rule.
+        let nameless = view.notifications(ACKNOWLEDGED).any(|sent| subscription(&sent) != id(&call.request));
         let window = view.window_after(call.request.event, call.request.connection).map(|window| window.closed);
         let end = call.response.map(|response| response.event).or(window).filter(|_| !nameless)?;
-        // Over HTTP the exchange may have broken off before anything came. That we gave up on it is no excuse.
+        // Over HTTP the exchange may have broken off before anything came. That we gave up on it is not an excuse.
         let number = call.request.exchange;
         let theirs = |closed: &usize| *closed < end && view.frame(*closed).from != Party::Client;
         let broke_off = view.closed_after(call.request.event, number).as_ref().is_some_and(theirs);
@@ -194,10 +194,10 @@ fn acknowledged_first(view: &View<'_>) -> Verdict {
 
 fn id_carried(view: &View<'_>) -> Verdict {
     let listens = listens(view);
-    let judged = notifications(view).into_iter().filter_map(|said| {
-        let stream = listens.iter().find(|c| said.exchange != 0 && c.request.exchange == said.exchange);
-        let due = stream.is_some() || said.is(ACKNOWLEDGED) || filter_of(&said).is_some();
-        let carried = subscription(&said);
+    let judged = notifications(view).into_iter().filter_map(|sent| {
+        let stream = listens.iter().find(|c| sent.exchange != 0 && c.request.exchange == sent.exchange);
+        let due = stream.is_some() || sent.is(ACKNOWLEDGED) || filter_of(&sent).is_some();
+        let carried = subscription(&sent);
         let right = match stream {
             Some(call) => carried == id(&call.request),
             None => listens.iter().any(|call| carried.is_some() && carried == id(&call.request)),
@@ -208,7 +208,7 @@ fn id_carried(view: &View<'_>) -> Verdict {
             None => "the notification carries no subscription id".to_owned(),
         };
         // Without any subscription there is no id that it could carry.
-        (due && !listens.is_empty()).then(|| (said.event, if right { Ok(()) } else { Err(said.breach(pointer, why)) }))
+        (due && !listens.is_empty()).then(|| (sent.event, if right { Ok(()) } else { Err(sent.breach(pointer, why)) }))
     });
     Verdict::of(judged, "no notification came on a subscription")
 }
@@ -223,7 +223,7 @@ fn graceful(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no subscription was ended by the server")
 }
 
-/// Where the server ended the stream of a subscription in good order.
+/// Where the server ended the stream of a subscription normally.
 fn ended_stream(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     let exchange = view.exchange(call.request.exchange).filter(|x| x.is_stream())?;
     let (event, by, how) = exchange.closed?;
@@ -233,30 +233,30 @@ fn ended_stream(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
 /// Where the server cancelled a subscription and, unless it answered, was listened to afterwards or ended.
 fn cancelled_by_server(view: &View<'_>, call: &Call<'_>) -> Option<usize> {
     let connection = call.request.connection;
-    let mine = |said: &Said<'_>| {
-        said.connection == connection && said.message.params().and_then(|p| p.get("requestId")) == id(&call.request)
+    let mine = |sent: &MessageAt<'_>| {
+        sent.connection == connection && sent.message.params().and_then(|p| p.get("requestId")) == id(&call.request)
     };
-    let said = view.notifications("notifications/cancelled").find(mine)?;
-    let window = || view.window_after(said.event, connection).map(|window| window.closed);
+    let sent = view.notifications("notifications/cancelled").find(mine)?;
+    let window = || view.window_after(sent.event, connection).map(|window| window.closed);
     let ended = || {
-        view.frames().skip(said.event).any(|(_, frame)| {
+        view.frames().skip(sent.event).any(|(_, frame)| {
             frame.connection == connection && matches!(frame.content, Content::Closed(_) | Content::Exit { .. })
         })
     };
-    (call.response.is_some() || window().is_some() || ended()).then_some(said.event)
+    (call.response.is_some() || window().is_some() || ended()).then_some(sent.event)
 }
 
 /// Whether and where a subscription was acknowledged.
-fn acknowledgement<'v>(view: &View<'v>, call: &Call<'v>) -> Option<Said<'v>> {
-    messages(view, call).into_iter().find(|said| said.is(ACKNOWLEDGED))
+fn acknowledgement<'v>(view: &View<'v>, call: &Call<'v>) -> Option<MessageAt<'v>> {
+    messages(view, call).into_iter().find(|sent| sent.is(ACKNOWLEDGED))
 }
 
 fn concurrent(view: &View<'_>) -> Verdict {
-    let listens: Vec<_> = listens(view).into_iter().filter(|call| view.is_weighed(call)).collect();
+    let listens: Vec<_> = listens(view).into_iter().filter(|call| view.judges_content(call)).collect();
     let judged = listens.iter().enumerate().filter_map(|(place, second)| {
         let mut open = listens[..place].iter().rev().take(REACH).filter(|first| {
             first.request.connection == second.request.connection
-                && acknowledgement(view, first).is_some_and(|said| said.event < second.request.event)
+                && acknowledgement(view, first).is_some_and(|sent| sent.event < second.request.event)
                 && is_open(view, first, second.request.event)
         });
         open.next()?;
@@ -265,12 +265,12 @@ fn concurrent(view: &View<'_>) -> Verdict {
         let lists = second.request.message.params().and_then(|p| p.get("notifications")?.as_object());
         let plain = lists.is_some_and(|filters| filters.values().all(Value::is_boolean));
         match (acknowledgement(view, second), second.response.filter(|_| plain && second.error().is_some())) {
-            (Some(said), _) => Some((said.event, Ok(()))),
+            (Some(sent), _) => Some((sent.event, Ok(()))),
             (None, Some(refusal)) => Some((refusal.event, Err(refusal.breach("/error", why)))),
             (None, None) => None,
         }
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no subscription was opened beside another")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no subscription was opened while another was open")
 }
 
 /// How many subscriptions back it is looked for one that is open.
@@ -281,28 +281,29 @@ fn is_open(view: &View<'_>, call: &Call<'_>, event: usize) -> bool {
     let answered = call.response.is_some_and(|response| response.event < event);
     let number = call.request.exchange;
     let closed = number != 0 && view.closed_after(call.request.event, number).is_some_and(|closed| closed < event);
-    let taken_back = view.cancellation_of(call.request).is_some_and(|said| said.event < event);
+    let taken_back = view.cancellation_of(call.request).is_some_and(|sent| sent.event < event);
     !answered && !closed && !taken_back
 }
 
 fn partial_taken(view: &View<'_>) -> Verdict {
-    let told = view.by(Party::Server).filter(|said| said.is(ACKNOWLEDGED));
-    let less = |said: &Said<'_>| {
-        let mut own = view.asked("subscriptions/listen").filter(|call| call.request.connection == said.connection);
-        let Some(call) = own.find(|call| subscription(said).is_some() && id(&call.request) == subscription(said))
+    let acknowledgements = view.by(Party::Server).filter(|sent| sent.is(ACKNOWLEDGED));
+    let less = |sent: &MessageAt<'_>| {
+        let mut own =
+            view.client_calls("subscriptions/listen").filter(|call| call.request.connection == sent.connection);
+        let Some(call) = own.find(|call| subscription(sent).is_some() && id(&call.request) == subscription(sent))
         else {
             return false;
         };
-        let granted = said.message.params().and_then(|p| p.get("notifications"));
+        let granted = sent.message.params().and_then(|p| p.get("notifications"));
         let has = |filter: &str| granted.and_then(|all| all.get(filter)).is_some_and(|one| *one != false);
         FILTERS.into_iter().any(|(_, filter)| asks_for(&call, filter) && !has(filter))
     };
-    let events: Vec<_> = told.filter(less).map(|said| said.event).collect();
-    goes_on(
+    let events: Vec<_> = acknowledgements.filter(less).map(|sent| sent.event).collect();
+    client_continues(
         view,
         events,
         "an acknowledgement of less than was asked for",
-        "no subscription was acknowledged in part, or the client said nothing afterwards",
+        "no subscription was acknowledged in part, or the client sent nothing afterwards",
     )
 }
 
@@ -313,15 +314,15 @@ fn renewed(view: &View<'_>) -> Verdict {
             over && frame.connection == connection && frame.exchange == 0 && frame.from == Party::Server
         })
     };
-    let judged = view.asked("subscriptions/listen").filter_map(|call| {
+    let judged = view.client_calls("subscriptions/listen").filter_map(|call| {
         let was = call.request.connection;
         let end = ended(was).filter(|end| *end > call.request.event && call.response.is_none())?;
-        let next = view.by(Party::Client).find(|said| said.event > end && said.connection > was)?.connection;
-        let mut there = view.asked("subscriptions/listen").filter(|other| other.request.connection == next);
+        let next = view.by(Party::Client).find(|sent| sent.event > end && sent.connection > was)?.connection;
+        let mut there = view.client_calls("subscriptions/listen").filter(|other| other.request.connection == next);
         if let Some(other) = there.next() {
             return Some((other.request.event, Ok(())));
         }
-        // Only who goes on there has come back.
+        // Only who continues there has come back.
         let at_work = view.calls_by(Party::Client).find(|other| {
             other.request.connection == next && other.response.is_some() && !other.request.is("server/discover")
         })?;

@@ -23,7 +23,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, at("basic/transports", ""), "JSON-RPC messages MUST be encoded in UTF-8.")
         .says(R2026_07_28, at("basic/transports/index", "messages"), "JSON-RPC messages MUST be encoded in UTF-8.")
         .how("Looks at the bytes of every message of the server that goes beyond ASCII.")
-        .mend(
+        .fix(
             "Encode output as UTF-8 whatever the platform's locale says (in Python: PYTHONUTF8 or reconfigure stdout).",
         )
         .judge(utf8),
@@ -31,8 +31,8 @@ pub(crate) const RULES: &[Rule] = &[
         .on(STDIO)
         .says(R2024_11_05, at("basic/transports", "stdio"), "A message on stdout MUST NOT contain a newline.")
         .says(R2026_07_28, at("basic/transports/stdio", ""), "A message on stdout MUST NOT contain a newline.")
-        .how("Looks for lines of stdout that are no message each, but one when they are put together.")
-        .mend("Serialize each message on one line: no pretty-printing, and line feeds within strings escaped.")
+        .how("Looks for lines of stdout that are not messages one by one, but are one message when joined.")
+        .fix("Serialize each message on one line: no pretty-printing, and line feeds within strings escaped.")
         .judge(no_embedded_newlines),
     server("stdio.only-messages-on-stdout")
         .on(STDIO)
@@ -47,7 +47,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server MUST NOT write anything but MCP messages to stdout.",
         )
         .how("Reads every line of stdout as a JSON-RPC message.")
-        .mend("Send logs, banners and the output of libraries to stderr.")
+        .fix("Send logs, banners and the output of libraries to stderr.")
         .judge(only_messages),
     server("stdio.no-batches")
         .on(STDIO)
@@ -61,8 +61,8 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/transports/stdio", ""),
             "What a server writes to stdout MUST be single messages, never batches.",
         )
-        .how("Sends a batch, or anything else, and looks whether an array comes back.")
-        .mend("Answer each request with a message of its own; batches went with revision 2025-06-18.")
+        .how("Sends a batch, or anything else, and checks whether an array comes back.")
+        .fix("Answer each request with a message of its own; revision 2025-06-18 removed batches.")
         .judge(no_batches),
     server("stdio.no-requests")
         .on(STDIO)
@@ -72,7 +72,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server MUST NOT write JSON-RPC requests to stdout.",
         )
         .how("Calls tools, reads resources and gets prompts, and looks for requests by the server.")
-        .mend("Ask for what is needed from the client in an `input_required` result instead.")
+        .fix("Ask for what is needed from the client in an `input_required` result instead.")
         .judge(no_requests),
     server("stdio.cancelled-request-silent")
         .on(STDIO)
@@ -83,10 +83,9 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .timed()
         .how(
-            "Cancels a call that is known to end well when it is let alone, and listens for longer than that takes: for an \
-             error in its place, or for progress though it never ends. A call that is finished all the same was not cancelled.",
+            "Cancels a call that usually succeeds, and listens for longer than it usually takes: for an error in place of the result, or for progress of a call that never ends. A call that still succeeds was not cancelled.",
         )
-        .mend("Drop what a cancelled request still says: its progress, and also the error by which the work ends.")
+        .fix("Drop what a cancelled request still says: its progress, and also the error by which the work ends.")
         .judge(cancelled::silent),
     server("stdio.exits-at-end-of-input")
         .on(STDIO)
@@ -97,7 +96,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .timed()
         .how("Closes stdin and waits for the process to end by itself.")
-        .mend("Leave the read loop at end of file, stop what runs in the background, and exit.")
+        .fix("Leave the read loop at end of file, stop what runs in the background, and exit.")
         .judge(exits_at_end_of_input),
 ];
 
@@ -119,7 +118,7 @@ fn utf8(view: &View<'_>) -> Verdict {
             && x.response_header("content-encoding").is_none()
             && x.is_whole(view)
     });
-    let bodies = bodies.filter_map(|x| x.received);
+    let bodies = bodies.filter_map(|x| x.response_body);
     let frames = view.frames().filter(|(_, frame)| frame.from == Party::Server && frame.to == Party::Client);
     let sent = frames.filter_map(|(event, frame)| Some((event, message_bytes(&frame.content)?)));
     let beyond_ascii = |bytes: &[u8]| !bytes.is_ascii() || bytes.windows(2).any(|pair| pair == b"\\u");
@@ -150,8 +149,8 @@ fn messages(view: &View<'_>) -> Vec<usize> {
     lines(view).into_iter().map(|(event, ..)| event).filter(|&event| carries(event)).collect()
 }
 
-/// Runs of lines that are no message each, but one when put together: the events of the first and the last line.
-fn torn(view: &View<'_>) -> Vec<(usize, usize)> {
+/// Runs of lines that are not messages one by one, but are one message when joined: the events of the first and the last line.
+fn split_messages(view: &View<'_>) -> Vec<(usize, usize)> {
     const LONGEST: usize = 512;
     let lines = lines(view);
     let mut found = Vec::new();
@@ -212,7 +211,7 @@ impl Scan {
 }
 
 /// How many of `lines` make one message together: with the line feed between them as white space, or within a string. Each
-/// line is read once: what is whole without the next line, as a log's objects are, is no part of a message.
+/// line is read once: what is whole without the next line, as a log's objects are, is not a part of a message.
 fn joins(view: &View<'_>, lines: &[Line<'_>]) -> Option<usize> {
     let (mut scan, mut text) = (Scan::default(), lines[0].1.to_vec());
     if !scan.read(&text) || scan.whole {
@@ -238,20 +237,20 @@ fn joins(view: &View<'_>, lines: &[Line<'_>]) -> Option<usize> {
 
 fn no_embedded_newlines(view: &View<'_>) -> Verdict {
     let why = |last| format!("one message stands on several lines, the last of them in event {last}");
-    let offenders = torn(view).into_iter().map(|(first, last)| Breach::at(first, "", why(last)));
+    let offenders = split_messages(view).into_iter().map(|(first, last)| Breach::at(first, "", why(last)));
     Verdict::never(offenders, messages(view), "no message was written")
 }
 
 fn only_messages(view: &View<'_>) -> Verdict {
-    let torn = torn(view);
-    let within = |event: usize| torn.iter().any(|&(first, last)| (first..=last).contains(&event));
+    let split_messages = split_messages(view);
+    let within = |event: usize| split_messages.iter().any(|&(first, last)| (first..=last).contains(&event));
     let cut = |event: usize| matches!(view.frame(event).content, Content::Line { terminated: false, .. });
-    let stray = view.their_garbled().filter(|g| {
-        // A blank line is bad manners, judged apart; a line that never ended may have been cut by our own hand.
+    let stray = view.invalid_by_subject().filter(|g| {
+        // A blank line is judged apart; a line that never ended may have been cut by us.
         g.malformed.fault != Fault::Empty && !g.malformed.fault.is_ours() && !within(g.event) && !cut(g.event)
     });
-    let why = |g: crate::view::Garbled<'_>| {
-        Breach::at(g.event, "", format!("this line is no message: {}", g.malformed.fault))
+    let why = |g: crate::view::InvalidMessage<'_>| {
+        Breach::at(g.event, "", format!("this line is not a message: {}", g.malformed.fault))
     };
     Verdict::never(stray.map(why), messages(view), "nothing was written")
 }
@@ -261,8 +260,8 @@ fn no_batches(view: &View<'_>) -> Verdict {
         view.frame(event).from == Party::Server && matches!(understood, Event::Packet(Packet::Batch(_)))
     });
     let offenders: Vec<_> = batches.map(|(event, _)| Breach::at(event, "", "an array on stdout")).collect();
-    let asked = view.by(Party::Client).find(|s| s.batched).map(|s| s.event);
-    let witnesses = messages(view).into_iter().filter(|&event| asked.is_some_and(|asked| event > asked));
+    let requested = view.by(Party::Client).find(|s| s.batched).map(|s| s.event);
+    let witnesses = messages(view).into_iter().filter(|&event| requested.is_some_and(|requested| event > requested));
     Verdict::never(offenders, witnesses, "no batch was sent, so none could come back")
 }
 
@@ -278,7 +277,7 @@ fn no_requests(view: &View<'_>) -> Verdict {
     Verdict::never(offenders, witnesses, "nothing was asked that the server might want input for")
 }
 
-/// Ends by itself once stdin is closed; also asked, as a matter of manners, where no sentence demands it.
+/// Ends by itself once stdin is closed; also a safety rule, where no sentence demands it.
 pub(crate) fn exits_at_end_of_input(view: &View<'_>) -> Verdict {
     let mut witnesses = Vec::new();
     for closed in view.stdin_closings() {

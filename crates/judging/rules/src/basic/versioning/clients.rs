@@ -3,43 +3,45 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use wire::error_code::UNSUPPORTED_VERSION;
+use wire::meta;
+use wire::pointer;
 use wire::revision::R2026_07_28;
 use wire::{Party, method};
 
 use super::{BACKWARD, EXTENSIONS, NEGOTIATION, named};
 use crate::basic::overview::meta::{is_prefixed_key, modern_requests};
-use crate::content::step;
 use crate::rule::{Rule, client};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{CLIENT_CAPABILITIES, Call, Said, View, declared};
+use crate::view::{Call, MessageAt, View, declared};
 
 /// The rules, in the page's own order.
 pub(crate) const RULES: &[Rule] = &[
     client("versioning.client-retries")
         .says(R2026_07_28, NEGOTIATION, "A client whose version is refused SHOULD ask again under one that the error lists, or give up with an error.")
-        .how("Takes a server that refuses the version of a request with -32022 and lists others, and looks at the next request: whether it names a listed version. Where the list holds the refused version itself, another version is not judged.")
-        .mend("On -32022, choose a version that you implement from `data.supported`, or give up.")
+        .how("Needs a server that refuses the version of a request with -32022 and lists others, and looks at the next request: whether it names a listed version. Where the list holds the refused version itself, another version is not judged.")
+        .fix("On -32022, choose a version that you implement from `data.supported`, or give up.")
         .judge(retries),
     client("versioning.client-extension-ids")
         .says(R2026_07_28, EXTENSIONS, "The identifier of an extension that a client declares MUST follow the rules for `_meta` keys and have a prefix.")
-        .how("Reads the keys of `extensions` in the capabilities that the client declares. Any server will do.")
-        .mend("Name the extension `reverse.dns.name/extension`.")
+        .how("Reads the keys of `extensions` in the capabilities that the client declares. Works with any server.")
+        .fix("Name the extension `reverse.dns.name/extension`.")
         .judge(extension_ids),
     client("versioning.client-extension-fallback")
         .says(R2026_07_28, EXTENSIONS, "Where the server does not support an extension, the client MUST keep to the core protocol or give up.")
-        .how("Takes a server that declares none of the extensions that the client does, and looks for methods that are not the core protocol's.")
-        .mend("Look at `extensions` in the answer to `server/discover` before you use what an extension defines.")
+        .how("Needs a server that declares none of the extensions that the client does, and looks for methods that are not the core protocol's.")
+        .fix("Look at `extensions` in the answer to `server/discover` before you use what an extension defines.")
         .judge(extension_fallback),
     client("versioning.client-era-cached")
         .says(R2026_07_28, BACKWARD, "A client SHOULD find out the era of a process or origin once, and remember it.")
-        .how("Takes a server of the legacy era alone, and looks for requests of the modern era once the client has fallen back to `initialize` and was answered.")
-        .mend("Remember for each process or origin how you found it, and speak to it so.")
+        .how("Needs a server of the legacy era alone, and looks for requests of the modern era once the client has fallen back to `initialize` and was answered.")
+        .fix("Remember for each process or origin how you found it, and speak to it so.")
         .judge(era_cached),
 ];
 
 fn retries(view: &View<'_>) -> Verdict {
     let calls: Vec<_> = view.calls_by(Party::Client).collect();
-    let judged = calls.iter().filter(|call| call.error_code() == Some(-32022)).filter_map(|call| {
+    let judged = calls.iter().filter(|call| call.error_code() == Some(UNSUPPORTED_VERSION)).filter_map(|call| {
         let (refused, answer) = (named(call)?, call.response?);
         let list = call.error()?.pointer("/data/supported")?.as_array()?;
         let listed = |version: &str| list.iter().any(|one| one == version);
@@ -49,8 +51,9 @@ fn retries(view: &View<'_>) -> Verdict {
         // A refusal that lists the refused version contradicts itself: only a retry under a listed version says anything.
         let contradictory = listed(refused);
         // What was under way when the refusal came proves nothing.
-        let retry = |said: &Said<'_>| said.is("initialize") || said.message.method() == call.request.message.method();
-        let settled = |said: &Said<'_>| retry(said) || said.done > answer.done.saturating_add(CROSSING);
+        let retry =
+            |sent: &MessageAt<'_>| sent.is("initialize") || sent.message.method() == call.request.message.method();
+        let settled = |sent: &MessageAt<'_>| retry(sent) || sent.done > answer.done.saturating_add(CROSSING);
         let next = calls.iter().find(|next| next.request.event > answer.event && settled(&next.request))?;
         let version = if next.request.is("initialize") {
             next.request.message.params().and_then(|p| p.get("protocolVersion")?.as_str())
@@ -77,61 +80,66 @@ fn retries(view: &View<'_>) -> Verdict {
 const CROSSING: u64 = 100_000;
 
 /// The extensions that the client declares in a request.
-fn extensions(said: Said<'_>) -> Option<&serde_json::Map<String, Value>> {
-    said.message.meta()?.get(CLIENT_CAPABILITIES)?.get("extensions")?.as_object()
+fn extensions(sent: MessageAt<'_>) -> Option<&serde_json::Map<String, Value>> {
+    sent.message.meta()?.get(meta::CLIENT_CAPABILITIES)?.get("extensions")?.as_object()
 }
 
 fn extension_ids(view: &View<'_>) -> Verdict {
-    let judged = modern_requests(view).into_iter().flat_map(|said| {
+    let judged = modern_requests(view).into_iter().flat_map(|sent| {
         let judge = move |key: &String| {
-            let pointer = format!("/params/_meta/{}/extensions/{}", step(CLIENT_CAPABILITIES), step(key));
-            let why = || format!("`{}` is no identifier of the form prefix/name", key.escape_debug());
-            (said.event, if is_prefixed_key(key) { Ok(()) } else { Err(said.breach(pointer, why())) })
+            let pointer = format!(
+                "/params/_meta/{}/extensions/{}",
+                pointer::escape(meta::CLIENT_CAPABILITIES),
+                pointer::escape(key)
+            );
+            let why = || format!("`{}` is not an identifier of the form prefix/name", key.escape_debug());
+            (sent.event, if is_prefixed_key(key) { Ok(()) } else { Err(sent.breach(pointer, why())) })
         };
-        extensions(said).into_iter().flat_map(serde_json::Map::keys).map(judge).collect::<Vec<(usize, Kept)>>()
+        extensions(sent).into_iter().flat_map(serde_json::Map::keys).map(judge).collect::<Vec<(usize, Kept)>>()
     });
     Verdict::of(judged.collect::<Vec<_>>(), "the client declares no extension")
 }
 
 fn extension_fallback(view: &View<'_>) -> Verdict {
     let Some(servers) = view.server_capabilities() else {
-        return Verdict::NotSeen("what the server declares was not learnt here".to_owned());
+        return Verdict::NotSeen("what the server declares is not known here".to_owned());
     };
     let theirs = declared(servers, "extensions").and_then(Value::as_object);
-    let lacking = |said: &Said<'_>| {
-        extensions(*said).is_some_and(|own| own.keys().any(|key| theirs.is_none_or(|all| !all.contains_key(key))))
+    let lacking = |sent: &MessageAt<'_>| {
+        extensions(*sent).is_some_and(|own| own.keys().any(|key| theirs.is_none_or(|all| !all.contains_key(key))))
     };
     let none = theirs.is_none_or(serde_json::Map::is_empty);
     let requests =
-        modern_requests(view).into_iter().filter(|said| none && lacking(said) && !said.is("server/discover"));
-    Verdict::every(requests, "no client with an extension spoke to a server that has none", |said| {
-        let name = said.message.method().unwrap_or_default();
+        modern_requests(view).into_iter().filter(|sent| none && lacking(sent) && !sent.is("server/discover"));
+    Verdict::every(requests, "no client with an extension spoke to a server that has none", |sent| {
+        let name = sent.message.method().unwrap_or_default();
         let core = method::find(name, R2026_07_28).is_some();
-        let why =
-            || format!("`{}` is no method of the core protocol, and the server has no extension", name.escape_debug());
-        if core { Ok(()) } else { Err(said.breach("/method", why())) }
+        let why = || {
+            format!("`{}` is not a method of the core protocol, and the server has no extension", name.escape_debug())
+        };
+        if core { Ok(()) } else { Err(sent.breach("/method", why())) }
     })
 }
 
 /// Over HTTP a server is known by its origin, elsewhere by its process.
 fn era_cached(view: &View<'_>) -> Verdict {
     let over_http = !view.exchanges().is_empty();
-    let server = |said: Said<'_>| if over_http { 0 } else { said.connection };
+    let server = |sent: MessageAt<'_>| if over_http { 0 } else { sent.connection };
     let mut probed: BTreeMap<u32, usize> = BTreeMap::new();
     let mut fell_back: BTreeMap<u32, usize> = BTreeMap::new();
     let mut judged: Vec<(usize, Kept)> = Vec::new();
     let is_modern = |call: &Call<'_>| named(call).is_some() || call.request.is("server/discover");
     for call in view.calls_by(Party::Client) {
-        let (said, server) = (call.request, server(call.request));
-        let known = fell_back.get(&server).is_some_and(|since| *since < said.event);
+        let (sent, server) = (call.request, server(call.request));
+        let known = fell_back.get(&server).is_some_and(|since| *since < sent.event);
         match (is_modern(&call), known) {
             (true, true) => {
                 let why = "the client tries the modern era again, having found the server to be of the legacy one";
-                judged.push((said.event, Err(said.breach("", why))));
+                judged.push((sent.event, Err(sent.breach("", why))));
             }
-            (true, false) => _ = probed.entry(server).or_insert(said.event),
-            (false, true) if !said.is("initialize") => judged.push((said.event, Ok(()))),
-            (false, _) if said.is("initialize") && probed.contains_key(&server) => {
+            (true, false) => _ = probed.entry(server).or_insert(sent.event),
+            (false, true) if !sent.is("initialize") => judged.push((sent.event, Ok(()))),
+            (false, _) if sent.is("initialize") && probed.contains_key(&server) => {
                 let answer = call.response.filter(|_| call.result().is_some());
                 if let Some(answer) = answer {
                     fell_back.entry(server).or_insert(answer.event);
@@ -140,5 +148,5 @@ fn era_cached(view: &View<'_>) -> Verdict {
             (false, _) => {}
         }
     }
-    Verdict::of(judged, "the client did not fall back to the legacy era and go on")
+    Verdict::of(judged, "the client did not fall back to the legacy era and continue")
 }

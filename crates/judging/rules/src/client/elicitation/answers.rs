@@ -7,42 +7,40 @@ use wire::revision::{R2025_06_18, R2025_11_25, R2026_07_28};
 use wire::{Era, Kind, Party, Transport};
 
 use super::{ELICIT, here, is_form};
-use crate::asking::{Question, asks_for_input, param, questions, retries};
 use crate::budget::Budget;
 use crate::content::canonical;
-use crate::coping::{Trial, copes};
+use crate::liveness::{Incident, server_survives};
+use crate::questions::{Question, asks_for_input, param, questions, retries};
 use crate::rule::{Rule, server};
-use crate::schema::{Fit, fit};
+use crate::schema_fit::{Fit, fit};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
     server("elicitation.content-validated")
         .says(R2025_06_18, here("security-considerations"), "A server SHOULD check what was filled in against its form.")
         .says(R2025_11_25, here("form-mode-security"), "A server SHOULD check what was filled in against its form.")
-        .how("Compares what comes of a call whose form was filled in as it demands with what comes of the same call where it \
-              was not: the second should fail or ask again, and surely not say the same with the wrong value in the place \
-              of the right one. Calls that succeed with something else altogether are passed over.")
-        .mend("Validate `content` against the `requestedSchema` that you sent before you use it.")
+        .how("Compares a call whose form was filled in correctly with the same call where it was not: the second should fail or ask again, and not give the same result with the wrong value in place of the right one. Calls that succeed with an entirely different result are passed over.")
+        .fix("Validate `content` against the `requestedSchema` that you sent before you use it.")
         .judge(validated),
     server("elicitation.refusals-handled")
         .says(R2026_07_28, here("error-handling"), "A server MUST cope with users who decline or cancel.")
         .timed()
-        .how("Looks at what becomes of retries that bring a refusal, and of the connection.")
-        .mend("Answer the request with what can be had without the input, or with a failure.")
+        .how("Looks at what happens to retries with a refusal, and to the connection.")
+        .fix("Answer the request with what can be had without the input, or with a failure.")
         .judge(refusals),
     server("elicitation.bound-to-client")
         .says(
             R2025_11_25,
             here("security-considerations"),
-            "An elicitation MUST be bound to the client that it was put to: nobody else can answer it.",
+            "An elicitation MUST be bound to the client that it was sent to: no other client can answer it.",
         )
         .gone(R2026_07_28)
         .on(&[Transport::StreamableHttp, Transport::HttpSse, Transport::WebSocket])
-        .how("Answers an elicitation from another session than the one it was put to, and looks whether the call that waits \
-              for it goes on. Where the server gives its clients no sessions, nothing tells them apart.")
-        .mend("Keep the requests that you made with the session that you made them in, and look for their answers there only.")
+        .how("Answers an elicitation from another session than the one it was sent to, and checks whether the call that waits \
+              for it continues. Without sessions the server cannot distinguish its clients.")
+        .fix("Keep the requests that you made with the session that you made them in, and look for their answers there only.")
         .judge(bound),
 ];
 
@@ -57,7 +55,7 @@ struct Filled<'v> {
 
 impl<'v> Filled<'v> {
     /// The same for calls that ask the same and are asked the same.
-    fn matter(&self) -> String {
+    fn subject_key(&self) -> String {
         let of = |name: &str| param(&self.call, name).map(canonical).unwrap_or_default();
         let forms: Vec<_> = self.forms.iter().map(|(schema, _)| canonical(schema)).collect();
         format!("{} {} {}", of("name"), of("arguments"), forms.join(" "))
@@ -66,14 +64,14 @@ impl<'v> Filled<'v> {
     fn fits(&self, budget: &Budget) -> Fit {
         let each = self.forms.iter().map(|(schema, content)| fit(schema, content, budget));
         each.fold(Fit::Yes, |sum, one| match (sum, one) {
-            (Fit::No(at, why), _) | (_, Fit::No(at, why)) => Fit::No(at, why),
+            (no @ Fit::No { .. }, _) | (_, no @ Fit::No { .. }) => no,
             (Fit::Unsure, _) | (_, Fit::Unsure) => Fit::Unsure,
             (Fit::Yes, Fit::Yes) => Fit::Yes,
         })
     }
 
-    /// The texts of a result that is no failure.
-    fn said(&self) -> Option<String> {
+    /// The texts of a result that is not a failure.
+    fn sent(&self) -> Option<String> {
         let result = self.call.result().filter(|result| !asks_for_input(result))?;
         if result.get("isError") == Some(&Value::Bool(true)) {
             return None;
@@ -127,23 +125,23 @@ type Filling<'v> = (Call<'v>, usize, &'v Value, &'v Value);
 
 fn by_response<'v>(view: &View<'v>) -> Vec<Filling<'v>> {
     let filling = |question: Question<'v>| {
-        let (answer, call) = (view.answer(question.said)?, question.call?);
+        let (answer, call) = (view.answer(question.sent)?, question.call?);
         Some((call, answer.event, schema(&question)?, accepted(answer.message.result()?)?))
     };
     questions(view, ELICIT).into_iter().filter_map(filling).collect()
 }
 
 fn by_retry<'v>(view: &View<'v>) -> Vec<Filling<'v>> {
-    let mut asked: BTreeMap<usize, Vec<Question<'v>>> = BTreeMap::new();
+    let mut origin: BTreeMap<usize, Vec<Question<'v>>> = BTreeMap::new();
     for question in questions(view, ELICIT) {
-        asked.entry(question.said.event).or_default().push(question);
+        origin.entry(question.sent.event).or_default().push(question);
     }
     let fillings = retries(view).into_iter().flat_map(|retry| {
         let filling = |question: &Question<'v>| {
             let key = question.pointer.rsplit('/').next()?.replace("~1", "/").replace("~0", "~");
             Some((retry.call, retry.call.request.event, schema(question)?, accepted(retry.entries.get(&key)?)?))
         };
-        asked.get(&retry.asked.said.event).into_iter().flatten().filter_map(filling).collect::<Vec<_>>()
+        origin.get(&retry.origin.sent.event).into_iter().flatten().filter_map(filling).collect::<Vec<_>>()
     });
     fillings.collect()
 }
@@ -152,19 +150,19 @@ fn validated(view: &View<'_>) -> Verdict {
     let (mut good, mut bad): (BTreeMap<String, Filled<'_>>, Vec<Filled<'_>>) = (BTreeMap::new(), Vec::new());
     for one in filled(view) {
         match one.fits(view.budget()) {
-            Fit::Yes if one.said().is_some() => _ = good.insert(one.matter(), one),
-            Fit::No(..) => bad.push(one),
+            Fit::Yes if one.sent().is_some() => _ = good.insert(one.subject_key(), one),
+            Fit::No { .. } => bad.push(one),
             _ => {}
         }
     }
     let judged = bad.iter().filter_map(|wrong| {
-        let response = wrong.call.response.filter(|response| !view.is_beside(*response))?;
-        let right = good.get(&wrong.matter())?;
-        let Some(said) = wrong.said() else { return Some((response.event, Ok(()))) };
-        if asked_again(view, wrong) {
+        let response = wrong.call.response.filter(|response| !view.is_envelope_refusal(*response))?;
+        let right = good.get(&wrong.subject_key())?;
+        let Some(sent) = wrong.sent() else { return Some((response.event, Ok(()))) };
+        if asks_again(view, wrong) {
             return Some((response.event, Ok(())));
         }
-        taken(wrong, right, &said).then(|| {
+        taken(wrong, right, &sent).then(|| {
             let why = "what the form does not admit is used like what it admits";
             (response.event, Err(response.breach("/result/content", why)))
         })
@@ -179,9 +177,9 @@ const LONGEST: usize = 256;
 const MOST: usize = 64 << 10;
 
 /// Whether the wrong values stand where the right ones stand otherwise, and nothing else differs.
-fn taken(wrong: &Filled<'_>, right: &Filled<'_>, said: &str) -> bool {
+fn taken(wrong: &Filled<'_>, right: &Filled<'_>, sent: &str) -> bool {
     let rights = right.values();
-    let mut mended = said.to_owned();
+    let mut mended = sent.to_owned();
     for (place, value) in wrong.values() {
         let other = |better: &&String| **better != value && !value.is_empty() && better.len() < LONGEST;
         let Some(better) = rights.get(&place).filter(other) else { continue };
@@ -192,60 +190,60 @@ fn taken(wrong: &Filled<'_>, right: &Filled<'_>, said: &str) -> bool {
     }
     // A value of another type may stand without the quotes that it would have.
     let bare = |text: &str| text.replace(['"', '\\'], "");
-    mended != said && right.said().is_some_and(|right| bare(&right) == bare(&mended))
+    mended != sent && right.sent().is_some_and(|right| bare(&right) == bare(&mended))
 }
 
 /// Whether the server asked once more within the call (legacy era).
-fn asked_again(view: &View<'_>, filled: &Filled<'_>) -> bool {
+fn asks_again(view: &View<'_>, filled: &Filled<'_>) -> bool {
     let again = |question: &Question<'_>| {
         let mine = question.call.is_some_and(|call| call.request.index == filled.call.request.index);
-        mine && question.said.event > filled.last
+        mine && question.sent.event > filled.last
     };
     questions(view, ELICIT).iter().any(again)
 }
 
 fn refusals(view: &View<'_>) -> Verdict {
     let refused = |answer: &Value| answer.get("action").is_some_and(|action| action == "decline" || action == "cancel");
-    let trials = retries(view).into_iter().filter(|retry| retry.answers(ELICIT).any(refused));
-    let trials = trials.map(|retry| Trial { said: retry.call.request, call: Some(retry.call) });
-    copes(view, trials, "a refusal by the user", "no retry brought a refusal by the user")
+    let incidents = retries(view).into_iter().filter(|retry| retry.answers(ELICIT).any(refused));
+    let incidents = incidents.map(|retry| Incident { sent: retry.call.request, call: Some(retry.call) });
+    server_survives(view, incidents, "a refusal by the user", "no retry brought a refusal by the user")
 }
 
 fn bound(view: &View<'_>) -> Verdict {
     let judged = questions(view, ELICIT).into_iter().filter_map(|question| {
-        let intruder = view.by(Party::Client).find(|said| intrudes(view, &question, said))?;
-        let own = view.answer(question.said).map(|answer| answer.event);
+        let intruder = view.by(Party::Client).find(|sent| intrudes(view, &question, sent))?;
+        let own = view.answer(question.sent).map(|answer| answer.event);
         let before_own = |event: usize| own.is_none_or(|own| event < own);
-        // One that was over before waits for nobody.
+        // A call that was over before does not wait for an answer.
         let call = question.call.filter(|call| call.response.is_none_or(|r| r.event > intruder.event))?;
         if let Some(response) = call.response.filter(|r| before_own(r.event)) {
             let failed = call.result().is_none_or(|result| result.get("isError") == Some(&Value::Bool(true)));
-            let why = "the call goes on with an answer that another client gave";
+            let why = "the call continues with an answer that another client gave";
             return (!failed).then(|| (response.event, Err(response.breach("/result", why))));
         }
-        let window = view.window_after(intruder.event, question.said.connection)?;
+        let window = view.window_after(intruder.event, question.sent.connection)?;
         before_own(window.closed).then_some((window.closed, Ok(())))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no other client answered an elicitation")
 }
 
 /// Whether a message answers the question from another session, in which nothing was asked under that id.
-fn intrudes(view: &View<'_>, question: &Question<'_>, said: &Said<'_>) -> bool {
-    let Some(id) = question.said.message.id() else { return false };
-    let elsewhere = said.connection != question.said.connection && said.event > question.said.event;
-    if !elsewhere || said.message.kind() != Kind::Result || said.message.id() != Some(id) {
+fn intrudes(view: &View<'_>, question: &Question<'_>, sent: &MessageAt<'_>) -> bool {
+    let Some(id) = question.sent.message.id() else { return false };
+    let elsewhere = sent.connection != question.sent.connection && sent.event > question.sent.event;
+    if !elsewhere || sent.message.kind() != Kind::Result || sent.message.id() != Some(id) {
         return false;
     }
-    let mut asked = view.requests_under(id, Party::Server, said.connection);
-    asked.all(|request| request.event > said.event) && are_apart(view, question, said)
+    let mut origin = view.requests_under(id, Party::Server, sent.connection);
+    origin.all(|request| request.event > sent.event) && are_apart(view, question, sent)
 }
 
 /// Whether the server can tell the two clients apart.
-fn are_apart(view: &View<'_>, question: &Question<'_>, said: &Said<'_>) -> bool {
+fn are_apart(view: &View<'_>, question: &Question<'_>, sent: &MessageAt<'_>) -> bool {
     if view.transport() != Transport::StreamableHttp {
         return true;
     }
     let session = |exchange: u32| view.exchange(exchange)?.request_header("mcp-session-id");
     let own = question.call.and_then(|call| session(call.request.exchange));
-    own.zip(session(said.exchange)).is_some_and(|(own, other)| own != other)
+    own.zip(session(sent.exchange)).is_some_and(|(own, other)| own != other)
 }

@@ -1,10 +1,10 @@
-//! The page `client/elicitation`: what a form may not ask for, and what may not stand in it.
+//! The page `client/elicitation`: what a form may not ask for, and what may not be in it.
 
 use serde_json::Value;
+use wire::pointer;
 use wire::revision::{R2025_06_18, R2025_11_25};
 
 use super::{forms, here};
-use crate::content::step;
 use crate::rule::{Rule, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::View;
@@ -18,15 +18,14 @@ pub(crate) const RULES: &[Rule] = &[
             here("user-interaction-model"),
             "A server MUST NOT ask for passwords, keys, tokens or means of payment by a form.",
         )
-        .how("Looks for text fields that are named or titled for nothing but a secret (`password`, `api_key`, \
-              `access_token`, `cvv`), or have the format `password`. What a field is called otherwise may still be one.")
-        .mend("Ask by an address (mode `url`) for what grants access or moves money.")
+        .how("Looks for text fields whose name or title can only mean a secret (`password`, `api_key`, \
+              `access_token`, `cvv`), or have the format `password`. Other names may still mean a secret.")
+        .fix("Ask by an address (mode `url`) for what grants access or moves money.")
         .judge(no_secrets),
     server("elicitation.no-links-in-forms")
         .says(R2025_11_25, here("safe-url-handling"), "A form SHOULD NOT have links to click on in any of its fields.")
-        .how("Looks for links in Markdown or HTML in the message, the titles and the descriptions. An address that merely \
-              stands there may not be meant to be clicked on: such forms are passed over.")
-        .mend("Send the user to an address in mode `url`; leave links out of forms.")
+        .how("Looks for links in Markdown or HTML in the message, the titles and the descriptions. Plain addresses may not be meant as links: forms with only those are passed over.")
+        .fix("Send the user to an address in mode `url`; leave links out of forms.")
         .judge(no_links),
 ];
 
@@ -59,7 +58,7 @@ fn is_secret(name: &str) -> bool {
     SECRETS.contains(&plain.to_ascii_lowercase().as_str())
 }
 
-/// Whether a field takes any text: what is chosen from a list is no secret.
+/// Whether a field takes any text: what is chosen from a list is not a secret.
 fn takes_text(field: &Value) -> bool {
     let free = ["enum", "oneOf", "const"].into_iter().all(|choice| field.get(choice).is_none());
     free && field.get("type").is_none_or(|kind| kind == "string")
@@ -73,13 +72,13 @@ fn no_secrets(view: &View<'_>) -> Verdict {
             takes_text(field) && (called || text("format") == Some("password"))
         };
         let breach = |name: &str| {
-            let place = question.at(&format!("/requestedSchema/properties/{}", step(name)));
-            question.said.breach(place, "a form asks for a secret")
+            let place = question.at(&format!("/requestedSchema/properties/{}", pointer::escape(name)));
+            question.sent.breach(place, "a form asks for a secret")
         };
         let secret = fields.iter().find(asks);
-        (question.said.event, secret.map_or(Ok(()), |(name, _)| Err(breach(name))))
+        (question.sent.event, secret.map_or(Ok(()), |(name, _)| Err(breach(name))))
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server put no form to the user")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server sent no form")
 }
 
 /// Whether a text has a link that is marked up as one.
@@ -100,17 +99,17 @@ fn no_links(view: &View<'_>) -> Verdict {
         texts.extend(question.param("message").and_then(Value::as_str).map(|text| (question.at("/message"), text)));
         for (name, field) in fields {
             for member in ["title", "description"] {
-                let place = || question.at(&format!("/requestedSchema/properties/{}/{member}", step(name)));
+                let place = || question.at(&format!("/requestedSchema/properties/{}/{member}", pointer::escape(name)));
                 texts.extend(field.get(member).and_then(Value::as_str).map(|text| (place(), text)));
             }
         }
-        let said = question.said;
+        let sent = question.sent;
         if let Some((pointer, _)) = texts.iter().find(|(_, text)| has_link(text)) {
-            return Some((said.event, Err(said.breach(pointer, "a link stands in a form"))));
+            return Some((sent.event, Err(sent.breach(pointer, "a link is in a form"))));
         }
-        (!texts.iter().any(|(_, text)| has_address(text))).then_some((said.event, Ok(())))
+        (!texts.iter().any(|(_, text)| has_address(text))).then_some((sent.event, Ok(())))
     });
-    Verdict::of(judged, "the server put no form to the user, or none of which the intent can be told")
+    Verdict::of(judged, "the server sent no form, or no form with a clear intent")
 }
 
 #[cfg(test)]

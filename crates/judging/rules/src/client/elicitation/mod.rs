@@ -1,15 +1,15 @@
 //! The page `client/elicitation`. That a server asks only in modes that the client declared is judged by
 //! `lifecycle.elicitation-negotiated` and `meta.undeclared-not-used`; the form of its requests by the rules on shapes.
 
-pub(crate) mod addresses;
 pub(crate) mod answers;
+pub(crate) mod clients;
 pub(crate) mod completion;
-pub(crate) mod duties;
 pub(crate) mod forms;
+pub(crate) mod urls;
 
 use serde_json::Value;
 
-use crate::asking::{Question, questions};
+use crate::questions::{Question, questions};
 use crate::rule::{Anchor, at};
 use crate::view::View;
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use wire::revision::R2025_11_25;
 
 use super::{SAMPLE, here};
-use crate::asking::questions;
+use crate::questions::questions;
 use crate::rule::{Rule, server};
 use crate::verdict::{Kept, Verdict};
 use crate::view::View;
@@ -20,7 +20,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A user message with tool results MUST NOT have anything else.",
         )
         .how("Reads the messages of every request for sampling that bring tool results.")
-        .mend("Put what else is to be said into a message of its own, after that with the results.")
+        .fix("Put everything else into a separate message after the one with the results.")
         .judge(results_alone),
     server("sampling.tool-uses-answered")
         .says(
@@ -29,17 +29,17 @@ pub(crate) const RULES: &[Rule] = &[
             "A message in which the model uses tools MUST be followed by one of the user with a result for each use.",
         )
         .how("Compares the uses of tools in the messages of every request for sampling with the message that follows.")
-        .mend("Answer every `tool_use` by a `tool_result` with its id, all in the next message.")
+        .fix("Answer every `tool_use` by a `tool_result` with its id, all in the next message.")
         .judge(uses_answered),
 ];
 
 /// The messages of each request for sampling, with what is needed to point at one.
-fn conversations<'v>(view: &View<'v>) -> Vec<(crate::asking::Question<'v>, &'v Vec<Value>)> {
-    let said = |question: crate::asking::Question<'v>| {
+fn conversations<'v>(view: &View<'v>) -> Vec<(crate::questions::Question<'v>, &'v Vec<Value>)> {
+    let sent = |question: crate::questions::Question<'v>| {
         let messages = question.param("messages")?.as_array()?;
         Some((question, messages))
     };
-    questions(view, SAMPLE).into_iter().filter_map(said).collect()
+    questions(view, SAMPLE).into_iter().filter_map(sent).collect()
 }
 
 /// The blocks of a message: one, or several.
@@ -66,8 +66,8 @@ fn results_alone(view: &View<'_>) -> Verdict {
         let judge = |(place, message): (usize, &Value)| {
             let alone = blocks(message).iter().all(|block| is(block, "tool_result"));
             let why = "this message has tool results and something else";
-            let breach = || question.said.breach(question.at(&format!("/messages/{place}/content")), why);
-            (question.said.event, if alone { Ok(()) } else { Err(breach()) })
+            let breach = || question.sent.breach(question.at(&format!("/messages/{place}/content")), why);
+            (question.sent.event, if alone { Ok(()) } else { Err(breach()) })
         };
         bringing.map(judge).collect::<Vec<(usize, Kept)>>()
     });
@@ -83,13 +83,13 @@ fn ids<'v>(message: &'v Value, kind: &str, member: &str) -> BTreeSet<&'v str> {
 fn uses_answered(view: &View<'_>) -> Verdict {
     let judged = conversations(view).into_iter().flat_map(|(question, messages)| {
         let each = messages.iter().enumerate().filter(|(_, message)| has_role(message, "assistant"));
-        let using = each.filter(|(_, message)| blocks(message).iter().any(|block| is(block, "tool_use")));
+        let references = each.filter(|(_, message)| blocks(message).iter().any(|block| is(block, "tool_use")));
         let judge = |(place, message): (usize, &Value)| {
             let why = unanswered(message, messages.get(place + 1));
-            let breach = |why| question.said.breach(question.at(&format!("/messages/{place}")), why);
-            (question.said.event, why.map_or(Ok(()), |why| Err(breach(why))))
+            let breach = |why| question.sent.breach(question.at(&format!("/messages/{place}")), why);
+            (question.sent.event, why.map_or(Ok(()), |why| Err(breach(why))))
         };
-        using.map(judge).collect::<Vec<(usize, Kept)>>()
+        references.map(judge).collect::<Vec<(usize, Kept)>>()
     });
     Verdict::of(judged, "the server brought no use of tools to the client's model")
 }

@@ -1,11 +1,13 @@
 //! "Capability Negotiation", "Polymorphic Results" and "Task Creation": which calls become tasks, and how that shows.
 
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
+use wire::meta;
 use wire::revision::R2026_07_28;
 
-use super::{CAPABILITY, declares, here, other_capabilities, unlike_missing, weighed};
+use super::{declares, here, judgeable_calls, other_capabilities, unlike_missing};
 use crate::legacy::tasks::creating::guessed;
 use crate::rule::{Rule, server};
-use crate::tasks::{by_substance, creations, named, substance};
+use crate::tasks::{by_tool_call, creations, named, tool_call_key};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -17,9 +19,9 @@ pub(crate) const RULES: &[Rule] = &[
             here("capability-negotiation"),
             "A call that does not declare the extension MUST NOT be answered with a task.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Makes a call that becomes a task once more without the extension, and looks at the answer.")
-        .mend("Look at `clientCapabilities` of the request at hand, not of an earlier one.")
+        .fix("Look at `clientCapabilities` of the request at hand, not of an earlier one.")
         .judge(not_without),
     server("task-extension.missing-refused")
         .says(
@@ -27,15 +29,15 @@ pub(crate) const RULES: &[Rule] = &[
             here("capability-negotiation"),
             "A call that can only become a task and does not declare the extension MUST be refused with -32021, naming it.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Looks at the errors of calls without the extension that become tasks with it, all else being equal.")
-        .mend("Answer -32021 with `io.modelcontextprotocol/tasks` under `data.requiredCapabilities.extensions`.")
+        .fix("Answer -32021 with `io.modelcontextprotocol/tasks` under `data.requiredCapabilities.extensions`.")
         .judge(missing_refused),
     server("task-extension.type-named")
         .says(R2026_07_28, here("polymorphic-results"), "The `resultType` of an answer that brings a task MUST be `task`.")
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Looks at the `resultType` of answers to calls that have a task's id, status and dates.")
-        .mend("Set `resultType` to `task` in answers that bring one.")
+        .fix("Set `resultType` to `task` in answers that bring one.")
         .judge(named_type),
     server("task-extension.type-reserved")
         .says(
@@ -43,9 +45,9 @@ pub(crate) const RULES: &[Rule] = &[
             here("polymorphic-results"),
             "The `resultType` of an answer that brings no new task MUST NOT be `task`.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Reads the `resultType` of answers about tasks, and of all others that name no new task.")
-        .mend("Use `complete` for every result but the one that brings the task.")
+        .fix("Use `complete` for every result but the one that brings the task.")
         .judge(reserved),
     server("task-extension.durable")
         .says(
@@ -53,9 +55,9 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-creation"),
             "The answer that brings a task MUST NOT be sent before `tasks/get` finds the task.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Asks for each task as soon as it is there.")
-        .mend("Store the task, wait until it can be read, and then answer.")
+        .fix("Store the task, wait until it can be read, and then answer.")
         .judge(durable),
     server("task-extension.ids-unguessable")
         .says(
@@ -63,19 +65,19 @@ pub(crate) const RULES: &[Rule] = &[
             here("security-considerations"),
             "The id of a task MUST be random enough that no third party guesses or lists it.",
         )
-        .needs(CAPABILITY)
-        .how("Reckons how many ids of that length and alphabet there can be, and how much of it differs between two ids.")
-        .mend("Use a random UUID or 128 bits from a secure generator; no counters, no clocks.")
+        .needs(meta::TASKS_CAPABILITY)
+        .how("Estimates how many ids of that length and alphabet there can be, and how much of it differs between two ids.")
+        .fix("Use a random UUID or 128 bits from a secure generator; no counters, no clocks.")
         .judge(|view| guessed(view, creations(view), "/result/taskId")),
 ];
 
-/// Weighed calls of tools that do not declare the extension, each with the calls of the same substance that do, declare
+/// Weighed calls of tools that do not declare the extension, each with the calls of the same content that do, declare
 /// the same otherwise, and became tasks.
 fn bare<'v>(view: &View<'v>) -> Vec<(Call<'v>, Vec<Call<'v>>)> {
-    let tasks = by_substance(creations(view).into_iter().map(|made| made.call).filter(declares));
-    let calls = view.calls("tools/call").filter(|call| !declares(call) && view.is_weighed(call));
+    let tasks = by_tool_call(creations(view).into_iter().map(|made| made.call).filter(declares));
+    let calls = view.calls("tools/call").filter(|call| !declares(call) && view.judges_content(call));
     let twins = |call: &Call<'v>| {
-        let all = tasks.get(&substance(call)).into_iter().flatten().copied();
+        let all = tasks.get(&tool_call_key(call)).into_iter().flatten().copied();
         all.filter(|task| other_capabilities(task) == other_capabilities(call)).collect::<Vec<_>>()
     };
     calls.map(|call| (call, twins(&call))).collect()
@@ -100,27 +102,27 @@ fn missing_refused(view: &View<'_>) -> Verdict {
     let judged = bare(view).into_iter().filter_map(|(call, twins)| {
         let response = call.response?;
         // That the server failed says nothing of why.
-        if twins.is_empty() || call.error().is_none() || call.error_code() == Some(-32603) {
+        if twins.is_empty() || call.error().is_none() || call.error_code() == Some(INTERNAL_ERROR) {
             return None;
         }
         let kept = unlike_missing(&call).map_or(Ok(()), |(pointer, why)| Err(response.breach(pointer, why)));
         Some((response.event, kept))
     });
-    Verdict::of(judged.collect::<Vec<_>>(), "no call that becomes a task was refused for want of the extension")
+    Verdict::of(judged.collect::<Vec<_>>(), "no call that becomes a task was refused for lack of the extension")
 }
 
 fn named_type(view: &View<'_>) -> Verdict {
-    let judged = view.results("tools/call").filter_map(|(said, result)| {
+    let judged = view.results("tools/call").filter_map(|(sent, result)| {
         let task = ["taskId", "status", "createdAt"].into_iter().all(|member| result.get(member).is_some());
         let right = result.get("resultType").is_some_and(|kind| kind == "task");
-        let breach = || said.breach("/result/resultType", "the result is a task, its `resultType` is not `task`");
-        (task && result.get("content").is_none()).then(|| (said.event, if right { Ok(()) } else { Err(breach()) }))
+        let breach = || sent.breach("/result/resultType", "the result is a task, its `resultType` is not `task`");
+        (task && result.get("content").is_none()).then(|| (sent.event, if right { Ok(()) } else { Err(breach()) }))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no call was answered with a task")
 }
 
 fn reserved(view: &View<'_>) -> Verdict {
-    let judged = view.all_calls().filter(|call| view.current(call.request)).filter_map(|call| {
+    let judged = view.all_calls().filter(|call| view.is_current(call.request)).filter_map(|call| {
         let (response, result, method) = (call.response?, call.result()?, call.request.message.method()?);
         let wrong = result.get("resultType").is_some_and(|kind| kind == "task")
             && (method != "tools/call" || result.get("taskId").is_none());
@@ -132,10 +134,10 @@ fn reserved(view: &View<'_>) -> Verdict {
 }
 
 fn durable(view: &View<'_>) -> Verdict {
-    let looks: Vec<_> = weighed(view, "tasks/get").collect();
+    let states_by_task: Vec<_> = judgeable_calls(view, "tasks/get").collect();
     let judged = creations(view).into_iter().filter_map(|made| {
-        let mine = |call: &&Call<'_>| named(&call.request) == Some(made.id) && call.request.event > made.said.event;
-        let first = looks.iter().find(mine)?;
+        let mine = |call: &&Call<'_>| named(&call.request) == Some(made.id) && call.request.event > made.sent.event;
+        let first = states_by_task.iter().find(mine)?;
         let response = first.response?;
         let cancelled = view
             .calls("tasks/cancel")
@@ -144,11 +146,11 @@ fn durable(view: &View<'_>) -> Verdict {
         let alive = response.done < made.call.request.done.saturating_add(ttl) && !cancelled;
         match first.error_code() {
             None => Some((response.event, Ok(()))),
-            Some(-32602) if alive => {
-                Some((response.event, Err(response.breach("/error", "the task that was given out is not found"))))
+            Some(INVALID_PARAMS) if alive => {
+                Some((response.event, Err(response.breach("/error", "the task that was issued is not found"))))
             }
             Some(_) => None,
         }
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was asked for after it was given out")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was asked for after it was issued")
 }

@@ -1,14 +1,16 @@
 //! "Task Polling", "Task Status" and "Task Execution Errors": what `tasks/get` says of a task.
 
 use serde_json::Value;
+use wire::error_code::MISSING_CLIENT_CAPABILITY;
+use wire::meta;
 use wire::revision::R2026_07_28;
 use wire::shape;
 
-use super::{CAPABILITY, METHODS, declares, here};
+use super::{METHODS, declares, here};
 use crate::legacy::tasks::lifecycle::final_status;
 use crate::legacy::tasks::results::{always, explained};
 use crate::rule::{Rule, server};
-use crate::tasks::{Creation, Sight, by_substance, creations, sights, substance};
+use crate::tasks::{Creation, TaskState, by_tool_call, creations, task_states, tool_call_key};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -16,10 +18,9 @@ use crate::view::{Call, View};
 pub(crate) const RULES: &[Rule] = &[
     server("task-extension.status-told")
         .says(R2026_07_28, here("task-polling"), "The answer to `tasks/get` MUST show the status that the task has.")
-        .needs(CAPABILITY)
-        .how("Compares it with an end that was told of before: a task that is over stays as it is. What must stand beside \
-              each status the schema knows.")
-        .mend("Read the status when the request comes, from where it is kept.")
+        .needs(meta::TASKS_CAPABILITY)
+        .how("Compares it with an earlier final status: a task that is over keeps it. The schema judges which members each status needs.")
+        .fix("Read the status when the request comes, from where it is kept.")
         .judge(final_status),
     server("task-extension.answers-complete")
         .says(
@@ -27,9 +28,9 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-polling"),
             "The `resultType` of answers to `tasks/get`, `tasks/update` and `tasks/cancel` MUST be `complete`.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Reads the `resultType` of such answers.")
-        .mend("Set `resultType` to `complete` there, however the task stands.")
+        .fix("Set `resultType` to `complete` there, however the task stands.")
         .judge(complete),
     server("task-extension.failed-means-error")
         .says(
@@ -37,9 +38,9 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-execution-errors"),
             "The status `failed` MUST NOT be used but for JSON-RPC errors; a tool's own error makes a task `completed`.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Looks at failed tasks that have a result, or whose call alone gives one, and at completed ones with `isError`.")
-        .mend("Set `failed` only where the call would have been answered with `error`.")
+        .fix("Set `failed` only where the call would have been answered with `error`.")
         .judge(failed),
     server("task-extension.outcome-as-called")
         .says(
@@ -47,10 +48,10 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-execution-errors"),
             "A task MUST show what its call would have been answered with: the result, or the JSON-RPC error.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Compares `result` of completed tasks with the schema of a call's result, and the code in `error` of failed ones \
               with that of the same call without the extension.")
-        .mend("Keep result or error as it is, and put it into `result` or `error`.")
+        .fix("Keep result or error as it is, and put it into `result` or `error`.")
         .judge(outcome),
     server("task-extension.failure-explained")
         .says(
@@ -58,35 +59,35 @@ pub(crate) const RULES: &[Rule] = &[
             here("task-execution-errors"),
             "What `tasks/get` says of a failed task SHOULD have a `statusMessage` on the failure.",
         )
-        .needs(CAPABILITY)
+        .needs(meta::TASKS_CAPABILITY)
         .how("Looks for the member in answers to `tasks/get` with the status `failed`.")
-        .mend("Put the error's own message into `statusMessage` as well.")
+        .fix("Put the error's own message into `statusMessage` as well.")
         .judge(explained),
 ];
 
 fn complete(view: &View<'_>) -> Verdict {
     let answers = METHODS.into_iter().flat_map(|method| view.results(method));
-    Verdict::every(answers.collect::<Vec<_>>(), "no request about tasks was answered", |(said, result)| {
+    Verdict::every(answers.collect::<Vec<_>>(), "no request about tasks was answered", |(sent, result)| {
         match result.get("resultType").and_then(Value::as_str) {
             Some("complete") => Ok(()),
             found => {
                 let found = found.unwrap_or("nothing").escape_debug();
-                Err(said.breach("/result/resultType", format!("`resultType` is {found}, due is `complete`")))
+                Err(sent.breach("/result/resultType", format!("`resultType` is {found}, expected `complete`")))
             }
         }
     })
 }
 
 /// What is said of tasks, with the calls that became them and the answers to those calls without the extension.
-fn with_twins<'v>(view: &View<'v>) -> Vec<(Sight<'v>, Vec<Call<'v>>)> {
+fn with_twins<'v>(view: &View<'v>) -> Vec<(TaskState<'v>, Vec<Call<'v>>)> {
     let made: Vec<Creation<'v>> = creations(view);
-    let bare = view.calls("tools/call").filter(|call| !declares(call) && view.is_weighed(call));
-    let plain = by_substance(bare);
-    let twins = |sight: &Sight<'v>| {
-        let call = made.iter().find(|made| made.id == sight.id).map(|made| made.call);
-        call.and_then(|call| plain.get(&substance(&call)).cloned()).unwrap_or_default()
+    let bare = view.calls("tools/call").filter(|call| !declares(call) && view.judges_content(call));
+    let plain = by_tool_call(bare);
+    let twins = |state: &TaskState<'v>| {
+        let call = made.iter().find(|made| made.id == state.id).map(|made| made.call);
+        call.and_then(|call| plain.get(&tool_call_key(&call)).cloned()).unwrap_or_default()
     };
-    sights(view).into_iter().map(|sight| (sight.clone(), twins(&sight))).collect()
+    task_states(view).into_iter().map(|state| (state.clone(), twins(&state))).collect()
 }
 
 /// Whether something is the result of a tool that failed.
@@ -95,43 +96,43 @@ fn is_failure(result: &Value) -> bool {
 }
 
 fn failed(view: &View<'_>) -> Verdict {
-    let judged = with_twins(view).into_iter().filter_map(|(sight, twins)| {
-        let result = sight.task.get("result");
-        let kept: Kept = match sight.status()? {
+    let judged = with_twins(view).into_iter().filter_map(|(state, twins)| {
+        let result = state.task.get("result");
+        let kept: Kept = match state.status()? {
             "completed" if result.is_some_and(is_failure) => Ok(()),
-            "failed" if result.is_some() => Err(sight.breach("/status", "a task that has a result is `failed`")),
+            "failed" if result.is_some() => Err(state.breach("/status", "a task that has a result is `failed`")),
             "failed" if !twins.is_empty() && twins.iter().all(|twin| twin.result().is_some()) => {
-                Err(sight.breach("/status", "the call alone is answered with a result; as a task it is `failed`"))
+                Err(state.breach("/status", "the call alone is answered with a result; as a task it is `failed`"))
             }
-            "failed" if sight.task.get("error").is_some() => Ok(()),
+            "failed" if state.task.get("error").is_some() => Ok(()),
             _ => return None,
         };
-        Some((sight.said.event, kept))
+        Some((state.sent.event, kept))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no task failed, and none gave a tool's error")
 }
 
 fn outcome(view: &View<'_>) -> Verdict {
-    let judged = with_twins(view).into_iter().filter_map(|(sight, twins)| {
-        let kept: Kept = match (sight.status()?, sight.task.get("result"), sight.task.get("error")) {
+    let judged = with_twins(view).into_iter().filter_map(|(state, twins)| {
+        let kept: Kept = match (state.status()?, state.task.get("result"), state.task.get("error")) {
             ("completed", Some(result), _) => {
                 // That the inner result needs a type of its own is more than the page's examples have.
                 let found = shape::check("CallToolResult", view.revision(), result)?;
                 let found = found.into_iter().find(|mismatch| mismatch.pointer != "/resultType");
                 found.map_or(Ok(()), |m| {
                     let why = format!("no result of a tool: it should have {} here; found {}", m.expected, m.found);
-                    Err(sight.breach(&format!("/result{}", m.pointer), why))
+                    Err(state.breach(&format!("/result{}", m.pointer), why))
                 })
             }
             ("failed", _, Some(error)) => {
-                let due = always(&twins).filter(|code| *code != -32021)?;
+                let due = always(&twins).filter(|code| *code != MISSING_CLIENT_CAPABILITY)?;
                 let found = error.get("code").and_then(Value::as_i64)?;
                 let why = || format!("the call alone ends with the error {due}, as a task with {found}");
-                if found == due { Ok(()) } else { Err(sight.breach("/error/code", why())) }
+                if found == due { Ok(()) } else { Err(state.breach("/error/code", why())) }
             }
             _ => return None,
         };
-        Some((sight.said.event, kept))
+        Some((state.sent.event, kept))
     });
     Verdict::of(judged.collect::<Vec<_>>(), "no task was seen to its end")
 }

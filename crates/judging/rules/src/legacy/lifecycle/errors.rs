@@ -8,7 +8,7 @@ use wire::trace::StimulusKind;
 use super::versions::{never_existed, requested};
 use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Breach, Kept, Located, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 const TIMEOUTS: Anchor = at("basic/lifecycle", "timeouts");
 const ERRORS: Anchor = at("basic/lifecycle", "error-handling");
@@ -19,36 +19,38 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, ERRORS, "Requests SHOULD have time-outs.")
         .says(R2025_03_26, TIMEOUTS, "Requests SHOULD have time-outs, and one that no progress can put off.")
         .gone(R2026_07_28)
-        .unobservable("no sentence bounds the time, so that no window is long enough"),
+        .unobservable("no sentence bounds the time, so no window is long enough"),
     server("lifecycle.timeouts-cancelled")
         .says(R2025_03_26, TIMEOUTS, "A server that gives up waiting for its client SHOULD cancel the request it made.")
         .gone(R2026_07_28)
         .how("Looks for calls that were answered though the server had asked the client for sampling or elicitation in between and was never answered: it gave up, and should have sent a cancellation by then.")
-        .mend("Send `notifications/cancelled` with the id of your own request when its time is over, then answer the call.")
+        .fix("Send `notifications/cancelled` with the id of your own request when its time is over, then answer the call.")
         .judge(timeouts_cancelled),
     server("lifecycle.version-mismatch-handled")
         .says(R2024_11_05, ERRORS, "A server SHOULD be prepared for a client whose version it does not have: it answers.")
         .gone(R2026_07_28)
         .timed()
-        .how("Asks for a version that never existed and looks for any answer; silence, a breakdown or the end of the connection is none.")
-        .mend("Answer with a version of yours, or with an error; do not end, and do not stay silent.")
+        .how("Asks for a version that never existed and looks for any answer; silence, a crash or the end of the connection does not count as one.")
+        .fix("Answer with a version of yours, or with an error; do not end, and do not stay silent.")
         .judge(mismatch_handled),
     server("lifecycle.missing-capability-handled")
-        .says(R2024_11_05, ERRORS, "A server SHOULD be prepared for a client without the capabilities it needs: it goes on.")
+        .says(R2024_11_05, ERRORS, "A server SHOULD be prepared for a client without the capabilities it needs: it continues.")
         .gone(R2026_07_28)
         .how("As a client that declares nothing, makes calls; those that are known to need something of the client must be answered, and none may end the connection.")
-        .mend("Look at the client's capabilities before using them, and report what is missing as the failure of the call.")
+        .fix("Look at the client's capabilities before using them, and report what is missing as the failure of the call.")
         .judge(missing_capability_handled),
 ];
 
 /// Requests that a server makes because a call needs what they bring, with the call.
 fn timeouts_cancelled(view: &View<'_>) -> Verdict {
     let given_up: Vec<_> =
-        view.calls_by(Party::Server).filter_map(|asked| Some((asked, given_up(view, &asked)?))).collect();
-    let judged = given_up.iter().map(|(asked, answer)| {
-        let cancelled = view.cancellation_of(asked.request).is_some();
+        view.calls_by(Party::Server).filter_map(|question| Some((question, given_up(view, &question)?))).collect();
+    let judged = given_up.iter().map(|(question, answer)| {
+        let cancelled = view.cancellation_of(question.request).is_some();
         let why = || {
-            asked.request.breach("", format!("the call was answered (event {}) without cancelling this", answer.event))
+            question
+                .request
+                .breach("", format!("the call was answered (event {}) without cancelling this", answer.event))
         };
         (answer.event, if cancelled { Ok(()) } else { Err(why()) })
     });
@@ -57,9 +59,9 @@ fn timeouts_cancelled(view: &View<'_>) -> Verdict {
 
 /// The answer to the one call that a request of the server's can be for, where it came though the client answered that
 /// request never at all.
-fn given_up<'v>(view: &View<'v>, asked: &Call<'v>) -> Option<Said<'v>> {
-    let request = asked.request;
-    if asked.response.is_some() || !(request.is("sampling/createMessage") || request.is("elicitation/create")) {
+fn given_up<'v>(view: &View<'v>, question: &Call<'v>) -> Option<MessageAt<'v>> {
+    let request = question.request;
+    if question.response.is_some() || !(request.is("sampling/createMessage") || request.is("elicitation/create")) {
         return None;
     }
     let here = |c: &Call<'v>| c.request.connection == request.connection && c.request.event < request.event;
@@ -82,7 +84,7 @@ fn mismatch_handled(view: &View<'_>) -> Verdict {
         let exchange = view.exchange(call.request.exchange);
         if let Some(refused) = exchange.filter(|x| x.status().is_some_and(|status| status >= 400)) {
             let broke_down = refused.status() == Some(500);
-            let breach = || refused.status_breach("the server broke down over the version");
+            let breach = || refused.status_breach("the server failed over the version");
             return (!refused.turned_away())
                 .then(|| (refused.event(), if broke_down { Err(breach()) } else { Ok(()) }));
         }
@@ -96,13 +98,13 @@ fn mismatch_handled(view: &View<'_>) -> Verdict {
 }
 
 /// Whether the server ended the connection after `request`, before anything else was sent on it.
-fn ended(view: &View<'_>, request: Said<'_>) -> bool {
+fn ended(view: &View<'_>, request: MessageAt<'_>) -> bool {
     let later = view.by(request.from).any(|s| s.connection == request.connection && s.event > request.event);
     !later && matches!(view.aftermath(request.event, request.connection), Some(Err(_)))
 }
 
 /// Whether we waited for an answer in vain.
-fn is_given_up<'v>(view: &View<'v>, request: Said<'v>) -> bool {
+fn is_given_up<'v>(view: &View<'v>, request: MessageAt<'v>) -> bool {
     view.timeout_of(request).is_some()
 }
 

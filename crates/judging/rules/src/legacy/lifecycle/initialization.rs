@@ -6,7 +6,7 @@ use wire::{Kind, Party};
 
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Located, Verdict};
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 const INITIALIZATION: Anchor = at("basic/lifecycle", "initialization");
 
@@ -16,51 +16,52 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, INITIALIZATION, "Initialization MUST be the first interaction: the server says nothing before it.")
         .gone(R2026_07_28)
         .how("Looks for requests and notifications of the server before the client has sent anything.")
-        .mend("Send nothing until `initialize` has come.")
+        .fix("Send nothing until `initialize` has come.")
         .judge(initialize_first),
     server("lifecycle.initialize-answered")
         .says(R2024_11_05, INITIALIZATION, "`initialize` MUST be answered with a result.")
         .gone(R2026_07_28)
-        .how("Sends a well-formed `initialize` for a revision the server is known to serve and looks whether a result comes.")
-        .mend("Answer `initialize` with version, capabilities and information.")
+        .how("Sends a well-formed `initialize` for a revision the server is known to serve and checks whether a result comes.")
+        .fix("Answer `initialize` with version, capabilities and information.")
         .judge(initialize_answered),
     server("lifecycle.capabilities-told")
         .says(R2024_11_05, INITIALIZATION, "The server MUST answer `initialize` with its capabilities.")
         .gone(R2026_07_28)
         .how("Looks at `capabilities` in the result of `initialize`.")
-        .mend("Put your capabilities into `capabilities`; an empty object if there are none.")
-        .judge(capabilities_told),
+        .fix("Put your capabilities into `capabilities`; an empty object if there are none.")
+        .judge(capabilities_present),
     server("lifecycle.server-info-told")
         .says(R2024_11_05, INITIALIZATION, "The server MUST answer `initialize` with its own information: name and version.")
         .gone(R2026_07_28)
         .how("Looks at `serverInfo` in the result of `initialize`.")
-        .mend("Put name and version into `serverInfo`.")
-        .judge(server_info_told),
+        .fix("Put name and version into `serverInfo`.")
+        .judge(server_info_present),
     server("lifecycle.no-early-requests")
         .says(R2024_11_05, INITIALIZATION, "Before `notifications/initialized` the server SHOULD NOT make requests other than pings.")
         .gone(R2026_07_28)
         .how("Looks for requests of the server that arrive before the client has sent `notifications/initialized`.")
-        .mend("Hold requests back until `notifications/initialized` has come.")
+        .fix("Hold requests back until `notifications/initialized` has come.")
         .judge(no_early_requests),
 ];
 
 const UNSEEN: &str = "no `initialize` was answered with a result";
 
 fn initialize_first(view: &View<'_>) -> Verdict {
-    // A connection that begins with anything but `initialize` is no legacy one, or the trace begins in its midst.
+    // A connection that begins with anything but `initialize` is not a legacy one, or the trace begins in its midst.
     let openings: Vec<_> = view
         .calls("initialize")
         .filter(|c| {
             // Who answers what the server asks too early has not begun yet.
             let opened = view.opened(c.request.connection).is_some();
             let begins =
-                |s: &Said<'_>| s.connection == c.request.connection && !(opened && s.message.kind().is_response());
+                |s: &MessageAt<'_>| s.connection == c.request.connection && !(opened && s.message.kind().is_response());
             let mut earlier = view.by(Party::Client).filter(begins);
-            let garbled = view.our_garbled().any(|g| g.connection == c.request.connection && g.event < c.request.event);
-            earlier.next().is_some_and(|s| s.index == c.request.index) && !garbled
+            let invalid =
+                view.invalid_by_peer().any(|g| g.connection == c.request.connection && g.event < c.request.event);
+            earlier.next().is_some_and(|s| s.index == c.request.index) && !invalid
         })
         .collect();
-    let early = view.theirs().filter(|s| {
+    let early = view.by_subject().filter(|s| {
         let spoken = matches!(s.message.kind(), Kind::Request | Kind::Notification);
         spoken && openings.iter().any(|o| o.request.connection == s.connection && s.event < o.request.event)
     });
@@ -75,8 +76,8 @@ fn quiet(view: &View<'_>, connection: u32, after: usize, before: usize) -> Optio
     windows.map(|w| w.closed).find(|closed| *closed > after && *closed < before)
 }
 
-fn method(said: Said<'_>) -> String {
-    said.message.method().unwrap_or_default().escape_debug().to_string()
+fn method(sent: MessageAt<'_>) -> String {
+    sent.message.method().unwrap_or_default().escape_debug().to_string()
 }
 
 /// Judged only where the same server accepts the same version elsewhere in the trace, or answers with a result.
@@ -89,8 +90,8 @@ fn initialize_answered(view: &View<'_>) -> Verdict {
     let answered = view.calls("initialize").filter(|c| {
         let first = !view.by(Party::Client).any(|s| s.connection == c.request.connection && s.index < c.request.index);
         let known = super::versions::requested(c).is_some_and(|v| accepted.contains(&v));
-        let beside = c.response.is_none_or(|r| view.is_beside(r));
-        known && first && !c.request.batched && !beside && is_well_formed(c.request)
+        let by_envelope = c.response.is_none_or(|r| view.is_envelope_refusal(r));
+        known && first && !c.request.batched && !by_envelope && is_well_formed(c.request)
     });
     Verdict::every(answered, UNSEEN, |call| match call.response {
         Some(r) if r.message.kind() == Kind::Error => {
@@ -100,28 +101,28 @@ fn initialize_answered(view: &View<'_>) -> Verdict {
     })
 }
 
-fn is_well_formed(request: Said<'_>) -> bool {
+fn is_well_formed(request: MessageAt<'_>) -> bool {
     let has = |name: &str| request.message.params().is_some_and(|p| p.get(name).is_some_and(Value::is_object));
     has("capabilities") && has("clientInfo")
 }
 
-fn capabilities_told(view: &View<'_>) -> Verdict {
-    Verdict::every(view.results("initialize"), UNSEEN, |(said, result)| match result.get("capabilities") {
+fn capabilities_present(view: &View<'_>) -> Verdict {
+    Verdict::every(view.results("initialize"), UNSEEN, |(sent, result)| match result.get("capabilities") {
         Some(Value::Object(_)) => Ok(()),
-        Some(_) => Err(said.breach("/result/capabilities", "`capabilities` is no object")),
-        None => Err(said.breach("/result", "the result has no `capabilities`")),
+        Some(_) => Err(sent.breach("/result/capabilities", "`capabilities` is not an object")),
+        None => Err(sent.breach("/result", "the result has no `capabilities`")),
     })
 }
 
-fn server_info_told(view: &View<'_>) -> Verdict {
-    Verdict::every(view.results("initialize"), UNSEEN, |(said, result)| {
+fn server_info_present(view: &View<'_>) -> Verdict {
+    Verdict::every(view.results("initialize"), UNSEEN, |(sent, result)| {
         let Some(info) = result.get("serverInfo") else {
-            return Err(said.breach("/result", "the result has no `serverInfo`"));
+            return Err(sent.breach("/result", "the result has no `serverInfo`"));
         };
         match ["name", "version"].into_iter().find(|m| !info.get(*m).is_some_and(Value::is_string)) {
             None => Ok(()),
             Some(member) => {
-                Err(said.breach("/result/serverInfo", format!("`serverInfo` has no `{member}` that is a string")))
+                Err(sent.breach("/result/serverInfo", format!("`serverInfo` has no `{member}` that is a string")))
             }
         }
     })

@@ -5,10 +5,10 @@ use wire::method::{self, End};
 use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 use wire::{Kind, Party, Revision};
 
-use crate::asking;
+use crate::questions;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Verdict};
-use crate::view::{Said, View, declared};
+use crate::view::{MessageAt, View, declared};
 
 const OPERATION: Anchor = at("basic/lifecycle", "operation");
 
@@ -19,34 +19,34 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_06_18, OPERATION, "The server MUST respect the agreed version: it uses no method of another one.")
         .gone(R2026_07_28)
         .how("Looks up the method of every request and notification of the server in the agreed revision.")
-        .mend("Look at the agreed version before you send what only later revisions define.")
+        .fix("Look at the agreed version before you send what only later revisions define.")
         .judge(version_respected),
     server("lifecycle.sampling-negotiated")
         .says(R2024_11_05, OPERATION, "The server SHOULD ask for sampling only where the client declared it.")
         .says(R2025_06_18, OPERATION, "The server MUST ask for sampling only where the client declared it.")
         .gone(R2026_07_28)
         .how("Compares every `sampling/createMessage` with the client's declaration.")
-        .mend("Look for `sampling` in the client's capabilities before asking.")
+        .fix("Look for `sampling` in the client's capabilities before asking.")
         .judge(sampling_negotiated),
     server("lifecycle.roots-negotiated")
         .says(R2024_11_05, OPERATION, "The server SHOULD ask for roots only where the client declared them.")
         .says(R2025_06_18, OPERATION, "The server MUST ask for roots only where the client declared them.")
         .gone(R2026_07_28)
         .how("Compares every `roots/list` with the client's declaration.")
-        .mend("Look for `roots` in the client's capabilities before asking.")
+        .fix("Look for `roots` in the client's capabilities before asking.")
         .judge(roots_negotiated),
     server("lifecycle.elicitation-negotiated")
         .says(R2025_06_18, OPERATION, "The server MUST ask for elicitation only where the client declared it.")
         .gone(R2026_07_28)
         .how("Compares every `elicitation/create`, and its mode, with the client's declaration.")
-        .mend("Look for `elicitation` (and `form` or `url` in it) in the client's capabilities before asking.")
+        .fix("Look for `elicitation` (and `form` or `url` in it) in the client's capabilities before asking.")
         .judge(elicitation_negotiated),
     server("lifecycle.list-changes-negotiated")
         .says(R2024_11_05, OPERATION, "The server SHOULD announce changed lists only where it declared `listChanged`.")
         .says(R2025_06_18, OPERATION, "The server MUST announce changed lists only where it declared `listChanged`.")
         .gone(R2026_07_28)
         .how("Compares every `list_changed` notification with the server's declaration.")
-        .mend("Declare `listChanged: true` on the capability, or do not send the notification.")
+        .fix("Declare `listChanged: true` on the capability, or do not send the notification.")
         .judge(list_changes_negotiated),
     server("lifecycle.updates-negotiated")
         .says(
@@ -61,19 +61,19 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .how("Compares every `notifications/resources/updated` with the server's declaration.")
-        .mend("Declare `subscribe: true` under `resources`, or do not send the notification.")
+        .fix("Declare `subscribe: true` under `resources`, or do not send the notification.")
         .judge(updates_negotiated),
     server("lifecycle.logging-negotiated")
         .says(R2024_11_05, OPERATION, "The server SHOULD send log messages only where it declared `logging`.")
         .says(R2025_06_18, OPERATION, "The server MUST send log messages only where it declared `logging`.")
         .gone(R2026_07_28)
         .how("Compares every `notifications/message` with the server's declaration. Where this is but a SHOULD, messages without one are left to `logging.capability-declared`, which is a MUST.")
-        .mend("Declare the capability `logging`, or log to stderr instead.")
+        .fix("Declare the capability `logging`, or log to stderr instead.")
         .judge(logging_negotiated),
 ];
 
 /// Requests and notifications of the server on connections whose handshake the trace shows, with the agreed version.
-fn sent<'v>(view: &View<'v>) -> Vec<(Said<'v>, Revision)> {
+fn sent<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, Revision)> {
     let spoken = view.by(Party::Server).filter(|s| matches!(s.message.kind(), Kind::Request | Kind::Notification));
     spoken.filter_map(|s| Some((s, agreed(view, s.connection)?))).collect()
 }
@@ -84,16 +84,16 @@ fn agreed(view: &View<'_>, connection: u32) -> Option<Revision> {
 
 fn version_respected(view: &View<'_>) -> Verdict {
     let known = sent(view).into_iter().filter(|(s, _)| s.message.method().is_some_and(method::known_ever));
-    let located = known.map(|(said, agreed)| (said.event, (said, agreed)));
+    let located = known.map(|(sent, agreed)| (sent.event, (sent, agreed)));
     Verdict::every(
         located,
         "the server sent no request or notification of its own after a handshake",
-        |(_, (said, agreed))| {
-            let name = said.message.method().unwrap_or_default();
+        |(_, (sent, agreed))| {
+            let name = sent.message.method().unwrap_or_default();
             if method::find(name, *agreed).is_some() {
                 return Ok(());
             }
-            Err(said.breach(
+            Err(sent.breach(
                 "/method",
                 format!("`{}` is not in {agreed}, the version that was agreed on", name.escape_debug()),
             ))
@@ -102,40 +102,40 @@ fn version_respected(view: &View<'_>) -> Verdict {
 }
 
 fn sampling_negotiated(view: &View<'_>) -> Verdict {
-    asked_only(view, "sampling/createMessage")
+    only_if_declared(view, "sampling/createMessage")
 }
 
 fn roots_negotiated(view: &View<'_>) -> Verdict {
-    asked_only(view, "roots/list")
+    only_if_declared(view, "roots/list")
 }
 
 fn elicitation_negotiated(view: &View<'_>) -> Verdict {
-    asked_only(view, "elicitation/create")
+    only_if_declared(view, "elicitation/create")
 }
 
 /// Requests of `method` against what the client declared in the handshake of their connection. Where it declared
-/// nothing, tools that were called and answered all the same are witnesses: they could have asked.
-fn asked_only(view: &View<'_>, method: &str) -> Verdict {
+/// nothing, tools that were called and answered anyway are witnesses: they could have asked.
+fn only_if_declared(view: &View<'_>, method: &str) -> Verdict {
     let capabilities = |connection: u32| view.handshake(connection)?.request.message.params()?.get("capabilities");
-    let lacking = |s: &Said<'_>| asking::lacking(capabilities(s.connection)?, method, s.message.params());
-    let asked: Vec<_> = sent(view)
+    let lacking = |s: &MessageAt<'_>| questions::lacking(capabilities(s.connection)?, method, s.message.params());
+    let requested: Vec<_> = sent(view)
         .into_iter()
         .map(|(s, _)| s)
         .filter(|s| s.is(method) && capabilities(s.connection).is_some())
         .collect();
-    let breaches = asked.iter().filter_map(|s| {
+    let breaches = requested.iter().filter_map(|s| {
         Some(s.breach("/method", format!("`{method}`, though the client did not declare `{}`", lacking(s)?)))
     });
-    let asked = asked.iter().map(|s| s.event);
+    let requested = requested.iter().map(|s| s.event);
     let called = view.calls("tools/call").filter(|c| {
         let undeclared =
-            capabilities(c.request.connection).is_some_and(|own| asking::lacking(own, method, None).is_some());
+            capabilities(c.request.connection).is_some_and(|own| questions::lacking(own, method, None).is_some());
         undeclared && c.result().is_some()
     });
     let unasked = called.filter_map(|c| c.response).map(|r| r.event);
     Verdict::never(
         breaches,
-        asked.chain(unasked),
+        requested.chain(unasked),
         format!("`{method}` was not asked for, and no tool was called that could have asked"),
     )
 }
@@ -163,18 +163,18 @@ fn announced_only(view: &View<'_>, concerns: impl Fn(&str) -> bool) -> Verdict {
     let of = |connection: u32| -> Option<&Value> { view.handshake(connection)?.result()?.get("capabilities") };
     let announced: Vec<_> = sent(view)
         .into_iter()
-        .filter_map(|(said, agreed)| {
-            let name = said.message.method().filter(|m| concerns(m))?;
+        .filter_map(|(sent, agreed)| {
+            let name = sent.message.method().filter(|m| concerns(m))?;
             let (End::Sender, path) = method::find(name, agreed)?.capability_at(agreed)? else { return None };
-            Some((said, path, of(said.connection)?))
+            Some((sent, path, of(sent.connection)?))
         })
         .collect();
     let breaches: Vec<Breach> = announced
         .iter()
         .filter(|(_, path, own)| declared(own, path).is_none())
-        .map(|(said, path, _)| said.breach("/method", format!("the server did not declare `{path}`")))
+        .map(|(sent, path, _)| sent.breach("/method", format!("the server did not declare `{path}`")))
         .collect();
     let windows = view.windows().iter().filter(|w| of(w.connection).is_some()).map(|w| w.closed);
-    let witnesses = announced.iter().map(|(said, ..)| said.event).chain(windows);
+    let witnesses = announced.iter().map(|(sent, ..)| sent.event).chain(windows);
     Verdict::never(breaches, witnesses, "the server sent no such notification, and no quiet window was kept")
 }

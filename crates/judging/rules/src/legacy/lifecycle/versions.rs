@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use wire::Revision;
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::rule::{Anchor, Rule, at, server};
@@ -18,25 +19,25 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, NEGOTIATION, "A version that the server supports MUST be answered with the same version.")
         .gone(R2026_07_28)
         .how("Compares requested and answered version of every `initialize`; a difference counts where the trace shows that the requested one is supported.")
-        .mend("Answer with the client's version if you serve it, and not always with your newest.")
+        .fix("Answer with the client's version if you serve it, and not always with your newest.")
         .judge(version_echoed),
     server("lifecycle.version-alternative")
         .says(R2024_11_05, NEGOTIATION, "A version that the server does not support MUST be answered with another one that it supports.")
         .gone(R2026_07_28)
-        .how("Asks for a version that never existed and looks whether another one is offered. A refusal is left alone: the page shows one as an example.")
-        .mend("Answer an unknown version with the newest one you serve.")
+        .how("Asks for a version that never existed and checks whether another one is offered. A refusal is left alone: the page shows one as an example.")
+        .fix("Answer an unknown version with the newest one you serve.")
         .judge(version_alternative),
     server("lifecycle.version-latest")
         .says(R2024_11_05, NEGOTIATION, "The version offered instead SHOULD be the latest that the server supports.")
         .gone(R2026_07_28)
         .how("Compares the version offered for an unknown one with the versions the same server accepts when asked.")
-        .mend("Offer your newest version where the client's is unknown.")
+        .fix("Offer your newest version where the client's is unknown.")
         .judge(version_latest),
     server("lifecycle.version-error")
         .says(R2024_11_05, at("basic/lifecycle", "error-handling"), "A refusal over the version SHOULD have the code -32602 and list the supported versions.")
         .gone(R2026_07_28)
         .how("Asks for a version that never existed; where that is refused, looks at the error.")
-        .mend("Answer with another version; if you refuse, use -32602 with `data.supported` and `data.requested`.")
+        .fix("Answer with another version; if you refuse, use -32602 with `data.supported` and `data.requested`.")
         .judge(version_error),
 ];
 
@@ -54,7 +55,7 @@ fn supported<'v>(view: &View<'v>) -> BTreeSet<&'v str> {
     view.calls("initialize").filter_map(|c| answered(&c)).filter(|v| v.parse::<Revision>().is_ok()).collect()
 }
 
-/// Whether no server can support a version: it is no date, or one before the first revision or far ahead.
+/// Whether no server can support a version: it is not a date, or one before the first revision or far ahead.
 pub(super) fn never_existed(version: &str) -> bool {
     let digits = |part: Option<&str>, length: usize| {
         part.is_some_and(|p| p.len() == length && p.bytes().all(|b| b.is_ascii_digit()))
@@ -67,16 +68,18 @@ pub(super) fn never_existed(version: &str) -> bool {
 
 fn version_echoed(view: &View<'_>) -> Verdict {
     let supported = supported(view);
-    let telling = view.calls("initialize").filter(|c| match (requested(c), answered(c)) {
-        (Some(asked), Some(told)) => !never_existed(asked) && (asked == told || supported.contains(asked)),
+    let marked = view.calls("initialize").filter(|c| match (requested(c), answered(c)) {
+        (Some(version), Some(offered)) => {
+            !never_existed(version) && (version == offered || supported.contains(version))
+        }
         _ => false,
     });
-    Verdict::every(telling, "no version that the server supports was asked for", |call| {
+    Verdict::every(marked, "no version that the server supports was asked for", |call| {
         match (call.response, requested(call), answered(call)) {
-            (Some(response), Some(asked), Some(told)) if asked != told => {
+            (Some(response), Some(version), Some(offered)) if version != offered => {
                 let why = format!(
-                    "asked for `{asked}`, which the server supports, and answered with `{}`",
-                    told.escape_debug()
+                    "asked for `{version}`, which the server supports, and answered with `{}`",
+                    offered.escape_debug()
                 );
                 Err(response.breach("/result/protocolVersion", why))
             }
@@ -95,8 +98,8 @@ const UNSEEN: &str = "no version that never existed was asked for and answered w
 fn version_alternative(view: &View<'_>) -> Verdict {
     let results = unknown(view).filter(|c| answered(c).is_some());
     Verdict::every(results, UNSEEN, |call| match (call.response, answered(call)) {
-        (Some(response), Some(told)) if never_existed(told) => {
-            let why = format!("agreed to `{}`, a version that never existed", told.escape_debug());
+        (Some(response), Some(offered)) if never_existed(offered) => {
+            let why = format!("agreed to `{}`, a version that never existed", offered.escape_debug());
             Err(response.breach("/result/protocolVersion", why))
         }
         _ => Ok(()),
@@ -106,16 +109,17 @@ fn version_alternative(view: &View<'_>) -> Verdict {
 fn version_latest(view: &View<'_>) -> Verdict {
     let newest = supported(view).into_iter().next_back();
     let offered = unknown(view).filter(|c| {
-        let other = |told: &str| {
+        let other = |offered: &str| {
             view.calls("initialize")
-                .any(|o| o.request.index != c.request.index && answered(&o).is_some_and(|v| v != told))
+                .any(|o| o.request.index != c.request.index && answered(&o).is_some_and(|v| v != offered))
         };
-        answered(c)
-            .is_some_and(|told| !never_existed(told) && (told == Revision::NEWEST_LEGACY.as_str() || other(told)))
+        answered(c).is_some_and(|offered| {
+            !never_existed(offered) && (offered == Revision::NEWEST_LEGACY.as_str() || other(offered))
+        })
     });
     Verdict::every(offered, UNSEEN, |call| match (call.response, answered(call), newest) {
-        (Some(response), Some(told), Some(newest)) if told < newest => {
-            let why = format!("offered `{}`; the server also supports `{newest}`", told.escape_debug());
+        (Some(response), Some(offered), Some(newest)) if offered < newest => {
+            let why = format!("offered `{}`; the server also supports `{newest}`", offered.escape_debug());
             Err(response.breach("/result/protocolVersion", why))
         }
         _ => Ok(()),
@@ -123,10 +127,11 @@ fn version_latest(view: &View<'_>) -> Verdict {
 }
 
 fn version_error(view: &View<'_>) -> Verdict {
-    let refused = unknown(view).filter(|c| c.error().is_some() && c.response.is_some_and(|r| !view.is_beside(r)));
+    let refused =
+        unknown(view).filter(|c| c.error().is_some() && c.response.is_some_and(|r| !view.is_envelope_refusal(r)));
     Verdict::every(refused, "no version that never existed was refused", |call| {
         let (Some(response), Some(error)) = (call.response, call.error()) else { return Ok(()) };
-        if call.error_code() != Some(-32602) {
+        if call.error_code() != Some(INVALID_PARAMS) {
             return Err(response.breach("/error/code", "the version is refused with another code than -32602"));
         }
         match error.pointer("/data/supported") {

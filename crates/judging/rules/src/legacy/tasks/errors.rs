@@ -1,11 +1,12 @@
 //! "Protocol Errors": what is refused, how, and with which words.
 
 use serde_json::Value;
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2025_11_25, R2026_07_28};
 
 use super::here;
 use crate::rule::{Rule, server};
-use crate::tasks::{is_nobodys, named};
+use crate::tasks::{is_made_up_name, named};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -19,19 +20,19 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .needs("tasks")
-        .how("Asks for, cancels and wants the result of a task whose id says that there is none.")
-        .mend("Answer -32602 (invalid params) where the id is none of yours, or no longer.")
+        .how("Asks for, cancels and requests the result of a task with an id that cannot exist (`no-such-…`).")
+        .fix("Answer -32602 (invalid params) where the id is unknown, or no longer known.")
         .judge(|view| unknown(view, &["tasks/get", "tasks/result", "tasks/cancel"], |call| is_served(view, call))),
     server("tasks.invalid-cursor-refused")
         .says(
             R2025_11_25,
             here("protocol-errors"),
-            "A request of `tasks/list` with a cursor that was never given out MUST be refused with the error -32602.",
+            "A request of `tasks/list` with a cursor that was never issued MUST be refused with the error -32602.",
         )
         .gone(R2026_07_28)
         .needs("tasks.list")
-        .how("Lists tasks with a cursor that says of itself that there is none of that name.")
-        .mend("Check the cursor, and answer -32602 where it is none of yours.")
+        .how("Lists tasks with a cursor that cannot exist (`no-such-…`).")
+        .fix("Check the cursor, and answer -32602 where it is unknown.")
         .judge(invalid_cursor),
     server("tasks.errors-informative")
         .says(
@@ -42,7 +43,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("tasks")
         .how("Looks for words in the messages of such errors; what they say is not judged.")
-        .mend("Write a message that names the cause.")
+        .fix("Write a message that names the cause.")
         .judge(informative),
 ];
 
@@ -51,11 +52,11 @@ fn is_served(view: &View<'_>, call: &Call<'_>) -> bool {
     !call.request.is("tasks/cancel") || view.capability("tasks.cancel").is_some()
 }
 
-/// Judges that such requests of these methods are refused with -32602 where the task they name is nobody's.
+/// Judges that such requests of these methods are refused with -32602 where the task they name does not exist.
 pub(crate) fn unknown(view: &View<'_>, methods: &[&str], such: impl Fn(&Call<'_>) -> bool) -> Verdict {
-    let nobodys = |call: &Call<'_>| named(&call.request).is_some_and(is_nobodys);
+    let has_made_up_method = |call: &Call<'_>| named(&call.request).is_some_and(is_made_up_name);
     let calls = methods.iter().flat_map(|method| view.calls(method));
-    let calls = calls.filter(|call| view.is_weighed(call) && nobodys(call) && such(call));
+    let calls = calls.filter(|call| view.judges_content(call) && has_made_up_method(call) && such(call));
     let judged = calls.filter_map(|call| refused(&call, "a task that does not exist"));
     Verdict::of(judged.collect::<Vec<_>>(), "no task was asked for that does not exist")
 }
@@ -64,8 +65,8 @@ pub(crate) fn unknown(view: &View<'_>, methods: &[&str], such: impl Fn(&Call<'_>
 fn refused(call: &Call<'_>, what: &str) -> Option<(usize, Kept)> {
     let response = call.response?;
     let kept: Kept = match call.error_code() {
-        Some(-32602) => Ok(()),
-        Some(code) => Err(response.breach("/error/code", format!("{what}: refused with {code}, due is -32602"))),
+        Some(INVALID_PARAMS) => Ok(()),
+        Some(code) => Err(response.breach("/error/code", format!("{what}: refused with {code}, expected -32602"))),
         None => Err(response.breach("/result", format!("{what} is answered with a result"))),
     };
     Some((response.event, kept))
@@ -74,17 +75,17 @@ fn refused(call: &Call<'_>, what: &str) -> Option<(usize, Kept)> {
 pub(super) fn invalid_cursor(view: &View<'_>) -> Verdict {
     let cursor = |call: &Call<'_>| {
         let cursor = call.request.message.params().and_then(|p| p.get("cursor")?.as_str());
-        cursor.is_some_and(is_nobodys)
+        cursor.is_some_and(is_made_up_name)
     };
-    let calls = view.calls("tasks/list").filter(|call| view.is_weighed(call) && cursor(call));
-    let judged = calls.filter_map(|call| refused(&call, "a cursor that was never given out"));
-    Verdict::of(judged.collect::<Vec<_>>(), "tasks were not listed with a cursor that was never given out")
+    let calls = view.calls("tasks/list").filter(|call| view.judges_content(call) && cursor(call));
+    let judged = calls.filter_map(|call| refused(&call, "a cursor that was never issued"));
+    Verdict::of(judged.collect::<Vec<_>>(), "tasks were not listed with a cursor that was never issued")
 }
 
 /// Judges that errors of requests about tasks have words.
 pub(crate) fn informative(view: &View<'_>) -> Verdict {
     let about = |call: &Call<'_>| call.request.message.method().is_some_and(|method| method.starts_with("tasks/"));
-    let judged = view.all_calls().filter(|call| about(call) && view.is_weighed(call)).filter_map(|call| {
+    let judged = view.all_calls().filter(|call| about(call) && view.judges_content(call)).filter_map(|call| {
         let (response, message) = (call.response?, call.error()?.get("message").and_then(Value::as_str));
         let words = message.is_some_and(|message| message.chars().any(char::is_alphabetic));
         let breach = || response.breach("/error/message", "the error has no words");

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2025_11_25, R2026_07_28};
 use wire::{Party, Transport};
 
 use super::{CALLS, here};
 use crate::rule::{Rule, server};
-use crate::tasks::{How, Sight, endings, named, related, sights};
+use crate::tasks::{How, TaskState, endings, named, related, task_states};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
-/// How long a task may take to go on once it has what it asked for, in microseconds.
+/// How long a task may take to continue once it has what it asked for, in microseconds.
 const SPARE: u64 = 500_000;
 
 /// The sections' rules.
@@ -25,7 +26,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs(CALLS)
         .how("Asks for a task after the server said that it is over, and compares.")
-        .mend("Refuse every change of a task that is over.")
+        .fix("Refuse every change of a task that is over.")
         .judge(final_status),
     server("tasks.get-not-streamed")
         .says(
@@ -37,7 +38,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CALLS)
         .on(&[Transport::StreamableHttp])
         .how("Reads the media type of the answers to `tasks/get`.")
-        .mend("Answer `tasks/get` with plain JSON, whatever you do elsewhere.")
+        .fix("Answer `tasks/get` with plain JSON, whatever you do elsewhere.")
         .judge(not_streamed),
     server("tasks.asks-in-input-required")
         .says(
@@ -48,7 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs(CALLS)
         .how("Asks for a task while a request of the server that belongs to it waits for its answer.")
-        .mend("Set the status before sending the request.")
+        .fix("Set the status before sending the request.")
         .judge(asks),
     server("tasks.goes-on-after-input")
         .says(
@@ -60,8 +61,8 @@ pub(crate) const RULES: &[Rule] = &[
         .needs(CALLS)
         .timed()
         .how("Asks for a task after all its requests were answered; half a second is given.")
-        .mend("Set the status back to `working` when the last answer comes.")
-        .judge(goes_on),
+        .fix("Set the status back to `working` when the last answer comes.")
+        .judge(leaves_input_required),
     server("tasks.cancel-of-ended-refused")
         .says(
             R2025_11_25,
@@ -71,7 +72,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("tasks.cancel")
         .how("Cancels a task after the server said that it is over.")
-        .mend("Check the status first and answer -32602.")
+        .fix("Check the status first and answer -32602.")
         .judge(cancel_of_ended),
     server("tasks.cancelled-in-answer")
         .says(
@@ -82,29 +83,29 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("tasks.cancel")
         .how("Reads the status in the answers to `tasks/cancel`.")
-        .mend("Set the status first, then answer with the task as it stands.")
+        .fix("Set the status first, then answer with the task as it stands.")
         .judge(cancelled),
 ];
 
-/// Judges that a task which was said to be over is told of with the same status afterwards.
+/// Judges that a task which was said to be over keeps its status in later messages.
 pub(crate) fn final_status(view: &View<'_>) -> Verdict {
-    let sights = sights(view);
-    let ended = endings(&sights);
-    let judged = sights.iter().filter_map(|sight| {
-        let end = ended.get(sight.id)?;
+    let task_states = task_states(view);
+    let ended = endings(&task_states);
+    let judged = task_states.iter().filter_map(|state| {
+        let end = ended.get(state.id)?;
         // Only what was asked for after the end was known is surely later; a stream of its own may lag behind.
-        let later = sight.asked > end.said.event && (sight.how != How::Told || sight.said.exchange == 0);
-        let (before, now) = (end.status()?, sight.status()?);
-        let why = || format!("the task was {before:?} in event {} and is {now:?} now", end.said.event);
-        later.then(|| (sight.said.event, if before == now { Ok(()) } else { Err(sight.breach("/status", why())) }))
+        let later = state.requested > end.sent.event && (state.how != How::Notified || state.sent.exchange == 0);
+        let (before, now) = (end.status()?, state.status()?);
+        let why = || format!("the task was {before:?} in event {} and is {now:?} now", end.sent.event);
+        later.then(|| (state.sent.event, if before == now { Ok(()) } else { Err(state.breach("/status", why())) }))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was looked at after its end")
 }
 
 fn not_streamed(view: &View<'_>) -> Verdict {
     let judged = view.endpoint_exchanges().into_iter().filter_map(|x| {
-        let looks = x.question().is_some_and(|said| said.is("tasks/get"));
-        let media = x.media_type().filter(|_| looks && x.succeeded())?;
+        let states_by_task = x.question().is_some_and(|sent| sent.is("tasks/get"));
+        let media = x.media_type().filter(|_| states_by_task && x.succeeded())?;
         let breach = || x.header_breach("Content-Type", "`tasks/get` is answered with an event stream");
         let (event, ..) = x.response?;
         Some((event, if media == "text/event-stream" { Err(breach()) } else { Ok(()) }))
@@ -127,55 +128,56 @@ fn requests<'v>(view: &View<'v>) -> BTreeMap<&'v str, Vec<Call<'v>>> {
 fn asks(view: &View<'_>) -> Verdict {
     let requests = requests(view);
     let judged =
-        sights(view).into_iter().filter(|sight| sight.how == How::Got && !sight.is_over()).filter_map(|sight| {
+        task_states(view).into_iter().filter(|state| state.how == How::Got && !state.is_over()).filter_map(|state| {
             let waits = |call: &&Call<'_>| {
-                call.request.event < sight.asked && call.response.is_none_or(|answer| answer.event > sight.said.event)
+                call.request.event < state.requested
+                    && call.response.is_none_or(|answer| answer.event > state.sent.event)
             };
-            requests.get(sight.id)?.iter().find(waits)?;
-            let why = || format!("the task waits for the client and is {:?}", sight.status().unwrap_or_default());
-            let right = sight.status() == Some("input_required");
-            Some((sight.said.event, if right { Ok(()) } else { Err(sight.breach("/status", why())) }))
+            requests.get(state.id)?.iter().find(waits)?;
+            let why = || format!("the task waits for the client and is {:?}", state.status().unwrap_or_default());
+            let right = state.status() == Some("input_required");
+            Some((state.sent.event, if right { Ok(()) } else { Err(state.breach("/status", why())) }))
         });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was looked at while it waited for the client")
 }
 
-fn goes_on(view: &View<'_>) -> Verdict {
+fn leaves_input_required(view: &View<'_>) -> Verdict {
     let requests = requests(view);
-    let judged = sights(view).into_iter().filter(|sight| sight.how == How::Got).filter_map(|sight| {
-        let all = requests.get(sight.id)?;
-        let before = || all.iter().filter(|call| call.request.event < sight.said.event);
-        let answers: Option<Vec<Said<'_>>> = before().map(|call| call.response).collect();
+    let judged = task_states(view).into_iter().filter(|state| state.how == How::Got).filter_map(|state| {
+        let all = requests.get(state.id)?;
+        let before = || all.iter().filter(|call| call.request.event < state.sent.event);
+        let answers: Option<Vec<MessageAt<'_>>> = before().map(|call| call.response).collect();
         let last = answers?.into_iter().max_by_key(|answer| answer.event)?;
-        let late = view.frame(sight.asked).at > last.done.saturating_add(SPARE);
+        let late = view.frame(state.requested).at > last.done.saturating_add(SPARE);
         let later = all.iter().any(|call| call.request.event > last.event);
-        if sight.asked < last.event || later {
+        if state.requested < last.event || later {
             return None;
         }
-        match sight.status()? {
+        match state.status()? {
             "input_required" if late => Some((
-                sight.said.event,
-                Err(sight.breach("/status", "everything the task asked for was answered before")),
+                state.sent.event,
+                Err(state.breach("/status", "everything the task asked for was answered before")),
             )),
             "input_required" => None,
-            _ => Some((sight.said.event, Ok(()))),
+            _ => Some((state.sent.event, Ok(()))),
         }
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task was looked at after its questions were answered")
 }
 
 pub(super) fn cancel_of_ended(view: &View<'_>) -> Verdict {
-    let sights = sights(view);
-    let ended = endings(&sights);
+    let task_states = task_states(view);
+    let ended = endings(&task_states);
     let late = |call: &Call<'_>| {
-        let end: Option<&&Sight<'_>> = named(&call.request).and_then(|id| ended.get(id));
-        end.is_some_and(|end| end.said.event < call.request.event)
+        let end: Option<&&TaskState<'_>> = named(&call.request).and_then(|id| ended.get(id));
+        end.is_some_and(|end| end.sent.event < call.request.event)
     };
-    let calls = view.calls("tasks/cancel").filter(|call| view.is_weighed(call) && late(call));
+    let calls = view.calls("tasks/cancel").filter(|call| view.judges_content(call) && late(call));
     let judged = calls.filter_map(|call| {
         let response = call.response?;
         let kept: Kept = match call.error_code() {
-            Some(-32602) => Ok(()),
-            Some(code) => Err(response.breach("/error/code", format!("the code is {code}, due is -32602"))),
+            Some(INVALID_PARAMS) => Ok(()),
+            Some(code) => Err(response.breach("/error/code", format!("the code is {code}, expected -32602"))),
             None => Err(response.breach("/result", "a task that is over is cancelled once more")),
         };
         Some((response.event, kept))
@@ -184,12 +186,12 @@ pub(super) fn cancel_of_ended(view: &View<'_>) -> Verdict {
 }
 
 pub(super) fn cancelled(view: &View<'_>) -> Verdict {
-    let answers = sights(view).into_iter().filter(|sight| sight.how == How::Cancelled);
-    Verdict::every(answers, "no task was cancelled", |sight| match sight.status() {
+    let answers = task_states(view).into_iter().filter(|state| state.how == How::Cancelled);
+    Verdict::every(answers, "no task was cancelled", |state| match state.status() {
         Some("cancelled") => Ok(()),
         found => {
             let why = format!("the answer to `tasks/cancel` shows the task as {:?}", found.unwrap_or_default());
-            Err(sight.breach("/status", why))
+            Err(state.breach("/status", why))
         }
     })
 }

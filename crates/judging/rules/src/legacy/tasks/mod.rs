@@ -16,7 +16,7 @@ pub(crate) mod results;
 use serde_json::Value;
 
 use crate::rule::{Anchor, at};
-use crate::tasks::{by_substance, creations, substance, wish};
+use crate::tasks::{by_tool_call, creations, task_params, tool_call_key};
 use crate::view::{Call, View};
 
 /// The capability of servers that run calls of tools as tasks.
@@ -26,9 +26,9 @@ const fn here(section: &'static str) -> Anchor {
     at("basic/utilities/tasks", section)
 }
 
-/// Calls of tools that are in order and whose answer is about their content.
-fn weighed<'v>(view: &View<'v>) -> Vec<Call<'v>> {
-    view.calls("tools/call").filter(|call| view.current(call.request) && view.is_weighed(call)).collect()
+/// Calls of tools that are valid and whose answer is about their content.
+fn judgeable_calls<'v>(view: &View<'v>) -> Vec<Call<'v>> {
+    view.calls("tools/call").filter(|call| view.is_current(call.request) && view.judges_content(call)).collect()
 }
 
 /// What plain calls of the same substance were answered, by calls that asked to run as a task.
@@ -37,19 +37,19 @@ struct Twins<'v>(std::collections::BTreeMap<String, Vec<Call<'v>>>);
 impl<'v> Twins<'v> {
     /// The calls that asked for no task.
     fn plain(view: &View<'v>) -> Self {
-        Self(by_substance(weighed(view).into_iter().filter(|call| wish(call).is_none())))
+        Self(by_tool_call(judgeable_calls(view).into_iter().filter(|call| task_params(call).is_none())))
     }
 
     /// The calls that became tasks.
     fn tasks(view: &View<'v>) -> Self {
-        Self(by_substance(creations(view).into_iter().map(|creation| creation.call)))
+        Self(by_tool_call(creations(view).into_iter().map(|creation| creation.call)))
     }
 
     fn of(&self, call: &Call<'_>) -> &[Call<'v>] {
-        self.0.get(&substance(call)).map_or(&[], Vec::as_slice)
+        self.0.get(&tool_call_key(call)).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether such a call was served: with a result that is no tool's error.
+    /// Whether such a call was served: with a result that is not a tool's error.
     fn served(&self, call: &Call<'_>) -> bool {
         self.of(call).iter().any(|twin| twin.result().is_some_and(|result| !is_failure(result)))
     }

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 use wire::Party;
+use wire::error_code::{INVALID_PARAMS, INVALID_REQUEST};
 
 use super::associating::result_related;
 use super::creating::{begins, own_ids, timestamps, unguessable, unique_ids};
@@ -10,7 +11,7 @@ use super::errors::{informative, invalid_cursor, unknown};
 use super::lifecycle::{cancel_of_ended, cancelled, final_status};
 use super::negotiation::clients_path;
 use super::results::blocks;
-use crate::tasks::{creations, sights, wish};
+use crate::tasks::{creations, task_params, task_states};
 use crate::verdict::{Kept, Located, Verdict};
 use crate::view::{Call, View, declared};
 
@@ -29,8 +30,8 @@ fn together(parts: impl IntoIterator<Item = Verdict>) -> Verdict {
 }
 
 /// The server's requests that asked to run as tasks, with whether the client declared that it does so.
-fn wished<'v>(view: &View<'v>) -> Vec<(Call<'v>, bool)> {
-    let own = view.calls_by(Party::Server).filter(|call| view.current(call.request) && wish(call).is_some());
+fn with_task_params<'v>(view: &View<'v>) -> Vec<(Call<'v>, bool)> {
+    let own = view.calls_by(Party::Server).filter(|call| view.is_current(call.request) && task_params(call).is_some());
     let can = |call: Call<'v>| {
         let path = clients_path(&call.request)?;
         Some((call, declared(view.client_capabilities(call.request)?, path).is_some()))
@@ -46,19 +47,19 @@ pub(super) fn capability_declared(view: &View<'_>) -> Verdict {
     let judged = creations(view).into_iter().filter_map(|made| {
         let can = declared(view.client_capabilities(made.call.request)?, "tasks").is_some();
         let why = "a task is made, though the client did not declare `tasks`";
-        Some((made.event(), if can { Ok(()) } else { Err(made.said.breach("/result/task", why)) }))
+        Some((made.event(), if can { Ok(()) } else { Err(made.sent.breach("/result/task", why)) }))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client made no task")
 }
 
 pub(super) fn unsupported_ignored(view: &View<'_>) -> Verdict {
-    let judged = wished(view).into_iter().filter(|(_, can)| !can).filter_map(|(call, _)| {
+    let judged = with_task_params(view).into_iter().filter(|(_, can)| !can).filter_map(|(call, _)| {
         let response = call.response?;
         // Where the client serves no such requests at all it may well refuse them.
         let capability = if call.request.is("elicitation/create") { "elicitation" } else { "sampling" };
         declared(view.client_capabilities(call.request)?, capability)?;
         let kept = match (call.error_code(), call.result()) {
-            (Some(code @ -32602..=-32600), _) => {
+            (Some(code @ INVALID_PARAMS..=INVALID_REQUEST), _) => {
                 Err(response.breach("/error/code", format!("refused with {code} for a `task` that is to be ignored")))
             }
             (_, Some(result)) if is_task(result) => {
@@ -81,11 +82,12 @@ pub(super) fn lifecycle(view: &View<'_>) -> Verdict {
 }
 
 pub(super) fn answers_whole(view: &View<'_>) -> Verdict {
-    let lifetimes = Verdict::every(sights(view), "no task was told of", |sight| match sight.task.get("ttl") {
-        Some(ttl) if ttl.is_null() || ttl.is_number() => Ok(()),
-        Some(_) => Err(sight.breach("/ttl", "`ttl` is neither a number nor null")),
-        None => Err(sight.breach("", "`ttl` is missing")),
-    });
+    let lifetimes =
+        Verdict::every(task_states(view), "no message about a task was seen", |state| match state.task.get("ttl") {
+            Some(ttl) if ttl.is_null() || ttl.is_number() => Ok(()),
+            Some(_) => Err(state.breach("/ttl", "`ttl` is neither a number nor null")),
+            None => Err(state.breach("", "`ttl` is missing")),
+        });
     together([timestamps(view), lifetimes])
 }
 
@@ -93,7 +95,7 @@ pub(super) fn answers_whole(view: &View<'_>) -> Verdict {
 const AT_ONCE: u64 = 2_000_000;
 
 pub(super) fn created_in_answer(view: &View<'_>) -> Verdict {
-    let judged = wished(view).into_iter().filter(|(_, can)| *can).filter_map(|(call, _)| {
+    let judged = with_task_params(view).into_iter().filter(|(_, can)| *can).filter_map(|(call, _)| {
         let (response, result) = (call.response?, call.result()?);
         let took = response.done.saturating_sub(call.request.done);
         let kept = match (is_task(result), took > AT_ONCE) {

@@ -6,10 +6,10 @@ use wire::{Kind, Party};
 use super::CALLS;
 use super::managing::TASKS;
 use super::negotiation::support;
-use crate::polling::about;
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::TOOLS;
-use crate::tasks::{How, creations_of, named, related, sights_of, wish};
+use crate::task_polling::about;
+use crate::tasks::{How, creations_of, named, related, task_params, task_states_of};
 use crate::verdict::{Breach, Kept, Located, Verdict};
 use crate::view::{Call, View, declared};
 
@@ -20,13 +20,13 @@ fn serves_tasks(view: &View<'_>, call: &Call<'_>) -> Option<bool> {
 }
 
 fn calls<'v>(view: &View<'v>) -> Vec<Call<'v>> {
-    view.asked("tools/call").filter(|call| view.current(call.request)).collect()
+    view.client_calls("tools/call").filter(|call| view.is_current(call.request)).collect()
 }
 
 pub(super) fn only_where_declared(view: &View<'_>) -> Verdict {
     let judged = calls(view).into_iter().filter(|call| serves_tasks(view, call) == Some(false)).map(|call| {
         let why = format!("asks for a task; the server does not declare `{CALLS}`");
-        let kept = if wish(&call).is_some() { Err(call.request.breach("/params/task", why)) } else { Ok(()) };
+        let kept = if task_params(&call).is_some() { Err(call.request.breach("/params/task", why)) } else { Ok(()) };
         (call.request.event, kept)
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no tool of a server without tasks was called")
@@ -34,11 +34,11 @@ pub(super) fn only_where_declared(view: &View<'_>) -> Verdict {
 
 pub(super) fn called_as_they_say(view: &View<'_>) -> Verdict {
     let tools = Catalogue::of(view, &TOOLS);
-    let listed = view.asked("tools/list").filter_map(|call| call.response).map(|said| said.event).min();
+    let listed = view.client_calls("tools/list").filter_map(|call| call.response).map(|sent| sent.event).min();
     let judged = calls(view).into_iter().filter(|call| serves_tasks(view, call) == Some(true)).filter_map(|call| {
         // Who has not read the list cannot know.
         listed.filter(|event| *event < call.request.event)?;
-        let kept = match (support(&tools, &call)?, wish(&call).is_some()) {
+        let kept = match (support(&tools, &call)?, task_params(&call).is_some()) {
             ("required", false) => {
                 Err(call.request.breach("/params", "the tool says `required`, and is called plainly"))
             }
@@ -57,34 +57,34 @@ pub(super) fn called_as_they_say(view: &View<'_>) -> Verdict {
 const PATIENCE: u64 = 3_000_000;
 
 pub(super) fn not_relied_on(view: &View<'_>) -> Verdict {
-    let sights = sights_of(view, Party::Server);
+    let task_states = task_states_of(view, Party::Server);
     let judged = creations_of(view, Party::Server).into_iter().filter_map(|made| {
-        let told = sights.iter().any(|sight| sight.id == made.id && sight.how == How::Told);
+        let notified = task_states.iter().any(|state| state.id == made.id && state.how == How::Notified);
         let first = about(view, made.id).into_iter().next();
         if let Some(call) = first {
-            return (!told).then_some((call.request.event, Ok(())));
+            return (!notified).then_some((call.request.event, Ok(())));
         }
         // Only what a client does by itself tells: it stays for longer than that, and leaves well.
-        let late = |event: usize| view.frame(event).at > made.said.done.saturating_add(PATIENCE);
+        let late = |event: usize| view.frame(event).at > made.sent.done.saturating_add(PATIENCE);
         let (left, _) = view.departure().filter(|(left, well)| *well && *left > made.event() && late(*left))?;
-        let why = "nothing told the client of this task, and it did not ask";
-        (!told).then(|| (left, Err(Breach::at(made.event(), "/result/task", why))))
+        let why = "no notification named this task, and the client did not ask for it";
+        (!notified).then(|| (left, Err(Breach::at(made.event(), "/result/task", why))))
     });
-    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no call became a task of which no notification told")
+    Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "every task was named by a notification, or no call became one")
 }
 
 /// The server's requests on behalf of a task, with the task's id. Requests about tasks name theirs in the parameters, and
-/// what stands in `_meta` counts for nothing.
-fn asked<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
+/// what is in `_meta` counts for nothing.
+fn task_requests<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
     let about = |call: &Call<'_>| call.request.message.method().is_some_and(|method| method.starts_with("tasks/"));
-    let own = view.calls_by(Party::Server).filter(|call| view.current(call.request) && !about(call));
+    let own = view.calls_by(Party::Server).filter(|call| view.is_current(call.request) && !about(call));
     own.filter_map(|call| Some((call, related(&call.request)?.get("taskId")?.as_str()?))).collect()
 }
 
 pub(super) fn any_stream(view: &View<'_>) -> Verdict {
-    let judged = asked(view).into_iter().filter_map(|(call, _)| {
+    let judged = task_requests(view).into_iter().filter_map(|(call, _)| {
         let x = view.exchange(call.request.exchange)?;
-        if x.asked.iter().any(|said| said.is("tasks/result")) {
+        if x.client_messages.iter().any(|sent| sent.is("tasks/result")) {
             return None;
         }
         if let Some(response) = call.response {
@@ -92,8 +92,8 @@ pub(super) fn any_stream(view: &View<'_>) -> Verdict {
         }
         let late = |event: &usize| view.frame(*event).at > call.request.done.saturating_add(1_000_000);
         let next =
-            view.by(Party::Client).map(|said| said.event).filter(|event| *event > call.request.event).find(late)?;
-        let why = format!("the client goes on (event {next}) and leaves this request of a task unanswered");
+            view.by(Party::Client).map(|sent| sent.event).filter(|event| *event > call.request.event).find(late)?;
+        let why = format!("the client continues (event {next}) and leaves this request of a task unanswered");
         Some((next, Err(call.request.breach("", why))))
     });
     Verdict::of(
@@ -102,23 +102,24 @@ pub(super) fn any_stream(view: &View<'_>) -> Verdict {
     )
 }
 
-pub(super) fn result_asked(view: &View<'_>) -> Verdict {
-    let waiting = sights_of(view, Party::Server).into_iter().filter(|sight| sight.status() == Some("input_required"));
-    let judged = waiting.filter_map(|sight| {
-        let all = about(view, sight.id);
+pub(super) fn result_requested(view: &View<'_>) -> Verdict {
+    let waiting =
+        task_states_of(view, Party::Server).into_iter().filter(|state| state.status() == Some("input_required"));
+    let judged = waiting.filter_map(|state| {
+        let all = about(view, state.id);
         if let Some(call) = all.iter().find(|call| call.request.is("tasks/result")) {
             return Some((call.request.event, Ok(())));
         }
         let cancelled = all.iter().any(|call| call.request.is("tasks/cancel"));
-        let left = view.left_after(sight.said.event, sight.said.connection).filter(|_| !cancelled)?;
+        let left = view.left_after(state.sent.event, state.sent.connection).filter(|_| !cancelled)?;
         let why = format!("the task waits for input, and the client left (event {left}) without asking for its result");
-        Some((left, Err(sight.breach("/status", why))))
+        Some((left, Err(state.breach("/status", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no task waited for input")
 }
 
 pub(super) fn answers_related(view: &View<'_>) -> Verdict {
-    let judged = asked(view).into_iter().filter_map(|(call, id)| {
+    let judged = task_requests(view).into_iter().filter_map(|(call, id)| {
         let response = call.response.filter(|_| call.result().is_some())?;
         let named = related(&response).and_then(|related| related.get("taskId")?.as_str());
         let why = "the request belongs to a task, which the result does not name";
@@ -128,7 +129,7 @@ pub(super) fn answers_related(view: &View<'_>) -> Verdict {
 }
 
 pub(super) fn not_repeated(view: &View<'_>) -> Verdict {
-    let about = ["tasks/get", "tasks/result", "tasks/cancel"].into_iter().flat_map(|method| view.asked(method));
+    let about = ["tasks/get", "tasks/result", "tasks/cancel"].into_iter().flat_map(|method| view.client_calls(method));
     let judged = about.filter(|call| named(&call.request).is_some()).map(|call| {
         let repeats = related(&call.request).is_some();
         let why = "the metadata repeats what `taskId` says";
@@ -140,7 +141,8 @@ pub(super) fn not_repeated(view: &View<'_>) -> Verdict {
 pub(super) fn cursors_opaque(view: &View<'_>) -> Verdict {
     let mut given: Vec<&Value> = Vec::new();
     let mut judged: Vec<(usize, Kept)> = Vec::new();
-    let lists: Vec<_> = view.asked(TASKS.method).filter(|call| call.request.message.kind() == Kind::Request).collect();
+    let lists: Vec<_> =
+        view.client_calls(TASKS.method).filter(|call| call.request.message.kind() == Kind::Request).collect();
     for call in &lists {
         let cursor = call.request.message.params().and_then(|p| p.get("cursor")).filter(|cursor| !cursor.is_null());
         if let Some(cursor) = cursor.filter(|_| !given.is_empty()) {

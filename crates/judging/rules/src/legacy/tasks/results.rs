@@ -1,12 +1,13 @@
 //! "Result Retrieval" and "Task Execution Errors": what `tasks/result` gives, and when.
 
 use serde_json::Value;
+use wire::error_code::{INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND};
 use wire::revision::{R2025_11_25, R2026_07_28};
 use wire::shape;
 
 use super::{CALLS, Twins, here};
 use crate::rule::{Rule, server};
-use crate::tasks::{Creation, How, creations, named, sights};
+use crate::tasks::{Creation, How, creations, named, task_states};
 use crate::verdict::{Kept, Verdict};
 use crate::view::{Call, View};
 
@@ -21,8 +22,8 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs(CALLS)
         .how("Asks for the result of a task under way, and for the task once the answer is there. Errors that say that the \
-              task is unknown, or that the server failed, are let pass.")
-        .mend("Hold the answer back until the task is completed, failed or cancelled.")
+              task is unknown, or that the server failed, are accepted.")
+        .fix("Hold the answer back until the task is completed, failed or cancelled.")
         .judge(blocks),
     server("tasks.result-as-called")
         .says(
@@ -33,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs(CALLS)
         .how("Compares the results of tasks that were calls of tools with the schema of a call's result.")
-        .mend("Store what the tool returned and give it back as it is; how the task stands belongs into `tasks/get`.")
+        .fix("Store what the tool returned and give it back as it is; how the task stands belongs into `tasks/get`.")
         .judge(as_called),
     server("tasks.result-error-same")
         .says(
@@ -43,9 +44,8 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .needs(CALLS)
-        .how("Makes the same call plainly and as a task; where the plain one is always refused with one code, the other's \
-              result must be too.")
-        .mend("Keep the error's code and message with the task and answer `tasks/result` with them.")
+        .how("Makes the same call plainly and as a task; where the plain one is always refused with one code, `tasks/result` must be refused with the same code.")
+        .fix("Keep the error's code and message with the task and answer `tasks/result` with them.")
         .judge(error_same),
     server("tasks.failure-explained")
         .says(
@@ -56,22 +56,24 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs(CALLS)
         .how("Looks for the member in answers to `tasks/get` with the status `failed`.")
-        .mend("Put the tool's or the error's own message into `statusMessage`.")
+        .fix("Put the tool's or the error's own message into `statusMessage`.")
         .judge(explained),
 ];
 
 /// Whether an answer to a request about a task says that there is none, or that something broke.
-fn is_beside(code: Option<i64>) -> bool {
-    matches!(code, Some(-32603..=-32601))
+fn is_envelope_refusal(code: Option<i64>) -> bool {
+    matches!(code, Some(INTERNAL_ERROR..=METHOD_NOT_FOUND))
 }
 
 pub(super) fn blocks(view: &View<'_>) -> Verdict {
-    let sights = sights(view);
-    let judged = view.calls("tasks/result").filter(|call| view.is_weighed(call)).filter_map(|call| {
-        let (response, id) = (call.response.filter(|_| !is_beside(call.error_code()))?, named(&call.request)?);
-        let of = |how: &&crate::tasks::Sight<'_>| how.id == id;
-        let before = sights.iter().filter(of).rfind(|sight| sight.said.event < call.request.event)?;
-        let after = sights.iter().filter(of).find(|sight| sight.how == How::Got && sight.asked > response.event)?;
+    let task_states = task_states(view);
+    let judged = view.calls("tasks/result").filter(|call| view.judges_content(call)).filter_map(|call| {
+        let (response, id) =
+            (call.response.filter(|_| !is_envelope_refusal(call.error_code()))?, named(&call.request)?);
+        let of = |how: &&crate::tasks::TaskState<'_>| how.id == id;
+        let before = task_states.iter().filter(of).rfind(|state| state.sent.event < call.request.event)?;
+        let after =
+            task_states.iter().filter(of).find(|state| state.how == How::Got && state.requested > response.event)?;
         let why = || format!("answered while the task is {:?}", after.status().unwrap_or_default());
         let kept: Kept = if after.is_over() { Ok(()) } else { Err(response.breach("", why())) };
         // A task that was over before had nothing to wait for.
@@ -87,7 +89,10 @@ fn answers<'v>(view: &View<'v>) -> Vec<(Call<'v>, Creation<'v>)> {
         let id = named(&call.request)?;
         Some((call, *made.iter().find(|creation| creation.id == id)?))
     };
-    view.calls("tasks/result").filter(|call| view.is_weighed(call) && call.response.is_some()).filter_map(of).collect()
+    view.calls("tasks/result")
+        .filter(|call| view.judges_content(call) && call.response.is_some())
+        .filter_map(of)
+        .collect()
 }
 
 fn as_called(view: &View<'_>) -> Verdict {
@@ -112,12 +117,12 @@ pub(crate) fn always(calls: &[Call<'_>]) -> Option<i64> {
 
 fn error_same(view: &View<'_>) -> Verdict {
     let plain = Twins::plain(view);
-    let sights = sights(view);
+    let task_states = task_states(view);
     let judged = answers(view).into_iter().filter_map(|(call, creation)| {
         let (response, due) = (call.response?, always(plain.of(&creation.call))?);
         // Refused for not being a task; and a cancelled task has no result of its own.
-        let ended = sights.iter().rfind(|sight| sight.id == creation.id).and_then(|sight| sight.status());
-        if matches!(due, -32601 | -32600) || ended == Some("cancelled") {
+        let ended = task_states.iter().rfind(|state| state.id == creation.id).and_then(|state| state.status());
+        if matches!(due, METHOD_NOT_FOUND | INVALID_REQUEST) || ended == Some("cancelled") {
             return None;
         }
         let kept: Kept = match call.error_code() {
@@ -135,10 +140,10 @@ fn error_same(view: &View<'_>) -> Verdict {
 
 /// Judges that what `tasks/get` says of failed tasks has a message.
 pub(crate) fn explained(view: &View<'_>) -> Verdict {
-    let failed = sights(view).into_iter().filter(|s| s.how == How::Got && s.status() == Some("failed"));
-    Verdict::every(failed, "no task was seen to have failed", |sight| {
-        let message = sight.task.get("statusMessage").and_then(Value::as_str);
-        let breach = || sight.breach("/statusMessage", "a failed task does not say why");
+    let failed = task_states(view).into_iter().filter(|s| s.how == How::Got && s.status() == Some("failed"));
+    Verdict::every(failed, "no task was seen to have failed", |state| {
+        let message = state.task.get("statusMessage").and_then(Value::as_str);
+        let breach = || state.breach("/statusMessage", "a failed task does not say why");
         if message.is_some_and(|message| !message.trim().is_empty()) { Ok(()) } else { Err(breach()) }
     })
 }

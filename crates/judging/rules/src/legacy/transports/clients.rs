@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 
 use wire::http::{self, combined, lists};
+use wire::meta;
 use wire::revision::{R2024_11_05, R2025_03_26, R2025_11_25, R2026_07_28};
 use wire::trace::{Closed, header};
 use wire::{Party, Transport};
 
 use super::http_sse::{endpoint, streams};
 use super::sessions::issued;
-use crate::giving_up::{Signs, cancelled};
 use crate::rule::{Anchor, Rule, at, client};
+use crate::timeouts::{Signs, cancelled};
 use crate::verdict::{Breach, Kept, Located, Verdict};
-use crate::view::{Exchange, PROTOCOL_VERSION, View};
+use crate::view::{Exchange, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 
@@ -33,8 +34,8 @@ pub(crate) const RULES: &[Rule] = &[
             "A client MUST post all its messages to the URI of the `endpoint` event.",
         )
         .gone(R2025_03_26)
-        .how("Compares the target of every POST with a message with the data of the `endpoint` event of its stream: path, and names of query parameters. Any server will do; one that puts a session into the query shows more.")
-        .mend("Resolve the data of the `endpoint` event against the stream's URL, and post everything there.")
+        .how("Compares the target of every POST with a message with the data of the `endpoint` event of its stream: path, and names of query parameters. Works with any server; one that puts a session into the query shows more.")
+        .fix("Resolve the data of the `endpoint` event against the stream's URL, and post everything there.")
         .judge(posts_to_endpoint),
     client("http.polls-after-close")
         .on(HTTP)
@@ -44,24 +45,24 @@ pub(crate) const RULES: &[Rule] = &[
             "A client whose connection is closed before the stream is over SHOULD come back for the rest.",
         )
         .gone(R2026_07_28)
-        .how("Takes a server that gives an event id on the stream of a request and closes it before the answer, and looks for a GET with `Last-Event-ID`. It is broken by a client that leaves without one.")
-        .mend("Come back by GET with the last event's id, until the answer is there.")
+        .how("Needs a server that gives an event id on the stream of a request and closes it before the answer, and looks for a GET with `Last-Event-ID`. It is broken by a client that leaves without one.")
+        .fix("Come back by GET with the last event's id, until the answer is there.")
         .judge(polls_after_close),
     client("http.retry-respected")
         .on(HTTP)
         .says(R2025_11_25, SENDING, "A client MUST stay away for the time that a `retry` field names.")
         .gone(R2026_07_28)
         .timed()
-        .how("Takes a server that sends `retry` and then closes the stream, and measures how long the client stays away.")
-        .mend("Wait for the milliseconds that the last `retry` field named before you connect again.")
+        .how("Needs a server that sends `retry` and then closes the stream, and measures how long the client stays away.")
+        .fix("Wait for the milliseconds that the last `retry` field named before you connect again.")
         .judge(retry_respected),
     client("http.cancels-by-notification")
         .on(HTTP)
         .says(R2025_03_26, SENDING, "A client that gives a request up SHOULD say so in `notifications/cancelled`.")
         .gone(R2026_07_28)
         .timed()
-        .how("Takes a server that leaves a request unanswered on an open stream. That the client has given it up is shown by its closing the stream and going on, without coming back for it.")
-        .mend("Send `notifications/cancelled` with the request's id when you give it up.")
+        .how("Needs a server that leaves a request unanswered on an open stream. That the client has given it up is shown by its closing the stream and continuing, without coming back for it.")
+        .fix("Send `notifications/cancelled` with the request's id when you give it up.")
         .judge(|view| cancelled(view, Signs::Hangs)),
     client("http.get-accepts-streams")
         .on(HTTP)
@@ -71,8 +72,8 @@ pub(crate) const RULES: &[Rule] = &[
             "A GET MUST name event streams in its `Accept` header.",
         )
         .gone(R2026_07_28)
-        .how("Reads the `Accept` header of every GET to the MCP endpoint. Any server will do.")
-        .mend("Send `Accept: text/event-stream`.")
+        .how("Reads the `Accept` header of every GET to the MCP endpoint. Works with any server.")
+        .fix("Send `Accept: text/event-stream`.")
         .judge(get_accepts),
     client("http.resumes-by-last-event-id")
         .on(HTTP)
@@ -82,22 +83,22 @@ pub(crate) const RULES: &[Rule] = &[
             "A client SHOULD resume a stream by GET, with the last event's id in `Last-Event-ID`.",
         )
         .gone(R2026_07_28)
-        .how("Takes a server that breaks a stream with event ids off, and compares the `Last-Event-ID` of each GET with the ids given out. A GET without one counts where the client has a stream of its own open.")
-        .mend("Remember the id of the last event of each stream, and send it as it came.")
+        .how("Needs a server that breaks a stream with event ids off, and compares the `Last-Event-ID` of each GET with the ids issued. A GET without one counts where the client has a stream of its own open.")
+        .fix("Remember the id of the last event of each stream, and send it as it came.")
         .judge(resumes),
     client("http.session-id-sent")
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A client that was given a session id MUST send it with all it sends afterwards.")
         .gone(R2026_07_28)
-        .how("Takes a server with sessions, and looks for the session id on everything that the client sends to the MCP endpoint after it was given.")
-        .mend("Keep the `Mcp-Session-Id` of the answer to `initialize`, and send it with every request.")
+        .how("Needs a server with sessions, and looks for the session id on everything that the client sends to the MCP endpoint after it was given.")
+        .fix("Keep the `Mcp-Session-Id` of the answer to `initialize`, and send it with every request.")
         .judge(session_sent),
     client("http.session-id-guarded")
         .on(HTTP)
-        .says(R2025_11_25, SESSIONS, "A client MUST let nobody but the server that gave it have the session id.")
+        .says(R2025_11_25, SESSIONS, "A client MUST send a session id only to the server that assigned it.")
         .gone(R2026_07_28)
-        .how("Takes a server with sessions that makes its client ask another origin or path (for metadata of authorization, icons, schemas), and looks for the session id in what it sends there.")
-        .mend("Add the session id to requests of the MCP endpoint alone.")
+        .how("Needs a server with sessions that makes its client ask another origin or path (for metadata of authorization, icons, schemas), and looks for the session id in what it sends there.")
+        .fix("Add the session id to requests of the MCP endpoint alone.")
         .judge(session_guarded),
     client("http.new-session-after-404")
         .on(HTTP)
@@ -107,15 +108,15 @@ pub(crate) const RULES: &[Rule] = &[
             "A client whose session is answered 404 MUST open another one, by `initialize` without a session id.",
         )
         .gone(R2026_07_28)
-        .how("Takes a server that answers a session with 404 from some request on, and looks for `initialize` without a session id. Who leaves instead is not judged.")
-        .mend("Forget the session on 404, and begin with `initialize` anew.")
+        .how("Needs a server that answers a session with 404 from some request on, and looks for `initialize` without a session id. Who leaves instead is not judged.")
+        .fix("Forget the session on 404, and start again with `initialize`.")
         .judge(new_session),
     client("http.session-ended-by-delete")
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A client that is done with a session SHOULD end it by DELETE.")
         .gone(R2026_07_28)
-        .how("Takes a server with sessions and a client that is seen to leave, and looks for its DELETE.")
-        .mend("Send DELETE with the session id before you go.")
+        .how("Needs a server with sessions and a client that is seen to leave, and looks for its DELETE.")
+        .fix("Send DELETE with the session id before you go.")
         .judge(ended_by_delete),
 ];
 
@@ -148,7 +149,7 @@ fn place(target: &str) -> (&str, BTreeSet<&str>) {
 fn posts_to_endpoint(view: &View<'_>) -> Verdict {
     let target = |x: &Exchange<'_>| x.request.map(|(_, _, target, _)| target.to_owned()).unwrap_or_default();
     let streams: Vec<_> = streams(view).into_iter().filter_map(|x| Some((x, endpoint(x)?))).collect();
-    let posts = view.exchanges().iter().filter(|x| x.partner == Some(Party::Server) && !x.asked.is_empty());
+    let posts = view.exchanges().iter().filter(|x| x.partner == Some(Party::Server) && !x.client_messages.is_empty());
     let judged = posts.filter_map(|x| {
         let mut before = streams.iter().filter(|(_, (event, _))| *event < begun(x));
         let here = before.clone().rfind(|(stream, _)| stream.connection == x.connection);
@@ -171,7 +172,7 @@ struct Broken<'a, 'v> {
 fn broken_off<'a, 'v>(view: &'a View<'v>) -> Vec<Broken<'a, 'v>> {
     let early = |x: &'a Exchange<'v>| {
         let (closed, by, _) = x.closed.filter(|(.., how)| matches!(how, Closed::End | Closed::Reset))?;
-        let waits = x.question().is_some_and(|said| x.response_to(said).is_none()) || x.is("GET");
+        let waits = x.question().is_some_and(|sent| x.response_to(sent).is_none()) || x.is("GET");
         let named = x.blocks.iter().any(|(_, block)| block.id.as_deref().is_some_and(|id| !id.is_empty()));
         let answered = x.is("GET") && x.responses().next().is_some();
         (x.is_stream() && by == Party::Server && waits && named && !answered).then_some(Broken { stream: x, closed })
@@ -188,7 +189,7 @@ fn comeback<'a, 'v>(view: &'a View<'v>, broken: &Broken<'a, 'v>) -> Option<&'a E
 
 fn polls_after_close(view: &View<'_>) -> Verdict {
     let judged = broken_off(view).into_iter().filter_map(|broken| {
-        let request = broken.stream.question().filter(|said| view.current(*said))?;
+        let request = broken.stream.question().filter(|sent| view.is_current(*sent))?;
         if view.answer(request).is_some_and(|answer| answer.event < broken.closed) {
             return None;
         }
@@ -211,7 +212,7 @@ fn polls_after_close(view: &View<'_>) -> Verdict {
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no stream with event ids ended before its answer")
 }
 
-/// How much earlier (microseconds) than told a client may seem to come back: clocks tick coarsely.
+/// How much too early (microseconds) a client may seem to come back: clocks tick coarsely.
 const SLACK: u64 = 25_000;
 /// How long (microseconds) after a 404 a request that comes cannot have been under way before it.
 const LONG: u64 = 1_000_000;
@@ -220,13 +221,13 @@ const THOROUGH: u64 = 250_000;
 
 fn retry_respected(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
-    let told = all.iter().filter_map(|x| {
+    let stated = all.iter().filter_map(|x| {
         let named = |fields: &wire::trace::SseFields| fields.retry.as_deref()?.trim().parse::<u64>().ok();
         let retry = x.blocks.iter().rev().find_map(|(_, block)| named(block)).filter(|ms| *ms > 0)?;
         let (closed, ..) = x.closed.filter(|(_, by, _)| *by == Party::Server)?;
         Some((*x, retry, closed))
     });
-    let judged = told.filter_map(|(x, retry, closed)| {
+    let judged = stated.filter_map(|(x, retry, closed)| {
         let ids: BTreeSet<_> = x.blocks.iter().filter_map(|(_, block)| block.id.as_deref()).collect();
         let mut later = all.iter().filter(|y| y.is("GET") && begun(y) > closed && y.connection == x.connection);
         let back = later.find(|y| match y.resumes() {
@@ -275,7 +276,7 @@ fn resumes(view: &View<'_>) -> Verdict {
 /// A GET by which the client comes back for the answer of a stream and does not say where that stopped: it has the stream of
 /// its own, for which one may open a GET without an id, already.
 fn from_nowhere(view: &View<'_>, broken: &Broken<'_, '_>) -> Option<(usize, Kept)> {
-    broken.stream.question().filter(|said| view.current(*said))?;
+    broken.stream.question().filter(|sent| view.is_current(*sent))?;
     if comeback(view, broken).is_some() {
         return None;
     }
@@ -296,9 +297,9 @@ fn from_nowhere(view: &View<'_>, broken: &Broken<'_, '_>) -> Option<(usize, Kept
 
 /// Whether a message of the exchange opens a session, or belongs to the modern era, which has none.
 fn is_apart(x: &Exchange<'_>) -> bool {
-    x.asked
+    x.client_messages
         .iter()
-        .any(|s| s.is("initialize") || s.message.meta().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some()))
+        .any(|s| s.is("initialize") || s.message.meta().is_some_and(|meta| meta.get(meta::PROTOCOL_VERSION).is_some()))
 }
 
 fn session_sent(view: &View<'_>) -> Verdict {
@@ -317,7 +318,7 @@ fn session_sent(view: &View<'_>) -> Verdict {
             Some(_) => Err(Breach::at(
                 begun(x),
                 "header:Mcp-Session-Id",
-                "this is no session id that the server gave with its answer to `initialize`",
+                "this is not a session id that the server gave with its answer to `initialize`",
             )),
             None => Err(Breach::at(begun(x), "header:Mcp-Session-Id", "the request does not name its session")),
         };
@@ -334,16 +335,16 @@ fn session_guarded(view: &View<'_>) -> Verdict {
         let (event, _, target, headers) = x.request?;
         let mut known = sessions.iter().filter(|one| one.exchange.event() < event).peekable();
         known.peek()?;
-        let body = x.sent.map(|(_, bytes)| String::from_utf8_lossy(bytes)).unwrap_or_default();
-        let told =
+        let body = x.request_body.map(|(_, bytes)| String::from_utf8_lossy(bytes)).unwrap_or_default();
+        let stated =
             |id: &str| target.contains(id) || body.contains(id) || headers.iter().any(|(_, value)| value.contains(id));
-        let leaks = header(headers, http::SESSION_ID).is_some() || known.any(|one| told(one.id));
-        let why = "the session id is told to somebody else than the MCP endpoint";
+        let leaks = header(headers, http::SESSION_ID).is_some() || known.any(|one| stated(one.id));
+        let why = "the session id is sent to another address than the MCP endpoint";
         Some((event, if leaks { Err(Breach::at(event, "", why)) } else { Ok(()) }))
     });
     Verdict::of(
         judged.collect::<Vec<(usize, Kept)>>(),
-        "with a session open, the client asked nobody but the MCP endpoint",
+        "with a session open, the client sent requests to the MCP endpoint only",
     )
 }
 
@@ -358,16 +359,18 @@ fn new_session(view: &View<'_>) -> Verdict {
         // What was under way when the 404 came proves nothing. Where the 404 took its time, that had come before it.
         let at = |event: usize| view.frame(event).at;
         let thorough = at(answer).saturating_sub(at(begun(x))) >= THOROUGH;
-        let goes_on = |y: &Exchange<'_>| thorough || at(begun(y)).saturating_sub(at(answer)) > LONG;
-        let next = later.find(|y| y.asked.iter().any(|s| s.is("initialize")) || (y.session() == dead && goes_on(y)));
+        let client_continues = |y: &Exchange<'_>| thorough || at(begun(y)).saturating_sub(at(answer)) > LONG;
+        let next = later.find(|y| {
+            y.client_messages.iter().any(|s| s.is("initialize")) || (y.session() == dead && client_continues(y))
+        });
         // Who leaves instead needs no session any more.
         let y = next?;
-        let opens = y.asked.iter().any(|s| s.is("initialize"));
+        let opens = y.client_messages.iter().any(|s| s.is("initialize"));
         let kept = match (opens, y.session()) {
             (true, None) => Ok(()),
             (true, Some(_)) => Err(Breach::at(begun(y), "header:Mcp-Session-Id", "`initialize` still names a session")),
             (false, _) => {
-                Err(Breach::at(begun(y), "header:Mcp-Session-Id", "the client goes on with a session that is gone"))
+                Err(Breach::at(begun(y), "header:Mcp-Session-Id", "the client continues with a session that is gone"))
             }
         };
         Some((begun(y), kept))
@@ -384,9 +387,9 @@ fn ended_by_delete(view: &View<'_>) -> Verdict {
         }
         let gone = all.iter().filter(named).any(|x| x.status() == Some(404));
         let (left, well) = view.departure()?;
-        let left_open = well && !gone && left > one.exchange.event();
+        let timed_out_at = well && !gone && left > one.exchange.event();
         let why = format!("the client left (event {left}) and did not end this session");
-        left_open.then(|| (left, Err(Breach::at(one.exchange.event(), "header:Mcp-Session-Id", why))))
+        timed_out_at.then(|| (left, Err(Breach::at(one.exchange.event(), "header:Mcp-Session-Id", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no session was opened and ended, or left behind")
 }

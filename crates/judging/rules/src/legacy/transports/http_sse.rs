@@ -19,14 +19,14 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, SECTION, "A server MUST provide an endpoint at which clients open an event stream.")
         .gone(R2025_03_26)
         .how("Opens streams by GET at the address where they open: each is one, not a 404, a 405 or anything else.")
-        .mend("Route GET on the stream's address for every client: answer 200 with `text/event-stream`.")
+        .fix("Route GET on the stream's address for every client: answer 200 with `text/event-stream`.")
         .judge(stream_endpoint),
     server("sse.post-endpoint")
         .on(SSE)
         .says(R2024_11_05, SECTION, "A server MUST provide an endpoint that takes messages by HTTP POST.")
         .gone(R2025_03_26)
         .how("Posts messages to the address that the stream names.")
-        .mend("Route POST on the address that the `endpoint` event announces.")
+        .fix("Route POST on the address that the `endpoint` event announces.")
         .judge(post_endpoint),
     server("sse.endpoint-event")
         .on(SSE)
@@ -34,14 +34,14 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2025_03_26)
         .timed()
         .how("Opens the stream and waits for the event.")
-        .mend("Send `event: endpoint` with the address for POST as its data as soon as the stream is open.")
+        .fix("Send `event: endpoint` with the address for POST as its data as soon as the stream is open.")
         .judge(endpoint_event),
     server("sse.endpoint-is-uri")
         .on(SSE)
         .says(R2024_11_05, SECTION, "The data of an `endpoint` event MUST be the URI to post to.")
         .gone(R2025_03_26)
         .how("Reads the data of the `endpoint` event as a URI reference.")
-        .mend("Put nothing but the URI into the event's data: no JSON, no quotes.")
+        .fix("Put only the URI into the event's data: no JSON, no quotes.")
         .judge(endpoint_is_uri),
 ];
 
@@ -92,8 +92,8 @@ fn post_endpoint(view: &View<'_>) -> Verdict {
         x.is("POST")
             && x.partner == Some(Party::Server)
             && x.path().is_some_and(|p| named.iter().any(|n| *n == p || (!n.starts_with('/') && p.ends_with(n))))
-            && !x.asked.is_empty()
-            && !x.garbled
+            && !x.client_messages.is_empty()
+            && !x.has_invalid_message
             && !x.turned_away()
             && !foreign_origin(x)
     });
@@ -129,6 +129,6 @@ fn endpoint_is_uri(view: &View<'_>) -> Verdict {
         if !uri.is_empty() && uri.bytes().all(legal) {
             return Ok(());
         }
-        Err(Breach::at(event, "", format!("{uri:?} is no URI")))
+        Err(Breach::at(event, "", format!("{uri:?} is not a URI")))
     })
 }

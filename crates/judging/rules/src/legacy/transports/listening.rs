@@ -11,7 +11,7 @@ use crate::basic::transports::streamable_http::foreign_origin;
 use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Located, Verdict};
-use crate::view::{Call, Exchange, Said, View};
+use crate::view::{Call, Exchange, MessageAt, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 const LISTENING: Anchor = at("basic/transports", "listening-for-messages-from-the-server");
@@ -30,7 +30,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .how("Opens a stream with GET in a live session and looks at status and content type.")
-        .mend("Route GET on the MCP endpoint: open an event stream, or answer 405.")
+        .fix("Route GET on the MCP endpoint: open an event stream, or answer 405.")
         .judge(get_stream_or_405),
     server("http.get-stream-unrelated")
         .on(HTTP)
@@ -38,14 +38,14 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .how("Keeps a GET stream open during a call with a progress token and looks where progress turns up. Requests run as \
               tasks are passed over.")
-        .mend("Send what belongs to a request on the stream that answers it (in SDKs: pass the related request's id).")
+        .fix("Send what belongs to a request on the stream that answers it (in SDKs: pass the related request's id).")
         .judge(get_stream_unrelated),
     server("http.get-stream-no-responses")
         .on(HTTP)
         .says(R2025_03_26, LISTENING, "A GET stream MUST NOT carry a response, unless it resumes a stream.")
         .gone(R2026_07_28)
         .how("Keeps a GET stream open while requests are answered elsewhere.")
-        .mend("Answer a request in the exchange of its own POST.")
+        .fix("Answer a request in the exchange of its own POST.")
         .judge(get_stream_no_responses),
     server("http.not-broadcast")
         .on(HTTP)
@@ -57,11 +57,11 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .timed()
         .how("Keeps several streams of one session open and looks for the same message on two of them.")
-        .mend("Choose one of the client's streams for a message instead of writing it to all.")
+        .fix("Choose one of the client's streams for a message instead of writing it to all.")
         .judge(not_broadcast),
 ];
 
-/// What a trace tells of its sessions.
+/// What a trace shows of its sessions.
 struct Sessions<'v> {
     /// The last id that was assigned on each connection.
     last: BTreeMap<u32, &'v str>,
@@ -134,8 +134,8 @@ fn listening<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     all
 }
 
-fn token(said: Said<'_>) -> Option<&serde_json::Value> {
-    said.message.params()?.get("_meta")?.get("progressToken")
+fn token(sent: MessageAt<'_>) -> Option<&serde_json::Value> {
+    sent.message.params()?.get("_meta")?.get("progressToken")
 }
 
 /// Requests by connection and progress token.
@@ -144,7 +144,7 @@ struct Tokens<'v>(BTreeMap<(u32, String), Vec<Call<'v>>>);
 impl<'v> Tokens<'v> {
     fn of(view: &View<'v>) -> Self {
         let mut calls: BTreeMap<_, Vec<Call<'v>>> = BTreeMap::new();
-        // What runs as a task goes on after its answer, which may come after the first report on another stream.
+        // What runs as a task continues after its answer, which may come after the first report on another stream.
         let task = |call: &Call<'_>| call.request.message.params().is_some_and(|params| params.get("task").is_some());
         for call in view.calls_by(Party::Client).filter(|call| !task(call)) {
             let Some(token) = token(call.request) else { continue };
@@ -154,7 +154,7 @@ impl<'v> Tokens<'v> {
     }
 
     /// Whether the request that a progress notification reports on is still running.
-    fn runs(&self, note: Said<'v>) -> bool {
+    fn runs(&self, note: MessageAt<'v>) -> bool {
         let named = note.message.params().and_then(|p| p.get("progressToken"));
         let calls = named.and_then(|token| self.0.get(&(note.connection, canonical(token))));
         calls
@@ -167,12 +167,12 @@ impl<'v> Tokens<'v> {
 fn get_stream_unrelated(view: &View<'_>) -> Verdict {
     let streams = listening(view);
     let tokens = Tokens::of(view);
-    let said = || streams.iter().flat_map(|x| x.told.iter().copied());
-    let progress = |s: &Said<'_>| s.is("notifications/progress");
-    let strays = said().filter(|s| progress(s) && tokens.runs(*s));
+    let sent = || streams.iter().flat_map(|x| x.server_messages.iter().copied());
+    let progress = |s: &MessageAt<'_>| s.is("notifications/progress");
+    let strays = sent().filter(|s| progress(s) && tokens.runs(*s));
     let strays: Vec<_> =
         strays.map(|s| s.breach("/params/progressToken", "belongs to a request still running")).collect();
-    let apart = said().filter(|s| !progress(s) && s.message.kind() == Kind::Notification).map(|s| s.event);
+    let apart = sent().filter(|s| !progress(s) && s.message.kind() == Kind::Notification).map(|s| s.event);
     let at_home = view.by(Party::Server).filter(|s| {
         progress(s) && tokens.runs(*s) && streams.iter().any(|x| x.connection == s.connection && x.open_at(s.event))
     });
@@ -193,10 +193,10 @@ fn get_stream_no_responses(view: &View<'_>) -> Verdict {
 fn not_broadcast(view: &View<'_>) -> Verdict {
     let mut streams = view.endpoint_exchanges();
     streams.retain(|x| x.is_stream() && x.resumes().is_none());
-    let said: Vec<(&Exchange<'_>, Said<'_>)> =
-        streams.iter().flat_map(|&x| x.told.iter().map(move |&s| (x, s))).collect();
-    for (index, (x, one)) in said.iter().enumerate() {
-        let twin = view.budget().walk(said[index + 1..].iter()).find(|(y, other)| {
+    let sent: Vec<(&Exchange<'_>, MessageAt<'_>)> =
+        streams.iter().flat_map(|&x| x.server_messages.iter().map(move |&s| (x, s))).collect();
+    for (index, (x, one)) in sent.iter().enumerate() {
+        let twin = view.budget().walk(sent[index + 1..].iter()).find(|(y, other)| {
             y.number != x.number && y.connection == x.connection && same(view, (x, *one), (y, *other))
         });
         if let Some((_, other)) = twin {
@@ -204,18 +204,18 @@ fn not_broadcast(view: &View<'_>) -> Verdict {
             return Verdict::Broken(Breach::at(other.event, "", why));
         }
     }
-    let among = |s: &Said<'_>| {
+    let among = |s: &MessageAt<'_>| {
         streams
             .iter()
             .filter(|x| x.connection == s.connection && (x.number == s.exchange || x.open_at(s.event)))
             .count()
     };
-    let witnesses: Vec<_> = said.iter().filter(|(_, s)| among(s) > 1).map(|(_, s)| s.event).collect();
+    let witnesses: Vec<_> = sent.iter().filter(|(_, s)| among(s) > 1).map(|(_, s)| s.event).collect();
     Verdict::witnessed(witnesses, "nothing was sent while several streams were open")
 }
 
 /// Whether two messages on two streams are one that was sent twice.
-fn same(view: &View<'_>, (x, one): (&Exchange<'_>, Said<'_>), (y, other): (&Exchange<'_>, Said<'_>)) -> bool {
+fn same(view: &View<'_>, (x, one): (&Exchange<'_>, MessageAt<'_>), (y, other): (&Exchange<'_>, MessageAt<'_>)) -> bool {
     let asked_once = |id: Option<&RequestId>| {
         view.by(Party::Client).filter(|s| s.message.kind() == Kind::Request && s.message.id() == id).count() == 1
     };

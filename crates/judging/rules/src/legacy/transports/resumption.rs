@@ -7,7 +7,7 @@ use wire::{Kind, Party, Transport};
 
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Verdict};
-use crate::view::{Exchange, Said, View};
+use crate::view::{Exchange, MessageAt, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 const SECTION: Anchor = at("basic/transports", "resumability-and-redelivery");
@@ -19,19 +19,19 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, SECTION, "Event ids MUST be unique across all streams of a session.")
         .gone(R2026_07_28)
         .how("Collects the event ids of all streams of a session; a replay of the same event does not count.")
-        .mend("Put the stream's identity into the event id, or count per session instead of per stream.")
+        .fix("Put the stream's identity into the event id, or count per session instead of per stream.")
         .judge(event_ids_unique),
     server("http.event-ids-name-stream")
         .on(HTTP)
         .says(R2025_11_25, SECTION, "Event ids SHOULD tell the server which stream they came from.")
         .gone(R2026_07_28)
-        .unobservable("an event id is opaque; what it means to the server does not cross"),
+        .unobservable("an event id is opaque; its meaning to the server is not sent"),
     server("http.replay-same-stream")
         .on(HTTP)
         .says(R2025_03_26, SECTION, "A resumed stream MUST NOT replay messages of another stream.")
         .gone(R2026_07_28)
         .how("Resumes one of several streams and looks for events, or the answer, of another.")
-        .mend("Store events by stream, and replay those of the stream that `Last-Event-ID` belongs to alone.")
+        .fix("Store events by stream, and replay those of the stream that `Last-Event-ID` belongs to alone.")
         .judge(replay_same_stream),
 ];
 
@@ -108,26 +108,26 @@ fn replay_same_stream(view: &View<'_>) -> Verdict {
                 return Verdict::Broken(Breach::at(event, "", why));
             }
         }
-        if let Some(stray) = x.responses().find(|r| asked_elsewhere(view, *r, origin)) {
+        if let Some(stray) = x.responses().find(|r| requested_elsewhere(view, *r, origin)) {
             return Verdict::Broken(stray.breach("/id", "answers a request of another stream than the one resumed"));
         }
-        let others = streams
-            .iter()
-            .any(|y| y.connection == x.connection && y.number != origin && !y.told.is_empty() && y.resumes().is_none());
+        let others = streams.iter().any(|y| {
+            y.connection == x.connection && y.number != origin && !y.server_messages.is_empty() && y.resumes().is_none()
+        });
         if others {
-            witnesses.extend(x.told.last().map(|s| s.event));
+            witnesses.extend(x.server_messages.last().map(|s| s.event));
         }
     }
     Verdict::witnessed(witnesses, "no stream was resumed while there were others to confuse it with")
 }
 
 /// Whether the request that `response` answers was put in another exchange than `origin`, and only there.
-fn asked_elsewhere(view: &View<'_>, response: Said<'_>, origin: u32) -> bool {
-    let asked = view.by(Party::Client).filter(|s| {
+fn requested_elsewhere(view: &View<'_>, response: MessageAt<'_>, origin: u32) -> bool {
+    let requested = view.by(Party::Client).filter(|s| {
         s.message.kind() == Kind::Request
             && s.connection == response.connection
             && s.message.id() == response.message.id()
     });
-    let places: Vec<u32> = asked.map(|s| s.exchange).collect();
+    let places: Vec<u32> = requested.map(|s| s.exchange).collect();
     !places.is_empty() && !places.contains(&origin)
 }

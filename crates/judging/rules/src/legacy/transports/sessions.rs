@@ -1,5 +1,6 @@
 //! Sessions and the protocol version header of the Streamable HTTP transport, 2025-03-26 to 2025-11-25.
 
+use wire::meta;
 use wire::revision::{R2025_03_26, R2025_06_18, R2026_07_28};
 use wire::{Revision, Transport};
 
@@ -20,42 +21,42 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, SESSIONS, "A session id SHOULD be globally unique.")
         .gone(R2026_07_28)
         .how("Opens more than one session and compares their ids.")
-        .mend("Make a new random id for each `initialize`.")
+        .fix("Make a new random id for each `initialize`.")
         .judge(session_id_unique),
     server("http.session-id-unguessable")
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A session id SHOULD be cryptographically secure.")
         .gone(R2026_07_28)
-        .how("Reckons how many ids of that length and alphabet there can be, and how much of it differs between two ids.")
-        .mend("Use a random UUID or 128 bits from a secure generator; no counters, no clocks.")
+        .how("Estimates how many ids of that length and alphabet there can be, and how much of it differs between two ids.")
+        .fix("Use a random UUID or 128 bits from a secure generator; no counters, no clocks.")
         .judge(session_id_unguessable),
     server("http.session-id-visible-ascii")
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A session id MUST consist of visible ASCII characters, 0x21 to 0x7E.")
         .gone(R2026_07_28)
         .how("Looks at each session id that the server assigns.")
-        .mend("Encode the id in hexadecimal or Base64url.")
+        .fix("Encode the id in hexadecimal or Base64url.")
         .judge(session_id_visible),
     server("http.session-required-400")
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "A server that requires a session id SHOULD answer 400 where it is missing.")
         .gone(R2026_07_28)
         .how("Leaves the session header out after a session was assigned; a server that serves the request does not require it.")
-        .mend("Answer 400 Bad Request to any request but `initialize` that has no `Mcp-Session-Id` header.")
+        .fix("Answer 400 Bad Request to any request but `initialize` that has no `Mcp-Session-Id` header.")
         .judge(session_required_400),
     server("http.terminated-session-404")
         .on(HTTP)
         .says(R2025_03_26, SESSIONS, "Requests with the id of a terminated session MUST be answered with 404.")
         .gone(R2026_07_28)
-        .how("Ends a session with DELETE and, if the server agreed, goes on using its id.")
-        .mend("Answer 404 Not Found where the session in the header is not (or no longer) known.")
+        .how("Ends a session with DELETE and, if the server agreed, keeps using its id.")
+        .fix("Answer 404 Not Found where the session in the header is not (or no longer) known.")
         .judge(terminated_session_404),
     server("http.bad-version-header-400")
         .on(HTTP)
         .says(R2025_06_18, VERSION, "An invalid or unsupported MCP-Protocol-Version header MUST be answered with 400.")
         .gone(R2026_07_28)
-        .how("Names a protocol version that never was in the header of a request that is otherwise in order.")
-        .mend("Check the header on every request after `initialize` and answer 400 Bad Request.")
+        .how("Names a protocol version that never was in the header of a request that is otherwise valid.")
+        .fix("Check the header on every request after `initialize` and answer 400 Bad Request.")
         .judge(bad_version_header_400),
     server("http.absent-version-header-served")
         .on(HTTP)
@@ -65,8 +66,8 @@ pub(crate) const RULES: &[Rule] = &[
             "Without a version header, or any other sign of the version, a server SHOULD assume 2025-03-26.",
         )
         .gone(R2026_07_28)
-        .how("Leaves the version header out where no session tells the version, and looks whether the request is served.")
-        .mend("Treat a request without `MCP-Protocol-Version` as one of 2025-03-26 instead of refusing it.")
+        .how("Leaves the version header out where no session tells the version, and checks whether the request is served.")
+        .fix("Treat a request without `MCP-Protocol-Version` as one of 2025-03-26 instead of refusing it.")
         .judge(absent_version_header_served),
 ];
 
@@ -86,7 +87,7 @@ impl Located for Issued<'_, '_> {
 
 /// The sessions that the server assigned, in order.
 pub(crate) fn issued<'a, 'v>(view: &'a View<'v>) -> Vec<Issued<'a, 'v>> {
-    let opens = |x: &&Exchange<'_>| x.succeeded() && x.asked.iter().any(|s| s.is("initialize"));
+    let opens = |x: &&Exchange<'_>| x.succeeded() && x.client_messages.iter().any(|s| s.is("initialize"));
     let assigned = |x: &'a Exchange<'v>| {
         let id = x.response_header("mcp-session-id")?;
         Some(Issued { exchange: x, id })
@@ -138,11 +139,11 @@ fn session_id_visible(view: &View<'_>) -> Verdict {
 }
 
 /// The session of an exchange's connection at that time.
-fn current<'i, 'a, 'v>(issued: &'i [Issued<'a, 'v>], x: &Exchange<'v>) -> Option<&'i Issued<'a, 'v>> {
+fn issued_session<'i, 'a, 'v>(issued: &'i [Issued<'a, 'v>], x: &Exchange<'v>) -> Option<&'i Issued<'a, 'v>> {
     issued.iter().rfind(|i| i.exchange.connection == x.connection && i.event() < x.event())
 }
 
-/// Whether nothing but what a rule is about can be wrong with a request's head.
+/// Whether a request's head can only be wrong in what a rule is about.
 fn sound_version(x: &Exchange<'_>) -> bool {
     x.request_header("mcp-protocol-version").is_none_or(|v| v.parse::<Revision>().is_ok())
 }
@@ -151,10 +152,10 @@ fn session_required_400(view: &View<'_>) -> Verdict {
     let issued = issued(view);
     let bare = view.endpoint_exchanges().into_iter().filter(|x| {
         x.session().is_none()
-            && current(&issued, x).is_some()
-            && !x.asked.iter().any(|s| s.is("initialize") || modern(s.message.meta()))
-            && !x.asked.is_empty()
-            && !x.garbled
+            && issued_session(&issued, x).is_some()
+            && !x.client_messages.iter().any(|s| s.is("initialize") || modern(s.message.meta()))
+            && !x.client_messages.is_empty()
+            && !x.has_invalid_message
             && sound_version(x)
             && !foreign_origin(x)
             && !x.turned_away()
@@ -167,17 +168,22 @@ fn session_required_400(view: &View<'_>) -> Verdict {
 }
 
 fn modern(meta: Option<&serde_json::Value>) -> bool {
-    meta.is_some_and(|m| m.get("io.modelcontextprotocol/protocolVersion").is_some())
+    meta.is_some_and(|m| m.get(meta::PROTOCOL_VERSION).is_some())
 }
 
 fn terminated_session_404(view: &View<'_>) -> Verdict {
     let endings = endings(view);
     let over = |x: &Exchange<'_>| endings.iter().any(|&(event, id)| event < begun(x) && x.session() == Some(id));
     let late = view.endpoint_exchanges().into_iter().filter(|x| {
-        over(x) && !x.turned_away() && sound_version(x) && !foreign_origin(x) && x.status().is_some() && !x.garbled
+        over(x)
+            && !x.turned_away()
+            && sound_version(x)
+            && !foreign_origin(x)
+            && x.status().is_some()
+            && !x.has_invalid_message
     });
-    let opens = |x: &Exchange<'_>| x.asked.iter().any(|s| s.is("initialize"));
-    // A second DELETE that succeeds says, as HTTP has it, that the session is gone: no one is misled.
+    let opens = |x: &Exchange<'_>| x.client_messages.iter().any(|s| s.is("initialize"));
+    // A second DELETE that succeeds says, as HTTP has it, that the session is gone: no client is misled.
     let late = late.filter(|x| !x.is("DELETE"));
     Verdict::every(late.filter(|x| !opens(x)), "no session was ended and used again", |x| match x.status() {
         Some(404) => Ok(()),
@@ -197,10 +203,10 @@ fn bad_version_header_400(view: &View<'_>) -> Verdict {
     let odd = all.iter().filter(|x| {
         x.request_header("mcp-protocol-version").is_some_and(impossible)
             && x.is("POST")
-            && !x.asked.is_empty()
-            && !x.garbled
-            && !x.asked.iter().any(|s| s.is("initialize"))
-            && x.session() == current(&issued, x).map(|i| i.id)
+            && !x.client_messages.is_empty()
+            && !x.has_invalid_message
+            && !x.client_messages.iter().any(|s| s.is("initialize"))
+            && x.session() == issued_session(&issued, x).map(|i| i.id)
             && !foreign_origin(x)
             && !x.turned_away()
             && x.status().is_some()
@@ -224,7 +230,7 @@ fn twin<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Option<&'a Exchan
             && y.connection == x.connection
             && y.session() == x.session()
             && version(y) != version(x)
-            || y.succeeded() && y.connection == x.connection && y.asked.iter().any(|s| s.is("initialize"))
+            || y.succeeded() && y.connection == x.connection && y.client_messages.iter().any(|s| s.is("initialize"))
     })
 }
 

@@ -18,7 +18,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_11_25, SENDING, "A stream SHOULD begin with an event that has an id and empty data.")
         .gone(R2026_07_28)
         .how("Looks at the first event of each stream that answers a POST.")
-        .mend("Send `id: …` with an empty `data:` before anything else, so that a client can resume from the start.")
+        .fix("Send `id: …` with an empty `data:` before anything else, so that a client can resume from the start.")
         .judge(stream_primed),
     server("http.retry-before-disconnect")
         .on(HTTP)
@@ -30,44 +30,49 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .how("Looks at resumable streams that the server closes before the response was sent, and at streams opened by GET \
               that the server closes and then resumes.")
-        .mend("Send an event with a `retry` field before closing the connection.")
+        .fix("Send an event with a `retry` field before closing the connection.")
         .judge(retry_before_disconnect),
     server("http.stream-carries-response")
         .on(HTTP)
         .says(R2025_03_26, SENDING, "A stream SHOULD eventually carry a response to each request of the POST.")
         .gone(R2026_07_28)
         .how("Reads each stream that answers a POST, and its resumption, to its end.")
-        .mend("Send the response before ending the stream, also where the work failed: then it is an error.")
+        .fix("Send the response before ending the stream, also where the work failed: then it is an error.")
         .judge(stream_carries_response),
     server("http.stream-open-until-response")
         .on(HTTP)
         .says(R2025_03_26, SENDING, "A server SHOULD NOT close a stream before the response to each request was sent.")
         .gone(R2025_11_25)
-        .how("Looks whether a stream that the server ended had carried the responses by then.")
-        .mend("Keep the stream open until the last response was written.")
+        .how("Checks whether a stream that the server ended had carried the responses by then.")
+        .fix("Keep the stream open until the last response was written.")
         .judge(stream_open_until_response),
     server("http.disconnect-is-no-cancellation")
         .on(HTTP)
         .says(R2025_03_26, SENDING, "A server SHOULD NOT take a lost connection for a cancelled request.")
         .gone(R2026_07_28)
         .timed()
-        .how("Cuts a resumable stream, resumes it, and looks whether the response still comes.")
-        .mend("Let the request run on when its connection is lost; only `notifications/cancelled` cancels.")
+        .how("Cuts a resumable stream, resumes it, and checks whether the response still comes.")
+        .fix("Let the request run on when its connection is lost; only `notifications/cancelled` cancels.")
         .judge(disconnect_is_no_cancellation),
 ];
 
 /// Streams that answer a POST with at least one request.
 fn answering<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
-    all.retain(|x| x.is("POST") && x.is_stream() && x.succeeded() && !x.garbled && x.requests().next().is_some());
+    all.retain(|x| {
+        x.is("POST") && x.is_stream() && x.succeeded() && !x.has_invalid_message && x.requests().next().is_some()
+    });
     all
 }
 
 /// Whether a request says that it speaks 2025-11-25 or later: in its header, or as `initialize` in its body. Older clients
 /// know nothing of polling, and a server does well to spare them.
 fn polls(x: &Exchange<'_>) -> bool {
-    let offered =
-        x.asked.iter().find(|s| s.is("initialize")).and_then(|s| s.message.params()?.get("protocolVersion")?.as_str());
+    let offered = x
+        .client_messages
+        .iter()
+        .find(|s| s.is("initialize"))
+        .and_then(|s| s.message.params()?.get("protocolVersion")?.as_str());
     let spoken = offered.or_else(|| x.request_header("mcp-protocol-version"));
     spoken.and_then(|v| v.parse::<Revision>().ok()).is_some_and(|v| v.at_least(R2025_11_25))
 }
@@ -113,8 +118,8 @@ fn resumptions<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Vec<&'a Ex
 }
 
 /// Whether a stream was over only for the connection that carried it: the server took it up again where it had stopped.
-fn goes_on(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
-    resumptions(all, x).iter().any(|y| y.is_stream() && y.succeeded() && !y.told.is_empty())
+fn continues_elsewhere(all: &[&Exchange<'_>], x: &Exchange<'_>) -> bool {
+    resumptions(all, x).iter().any(|y| y.is_stream() && y.succeeded() && !y.server_messages.is_empty())
 }
 
 fn stream_primed(view: &View<'_>) -> Verdict {
@@ -136,7 +141,8 @@ fn stream_primed(view: &View<'_>) -> Verdict {
 fn retry_before_disconnect(view: &View<'_>) -> Verdict {
     let all = view.endpoint_exchanges();
     let unanswered = answering(view).into_iter().filter(|x| !all_answered(x) && !any_cancelled(view, x));
-    let left = all.iter().copied().filter(|x| x.is("GET") && x.is_stream() && x.succeeded() && goes_on(&all, x));
+    let left =
+        all.iter().copied().filter(|x| x.is("GET") && x.is_stream() && x.succeeded() && continues_elsewhere(&all, x));
     let cut = unanswered.chain(left).filter(|x| polls(x) && x.ended() && resumable(x) && !expired(&all, x));
     Verdict::every(cut, "no resumable stream was closed before it was over", |x| {
         let tells = x.blocks.iter().any(|(_, b)| b.retry.as_deref().is_some_and(|r| r.parse::<u64>().is_ok()));
@@ -153,7 +159,7 @@ fn stream_carries_response(view: &View<'_>) -> Verdict {
         let carried =
             |request| x.response_to(request).is_some() || resumed.iter().any(|y| y.response_to(request).is_some());
         let ends = std::iter::once(x).chain(resumed.iter().copied()).all(Exchange::ended);
-        // Where the last stream can be resumed and was not, nobody knows what would have come.
+        // Where the last stream can be resumed and was not, what would have come is unknown.
         let untried = resumed.last().map_or(resumable(x), |last| last.is_stream() && resumable(last));
         if x.requests().all(carried) {
             witnesses.push(x.responses().last().map_or(x.event(), |r| r.event));
@@ -186,7 +192,7 @@ fn disconnect_is_no_cancellation(view: &View<'_>) -> Verdict {
                 // Only where something was said of the request before the cut was it certainly under way, and not already
                 // answered into a connection that was going.
                 (None, Some(last))
-                    if !x.told.is_empty()
+                    if !x.server_messages.is_empty()
                         && last.is_stream()
                         && last.ended()
                         && !expired(&all, x)

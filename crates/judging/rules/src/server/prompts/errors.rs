@@ -1,13 +1,14 @@
 //! `server/prompts#error-handling` and what follows it: requests for prompts that cannot be served.
 
 use serde_json::Value;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{PROMPTS, capability};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 const ERRORS: Anchor = at("server/prompts", "error-handling");
 
@@ -17,13 +18,13 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, ERRORS, "A request for a prompt that does not exist SHOULD be answered with the error -32602.")
         .needs("prompts")
         .how("Looks at the errors that answer requests under names that the list, read to its end, does not contain.")
-        .mend("Answer -32602 (invalid params).")
+        .fix("Answer -32602 (invalid params).")
         .judge(unknown),
     server("prompts.missing-arguments-refused")
         .says(R2024_11_05, ERRORS, "A request that lacks a required argument SHOULD be answered with the error -32602.")
         .needs("prompts")
         .how("Looks at the errors that answer requests for listed prompts without an argument they require.")
-        .mend("Answer -32602 (invalid params).")
+        .fix("Answer -32602 (invalid params).")
         .judge(missing_code),
     server("prompts.arguments-validated")
         .says(
@@ -33,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs("prompts")
         .how("Looks at requests for listed prompts without an argument they require: there should be no prompt in the answer.")
-        .mend("Refuse the request, or list the argument as optional.")
+        .fix("Refuse the request, or list the argument as optional.")
         .judge(validated),
     // Before, `lifecycle.list-changes-negotiated` judges it.
     server("prompts.negotiation-respected")
@@ -43,7 +44,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server SHOULD announce changes of its prompts only if it declared `prompts.listChanged`.",
         )
         .how("Looks for `notifications/prompts/list_changed`, and for `prompts.listChanged` among the declared capabilities.")
-        .mend("Declare `prompts: {\"listChanged\": true}`, or send no such notification.")
+        .fix("Declare `prompts: {\"listChanged\": true}`, or send no such notification.")
         .judge(|view| capability(view, "prompts.listChanged", view.notifications(PROMPTS.changed))),
     client("prompts.only-where-declared")
         .says(
@@ -51,8 +52,8 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/prompts", "implementation-considerations"),
             "A client SHOULD ask for prompts only where the server declared `prompts`.",
         )
-        .how("Takes a server that declares no `prompts`, and looks whether the client asks for any.")
-        .mend("Look for `prompts` in the server's capabilities first.")
+        .how("Needs a server that declares no `prompts`, and checks whether the client asks for any.")
+        .fix("Look for `prompts` in the server's capabilities first.")
         .judge(only_where_declared),
     server("prompts.injection-prevented")
         .says(
@@ -63,17 +64,19 @@ pub(crate) const RULES: &[Rule] = &[
         .unobservable("the wire does not show what was checked"),
 ];
 
-fn asked<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
+fn named_requests<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
     let named = |call: Call<'v>| Some((call, call.request.message.params()?.get("name")?.as_str()?));
-    view.calls("prompts/get").filter(|call| view.is_weighed(call)).filter_map(named).collect()
+    view.calls("prompts/get").filter(|call| view.judges_content(call)).filter_map(named).collect()
 }
 
 /// An error judged by its code; other codes than JSON-RPC's own say that something else was wrong.
 fn coded(call: &Call<'_>) -> Option<(usize, Kept)> {
     let (response, code) = (call.response?, call.error_code()?);
     let kept = match code {
-        -32602 => Ok(()),
-        -32603..=-32600 | -32700 => Err(response.breach("/error/code", format!("the code is {code}, due is -32602"))),
+        INVALID_PARAMS => Ok(()),
+        INTERNAL_ERROR..=INVALID_REQUEST | PARSE_ERROR => {
+            Err(response.breach("/error/code", format!("the code is {code}, expected -32602")))
+        }
         _ => return None,
     };
     Some((response.event, kept))
@@ -82,7 +85,7 @@ fn coded(call: &Call<'_>) -> Option<(usize, Kept)> {
 /// Prompts may exist that are not listed: only what was refused, or answered with no message, is judged.
 fn unknown(view: &View<'_>) -> Verdict {
     let prompts = Catalogue::of(view, &PROMPTS);
-    let unknown = asked(view).into_iter().filter(|(call, name)| prompts.surely_lacks(name, call));
+    let unknown = named_requests(view).into_iter().filter(|(call, name)| prompts.surely_lacks(name, call));
     let judged = unknown.filter_map(|(call, _)| {
         let messages = call.result().and_then(|r| r.get("messages")).and_then(Value::as_array);
         match (call.response, messages) {
@@ -106,7 +109,7 @@ fn lacking<'v>(view: &View<'v>) -> Vec<(Call<'v>, &'v str)> {
         let missing = names.find(|name| given.and_then(|g| g.get(name)).is_none())?;
         Some((call, missing))
     };
-    asked(view).into_iter().filter_map(lacks).collect()
+    named_requests(view).into_iter().filter_map(lacks).collect()
 }
 
 fn missing_code(view: &View<'_>) -> Verdict {
@@ -133,11 +136,11 @@ fn only_where_declared(view: &View<'_>) -> Verdict {
         return Verdict::NotSeen("the server declares `prompts`, or was not asked what it declares".to_owned());
     }
     let beginning =
-        |said: &Said<'_>| ["initialize", "server/discover", "ping"].into_iter().any(|method| said.is(method));
+        |sent: &MessageAt<'_>| ["initialize", "server/discover", "ping"].into_iter().any(|method| sent.is(method));
     let requests = view.calls_by(wire::Party::Client).map(|call| call.request);
-    let judged = requests.filter(|said| view.current(*said) && !beginning(said));
-    Verdict::every(judged, "nothing was asked of a server without prompts", |said| {
-        let asks = said.message.method().is_some_and(|method| method.starts_with("prompts/"));
-        if asks { Err(said.breach("/method", "the server does not declare `prompts`")) } else { Ok(()) }
+    let judged = requests.filter(|sent| view.is_current(*sent) && !beginning(sent));
+    Verdict::every(judged, "nothing was asked of a server without prompts", |sent| {
+        let asks = sent.message.method().is_some_and(|method| method.starts_with("prompts/"));
+        if asks { Err(sent.breach("/method", "the server does not declare `prompts`")) } else { Ok(()) }
     })
 }

@@ -14,17 +14,17 @@ pub(crate) const RULES: &[Rule] = &[
             "A server with prompts MUST declare the `prompts` capability.",
         )
         .how("Looks for a list with prompts in it, and for `prompts` among the capabilities the server declared.")
-        .mend("Declare `prompts: {}` in the capabilities of the `initialize` or `server/discover` result.")
+        .fix("Declare `prompts: {}` in the capabilities of the `initialize` or `server/discover` result.")
         .judge(|view| listing::declared(view, &PROMPTS)),
     server("prompts.list-answered")
         .says(
             R2026_07_28,
             at("server/prompts", "capabilities"),
-            "A server that declares `prompts` MUST answer `prompts/list` with the prompts it offers this client, be they none.",
+            "A server that declares `prompts` MUST answer `prompts/list` with the prompts it offers this client, even if there are none.",
         )
         .needs("prompts")
         .how("Looks at the answers to well-formed `prompts/list` requests without a cursor.")
-        .mend("Answer `prompts/list` with a result that holds an array `prompts`, empty if need be.")
+        .fix("Answer `prompts/list` with a result that holds an array `prompts`, empty if need be.")
         .judge(|view| listing::answered(view, &PROMPTS)),
     server("prompts.list-same-everywhere")
         .says(
@@ -33,9 +33,8 @@ pub(crate) const RULES: &[Rule] = &[
             "The list of prompts MUST NOT depend on the connection that asks, nor on what was asked on it before.",
         )
         .needs("prompts")
-        .how("Compares whole lists read on different connections with the same credentials; only lists that differ to and \
-              fro by connection count, since a list may change with time.")
-        .mend("Make the list from configuration and the caller's authorization, never from state kept per connection.")
+        .how("Compares whole lists read on different connections with the same credentials; only lists that differ repeatedly by connection count, since a list may change with time.")
+        .fix("Make the list from configuration and the caller's authorization, never from state kept per connection.")
         .timed()
         .judge(|view| listing::same_everywhere(view, &PROMPTS)),
     server("prompts.list-changed-sent")
@@ -54,6 +53,6 @@ pub(crate) const RULES: &[Rule] = &[
         .timed()
         .how("Compares the lists read on one connection; where they differ, looks for the notification until a quiet window \
               after the second list has closed.")
-        .mend("Send `notifications/prompts/list_changed` whenever a prompt is added or removed.")
+        .fix("Send `notifications/prompts/list_changed` whenever a prompt is added or removed.")
         .judge(|view| listing::change_announced(view, &PROMPTS)),
 ];

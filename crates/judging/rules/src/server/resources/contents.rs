@@ -6,7 +6,7 @@ use serde_json::Value;
 use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 
 use crate::content::{is_base64, scheme, uri_fault};
-use crate::coping::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items};
 use crate::verdict::Verdict;
@@ -20,10 +20,10 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2026_07_28,
             at("server/resources", "reading-resources"),
-            "A server MAY answer one read with several contents: the client goes on with them.",
+            "A server MAY answer one read with several contents: the client takes them and continues.",
         )
-        .how("Takes a resource that is read as several contents, and looks whether the client goes on.")
-        .mend("Read `contents` as a list, whatever its length.")
+        .how("Needs a resource that is read as several contents, and checks whether the client continues.")
+        .fix("Read `contents` as a list, whatever its length.")
         .judge(several_taken),
     server("resources.custom-schemes-valid")
         .says(
@@ -33,14 +33,14 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(&["resources"])
         .how("Reads the URI of every listed resource whose scheme is none of http, https, file and git. Characters outside \
-              ASCII are let pass.")
-        .mend("Use letters, digits, `+`, `-` and `.` in the scheme, and percent-encode what may not stand in a URI.")
+              ASCII are accepted.")
+        .fix("Use letters, digits, `+`, `-` and `.` in the scheme, and percent-encode what is not allowed in a URI.")
         .judge(custom_schemes),
     server("resources.uris-validated")
         .says(R2024_11_05, SECURITY, "A server MUST check the URIs it is asked for.")
         .needs("resources")
-        .how("Looks at reads of what is no URI by any reading and in no list: they must not yield contents.")
-        .mend("Parse the URI before use, and answer with an error where it is none.")
+        .how("Looks at reads of what is not a URI by any reading and in no list: they must not yield contents.")
+        .fix("Parse the URI before use, and answer with an error where it is invalid.")
         .judge(validated),
     server("resources.access-controlled")
         .says(R2024_11_05, SECURITY, "A server SHOULD control access to what is sensitive, and check permissions first.")
@@ -49,7 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2024_11_05, SECURITY, "Binary contents MUST be properly encoded.")
         .about(&["resources"])
         .how("Reads every `blob` in the contents of read and embedded resources as Base64, in whatever variant.")
-        .mend("Encode the bytes as Base64, without a `data:` prefix.")
+        .fix("Encode the bytes as Base64, without a `data:` prefix.")
         .judge(encoded),
     server("resources.traversal-refused")
         .says(
@@ -59,7 +59,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs("resources")
         .how("Looks at reads of `file://` URIs with `..` in their path: they must not yield the system's password file.")
-        .mend("Resolve the path, and refuse what is not below the served directory.")
+        .fix("Resolve the path, and refuse what is not below the served directory.")
         .judge(traversal),
 ];
 
@@ -70,12 +70,12 @@ fn custom_schemes(view: &View<'_>) -> Verdict {
         let own = scheme(uri).filter(|s| s.len() > 1)?.to_ascii_lowercase();
         let standard = matches!(own.as_str(), "http" | "https" | "file" | "git");
         let kept = uri_fault(uri).map_or(Ok(()), |why| Err(item.breach("/uri", why)));
-        (!standard).then_some((item.said.event, kept))
+        (!standard).then_some((item.sent.event, kept))
     });
     Verdict::of(judged, "no resource with a scheme of the server's own was listed")
 }
 
-fn asked<'v>(call: &Call<'v>) -> Option<&'v Value> {
+fn uri<'v>(call: &Call<'v>) -> Option<&'v Value> {
     call.request.message.params()?.get("uri")
 }
 
@@ -87,28 +87,28 @@ fn validated(view: &View<'_>) -> Verdict {
     let resources: BTreeSet<_> = items(view, &RESOURCES).iter().filter_map(|item| item.text("uri")).collect();
     let templates: BTreeSet<_> = items(view, &TEMPLATES).iter().filter_map(|item| item.text("uriTemplate")).collect();
     let listed = |uri: &str| resources.contains(uri) || templates.iter().any(|template| could_make(template, uri));
-    let odd = |call: &Call<'_>| match asked(call).map(Value::as_str) {
+    let odd = |call: &Call<'_>| match uri(call).map(Value::as_str) {
         Some(Some(uri)) => uri_fault(uri).is_some() && !listed(uri),
         _ => true,
     };
-    let judged = view.calls("resources/read").filter(|c| view.is_weighed(c) && odd(c)).filter_map(|call| {
+    let judged = view.calls("resources/read").filter(|c| view.judges_content(c) && odd(c)).filter_map(|call| {
         let response = call.response?;
-        let breach = || response.breach("/result/contents", "what is no URI was read all the same");
+        let breach = || response.breach("/result/contents", "what is not a URI was read anyway");
         Some((response.event, if has_contents(&call) { Err(breach()) } else { Ok(()) }))
     });
-    Verdict::of(judged, "nothing was read by what is no URI")
+    Verdict::of(judged, "nothing was read by what is not a URI")
 }
 
 /// The contents of read resources and of resources embedded in tools' results, with their pointers. Prompts have a rule
 /// of their own.
-fn contents<'v>(view: &View<'v>) -> Vec<(crate::view::Said<'v>, String, &'v Value)> {
+fn contents<'v>(view: &View<'v>) -> Vec<(crate::view::MessageAt<'v>, String, &'v Value)> {
     let mut found = Vec::new();
     let mut take = |method: &str, member: &str, inner: &[&str]| {
-        for (said, result) in view.results(method).filter(|(said, _)| view.current(*said)) {
+        for (sent, result) in view.results(method).filter(|(sent, _)| view.is_current(*sent)) {
             for (index, item) in result.get(member).and_then(Value::as_array).into_iter().flatten().enumerate() {
                 let pointer = format!("/result/{member}/{index}/{}", inner.join("/"));
                 let resource = inner.iter().try_fold(item, |value, step| value.get(step));
-                found.extend(resource.map(|r| (said, pointer.trim_end_matches('/').to_owned(), r)));
+                found.extend(resource.map(|r| (sent, pointer.trim_end_matches('/').to_owned(), r)));
             }
         }
     };
@@ -118,10 +118,10 @@ fn contents<'v>(view: &View<'v>) -> Vec<(crate::view::Said<'v>, String, &'v Valu
 }
 
 fn encoded(view: &View<'_>) -> Verdict {
-    let judged = contents(view).into_iter().filter_map(|(said, pointer, resource)| {
+    let judged = contents(view).into_iter().filter_map(|(sent, pointer, resource)| {
         let blob = resource.get("blob")?.as_str()?;
-        let breach = || said.breach(format!("{pointer}/blob"), "the blob is no Base64");
-        Some((said.event, if is_base64(blob) { Ok(()) } else { Err(breach()) }))
+        let breach = || sent.breach(format!("{pointer}/blob"), "the blob is not Base64");
+        Some((sent.event, if is_base64(blob) { Ok(()) } else { Err(breach()) }))
     });
     Verdict::of(judged, "no binary contents were seen")
 }
@@ -140,8 +140,8 @@ fn is_passwords(call: &Call<'_>) -> bool {
 }
 
 fn traversal(view: &View<'_>) -> Verdict {
-    let climbing = |call: &Call<'_>| asked(call).and_then(Value::as_str).is_some_and(climbs);
-    let judged = view.calls("resources/read").filter(|c| view.is_weighed(c) && climbing(c)).filter_map(|call| {
+    let climbing = |call: &Call<'_>| uri(call).and_then(Value::as_str).is_some_and(climbs);
+    let judged = view.calls("resources/read").filter(|c| view.judges_content(c) && climbing(c)).filter_map(|call| {
         let response = call.response?;
         if is_passwords(&call) {
             let why = "a path with `..` led to the system's password file";
@@ -157,12 +157,12 @@ fn several_taken(view: &View<'_>) -> Verdict {
         let contents = call.result().and_then(|result| result.get("contents")?.as_array());
         contents.is_some_and(|contents| contents.len() > 1)
     };
-    let reads = view.asked("resources/read").filter(|call| view.current(call.request) && several(call));
-    let events: Vec<_> = reads.filter_map(|call| call.response.map(|said| said.event)).collect();
-    goes_on(
+    let reads = view.client_calls("resources/read").filter(|call| view.is_current(call.request) && several(call));
+    let events: Vec<_> = reads.filter_map(|call| call.response.map(|sent| sent.event)).collect();
+    client_continues(
         view,
         events,
         "several contents",
-        "no resource was read as several contents, or the client said nothing afterwards",
+        "no resource was read as several contents, or the client sent nothing afterwards",
     )
 }

@@ -1,13 +1,14 @@
-//! `server/resources#error-handling`: what becomes of reads of what does not exist.
+//! `server/resources#error-handling`: what happens to reads of what does not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use wire::Era;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::content::scheme;
-use crate::coping::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{RESOURCES, TEMPLATES, could_make, items, walks};
@@ -24,18 +25,18 @@ pub(crate) const RULES: &[Rule] = &[
         .needs("resources")
         .how("Looks at the error codes that answer reads of URIs that no list and no template has, and errors whose text \
               says that a resource was not found.")
-        .mend("Answer -32002 up to 2025-11-25, and -32602 since 2026-07-28.")
+        .fix("Answer -32002 up to 2025-11-25, and -32602 since 2026-07-28.")
         .judge(code),
     client("resources.old-not-found-code-taken")
         .says(R2026_07_28, ERRORS, "A client SHOULD take the code -32002 of earlier servers for a resource that does not exist.")
-        .how("Takes a server that refuses a read with -32002, and looks whether the client goes on.")
-        .mend("Treat -32002 on `resources/read` as you treat -32602: the resource does not exist.")
+        .how("Needs a server that refuses a read with -32002, and checks whether the client continues.")
+        .fix("Treat -32002 on `resources/read` as you treat -32602: the resource does not exist.")
         .judge(old_code_taken),
     server("resources.not-found-not-empty")
         .says(R2026_07_28, ERRORS, "A read of a resource that does not exist MUST NOT be answered with empty contents.")
         .needs("resources")
         .how("Looks at the answers to reads of URIs that no list and no template has.")
-        .mend("Answer with the error -32602 instead.")
+        .fix("Answer with the error -32602 instead.")
         .judge(not_empty),
 ];
 
@@ -48,7 +49,7 @@ fn uri<'v>(call: &Call<'v>) -> Option<&'v str> {
 fn missing<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     let resources = Catalogue::of(view, &RESOURCES);
     let templates = items(view, &TEMPLATES);
-    let refused = || view.calls(TEMPLATES.method).any(|call| call.error_code() == Some(-32601));
+    let refused = || view.calls(TEMPLATES.method).any(|call| call.error_code() == Some(METHOD_NOT_FOUND));
     if walks(view, &TEMPLATES).is_empty() && !refused() {
         return Vec::new();
     }
@@ -56,12 +57,12 @@ fn missing<'v>(view: &View<'v>) -> Vec<Call<'v>> {
         templates.iter().any(|item| item.text("uriTemplate").is_none_or(|template| could_make(template, uri)))
     };
     let reads: BTreeSet<usize> = view.calls("resources/read").filter_map(|c| Some(c.response?.index)).collect();
-    let elsewhere: Vec<_> = view.theirs().filter(|said| !reads.contains(&said.index)).collect();
+    let elsewhere: Vec<_> = view.by_subject().filter(|sent| !reads.contains(&sent.index)).collect();
     let mut judged: BTreeMap<&str, bool> = BTreeMap::new();
-    let asked = view.calls("resources/read").filter(|call| view.is_weighed(call));
-    let surely = asked.filter(|call| {
+    let requested = view.calls("resources/read").filter(|call| view.judges_content(call));
+    let surely = requested.filter(|call| {
         let Some(uri) = uri(call) else { return false };
-        let named = || elsewhere.iter().any(|said| said.message.text().contains(uri));
+        let named = || elsewhere.iter().any(|sent| sent.message.text().contains(uri));
         resources.surely_lacks(uri, call) && *judged.entry(uri).or_insert_with(|| !fits(uri) && !named())
     });
     surely.collect()
@@ -86,18 +87,18 @@ fn homes(view: &View<'_>) -> BTreeSet<String> {
 }
 
 fn code(view: &View<'_>) -> Verdict {
-    let due = if view.era() == Era::Modern { -32602 } else { -32002 };
+    let due = if view.era() == Era::Modern { INVALID_PARAMS } else { RESOURCE_NOT_FOUND };
     let homes = homes(view);
     let missing: BTreeSet<usize> = missing(view).iter().map(|call| call.request.index).collect();
-    let judged = view.calls("resources/read").filter(|call| view.is_weighed(call)).filter_map(|call| {
+    let judged = view.calls("resources/read").filter(|call| view.judges_content(call)).filter_map(|call| {
         let (response, code) = (call.response?, call.error_code()?);
         let surely = missing.contains(&call.request.index) && (view.era() == Era::Modern || is_at_home(&homes, &call));
         // Other codes tell of something else: a missing method, a session, a missing permission.
-        let about_it = matches!(code, -32002 | -32603 | -32602 | -32600 | -32000);
+        let about_it = matches!(code, RESOURCE_NOT_FOUND | INTERNAL_ERROR | INVALID_PARAMS | INVALID_REQUEST | -32000);
         if !about_it || !(surely || (uri(&call).is_some() && says_so(&call))) {
             return None;
         }
-        let breach = || response.breach("/error/code", format!("the code is {code}, due is {due}"));
+        let breach = || response.breach("/error/code", format!("the code is {code}, expected {due}"));
         Some((response.event, if code == due { Ok(()) } else { Err(breach()) }))
     });
     Verdict::of(judged, "no resource was read and not found")
@@ -120,13 +121,14 @@ fn not_empty(view: &View<'_>) -> Verdict {
 }
 
 fn old_code_taken(view: &View<'_>) -> Verdict {
-    let refused =
-        view.asked("resources/read").filter(|call| view.current(call.request) && call.error_code() == Some(-32002));
-    let events: Vec<_> = refused.filter_map(|call| call.response.map(|said| said.event)).collect();
-    goes_on(
+    let refused = view
+        .client_calls("resources/read")
+        .filter(|call| view.is_current(call.request) && call.error_code() == Some(RESOURCE_NOT_FOUND));
+    let events: Vec<_> = refused.filter_map(|call| call.response.map(|sent| sent.event)).collect();
+    client_continues(
         view,
         events,
         "a read that was refused with -32002",
-        "no read was refused with -32002, or the client said nothing afterwards",
+        "no read was refused with -32002, or the client sent nothing afterwards",
     )
 }

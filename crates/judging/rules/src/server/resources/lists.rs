@@ -16,17 +16,17 @@ pub(crate) const RULES: &[Rule] = &[
             "A server with resources MUST declare the `resources` capability.",
         )
         .how("Looks for a list with resources in it, and for `resources` among the capabilities the server declared.")
-        .mend("Declare `resources: {}` in the capabilities of the `initialize` or `server/discover` result.")
+        .fix("Declare `resources: {}` in the capabilities of the `initialize` or `server/discover` result.")
         .judge(|view| listing::declared(view, &RESOURCES)),
     server("resources.list-answered")
         .says(
             R2026_07_28,
             at("server/resources", "capabilities"),
-            "A server that declares `resources` MUST answer `resources/list` with the resources it offers this client, be they none.",
+            "A server that declares `resources` MUST answer `resources/list` with the resources it offers this client, even if there are none.",
         )
         .needs("resources")
         .how("Looks at the answers to well-formed `resources/list` requests without a cursor.")
-        .mend("Answer `resources/list` with a result that holds an array `resources`, empty if need be.")
+        .fix("Answer `resources/list` with a result that holds an array `resources`, empty if need be.")
         .judge(|view| listing::answered(view, &RESOURCES)),
     server("resources.list-same-everywhere")
         .says(
@@ -35,9 +35,8 @@ pub(crate) const RULES: &[Rule] = &[
             "The list of resources MUST NOT depend on the connection that asks, nor on what was asked on it before.",
         )
         .needs("resources")
-        .how("Compares whole lists read on different connections with the same credentials; only lists that differ to and \
-              fro by connection count, since a list may change with time.")
-        .mend("Make the list from configuration and the caller's authorization, never from state kept per connection.")
+        .how("Compares whole lists read on different connections with the same credentials; only lists that differ repeatedly by connection count, since a list may change with time.")
+        .fix("Make the list from configuration and the caller's authorization, never from state kept per connection.")
         .timed()
         .judge(|view| listing::same_everywhere(view, &RESOURCES)),
     server("resources.list-changed-sent")
@@ -50,7 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
         .timed()
         .how("Compares the lists read on one connection; where they differ, looks for the notification until a quiet window \
               after the second list has closed.")
-        .mend("Send `notifications/resources/list_changed` whenever a resource is added or removed.")
+        .fix("Send `notifications/resources/list_changed` whenever a resource is added or removed.")
         .judge(|view| listing::change_announced(view, &RESOURCES)),
     safety("resources.templates-well-formed")
         .asks(
@@ -60,7 +59,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(&["resources"])
         .how("Reads every listed `uriTemplate`.")
-        .mend("Write `{name}` for each variable, and percent-encode braces that are meant as such.")
+        .fix("Write `{name}` for each variable, and percent-encode braces that are meant as such.")
         .judge(templates),
 ];
 

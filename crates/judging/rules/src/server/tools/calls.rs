@@ -1,11 +1,12 @@
-//! `server/tools#error-handling` and `#security-considerations`: what becomes of calls that cannot be served.
+//! `server/tools#error-handling` and `#security-considerations`: what happens to calls that cannot be served.
 
 use serde_json::{Value, json};
 use wire::Kind;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 use wire::revision::{R2024_11_05, R2025_11_25};
 
 use crate::rule::{Anchor, Rule, at, server};
-use crate::schema::{Fit, fit};
+use crate::schema_fit::{Fit, fit};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::TOOLS;
 use crate::verdict::{Kept, Verdict};
@@ -21,13 +22,13 @@ pub(crate) const RULES: &[Rule] = &[
         .needs("tools")
         .how("Looks at calls under names that the list, read to its end, does not contain, and that did not succeed: the \
               failure should be a JSON-RPC error, not a result.")
-        .mend("Answer with a JSON-RPC error, code -32602, instead of a result with `isError`.")
+        .fix("Answer with a JSON-RPC error, code -32602, instead of a result with `isError`.")
         .judge(unknown_refused),
     server("tools.unknown-code")
         .says(R2024_11_05, ERRORS, "The protocol error for an unknown tool SHOULD have the code -32602.")
         .needs("tools")
         .how("Looks at the error codes that answer calls under names that the list does not contain.")
-        .mend("Use the code -32602 (invalid params): the method is known, its parameter is not.")
+        .fix("Use the code -32602 (invalid params): the method is known, its parameter is not.")
         .judge(unknown_code),
     server("tools.malformed-refused")
         .says(
@@ -36,9 +37,8 @@ pub(crate) const RULES: &[Rule] = &[
             "A `tools/call` whose parameters do not have the form of such a call SHOULD be answered with a protocol error.",
         )
         .needs("tools")
-        .how("Looks at the answers to calls without a name, with a name that is no string, or with arguments that are no \
-              object.")
-        .mend("Check the form of the parameters first and answer -32602.")
+        .how("Looks at the answers to calls without a name, with a name that is not a string, or with arguments that are not an object.")
+        .fix("Check the form of the parameters first and answer -32602.")
         .judge(malformed_refused),
     server("tools.invalid-input-reported")
         .says(
@@ -50,22 +50,20 @@ pub(crate) const RULES: &[Rule] = &[
         .needs("tools")
         .how("Looks at well-formed calls of listed tools whose arguments surely do not fit the `inputSchema`: they should \
               not be answered with the protocol error -32602.")
-        .mend("Return a result with `isError: true` and a text that says what is wrong with the arguments.")
+        .fix("Return a result with `isError: true` and a text that says what is wrong with the arguments.")
         .judge(invalid_input_reported),
     server("tools.inputs-validated")
         .says(R2024_11_05, SECURITY, "A server MUST validate what its tools are called with.")
         .needs("tools")
-        .how("Looks at calls of listed tools with an argument of a type that its schema refuses and that no reading of it \
-              makes right, such as an object for a text: they must not succeed. A result that speaks of an error without \
-              `isError` is let pass here, and so are further arguments, bounds and formats.")
-        .mend("Check the arguments against the `inputSchema` before the tool runs, and report what does not fit.")
+        .how("Looks at calls of listed tools with an argument of a type that its schema refuses and that no conversion makes valid, such as an object for a text: they must not succeed. A result whose text reports an error without `isError` is accepted here, and so are additional arguments, bounds and formats.")
+        .fix("Check the arguments against the `inputSchema` before the tool runs, and report what does not fit.")
         .judge(inputs_validated),
     server("tools.access-controlled")
         .says(R2024_11_05, SECURITY, "A server MUST control access to its tools.")
         .unobservable("who may do what is the server's own policy"),
     server("tools.rate-limited")
         .says(R2024_11_05, SECURITY, "A server MUST limit the rate of tool calls.")
-        .unobservable("no figure is given, so that no number of served calls is too many"),
+        .unobservable("the specification gives no figure, so no number of served calls is too many"),
     server("tools.outputs-sanitized")
         .says(R2024_11_05, SECURITY, "A server MUST sanitize what its tools return.")
         .unobservable("the wire does not show what the output was before"),
@@ -83,7 +81,7 @@ fn name<'v>(call: &Call<'v>) -> Option<&'v str> {
 fn unknown<'v>(view: &View<'v>) -> Vec<Call<'v>> {
     let tools = Catalogue::of(view, &TOOLS);
     let missing = |call: &Call<'_>| name(call).is_some_and(|name| tools.surely_lacks(name, call));
-    view.calls("tools/call").filter(|call| view.is_weighed(call) && missing(call)).collect()
+    view.calls("tools/call").filter(|call| view.judges_content(call) && missing(call)).collect()
 }
 
 /// A success proves a tool that is not listed: nothing forbids those.
@@ -104,10 +102,10 @@ fn unknown_code(view: &View<'_>) -> Verdict {
     let judged = unknown(view).into_iter().filter_map(|call| {
         let (response, code) = (call.response?, call.error_code()?);
         let kept: Kept = match code {
-            -32602 => Ok(()),
+            INVALID_PARAMS => Ok(()),
             // Refused for what the transport or the server's policy says, before the name was looked at.
-            -32601 | -32603 | -32600 | -32700 => {
-                Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
+            METHOD_NOT_FOUND | INTERNAL_ERROR | INVALID_REQUEST | PARSE_ERROR => {
+                Err(response.breach("/error/code", format!("the code is {code}, expected -32602")))
             }
             _ => return None,
         };
@@ -121,7 +119,7 @@ fn malformed_refused(view: &View<'_>) -> Verdict {
         let arguments = params(call).and_then(|p| p.get("arguments"));
         name(call).is_none() || arguments.is_some_and(|a| !a.is_object() && !a.is_null())
     };
-    let calls = view.calls("tools/call").filter(|call| view.is_weighed(call) && malformed(call));
+    let calls = view.calls("tools/call").filter(|call| view.judges_content(call) && malformed(call));
     Verdict::every(calls.filter(|call| call.response.is_some()), "no malformed call was answered", |call| {
         match (call.response, call.result()) {
             (Some(response), Some(_)) => Err(response.breach("/result", "a malformed call is answered with a result")),
@@ -130,9 +128,9 @@ fn malformed_refused(view: &View<'_>) -> Verdict {
     })
 }
 
-/// The first argument that is of another type than the schema says, where nobody could take it for one that fits.
+/// The first argument that is of another type than the schema says, where no reading makes it fit.
 fn mistyped<'v>(schema: &Value, arguments: &'v Value) -> Option<&'v str> {
-    // What stands beside a reference counts in some dialects and not in others.
+    // What is next to a reference counts in some dialects and not in others.
     let properties = schema.get("properties").filter(|_| schema.get("$ref").is_none())?.as_object()?;
     let mistyped = |(name, value): &(&String, &Value)| {
         properties
@@ -143,7 +141,7 @@ fn mistyped<'v>(schema: &Value, arguments: &'v Value) -> Option<&'v str> {
     arguments.as_object()?.iter().find(mistyped).map(|(name, _)| name.as_str())
 }
 
-/// Whether `value` is no `due` by any reading: servers may take `"1"` for a number, `1` for a text, one item for a list.
+/// Whether `value` is not a `due` by any reading: servers may take `"1"` for a number, `1` for a text, one item for a list.
 fn is_beyond(due: &str, value: &Value) -> bool {
     let composed = value.is_object() || value.is_array();
     match due {
@@ -156,7 +154,7 @@ fn is_beyond(due: &str, value: &Value) -> bool {
     }
 }
 
-/// Words by which a result tells of an error though it does not say so with `isError`.
+/// Words by which a result reports an error though `isError` is not set.
 const TROUBLE: [&str; 10] =
     ["error", "invalid", "must be", "required", "expect", "fail", "cannot", "unable", "missing", "wrong"];
 
@@ -168,7 +166,7 @@ fn speaks_of_trouble(result: &Value) -> bool {
 
 fn inputs_validated(view: &View<'_>) -> Verdict {
     const UNSEEN: &str = "no listed tool was called with an argument of a wrong type";
-    let calls: Vec<_> = view.calls("tools/call").filter(|call| view.is_weighed(call)).collect();
+    let calls: Vec<_> = view.calls("tools/call").filter(|call| view.judges_content(call)).collect();
     // A list may be long: it is read where there is need of it.
     if calls.is_empty() {
         return Verdict::NotSeen(UNSEEN.to_owned());
@@ -176,15 +174,15 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
     let tools = Catalogue::of(view, &TOOLS);
     // What the server asks its client between a call and its answer may have been for what was wrong.
     let asks: Vec<usize> =
-        view.theirs().filter(|said| said.message.kind() == Kind::Request).map(|said| said.event).collect();
+        view.by_subject().filter(|sent| sent.message.kind() == Kind::Request).map(|sent| sent.event).collect();
     let asked_back = |from: usize, to: usize| asks.get(asks.partition_point(|&e| e < from)).is_some_and(|&e| e < to);
     let judged = calls.into_iter().filter_map(|call| {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let arguments = params(&call)?.get("arguments")?;
         let argument =
-            mistyped(schema, arguments).filter(|_| matches!(fit(schema, arguments, view.budget()), Fit::No(..)))?;
+            mistyped(schema, arguments).filter(|_| matches!(fit(schema, arguments, view.budget()), Fit::No { .. }))?;
         let response = call.response?;
-        let refused = call.error_code() == Some(-32602);
+        let refused = call.error_code() == Some(INVALID_PARAMS);
         let failed = call.result().is_some_and(|result| result.get("isError").is_some_and(|error| error == true));
         if refused || failed {
             return Some((response.event, Ok(())));
@@ -201,13 +199,13 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
 
 fn invalid_input_reported(view: &View<'_>) -> Verdict {
     let tools = Catalogue::of(view, &TOOLS);
-    let judged = view.calls("tools/call").filter(|call| view.is_weighed(call)).filter_map(|call| {
+    let judged = view.calls("tools/call").filter(|call| view.judges_content(call)).filter_map(|call| {
         let schema = tools.definition(name(&call)?)?.get("inputSchema")?;
         let empty = json!({});
         let arguments = params(&call)?.get("arguments").unwrap_or(&empty);
-        let refused = arguments.is_object() && matches!(fit(schema, arguments, view.budget()), Fit::No(..));
+        let refused = arguments.is_object() && matches!(fit(schema, arguments, view.budget()), Fit::No { .. });
         let response = call.response.filter(|_| refused)?;
-        if call.error_code() == Some(-32602) {
+        if call.error_code() == Some(INVALID_PARAMS) {
             let why = "arguments that do not fit the schema are answered with a protocol error";
             return Some((response.event, Err(response.breach("/error/code", why))));
         }

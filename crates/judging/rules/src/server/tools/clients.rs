@@ -7,7 +7,7 @@ use wire::revision::{R2024_11_05, R2025_06_18, R2026_07_28};
 
 use crate::basic::transports::streamable_http::client_headers::argument;
 use crate::basic::transports::streamable_http::headers::Schemas;
-use crate::coping::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Rule, at, client};
 use crate::verdict::{Kept, Verdict};
 use crate::view::View;
@@ -18,19 +18,19 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2025_06_18,
             at("server/tools", "resource-links"),
-            "A tool MAY return links to resources: the client goes on with them.",
+            "A tool MAY return links to resources: the client takes them and continues.",
         )
-        .how("Takes a tool that returns a `resource_link`, and looks whether the client goes on.")
-        .mend("Show the link, or hand it on; at least pass over content of kinds you do not handle.")
+        .how("Needs a tool that returns a `resource_link`, and checks whether the client continues.")
+        .fix("Show the link, or hand it on; at least pass over content of kinds you do not handle.")
         .judge(|view| taken(view, "resource_link", "links to resources")),
     client("tools.embedded-taken")
         .says(
             R2024_11_05,
             at("server/tools", "embedded-resources"),
-            "A tool MAY return embedded resources: the client goes on with them.",
+            "A tool MAY return embedded resources: the client takes them and continues.",
         )
-        .how("Takes a tool that returns an embedded resource, and looks whether the client goes on.")
-        .mend("Show the resource, or hand it on; at least pass over content of kinds you do not handle.")
+        .how("Needs a tool that returns an embedded resource, and checks whether the client continues.")
+        .fix("Show the resource, or hand it on; at least pass over content of kinds you do not handle.")
         .judge(|view| taken(view, "resource", "embedded resources")),
     client("tools.header-integers-sent-safe")
         .says(
@@ -38,8 +38,8 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/tools", "x-mcp-header"),
             "A client MUST NOT send an integer beyond 2^53 - 1, either way, as an argument that is mirrored into a header.",
         )
-        .how("Takes a tool with `x-mcp-header` on an integer, and looks at the arguments of calls.")
-        .mend("Refuse such an argument before you send the call.")
+        .how("Needs a tool with `x-mcp-header` on an integer, and looks at the arguments of calls.")
+        .fix("Refuse such an argument before you send the call.")
         .judge(safe_integers),
     client("tools.invalid-headers-rejected")
         .says(
@@ -48,20 +48,20 @@ pub(crate) const RULES: &[Rule] = &[
             "Over HTTP a client MUST leave out, and so never call, a tool with an invalid `x-mcp-header`, and keep the others.",
         )
         .on(&[wire::Transport::StreamableHttp])
-        .how("Takes a server that lists tools with and without invalid `x-mcp-header` annotations, and looks which of them are called.")
-        .mend("Check the annotations of each listed tool, drop those with a fault, and keep the rest.")
+        .how("Needs a server that lists tools with and without invalid `x-mcp-header` annotations, and looks which of them are called.")
+        .fix("Check the annotations of each listed tool, drop those with a fault, and keep the rest.")
         .judge(invalid_rejected),
 ];
 
-/// Judges that the client goes on after results of tools with content of such a type.
+/// Judges that the client continues after results of tools with content of such a type.
 fn taken(view: &View<'_>, kind: &str, what: &str) -> Verdict {
     let is = |block: &Value| block.get("type").is_some_and(|found| found == kind);
-    let calls = view.asked("tools/call").filter(|call| {
+    let calls = view.client_calls("tools/call").filter(|call| {
         let content = call.result().and_then(|result| result.get("content")?.as_array());
-        view.current(call.request) && content.is_some_and(|blocks| blocks.iter().any(is))
+        view.is_current(call.request) && content.is_some_and(|blocks| blocks.iter().any(is))
     });
-    let events: Vec<_> = calls.filter_map(|call| call.response.map(|said| said.event)).collect();
-    goes_on(view, events, what, "no tool returned any, or the client said nothing afterwards")
+    let events: Vec<_> = calls.filter_map(|call| call.response.map(|sent| sent.event)).collect();
+    client_continues(view, events, what, "no tool returned any, or the client sent nothing afterwards")
 }
 
 /// The greatest integer, either way, that every reader of JSON keeps exactly.
@@ -69,7 +69,7 @@ const SAFE: f64 = 9_007_199_254_740_991.0;
 
 fn safe_integers(view: &View<'_>) -> Verdict {
     let schemas = Schemas::of(view);
-    let calls = view.asked("tools/call").filter(|call| view.current(call.request));
+    let calls = view.client_calls("tools/call").filter(|call| view.is_current(call.request));
     let judged = calls.flat_map(|call| {
         let valid = schemas.at(call.request).map(|schema| annotations(schema).valid).unwrap_or_default();
         let judge = |annotation: &wire::http::Annotation| {
@@ -91,15 +91,16 @@ fn safe_integers(view: &View<'_>) -> Verdict {
 fn invalid_rejected(view: &View<'_>) -> Verdict {
     let schemas = Schemas::of(view);
     let is_bad = |tool: &Value| tool.get("inputSchema").is_some_and(|schema| !annotations(schema).faults.is_empty());
-    let tempting = view.by(Party::Server).find(|said| {
-        let tools = said.message.result().and_then(|result| result.get("tools")?.as_array());
+    let tempting = view.by(Party::Server).find(|sent| {
+        let tools = sent.message.result().and_then(|result| result.get("tools")?.as_array());
         tools.is_some_and(|tools| tools.iter().any(is_bad))
     });
     let Some(tempting) = tempting else {
         return Verdict::NotSeen("no tool with an invalid annotation was listed".to_owned());
     };
-    let later =
-        view.asked("tools/call").filter(|call| call.request.event > tempting.event && view.current(call.request));
+    let later = view
+        .client_calls("tools/call")
+        .filter(|call| call.request.event > tempting.event && view.is_current(call.request));
     let judged = later.filter_map(|call| {
         let faults = annotations(schemas.at(call.request)?).faults;
         let breach = |fault: &wire::http::AnnotationFault| {

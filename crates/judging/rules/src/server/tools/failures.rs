@@ -1,6 +1,7 @@
 //! What the schema says of errors that come from a tool itself.
 
 use serde_json::Value;
+use wire::error_code::INVALID_PARAMS;
 use wire::revision::{R2024_11_05, R2025_11_25};
 use wire::trace::StimulusKind;
 
@@ -16,8 +17,8 @@ pub(crate) const RULES: &[Rule] = &[server("tools.failures-reported")
         "An error of the tool itself SHOULD be reported in a result with `isError: true`, not as a protocol error.",
     )
     .needs("tools")
-    .how("Makes a call that is known to fail in the tool (`failing` among the hints) and looks whether a result says so.")
-    .mend("Catch what a tool throws and answer with its text as content and `isError: true`, so that the model sees it.")
+    .how("Makes a call that is known to fail in the tool (`failing` among the hints) and checks whether a result says so.")
+    .fix("Catch what a tool throws and answer with its text as content and `isError: true`, so that the model sees it.")
     .judge(failures_reported)];
 
 fn failures_reported(view: &View<'_>) -> Verdict {
@@ -32,11 +33,11 @@ fn failures_reported(view: &View<'_>) -> Verdict {
 /// `None` where the answer says nothing of the tool: it may not have failed, or its arguments were refused, which before
 /// 2025-11-25 is a protocol error.
 fn reported(view: &View<'_>, call: &Call<'_>) -> Option<Kept> {
-    let response = call.response.filter(|r| !view.is_beside(*r))?;
+    let response = call.response.filter(|r| !view.is_envelope_refusal(*r))?;
     if let Some(result) = call.result() {
         return (result.get("isError") == Some(&Value::Bool(true))).then_some(Ok(()));
     }
-    let refused = call.error_code() == Some(-32602) && !view.revision().at_least(R2025_11_25);
-    let why = "the tool's own failure comes as a protocol error, which no model gets to see";
+    let refused = call.error_code() == Some(INVALID_PARAMS) && !view.revision().at_least(R2025_11_25);
+    let why = "the tool's own failure comes as a protocol error, which the model never sees";
     (!refused).then(|| Err(response.breach("/error", why)))
 }

@@ -18,13 +18,13 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2026_07_28, HERE, "The value of `x-mcp-header` MUST NOT be empty.")
         .about(&["tools"])
         .how(HOW)
-        .mend("Write the header's name into the annotation, or remove it.")
+        .fix("Write the header's name into the annotation, or remove it.")
         .judge(|view| each(view, |fault, _| *fault == AnnotationFault::Empty)),
     server("tools.header-names-tokens")
         .says(R2026_07_28, HERE, "The value of `x-mcp-header` MUST be a field-name token of HTTP.")
         .about(&["tools"])
         .how(HOW)
-        .mend("Use letters, digits and hyphens in the header's name.")
+        .fix("Use letters, digits and hyphens in the header's name.")
         .judge(|view| each(view, |fault, name| match fault {
             AnnotationFault::NotToken => !has_control(name),
             fault => *fault == AnnotationFault::NotString,
@@ -33,19 +33,19 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2026_07_28, HERE, "The value of `x-mcp-header` MUST NOT hold control characters such as line ends.")
         .about(&["tools"])
         .how(HOW)
-        .mend("Remove the control characters: they would let a tool definition inject headers.")
+        .fix("Remove the control characters: they would let a tool definition inject headers.")
         .judge(|view| each(view, |fault, name| *fault == AnnotationFault::NotToken && has_control(name))),
     server("tools.header-names-unique")
         .says(R2026_07_28, HERE, "The values of `x-mcp-header` in one schema MUST differ by more than letter case.")
         .about(&["tools"])
         .how(HOW)
-        .mend("Give each mirrored parameter a header of its own.")
+        .fix("Give each mirrored parameter a header of its own.")
         .judge(|view| judge(view, 2, |fault, _, _| matches!(fault, AnnotationFault::Duplicate(_)))),
     server("tools.header-types-primitive")
         .says(R2026_07_28, HERE, "`x-mcp-header` MUST only stand on integer, string and boolean parameters.")
         .about(&["tools"])
         .how("Reads every `x-mcp-header` annotation in the input schemas of listed tools, where the parameter names its type.")
-        .mend("Remove the annotation from parameters of type number, object, array or null.")
+        .fix("Remove the annotation from parameters of type number, object, array or null.")
         .judge(typed),
     server("tools.header-integers-safe")
         .says(
@@ -55,21 +55,20 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(&["tools"])
         .how("Reads what the schemas of such parameters name: constants, enumerations, defaults, bounds. One that names no \
-              value is let pass.")
-        .mend("Narrow the bounds, or make the parameter a string.")
+              value is accepted.")
+        .fix("Narrow the bounds, or make the parameter a string.")
         .judge(integers_safe),
     server("tools.header-places-reachable")
         .says(R2026_07_28, HERE, "`x-mcp-header` MUST only stand on properties reached through `properties` alone.")
         .about(&["tools"])
         .how(HOW)
-        .mend("Move the annotation out of arrays, combinations, conditions and definitions, or remove it.")
+        .fix("Move the annotation out of arrays, combinations, conditions and definitions, or remove it.")
         .judge(|view| each(view, |fault, _| *fault == AnnotationFault::NotReachable)),
     server("tools.header-not-sensitive")
         .says(R2026_07_28, HERE, "Passwords, keys, tokens and the like SHOULD NOT be marked with `x-mcp-header`.")
         .about(&["tools"])
-        .how("Reads the names of parameters that are mirrored, the names of their headers, and what their schemas say of \
-              secrecy (`format: password`, `writeOnly`). Only names that can hardly mean anything else count.")
-        .mend("Remove the annotation: proxies and their logs see every header.")
+        .how("Reads the names of parameters that are mirrored, the names of their headers, and the signs of secrecy in their schemas (`format: password`, `writeOnly`). Only names that can hardly mean anything else count.")
+        .fix("Remove the annotation: proxies and their logs see every header.")
         .judge(not_sensitive),
 ];
 
@@ -81,7 +80,7 @@ fn each(view: &View<'_>, broken: impl Fn(&AnnotationFault, &Value) -> bool) -> V
     judge(view, 1, |fault, schema, pointer| broken(fault, schema.pointer(pointer).unwrap_or(&Value::Null)))
 }
 
-/// A parameter that names no type (a reference, a combination) may still be primitive: that is let pass.
+/// A parameter that names no type (a reference, a combination) may still be primitive: that is accepted.
 fn typed(view: &View<'_>) -> Verdict {
     judge(view, 1, |fault, schema, pointer| {
         let parameter = pointer.rsplit_once('/').and_then(|(parameter, _)| schema.pointer(parameter));
@@ -110,12 +109,12 @@ fn integers_safe(view: &View<'_>) -> Verdict {
         let safe = named_values(parameter)?;
         let place = annotation.pointer.rsplit_once('/')?.0;
         let breach = || tool.breach(&format!("/inputSchema{place}"), "the schema names integers beyond 2^53 - 1");
-        Some((tool.said.event, if safe { Ok(()) } else { Err(breach()) }))
+        Some((tool.sent.event, if safe { Ok(()) } else { Err(breach()) }))
     });
     Verdict::of(judged, "no integer parameter with an `x-mcp-header` annotation names any value")
 }
 
-/// Whether all integers that a parameter's schema names may be sent; `None` where it is no integer or names none.
+/// Whether all integers that a parameter's schema names may be sent; `None` where it is not an integer or names none.
 fn named_values(parameter: &Value) -> Option<bool> {
     let integer = parameter.get("type")? == "integer";
     let number = |name: &str| parameter.get(name).and_then(Value::as_f64);
@@ -168,7 +167,7 @@ fn not_sensitive(view: &View<'_>) -> Verdict {
             let why = format!("`{}` is a secret by its name or schema, and is mirrored", name.escape_debug());
             tool.breach(&format!("/inputSchema{}", annotation.pointer), why)
         };
-        (tool.said.event, if secret { Err(breach()) } else { Ok(()) })
+        (tool.sent.event, if secret { Err(breach()) } else { Ok(()) })
     });
     Verdict::of(judged, "no listed tool has an `x-mcp-header` annotation in order")
 }
@@ -182,11 +181,11 @@ fn judge(view: &View<'_>, least: usize, broken: impl Fn(&AnnotationFault, &Value
         if found.valid.len() + found.faults.len() < least {
             continue;
         }
-        judged.extend(found.valid.iter().map(|_| (tool.said.event, Ok(()))));
+        judged.extend(found.valid.iter().map(|_| (tool.sent.event, Ok(()))));
         for (pointer, fault) in found.faults {
             let breach = || tool.breach(&format!("/inputSchema{pointer}"), fault.to_string());
             let kept = if broken(&fault, schema, &pointer) { Err(breach()) } else { Ok(()) };
-            judged.push((tool.said.event, kept));
+            judged.push((tool.sent.event, kept));
         }
     }
     Verdict::of(judged, "no listed tool has an `x-mcp-header` annotation")

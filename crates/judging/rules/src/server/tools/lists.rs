@@ -10,17 +10,17 @@ pub(crate) const RULES: &[Rule] = &[
     server("tools.capability-declared")
         .says(R2024_11_05, at("server/tools", "capabilities"), "A server with tools MUST declare the `tools` capability.")
         .how("Looks for a list with tools in it, and for `tools` among the capabilities the server declared.")
-        .mend("Declare `tools: {}` in the capabilities of the `initialize` or `server/discover` result.")
+        .fix("Declare `tools: {}` in the capabilities of the `initialize` or `server/discover` result.")
         .judge(|view| listing::declared(view, &TOOLS)),
     server("tools.list-answered")
         .says(
             R2026_07_28,
             at("server/tools", "capabilities"),
-            "A server that declares `tools` MUST answer `tools/list` with the tools it offers this client, be they none.",
+            "A server that declares `tools` MUST answer `tools/list` with the tools it offers this client, even if there are none.",
         )
         .needs("tools")
         .how("Looks at the answers to well-formed `tools/list` requests without a cursor.")
-        .mend("Answer `tools/list` with a result that holds an array `tools`, empty if need be.")
+        .fix("Answer `tools/list` with a result that holds an array `tools`, empty if need be.")
         .judge(|view| listing::answered(view, &TOOLS)),
     server("tools.list-same-everywhere")
         .says(
@@ -29,9 +29,8 @@ pub(crate) const RULES: &[Rule] = &[
             "The list of tools MUST NOT depend on the connection that asks, nor on what was asked on it before.",
         )
         .needs("tools")
-        .how("Compares whole lists read on different connections with the same credentials; only lists that differ to and \
-              fro by connection count, since a list may change with time.")
-        .mend("Make the list from configuration and the caller's authorization, never from state kept per connection.")
+        .how("Compares whole lists read on different connections with the same credentials; only lists that differ repeatedly by connection count, since a list may change with time.")
+        .fix("Make the list from configuration and the caller's authorization, never from state kept per connection.")
         .timed()
         .judge(|view| listing::same_everywhere(view, &TOOLS)),
     server("tools.order-deterministic")
@@ -42,7 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .needs("tools")
         .how("Compares pages of `tools/list` that were read more than once and hold the same names.")
-        .mend("Sort the tools, or keep them in a container that preserves their order.")
+        .fix("Sort the tools, or keep them in a container that preserves their order.")
         .judge(|view| listing::ordered(view, &TOOLS)),
     server("tools.list-changed-sent")
         .says(
@@ -60,6 +59,6 @@ pub(crate) const RULES: &[Rule] = &[
         .timed()
         .how("Compares the lists read on one connection; where they differ, looks for the notification until a quiet window \
               after the second list has closed.")
-        .mend("Send `notifications/tools/list_changed` whenever a tool is added or removed.")
+        .fix("Send `notifications/tools/list_changed` whenever a tool is added or removed.")
         .judge(|view| listing::change_announced(view, &TOOLS)),
 ];

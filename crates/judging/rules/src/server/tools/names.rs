@@ -17,16 +17,16 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_11_25, NAMES, "A tool's name SHOULD have 1 to 128 characters.")
         .about(&["tools"])
         .how("Counts the characters of every listed tool's name.")
-        .mend("Give the tool a name of at least one and at most 128 characters.")
+        .fix("Give the tool a name of at least one and at most 128 characters.")
         .judge(|view| each_name(view, |name| match name.chars().count() {
             1..=128 => Ok(()),
-            count => Err(format!("the name has {count} characters, due are 1 to 128")),
+            count => Err(format!("the name has {count} characters, expected 1 to 128")),
         })),
     server("tools.names-case-sensitive")
-        .says(R2025_11_25, NAMES, "Upper and lower case in tool names SHOULD be told apart.")
+        .says(R2025_11_25, NAMES, "Tool names that differ in letter case alone SHOULD be distinguished.")
         .about(&["tools"])
-        .how("Looks for a call under a name that differs from a listed one in case alone, in no list itself.")
-        .mend("Compare tool names exactly.")
+        .how("Looks for a call under a name that differs from a listed one in case alone, but is in no list.")
+        .fix("Compare tool names exactly.")
         .judge(case_sensitive),
     server("tools.names-characters")
         .says(
@@ -37,13 +37,13 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(&["tools"])
         .how("Looks at the characters of every listed tool's name.")
-        .mend("Rename the tool with A-Z, a-z, 0-9, `_`, `-` and `.`; put anything else into `title`.")
+        .fix("Rename the tool with A-Z, a-z, 0-9, `_`, `-` and `.`; put anything else into `title`.")
         .judge(|view| each_name(view, plain)),
     server("tools.names-unique")
         .says(R2025_11_25, NAMES, "No two tools of a server SHOULD have the same name.")
         .about(&["tools"])
         .how("Compares the names on all pages of one walk through `tools/list`.")
-        .mend("Rename one of the tools, or list it once.")
+        .fix("Rename one of the tools, or list it once.")
         .judge(unique),
 ];
 
@@ -59,7 +59,7 @@ fn plain(name: &str) -> Result<(), String> {
     odd.map_or(Ok(()), |c| Err(format!("the name holds `{}`", c.escape_debug())))
 }
 
-/// A page may have changed between two walks, and within one: only a name that stands twice in one walk counts.
+/// A page may have changed between two walks, and within one: only a name that is repeated in one walk counts.
 fn unique(view: &View<'_>) -> Verdict {
     let mut judged: Vec<(usize, Kept)> = Vec::new();
     for walk in walks(view, &TOOLS) {
@@ -85,7 +85,7 @@ fn case_sensitive(view: &View<'_>) -> Verdict {
     let listed: BTreeSet<&str> = items(view, &TOOLS).iter().filter_map(|tool| tool.text("name")).collect();
     let alike: BTreeMap<String, &str> = listed.iter().map(|name| (name.to_lowercase(), *name)).collect();
     let walked = !walks(view, &TOOLS).is_empty();
-    let judged = view.calls("tools/call").filter(|call| walked && view.is_weighed(call)).filter_map(|call| {
+    let judged = view.calls("tools/call").filter(|call| walked && view.judges_content(call)).filter_map(|call| {
         let name = call.request.message.params()?.get("name")?.as_str()?;
         let tool = alike.get(&name.to_lowercase()).filter(|_| !listed.contains(name))?;
         let response = call.response?;

@@ -6,7 +6,7 @@ use wire::revision::R2026_07_28;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing::{ALL, List, OFFERS, Page, pages};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 pub(crate) mod clients;
 
@@ -27,18 +27,18 @@ pub(crate) const RULES: &[Rule] = &[
             "Final results of `server/discover`, of the lists and of `resources/read` MUST carry caching hints.",
         )
         .how("Looks for `ttlMs` and `cacheScope` in those results, interim ones aside.")
-        .mend("Add `ttlMs` (0 if in doubt) and `cacheScope` (`private` if in doubt) to the result.")
+        .fix("Add `ttlMs` (0 if in doubt) and `cacheScope` (`private` if in doubt) to the result.")
         .judge(present),
     server("caching.ttl-not-negative")
         .says(R2026_07_28, TTL, "`ttlMs` MUST be a number, 0 or more.")
         .how("Looks at every `ttlMs` in results that may be cached.")
-        .mend("Send 0 for what is stale at once.")
+        .fix("Send 0 for what is stale at once.")
         .judge(not_negative),
     server("caching.scope-same-on-all-pages")
         .says(R2026_07_28, PAGES, "All pages of one list MUST have the same `cacheScope`.")
         .about(OFFERS)
         .how("Compares the `cacheScope` of a page with that of the page whose cursor led to it.")
-        .mend("Choose the scope per list: `private` if any page must be.")
+        .fix("Choose the scope per list: `private` if any page must be.")
         .judge(same_scope),
     server("caching.access-controlled")
         .says(
@@ -49,31 +49,31 @@ pub(crate) const RULES: &[Rule] = &[
         .unobservable("who may see what is the server's own policy"),
 ];
 
-fn cacheable<'v>(view: &View<'v>) -> Vec<(Said<'v>, &'v Value)> {
-    let last = |said: &Said<'v>, result: &Value| {
-        view.current(*said) && result.get("resultType").is_none_or(|kind| kind == "complete")
+fn cacheable<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, &'v Value)> {
+    let last = |sent: &MessageAt<'v>, result: &Value| {
+        view.is_current(*sent) && result.get("resultType").is_none_or(|kind| kind == "complete")
     };
     CACHED
         .iter()
         .flat_map(|method| view.results(method).collect::<Vec<_>>())
-        .filter(|(said, r)| last(said, r))
+        .filter(|(sent, r)| last(sent, r))
         .collect()
 }
 
 fn present(view: &View<'_>) -> Verdict {
-    let judged = cacheable(view).into_iter().map(|(said, result)| {
+    let judged = cacheable(view).into_iter().map(|(sent, result)| {
         let missing = ["ttlMs", "cacheScope"].into_iter().find(|hint| result.get(hint).is_none());
-        let breach = |hint: &str| Err(said.breach("/result", format!("the result has no `{hint}`")));
-        (said.event, missing.map_or(Ok(()), breach))
+        let breach = |hint: &str| Err(sent.breach("/result", format!("the result has no `{hint}`")));
+        (sent.event, missing.map_or(Ok(()), breach))
     });
     Verdict::of(judged, "no result that may be cached was seen")
 }
 
 fn not_negative(view: &View<'_>) -> Verdict {
-    let judged = cacheable(view).into_iter().filter_map(|(said, result)| {
+    let judged = cacheable(view).into_iter().filter_map(|(sent, result)| {
         let ttl = result.get("ttlMs")?;
-        let breach = || Err(said.breach("/result/ttlMs", format!("`ttlMs` is {ttl}")));
-        Some((said.event, if ttl.as_f64().is_some_and(|ttl| ttl >= 0.0) { Ok(()) } else { breach() }))
+        let breach = || Err(sent.breach("/result/ttlMs", format!("`ttlMs` is {ttl}")));
+        Some((sent.event, if ttl.as_f64().is_some_and(|ttl| ttl >= 0.0) { Ok(()) } else { breach() }))
     });
     Verdict::of(judged, "no result with a `ttlMs` was seen")
 }

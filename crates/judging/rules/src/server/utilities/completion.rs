@@ -1,15 +1,16 @@
 //! The page `server/utilities/completion`.
 
 use serde_json::Value;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
 use wire::revision::{R2024_11_05, R2025_03_26};
 
 use crate::content::canonical;
-use crate::coping::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client, safety, server};
 use crate::server::catalogue::Catalogue;
 use crate::server::listing::{self, PROMPTS};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 const ERRORS: Anchor = at("server/utilities/completion", "error-handling");
 const CONSIDERATIONS: Anchor = at("server/utilities/completion", "implementation-considerations");
@@ -24,7 +25,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server that completes arguments MUST declare the `completions` capability.",
         )
         .how("Looks for completions with values in them, and for `completions` among the declared capabilities.")
-        .mend("Declare `completions: {}`.")
+        .fix("Declare `completions: {}`.")
         .judge(declared),
     server("completion.at-most-100")
         .says(
@@ -34,7 +35,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(&["completions"])
         .how("Counts the values of every completion.")
-        .mend("Cut the list after the hundredth value and set `hasMore`.")
+        .fix("Cut the list after the hundredth value and set `hasMore`.")
         .judge(at_most_100),
     safety("completion.total-plausible")
         .asks(
@@ -44,7 +45,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(&["completions"])
         .how("Compares `total` and `hasMore` with the number of values.")
-        .mend("Count all matches into `total`, and set `hasMore` where there are more than you return.")
+        .fix("Count all matches into `total`, and set `hasMore` where there are more than you return.")
         .judge(plausible),
     server("completion.not-supported-code")
         .says(
@@ -54,13 +55,13 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .how("Looks at the error codes that answer well-formed `completion/complete` requests where the server declared no \
               `completions`.")
-        .mend("Answer -32601 (method not found).")
+        .fix("Answer -32601 (method not found).")
         .judge(not_supported),
     server("completion.unknown-prompt-refused")
         .says(R2025_03_26, ERRORS, "A completion for a prompt that does not exist SHOULD be answered with the error -32602.")
         .needs("completions")
         .how("Looks at completions for prompt names that the list, read to its end, does not contain.")
-        .mend("Look the prompt up first, and answer -32602 where there is none.")
+        .fix("Look the prompt up first, and answer -32602 where it does not exist.")
         .judge(unknown_prompt),
     server("completion.missing-arguments-refused")
         .says(
@@ -71,7 +72,7 @@ pub(crate) const RULES: &[Rule] = &[
         .needs("completions")
         .how("Looks at the answers to `completion/complete` requests without `ref`, without `argument`, or without its name \
               or value.")
-        .mend("Check the parameters and answer -32602.")
+        .fix("Check the parameters and answer -32602.")
         .judge(missing_arguments),
     client("completion.requests-debounced")
         .says(
@@ -81,34 +82,34 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .timed()
         .how("Looks at requests for completions of one argument that follow one another: whether each has but one character more than the last, three times in a row within a second. It takes a client in which somebody types.")
-        .mend("Start a short timer at each keystroke, and ask when it runs out.")
+        .fix("Start a short timer at each keystroke, and ask when it runs out.")
         .judge(debounced),
     client("completion.partial-results-taken")
         .says(
             R2024_11_05,
             CONSIDERATIONS,
-            "A client SHOULD get along with completions that are missing, refused or not all there.",
+            "A client SHOULD cope with completions that are missing, refused or incomplete.",
         )
-        .how("Takes a server that refuses a completion, answers with no values, or says that there are more, and looks whether the client goes on.")
-        .mend("Show what came, and let the user go on typing where nothing did.")
+        .how("Needs a server that refuses a completion, answers with no values, or says that there are more, and checks whether the client continues.")
+        .fix("Show what came, and let the user continue typing where nothing did.")
         .judge(partial_taken),
     server("completion.inputs-validated")
         .says(R2024_11_05, SECURITY, "A server MUST validate what it is asked to complete.")
         .about(&["completions"])
         .how("Looks at requests that do not say what they are about (no `ref`, one of a kind that does not exist, no name of \
-              an argument): they must not be answered with suggestions. An empty list is let pass here.")
-        .mend("Refuse a request whose `ref` or `argument` is not whole with -32602.")
+              an argument): they must not be answered with suggestions. An empty list is accepted here.")
+        .fix("Refuse a request whose `ref` or `argument` is not whole with -32602.")
         .judge(inputs_validated),
     server("completion.rate-limited")
         .says(R2024_11_05, SECURITY, "A server MUST limit the rate of completions.")
-        .unobservable("no figure is given, so that no number of served requests is too many"),
+        .unobservable("the specification gives no figure, so no number of served requests is too many"),
     server("completion.suggestions-guarded")
         .says(R2024_11_05, SECURITY, "A server MUST NOT disclose by completions what the client may not know.")
         .unobservable("who may know what is the server's own policy"),
 ];
 
 fn calls<'v>(view: &View<'v>) -> Vec<Call<'v>> {
-    view.calls("completion/complete").filter(|call| view.is_weighed(call)).collect()
+    view.calls("completion/complete").filter(|call| view.judges_content(call)).collect()
 }
 
 fn values(result: &Value) -> Option<&Vec<Value>> {
@@ -117,27 +118,27 @@ fn values(result: &Value) -> Option<&Vec<Value>> {
 
 fn declared(view: &View<'_>) -> Verdict {
     let some = |result: &Value| values(result).is_some_and(|values| !values.is_empty());
-    let shown = view.results("completion/complete").filter(|(_, result)| some(result)).map(|(said, _)| said);
+    let shown = view.results("completion/complete").filter(|(_, result)| some(result)).map(|(sent, _)| sent);
     listing::capability(view, "completions", shown)
 }
 
 fn at_most_100(view: &View<'_>) -> Verdict {
-    let judged = view.results("completion/complete").filter_map(|(said, result)| {
+    let judged = view.results("completion/complete").filter_map(|(sent, result)| {
         let count = values(result)?.len();
-        let why = format!("there are {count} values, at most 100 are due");
-        Some((said.event, if count <= 100 { Ok(()) } else { Err(said.breach("/result/completion/values", why)) }))
+        let why = format!("there are {count} values, at most 100 are allowed");
+        Some((sent.event, if count <= 100 { Ok(()) } else { Err(sent.breach("/result/completion/values", why)) }))
     });
     Verdict::of(judged, "no completion was answered with values")
 }
 
 fn plausible(view: &View<'_>) -> Verdict {
-    let judged = view.results("completion/complete").filter_map(|(said, result)| {
+    let judged = view.results("completion/complete").filter_map(|(sent, result)| {
         let completion = result.get("completion")?;
         let (count, total) = (values(result)?.len() as u64, completion.get("total")?.as_u64()?);
         let more = completion.get("hasMore").and_then(Value::as_bool);
         let why = format!("`total` is {total}, there are {count} values, and `hasMore` is {more:?}");
         let fits = total >= count && more.is_none_or(|more| more == (total > count));
-        Some((said.event, if fits { Ok(()) } else { Err(said.breach("/result/completion", why)) }))
+        Some((sent.event, if fits { Ok(()) } else { Err(sent.breach("/result/completion", why)) }))
     });
     Verdict::of(judged, "no completion named a `total`")
 }
@@ -155,8 +156,8 @@ fn refusal(call: &Call<'_>, due: i64, why: &str) -> Option<(usize, Kept)> {
     let response = call.response?;
     let kept = match call.error_code() {
         Some(code) if code == due => Ok(()),
-        Some(code @ (-32603..=-32600 | -32700)) => {
-            Err(response.breach("/error/code", format!("the code is {code}, due is {due}")))
+        Some(code @ (INTERNAL_ERROR..=INVALID_REQUEST | PARSE_ERROR)) => {
+            Err(response.breach("/error/code", format!("the code is {code}, expected {due}")))
         }
         Some(_) => return None,
         None => Err(response.breach("/result", why)),
@@ -166,14 +167,14 @@ fn refusal(call: &Call<'_>, due: i64, why: &str) -> Option<(usize, Kept)> {
 
 fn not_supported(view: &View<'_>) -> Verdict {
     match view.server_capabilities() {
-        None => return Verdict::NotSeen("what the server declares was not learnt here".to_owned()),
+        None => return Verdict::NotSeen("what the server declares is not known here".to_owned()),
         Some(_) if view.capability("completions").is_some() => {
             return Verdict::NotApplicable("the server declares `completions`".to_owned());
         }
         Some(_) => {}
     }
     let plain = calls(view).into_iter().filter(|call| lacking(call).is_none() && call.error().is_some());
-    Verdict::of(plain.filter_map(|call| refusal(&call, -32601, "")), "no completion was refused")
+    Verdict::of(plain.filter_map(|call| refusal(&call, METHOD_NOT_FOUND, "")), "no completion was refused")
 }
 
 fn unknown_prompt(view: &View<'_>) -> Verdict {
@@ -188,14 +189,14 @@ fn unknown_prompt(view: &View<'_>) -> Verdict {
     let proved = |call: &Call<'_>| call.result().and_then(values).is_some_and(|values| !values.is_empty());
     let judged = unknown
         .filter(|call| !proved(call))
-        .filter_map(|call| refusal(&call, -32602, "a completion for an unknown prompt has a result"));
+        .filter_map(|call| refusal(&call, INVALID_PARAMS, "a completion for an unknown prompt has a result"));
     Verdict::of(judged, "no completion was asked for an unknown prompt, or the list of prompts was not read to its end")
 }
 
 fn missing_arguments(view: &View<'_>) -> Verdict {
     let judged = calls(view).into_iter().filter_map(|call| {
         let lacking = lacking(&call)?;
-        refusal(&call, -32602, &format!("a request without a whole `{lacking}` is answered with a result"))
+        refusal(&call, INVALID_PARAMS, &format!("a request without a whole `{lacking}` is answered with a result"))
     });
     Verdict::of(judged, "no completion request lacked anything")
 }
@@ -208,7 +209,7 @@ fn is_about_nothing(call: &Call<'_>) -> bool {
     !known || member("argument", "name").is_none()
 }
 
-/// Since 2025-03-26 a server says whether it completes. The refusals of one that did not say so, or could not, tell nothing
+/// Since 2025-03-26 a server says whether it completes. The refusals of one that did not say so, or could not, show nothing
 /// unless it also completes.
 fn inputs_validated(view: &View<'_>) -> Verdict {
     let denies = view.server_capabilities().is_some() && view.capability("completions").is_none();
@@ -217,7 +218,7 @@ fn inputs_validated(view: &View<'_>) -> Verdict {
     let judged = calls(view).into_iter().filter(is_about_nothing).filter_map(|call| {
         let response = call.response?;
         // Which code is due has a rule of its own; many parsers throw -32603.
-        if matches!(call.error_code(), Some(-32603 | -32602 | -32600)) {
+        if matches!(call.error_code(), Some(INTERNAL_ERROR | INVALID_PARAMS | INVALID_REQUEST)) {
             return completes.then_some((response.event, Ok(())));
         }
         let suggested = call.result().and_then(values).is_some_and(|values| !values.is_empty());
@@ -239,8 +240,8 @@ const BURST: u64 = 1_000_000;
 
 fn debounced(view: &View<'_>) -> Verdict {
     let calls: Vec<_> =
-        view.asked("completion/complete").filter_map(|call| Some((typed(&call)?, call.request))).collect();
-    let grows = |pair: &[((String, &str), Said<'_>)]| {
+        view.client_calls("completion/complete").filter_map(|call| Some((typed(&call)?, call.request))).collect();
+    let grows = |pair: &[((String, &str), MessageAt<'_>)]| {
         let ((one, before), (other, after)) = (&pair[0].0, &pair[1].0);
         let longer = after.chars().count().checked_sub(before.chars().count())?;
         (one == other && after.starts_with(before) && longer > 0).then_some(longer)
@@ -258,7 +259,7 @@ fn debounced(view: &View<'_>) -> Verdict {
     }
     let skips = steps.iter().enumerate().filter(|(_, step)| step.is_some_and(|step| step > 1));
     judged.extend(skips.map(|(place, _)| (calls[place + 1].1.event, Ok(()))));
-    Verdict::of(judged, "nobody was seen to type something to be completed")
+    Verdict::of(judged, "no user was seen typing an argument to be completed")
 }
 
 fn partial_taken(view: &View<'_>) -> Verdict {
@@ -268,12 +269,12 @@ fn partial_taken(view: &View<'_>) -> Verdict {
         let more = completion.is_some_and(|c| c.get("hasMore").is_some_and(|more| *more == true));
         call.error().is_some() || none || more
     };
-    let all = view.asked("completion/complete").filter(|call| view.current(call.request) && partial(call));
-    let events: Vec<_> = all.filter_map(|call| call.response.map(|said| said.event)).collect();
-    goes_on(
+    let all = view.client_calls("completion/complete").filter(|call| view.is_current(call.request) && partial(call));
+    let events: Vec<_> = all.filter_map(|call| call.response.map(|sent| sent.event)).collect();
+    client_continues(
         view,
         events,
-        "completions that were not all there",
-        "no completions were missing, or the client said nothing afterwards",
+        "completions that were incomplete",
+        "no completions were missing, or the client sent nothing afterwards",
     )
 }

@@ -1,4 +1,4 @@
-//! `server/utilities/logging#security` and `#implementation-considerations`: what stands in log messages.
+//! `server/utilities/logging#security` and `#implementation-considerations`: what is in log messages.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use wire::trace::{Content, header};
 use super::logging::messages;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 const CONSIDERATIONS: Anchor = at("server/utilities/logging", "implementation-considerations");
 const SECURITY: Anchor = at("server/utilities/logging", "security");
@@ -22,18 +22,18 @@ pub(crate) const RULES: &[Rule] = &[
         .about(&["logging"])
         .how("Compares the `logger` of all log messages: two that differ in letter case, spaces, dashes or underscores alone \
               are one logger under two names.")
-        .mend("Name each logger in one place.")
+        .fix("Name each logger in one place.")
         .judge(consistent),
     server("logging.no-credentials")
         .says(R2024_11_05, SECURITY, "Log messages MUST NOT hold credentials or secrets.")
         .about(&["logging"])
         .how("Looks in log messages for the very credential that the client sent in `Authorization` before, and for private \
-              keys. Other secrets cannot be told from the text alone.")
-        .mend("Leave request headers out of what is logged, or blacken them first.")
+              keys. Other secrets cannot be recognized in the text.")
+        .fix("Leave request headers out of what is logged, or blacken them first.")
         .judge(no_credentials),
     server("logging.nothing-secret")
         .says(R2024_11_05, SECURITY, "Log messages MUST NOT hold personal data or what helps an attack.")
-        .unobservable("what is personal, or helps an attack, cannot be told from the text alone"),
+        .unobservable("the text alone does not show whether data is personal or helps an attack"),
 ];
 
 /// A logger's name without what two spellings of it may differ in.
@@ -44,21 +44,21 @@ fn plain(name: &str) -> String {
 fn consistent(view: &View<'_>) -> Verdict {
     let mut spelt: BTreeMap<String, &str> = BTreeMap::new();
     let mut judged: Vec<(usize, Kept)> = Vec::new();
-    for said in messages(view) {
-        let Some(name) = said.message.params().and_then(|p| p.get("logger")?.as_str()) else { continue };
+    for sent in messages(view) {
+        let Some(name) = sent.message.params().and_then(|p| p.get("logger")?.as_str()) else { continue };
         match spelt.insert(plain(name), name) {
             None => {}
-            Some(before) if before == name => judged.push((said.event, Ok(()))),
+            Some(before) if before == name => judged.push((sent.event, Ok(()))),
             Some(before) => {
                 let why = format!("`{}` was called `{}` before", name.escape_debug(), before.escape_debug());
-                judged.push((said.event, Err(said.breach("/params/logger", why))));
+                judged.push((sent.event, Err(sent.breach("/params/logger", why))));
             }
         }
     }
     Verdict::of(judged, "no logger sent two messages")
 }
 
-/// How long a credential must be to stand in no text by chance.
+/// How long a credential must be so that no text contains it by chance.
 const LEAST: usize = 12;
 
 /// The credentials that the client sent in `Authorization`, each with the event that had it first.
@@ -77,25 +77,25 @@ fn credentials<'v>(view: &View<'v>) -> BTreeMap<&'v str, usize> {
 
 fn no_credentials(view: &View<'_>) -> Verdict {
     let credentials = credentials(view);
-    let judged = messages(view).into_iter().filter_map(|said| {
-        let texts = texts(&said);
+    let judged = messages(view).into_iter().filter_map(|sent| {
+        let texts = texts(&sent);
         let has = |needle: &str| texts.iter().any(|text| text.contains(needle));
-        let mut known = credentials.iter().filter(|(_, event)| **event < said.event).peekable();
+        let mut known = credentials.iter().filter(|(_, event)| **event < sent.event).peekable();
         if texts.iter().any(|text| is_private_key(text)) {
-            return Some((said.event, Err(said.breach("/params/data", "a private key stands in a log message"))));
+            return Some((sent.event, Err(sent.breach("/params/data", "a private key is in a log message"))));
         }
         known.peek()?;
-        let why = "the credential that the client sent stands in a log message";
-        let told = known.any(|(credential, _)| has(credential));
-        Some((said.event, if told { Err(said.breach("/params/data", why)) } else { Ok(()) }))
+        let why = "the credential that the client sent is in a log message";
+        let leaked = known.any(|(credential, _)| has(credential));
+        Some((sent.event, if leaked { Err(sent.breach("/params/data", why)) } else { Ok(()) }))
     });
     Verdict::of(judged, "no log message came after the client had sent a credential")
 }
 
 /// Every string in a message's `data` and `logger`.
-fn texts<'v>(said: &Said<'v>) -> Vec<&'v str> {
+fn texts<'v>(sent: &MessageAt<'v>) -> Vec<&'v str> {
     let mut found = Vec::new();
-    let mut left: Vec<&Value> = said.message.params().into_iter().collect();
+    let mut left: Vec<&Value> = sent.message.params().into_iter().collect();
     while let Some(value) = left.pop() {
         match value {
             Value::String(text) => found.push(text.as_str()),

@@ -2,12 +2,14 @@
 
 use serde_json::Value;
 use wire::Era;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR};
+use wire::meta;
 use wire::revision::{R2024_11_05, R2026_07_28};
 
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing;
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 const PER_REQUEST: Anchor = at("server/utilities/logging", "per-request-log-level");
 const ERRORS: Anchor = at("server/utilities/logging", "error-handling");
@@ -24,7 +26,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server that sends log messages MUST declare the `logging` capability.",
         )
         .how("Looks for `notifications/message`, and for `logging` among the declared capabilities.")
-        .mend("Declare `logging: {}`, or log to stderr.")
+        .fix("Declare `logging: {}`, or log to stderr.")
         .judge(|view| listing::capability(view, "logging", messages(view))),
     server("logging.level-accepted")
         .says(
@@ -35,7 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
         .gone(R2026_07_28)
         .needs("logging")
         .how("Looks at the answers to `logging/setLevel` with a level that exists: the method should be known.")
-        .mend("Serve `logging/setLevel`, or do not declare `logging`.")
+        .fix("Serve `logging/setLevel`, or do not declare `logging`.")
         .judge(accepted),
     server("logging.level-honoured")
         .says(
@@ -47,7 +49,7 @@ pub(crate) const RULES: &[Rule] = &[
         .about(&["logging"])
         .how("Compares log messages with the level that was last set and confirmed (legacy), or with the level of the \
               request they came for (modern).")
-        .mend("Compare each message's severity with the level before sending it.")
+        .fix("Compare each message's severity with the level before sending it.")
         .judge(honoured),
     server("logging.only-when-asked")
         .says(
@@ -58,13 +60,13 @@ pub(crate) const RULES: &[Rule] = &[
         .about(&["logging"])
         .how("Over HTTP looks at the response of each request without a log level; elsewhere looks for log messages before \
               any request on the connection named one.")
-        .mend("Send log messages only while serving a request with `io.modelcontextprotocol/logLevel`.")
-        .judge(only_when_asked),
+        .fix("Send log messages only while serving a request with `io.modelcontextprotocol/logLevel`.")
+        .judge(only_when_requested),
     server("logging.not-on-subscriptions")
         .says(R2026_07_28, PER_REQUEST, "Log messages MUST NOT be delivered on a subscription's stream.")
         .about(&["logging"])
         .how("Looks where log messages came while a subscription was open.")
-        .mend("Send log messages on the response stream of the request they belong to.")
+        .fix("Send log messages on the response stream of the request they belong to.")
         .judge(not_on_subscriptions),
     server("logging.invalid-level-refused")
         .says(R2024_11_05, ERRORS, "Setting a log level that does not exist SHOULD be answered with the error -32602.")
@@ -74,9 +76,8 @@ pub(crate) const RULES: &[Rule] = &[
             "A request that asks for a log level that does not exist SHOULD be answered with the error -32602.",
         )
         .needs("logging")
-        .how("Looks at the answers to `logging/setLevel` (legacy) or to requests with a log level in `_meta` (modern) where \
-              the level is none of the eight.")
-        .mend("Check the level and answer -32602 (invalid params).")
+        .how("Looks at the answers to `logging/setLevel` (legacy) or to requests with a log level in `_meta` (modern) where the level is not one of the eight.")
+        .fix("Check the level and answer -32602 (invalid params).")
         .judge(invalid_refused),
 ];
 
@@ -90,27 +91,27 @@ pub(in crate::server) fn is_level(level: &str) -> bool {
 }
 
 /// Every log message.
-pub(super) fn messages<'v>(view: &View<'v>) -> Vec<Said<'v>> {
-    view.notifications("notifications/message").filter(|said| view.current(*said)).collect()
+pub(super) fn messages<'v>(view: &View<'v>) -> Vec<MessageAt<'v>> {
+    view.notifications("notifications/message").filter(|sent| view.is_current(*sent)).collect()
 }
 
-fn level<'v>(said: &Said<'v>) -> Option<&'v str> {
-    said.message.params()?.get("level")?.as_str()
+fn level<'v>(sent: &MessageAt<'v>) -> Option<&'v str> {
+    sent.message.params()?.get("level")?.as_str()
 }
 
-fn meta<'v>(said: &Said<'v>, name: &str) -> Option<&'v Value> {
-    said.message.params()?.get("_meta")?.get(format!("io.modelcontextprotocol/{name}"))
+fn meta<'v>(sent: &MessageAt<'v>, name: &str) -> Option<&'v Value> {
+    sent.message.params()?.get("_meta")?.get(format!("{}{name}", meta::PREFIX))
 }
 
 /// Other refusals than of the method itself have reasons of their own.
 fn accepted(view: &View<'_>) -> Verdict {
-    let judged = view.calls("logging/setLevel").filter(|call| view.is_weighed(call)).filter_map(|call| {
+    let judged = view.calls("logging/setLevel").filter(|call| view.judges_content(call)).filter_map(|call| {
         severity(call.request.message.params()?.get("level")?.as_str()?)?;
         let response = call.response?;
         let why = "`logging` is declared, and its method is not known";
         match call.error_code() {
             None => Some((response.event, Ok(()))),
-            Some(-32601) => Some((response.event, Err(response.breach("/error/code", why)))),
+            Some(METHOD_NOT_FOUND) => Some((response.event, Err(response.breach("/error/code", why)))),
             Some(_) => None,
         }
     });
@@ -118,92 +119,92 @@ fn accepted(view: &View<'_>) -> Verdict {
 }
 
 fn honoured(view: &View<'_>) -> Verdict {
-    let threshold = |said: &Said<'_>| match view.era() {
-        Era::Legacy => set_before(view, said),
-        Era::Modern => asked_around(view, said),
+    let threshold = |sent: &MessageAt<'_>| match view.era() {
+        Era::Legacy => set_before(view, sent),
+        Era::Modern => level_around(view, sent),
     };
-    let judged = messages(view).into_iter().filter_map(|said| {
-        let (found, least) = (severity(level(&said)?)?, threshold(&said)?);
+    let judged = messages(view).into_iter().filter_map(|sent| {
+        let (found, least) = (severity(level(&sent)?)?, threshold(&sent)?);
         let why = || format!("the level is {}, asked for is {} and above", LEVELS[found], LEVELS[least]);
-        Some((said.event, if found >= least { Ok(()) } else { Err(said.breach("/params/level", why())) }))
+        Some((sent.event, if found >= least { Ok(()) } else { Err(sent.breach("/params/level", why())) }))
     });
     Verdict::of(judged, "no log message came while a level was in force")
 }
 
 /// The level that a confirmed `logging/setLevel` had put in force when a message was sent. Nothing where another one was
 /// under way, or where the message came on a stream that may be older than the confirmation.
-fn set_before(view: &View<'_>, said: &Said<'_>) -> Option<usize> {
-    let sets = || view.calls("logging/setLevel").filter(|c| c.request.connection == said.connection);
-    let last = sets().filter(|call| call.request.event < said.event).last()?;
-    let confirmed = last.response.filter(|response| response.event < said.event && last.result().is_some())?;
-    let asked = || view.all_calls().filter(|call| call.request.exchange == said.exchange);
-    let fresh = said.exchange == confirmed.exchange || asked().any(|call| call.request.event > confirmed.event);
+fn set_before(view: &View<'_>, sent: &MessageAt<'_>) -> Option<usize> {
+    let sets = || view.calls("logging/setLevel").filter(|c| c.request.connection == sent.connection);
+    let last = sets().filter(|call| call.request.event < sent.event).last()?;
+    let confirmed = last.response.filter(|response| response.event < sent.event && last.result().is_some())?;
+    let requests_here = || view.all_calls().filter(|call| call.request.exchange == sent.exchange);
+    let fresh = sent.exchange == confirmed.exchange || requests_here().any(|call| call.request.event > confirmed.event);
     let level = last.request.message.params()?.get("level")?.as_str()?;
     severity(level).filter(|_| fresh)
 }
 
 /// The mildest level among the requests a message may have come for.
-fn asked_around(view: &View<'_>, said: &Said<'_>) -> Option<usize> {
+fn level_around(view: &View<'_>, sent: &MessageAt<'_>) -> Option<usize> {
     let open = |call: &Call<'_>| {
-        call.request.connection == said.connection
-            && call.request.exchange == said.exchange
-            && call.request.event < said.event
-            && call.response.is_none_or(|response| response.event > said.event)
+        call.request.connection == sent.connection
+            && call.request.exchange == sent.exchange
+            && call.request.event < sent.event
+            && call.response.is_none_or(|response| response.event > sent.event)
     };
     let levels = view.all_calls().filter(open).filter_map(|call| severity(meta(&call.request, "logLevel")?.as_str()?));
     levels.min()
 }
 
-fn only_when_asked(view: &View<'_>) -> Verdict {
-    let asks = |said: &Said<'_>| meta(said, "logLevel").is_some();
-    // What comes on a subscription's stream is another rule's business.
-    let listens = |said: &Said<'_>| {
-        let here = |call: &Call<'_>| said.exchange != 0 && call.request.exchange == said.exchange;
+fn only_when_requested(view: &View<'_>) -> Verdict {
+    let asks = |sent: &MessageAt<'_>| meta(sent, "logLevel").is_some();
+    // What comes on a subscription's stream is left to another rule.
+    let listens = |sent: &MessageAt<'_>| {
+        let here = |call: &Call<'_>| sent.exchange != 0 && call.request.exchange == sent.exchange;
         view.calls("subscriptions/listen").any(|call| here(&call))
     };
-    let unasked = |said: &Said<'_>| {
-        let before = |call: &Call<'_>| call.request.connection == said.connection && call.request.event < said.event;
-        let here = |call: &Call<'_>| before(call) && call.request.exchange == said.exchange;
+    let unasked = |sent: &MessageAt<'_>| {
+        let before = |call: &Call<'_>| call.request.connection == sent.connection && call.request.event < sent.event;
+        let here = |call: &Call<'_>| before(call) && call.request.exchange == sent.exchange;
         let mut around = view.all_calls().filter(here).peekable();
-        !listens(said) && around.peek().is_some() && !around.any(|call| asks(&call.request))
+        !listens(sent) && around.peek().is_some() && !around.any(|call| asks(&call.request))
     };
     let offenders = messages(view)
         .into_iter()
         .filter(unasked)
-        .map(|said| said.breach("", "a log message was sent though no request asked for any"));
+        .map(|sent| sent.breach("", "a log message was sent though no request asked for any"));
     let logs = view.capability("logging").is_some();
     let silent = view
         .all_calls()
-        .filter(|c| view.current(c.request) && logs && !asks(&c.request) && !c.request.is("server/discover"));
+        .filter(|c| view.is_current(c.request) && logs && !asks(&c.request) && !c.request.is("server/discover"));
     let witnesses = silent.filter_map(|call| call.response).map(|response| response.event);
     Verdict::never(offenders, witnesses, "no request without a log level was answered by a server that logs")
 }
 
 fn not_on_subscriptions(view: &View<'_>) -> Verdict {
     let listens: Vec<_> = view.calls("subscriptions/listen").collect();
-    let on_stream = |said: &Said<'_>| {
-        let exchange = said.exchange != 0 && listens.iter().any(|call| call.request.exchange == said.exchange);
-        exchange || meta(said, "subscriptionId").is_some()
+    let on_stream = |sent: &MessageAt<'_>| {
+        let exchange = sent.exchange != 0 && listens.iter().any(|call| call.request.exchange == sent.exchange);
+        exchange || meta(sent, "subscriptionId").is_some()
     };
-    let open = |said: &Said<'_>| {
+    let open = |sent: &MessageAt<'_>| {
         listens.iter().any(|call| {
-            call.request.connection == said.connection
-                && call.request.event < said.event
-                && call.response.is_none_or(|response| response.event > said.event)
+            call.request.connection == sent.connection
+                && call.request.event < sent.event
+                && call.response.is_none_or(|response| response.event > sent.event)
         })
     };
-    let judged = messages(view).into_iter().filter_map(|said| {
-        let kept: Kept = match on_stream(&said) {
-            true => Err(said.breach("", "a log message came on a subscription's stream")),
-            false if open(&said) => Ok(()),
+    let judged = messages(view).into_iter().filter_map(|sent| {
+        let kept: Kept = match on_stream(&sent) {
+            true => Err(sent.breach("", "a log message came on a subscription's stream")),
+            false if open(&sent) => Ok(()),
             false => return None,
         };
-        Some((said.event, kept))
+        Some((sent.event, kept))
     });
     Verdict::of(judged, "no log message came while a subscription was open")
 }
 
-/// The level that a request asks for, where it is none.
+/// The level that a request asks for, where it does not exist.
 fn odd_level<'v>(view: &View<'v>, call: &Call<'v>) -> Option<&'v Value> {
     let level = match view.era() {
         Era::Legacy if call.request.is("logging/setLevel") => call.request.message.params()?.get("level")?,
@@ -214,13 +215,13 @@ fn odd_level<'v>(view: &View<'v>, call: &Call<'v>) -> Option<&'v Value> {
 }
 
 fn invalid_refused(view: &View<'_>) -> Verdict {
-    let judged = view.all_calls().filter(|call| view.is_weighed(call)).filter_map(|call| {
+    let judged = view.all_calls().filter(|call| view.judges_content(call)).filter_map(|call| {
         let level = odd_level(view, &call)?;
         let response = call.response?;
         let kept: Kept = match call.error_code() {
-            Some(-32602) => Ok(()),
-            Some(code @ (-32603 | -32600 | -32700)) => {
-                Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
+            Some(INVALID_PARAMS) => Ok(()),
+            Some(code @ (INTERNAL_ERROR | INVALID_REQUEST | PARSE_ERROR)) => {
+                Err(response.breach("/error/code", format!("the code is {code}, expected -32602")))
             }
             Some(_) => return None,
             None => Err(response.breach("/result", format!("the log level {level} is accepted"))),

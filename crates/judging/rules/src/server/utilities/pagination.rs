@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use wire::Era;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR};
 use wire::revision::R2024_11_05;
 use wire::trace::StimulusKind;
 
@@ -23,44 +24,43 @@ pub(crate) const RULES: &[Rule] = &[
             "Going from page to page comes to an end: no cursor leads back to itself.",
         )
         .about(OFFERS)
-        .how("Follows the cursors of one walk through a list, looking for one that was given out on it before.")
-        .mend("Leave `nextCursor` out on the last page.")
+        .how("Follows the cursors of one walk through a list, looking for one that was issued on it before.")
+        .fix("Leave `nextCursor` out on the last page.")
         .judge(ends),
     server("pagination.cursors-stable")
         .says(R2024_11_05, GUIDELINES, "A cursor SHOULD stay good: asked for again, its page SHOULD still be there.")
         .about(OFFERS)
         .how("Looks for a cursor that was used twice on one connection without an announced change in between; it should \
               not be refused the second time.")
-        .mend("Encode the position into the cursor instead of keeping it in state that the first use consumes.")
+        .fix("Encode the position into the cursor instead of keeping it in state that the first use consumes.")
         .judge(stable),
     server("pagination.invalid-cursor-survived")
-        .says(R2024_11_05, GUIDELINES, "A cursor the server never gave out SHOULD be handled gracefully.")
+        .says(R2024_11_05, GUIDELINES, "A cursor the server never issued SHOULD be handled gracefully.")
         .about(OFFERS)
-        .how("Looks whether the connection still serves requests after one with a cursor that was never given out.")
-        .mend("Treat a cursor as untrusted input: catch what decoding it raises, and answer with an error.")
+        .how("Checks whether the connection still serves requests after one with a cursor that was never issued.")
+        .fix("Treat a cursor as untrusted input: catch what decoding it raises, and answer with an error.")
         .judge(survived),
     server("pagination.invalid-cursor-refused")
         .says(
             R2024_11_05,
             at("server/utilities/pagination", "error-handling"),
-            "A cursor the server never gave out SHOULD be answered with the error -32602.",
+            "A cursor the server never issued SHOULD be answered with the error -32602.",
         )
         .about(OFFERS)
-        .how("Looks at the answers to list requests whose cursor no page of the trace gave out. In the modern era, where a \
-              cursor may stem from elsewhere, a result counts only if it repeats the first page, or if the cursor was made \
+        .how("Looks at the answers to list requests whose cursor no page of the trace issued. In the modern era, where a cursor may come from elsewhere, a result counts only if it repeats the first page, or if the cursor was made \
               up for the purpose.")
-        .mend("Check the cursor, and answer -32602 (invalid params) where it is none of yours; also where you do not paginate.")
+        .fix("Check the cursor, and answer -32602 (invalid params) where it is unknown; also where you do not paginate.")
         .judge(refused),
 ];
 
-/// Requests whose cursor no page gave out. An empty cursor is passed over: many read it as none.
+/// Requests whose cursor no page issued. An empty cursor is passed over: many read it as none.
 fn made_up<'v>(view: &View<'v>) -> Vec<(&'static List, Call<'v>, &'v Value)> {
     let of = |list: &'static List| {
         let pages = pages(view, list);
         let given = move |cursor: &Value| pages.iter().any(|page| page.next().is_some_and(|next| cursor == next));
         view.calls(list.method).filter_map(move |call| {
             let cursor = call.request.message.params()?.get("cursor")?;
-            let counts = !cursor.is_null() && cursor != "" && !given(cursor) && view.is_weighed(&call);
+            let counts = !cursor.is_null() && cursor != "" && !given(cursor) && view.judges_content(&call);
             counts.then_some((list, call, cursor))
         })
     };
@@ -100,18 +100,18 @@ fn refused(view: &View<'_>) -> Verdict {
     let judged = made_up(view).into_iter().filter_map(|(list, call, _)| {
         let response = call.response?;
         let kept: Kept = match call.error_code() {
-            Some(-32602) => Ok(()),
-            Some(code @ (-32603 | -32600 | -32700)) => {
-                Err(response.breach("/error/code", format!("the code is {code}, due is -32602")))
+            Some(INVALID_PARAMS) => Ok(()),
+            Some(code @ (INTERNAL_ERROR | INVALID_REQUEST | PARSE_ERROR)) => {
+                Err(response.breach("/error/code", format!("the code is {code}, expected -32602")))
             }
             None if view.era() == Era::Legacy || on_purpose || repeats(view, list, &call) => {
-                Err(response.breach("/result", "a cursor that was never given out is answered with a result"))
+                Err(response.breach("/result", "a cursor that was never issued is answered with a result"))
             }
             _ => return None,
         };
         Some((response.event, kept))
     });
-    Verdict::of(judged, "no list was asked for with a cursor that was never given out")
+    Verdict::of(judged, "no list was asked for with a cursor that was never issued")
 }
 
 /// Whether the result has the very items of the first page: then the cursor was not even looked at.
@@ -128,7 +128,7 @@ fn survived(view: &View<'_>) -> Verdict {
             Err(event) => (event, Err(Breach::at(event, "", "the server ended after an invalid cursor"))),
         })
     });
-    Verdict::of(judged, "no list was asked for with an invalid cursor, or nothing was asked afterwards")
+    Verdict::of(judged, "no list was asked for with an invalid cursor, or no request followed")
 }
 
 fn stable(view: &View<'_>) -> Verdict {
@@ -151,9 +151,9 @@ fn again(view: &View<'_>, list: &List, page: &Page<'_>) -> Option<(usize, Kept)>
     })?;
     let response = later.response?;
     let changed = view.notifications(list.changed).any(|n| n.event > page.request.event && n.event < response.event);
-    // Positions may be forgotten in time; a minute is asked of nobody.
+    // Positions may be forgotten in time; no server has to keep one for a minute.
     let soon = response.done < page.response.done.saturating_add(60_000_000);
-    if later.error_code() == Some(-32602) && !changed && soon {
+    if later.error_code() == Some(INVALID_PARAMS) && !changed && soon {
         return Some((response.event, Err(response.breach("/error", "a cursor that was good before is refused"))));
     }
     let items = later.result()?.get(list.member)?.as_array()?;

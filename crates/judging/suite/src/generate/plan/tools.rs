@@ -8,9 +8,11 @@ use schema::vary::{self, Kind, Variation, Width, refused, variations};
 use serde_json::{Map, Value, json};
 
 use super::{Aim, Plan, Planned, breaks, fits, map, raw};
+use crate::advice::Advice;
 use crate::asking::Ask;
 use crate::generate::survey::Surveyed;
 use crate::generate::{Depth, Options};
+use wire::pointer;
 
 /// The name of a tool that nobody has.
 const UNKNOWN: &str = "proof_no_such_tool";
@@ -114,8 +116,8 @@ fn skipped(tool: &Value, options: &Options) -> Option<String> {
     if options.calls.allow(tool) {
         return None;
     }
-    let name = wire::escape::line(name);
-    Some(format!("destructive: the server does not say that it only reads; --allow-tool {name} calls it"))
+    let advice = (options.words)(&Advice::AllowTool(name.to_owned()));
+    Some(format!("destructive: the server does not say that it only reads; {advice}"))
 }
 
 /// Where and by which keyword, for a person.
@@ -137,7 +139,7 @@ fn dotted(pointer: &str) -> String {
             if !path.is_empty() {
                 path.push('.');
             }
-            path.push_str(&step.replace("~1", "/").replace("~0", "~"));
+            path.push_str(&pointer::unescape(step));
         }
     }
     path

@@ -3,17 +3,23 @@
 use document::Fault;
 use serde_json::{Map, Value, json};
 
+use crate::advice::{Advice, Words};
 use crate::import::read::Source;
+use wire::pointer;
 
 const MARK: &str = "{{fixture}}";
 
 /// The file with the directory in its place. `None` where it is needed and not known.
-pub(super) fn filled(source: &Source, fixture: Option<&str>, faults: &mut Vec<Fault>) -> Option<Source> {
+pub(super) fn filled(
+    source: &Source,
+    (fixture, words): (Option<&str>, Words),
+    faults: &mut Vec<Fault>,
+) -> Option<Source> {
     let mut missing = None;
     let root = members(&source.root, "", fixture, &mut missing);
     if let Some(pointer) = missing {
         let what = format!("{MARK} is a directory that mcp-assert is told on its command line");
-        faults.push(source.fault(&pointer, what, "--fixture DIR"));
+        faults.push(source.fault(&pointer, what, words(&Advice::NameFixture)));
         return None;
     }
     Some(source.with(root))
@@ -26,7 +32,7 @@ fn members(
     missing: &mut Option<String>,
 ) -> Map<String, Value> {
     let member = |(name, value): (&String, &Value)| {
-        let below = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+        let below = pointer::member(pointer, name);
         (name.clone(), one(value, &below, fixture, missing))
     };
     all.iter().map(member).collect()

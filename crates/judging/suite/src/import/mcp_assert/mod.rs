@@ -13,6 +13,7 @@ use self::steps::{bare, captured, setup};
 use super::file::{Case, File, time};
 use super::read::Source;
 use super::server::{self, Server};
+use crate::advice::Words;
 
 /// What no server has to be asked for.
 const OFFLINE: [&str; 3] = ["trajectory", "trace", "audit_log"];
@@ -27,7 +28,7 @@ const BLOCKS: [&str; 7] = [
     "assert_notifications",
 ];
 /// Reads a file.
-pub(super) fn file(source: &Source, fixture: Option<&str>, faults: &mut Vec<Fault>) -> Option<File> {
+pub(super) fn file(source: &Source, (fixture, words): (Option<&str>, Words), faults: &mut Vec<Fault>) -> Option<File> {
     let name = source.root.get("name").and_then(Value::as_str).filter(|name| !name.trim().is_empty());
     let name = name.map_or_else(
         || source.path.file_stem().unwrap_or(source.path.as_os_str()).to_string_lossy().into_owned(),
@@ -36,7 +37,7 @@ pub(super) fn file(source: &Source, fixture: Option<&str>, faults: &mut Vec<Faul
     if source.root.contains_key("trajectory") {
         return Some(offline(source, &name));
     }
-    let filled = fixture::filled(source, fixture, faults)?;
+    let filled = fixture::filled(source, (fixture, words), faults)?;
     let server = server::read(&filled, faults)?;
     let root = &filled.root;
     let mut blocks = BLOCKS.into_iter().filter(|block| root.contains_key(*block));

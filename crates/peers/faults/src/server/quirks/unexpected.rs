@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use net::service::{Link, Reply};
 use serde_json::{Value, json};
+use wire::error_code::{INVALID_PARAMS, RESOURCE_NOT_FOUND};
 use wire::revision::{R2025_03_26, R2025_11_25};
 
 use super::calls::{answer, before_calls, note, questions_first, settled};
@@ -199,7 +200,7 @@ pub const NOT_FOUND_AS_BEFORE: &Fault = &quirk(
         if !asked.is("resources/read") {
             return reply;
         }
-        let error = json!({ "code": -32002, "message": "Resource not found", "data": { "uri": asked.param("uri") } });
+        let error = json!({ "code": RESOURCE_NOT_FOUND, "message": "Resource not found", "data": { "uri": asked.param("uri") } });
         answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "error": error })).into()
     }),
 )
@@ -212,7 +213,7 @@ pub const CURSOR_REFUSED: &Fault = &quirk(
         _ if !asked.is("tools/list") => reply,
         None => page(asked, &["alpha_100001"], Some("gone-by-then")),
         Some(_) => {
-            let error = json!({ "code": -32602, "message": "This cursor is no longer good" });
+            let error = json!({ "code": INVALID_PARAMS, "message": "This cursor is no longer good" });
             answer(&json!({ "jsonrpc": "2.0", "id": asked.message["id"], "error": error })).into()
         }
     }),

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use net::service::{Answer, Link, Reply};
 use serde_json::{Value, json};
 use wire::RequestId;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use wire::meta::RELATED_TASK;
 use wire::revision::R2025_11_25;
 
@@ -27,7 +28,7 @@ pub(in crate::server) const FAULTS: &[&Fault] = &[
         "tasks.required-enforced",
         "a plain call of a tool that only runs as a task is answered with a tool's error",
         Kind::Answers(|asked, answer| {
-            if asked.is("tools/call") && answer["error"]["code"] == -32601 {
+            if asked.is("tools/call") && answer["error"]["code"] == METHOD_NOT_FOUND {
                 *answer = result(asked, json!({ "content": [text("Call me as a task")], "isError": true }));
             }
         }),
@@ -39,7 +40,7 @@ pub(in crate::server) const FAULTS: &[&Fault] = &[
         "a ping that asks for a task is refused",
         Kind::Answers(|asked, answer| {
             if asked.is("ping") && asked.param("task").is_object() {
-                *answer = error(asked, -32602, "Invalid params: a ping does not run as a task");
+                *answer = error(asked, INVALID_PARAMS, "Invalid params: a ping does not run as a task");
             }
         }),
     ),
@@ -205,7 +206,7 @@ pub(in crate::server) const FAULTS: &[&Fault] = &[
         "tasks.unknown-refused",
         "an unknown task is an internal error",
         Kind::Errors("tasks/get", |answer| {
-            answer["error"]["code"] = json!(-32603);
+            answer["error"]["code"] = json!(INTERNAL_ERROR);
         }),
     ),
     &core(

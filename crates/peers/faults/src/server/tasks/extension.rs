@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use wire::meta::TASKS_EXTENSION;
+use wire::error_code::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CLIENT_CAPABILITY};
+use wire::meta;
 
 use super::{COUNTED, rename};
 use crate::server::base::error;
@@ -22,8 +23,8 @@ pub(in crate::server) const FAULTS: &[&Fault] = &[
         "task-extension.missing-refused",
         "a client without the extension that a tool needs is refused as for an unknown method",
         Kind::Errors("tools/call", |answer| {
-            if answer["error"]["code"] == -32021 {
-                answer["error"]["code"] = json!(-32601);
+            if answer["error"]["code"] == MISSING_CLIENT_CAPABILITY {
+                answer["error"]["code"] = json!(METHOD_NOT_FOUND);
             }
         }),
     )
@@ -52,7 +53,7 @@ pub(in crate::server) const FAULTS: &[&Fault] = &[
         "a task that was created is not found",
         Kind::Answers(|asked, answer| {
             if asked.is("tasks/get") && answer["result"].is_object() {
-                *answer = error(asked, -32602, "Unknown task");
+                *answer = error(asked, INVALID_PARAMS, "Unknown task");
             }
         }),
     ),
@@ -149,7 +150,7 @@ pub(in crate::server) const FAULTS: &[&Fault] = &[
         "task-unknown-broken",
         "task-extension.unknown-refused",
         "an unknown task is an internal error",
-        Kind::Errors("tasks/get", |answer| answer["error"]["code"] = json!(-32603)),
+        Kind::Errors("tasks/get", |answer| answer["error"]["code"] = json!(INTERNAL_ERROR)),
     )
     .breaks_too(&["task-extension.methods-need-capability"]),
     &extension(
@@ -175,7 +176,7 @@ fn declare(heard: &mut IncomingMessage<'_>, method: &str) {
     if heard.is(method) && heard.is_modern() {
         let mut capabilities = heard.meta("clientCapabilities").clone();
         if capabilities.is_object() {
-            capabilities["extensions"] = json!({ TASKS_EXTENSION: {} });
+            capabilities["extensions"] = json!({ (meta::TASKS_EXTENSION): {} });
             heard.set_meta("clientCapabilities", capabilities);
         }
     }

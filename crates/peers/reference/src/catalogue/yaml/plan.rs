@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use jsonschema::Validator;
 use net::service::RpcError;
+use schema::Validator;
 use serde_json::Value;
 
 use crate::catalogue::{Content, Invocation, Level, Messages, Outcome, Output};
@@ -106,10 +106,10 @@ impl Answers {
     fn checked(&self, outcome: Outcome) -> Outcome {
         match (&self.output, &outcome) {
             (Some(schema), Outcome::Done(Output { structured: Some(value), is_error: false, .. })) => {
-                match schema.validate(value) {
-                    Ok(()) => outcome,
-                    Err(error) => {
-                        let what = format!("The answer, filled in, does not fit `outputSchema`: {error}");
+                match schema.mismatches(value, 1).pop() {
+                    None => outcome,
+                    Some(mismatch) => {
+                        let what = format!("The answer, filled in, does not fit `outputSchema`: {}", mismatch.message);
                         Outcome::Refused(RpcError::internal(what))
                     }
                 }

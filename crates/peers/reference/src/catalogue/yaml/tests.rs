@@ -179,9 +179,9 @@ fn schemas_compile() {
     );
     tells(&tool(&format!("    inputSchema: {{properties: {{}}}}\n{answers}")), &[&["has no `type`"]]);
     let broken = "    inputSchema: {type: object, properties: {a: {type: strin}}}\n";
-    tells(&tool(&format!("{broken}{answers}")), &[&["6:", "no JSON Schema"]]);
+    tells(&tool(&format!("{broken}{answers}")), &[&["6:", "not a JSON Schema"]]);
     let remote = "    inputSchema: {type: object, $ref: 'http://127.0.0.1:9/x'}\n";
-    tells(&tool(&format!("{remote}{answers}")), &[&["no JSON Schema"]]);
+    tells(&tool(&format!("{remote}{answers}")), &[&["not a JSON Schema"]]);
     let header = "    inputSchema: {type: object, properties: {a: {type: object, x-mcp-header: A}}}\n";
     tells(&tool(&format!("{header}{answers}")), &[&["not integer, string or boolean"]]);
 }

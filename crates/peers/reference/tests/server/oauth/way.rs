@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use net::Tap;
-use net::client::{Address, Connection, HttpAddress, Limits, Outgoing};
+use net::client::{Address, ConnectOptions, Connection, HttpAddress, Limits, Outgoing};
+use net::{Children, Tap};
 use oauth::{Agent, Authorizer, Browser, Client as Known, Grant, OAuthError, Operation, Options, Proof, Secret};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -31,7 +31,8 @@ fn authorizer(server: &Client, change: impl FnOnce(&mut Options)) -> Authorizer 
 async fn ask(server: &Client, operation: &mut Operation, method: &str, params: Value) -> Result<u16, OAuthError> {
     let tap = Tap::new(Header::server(wire::Transport::StreamableHttp, NEWEST, "test"));
     let address = Address::Http(HttpAddress::new(url(server)));
-    let connection = Connection::open(&address, NEWEST, &tap, &Limits::default()).await.unwrap();
+    let options = ConnectOptions::new(Limits::default(), &Children::new());
+    let connection = Connection::open(&address, NEWEST, &tap, &options).await.unwrap();
     for _ in 0..9 {
         let mut outgoing = Outgoing::message(modern_request(method, params.clone()).to_string());
         for (name, value) in operation.headers().await? {

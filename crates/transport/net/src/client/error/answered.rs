@@ -1,11 +1,13 @@
-//! What came instead of MCP, in a person's words, and what to try then.
+//! What was received instead of MCP, in a person's words, and what to try then.
 
 use wire::escape;
 
-/// How much of what came is shown.
+use crate::client::Advice;
+
+/// How much of a body is shown.
 const SHOWN: usize = 120;
 
-/// What came over HTTP with a status that is no MCP answer.
+/// An HTTP response that is not an MCP answer.
 pub(super) fn status_line(status: u16, body: &str) -> String {
     let came = named(body, SHOWN);
     if came.is_empty() {
@@ -15,7 +17,7 @@ pub(super) fn status_line(status: u16, body: &str) -> String {
     }
 }
 
-/// The beginning of what came; a page for people by its title.
+/// The beginning of what was received; a web page by its title.
 pub(super) fn named(text: &str, most: usize) -> String {
     let text = text.trim();
     match title(text) {
@@ -25,41 +27,42 @@ pub(super) fn named(text: &str, most: usize) -> String {
     }
 }
 
-/// Whether it is plainly for people.
+/// Whether it is a web page.
 fn is_page(text: &str) -> bool {
     let begins = |with: &str| text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
     begins("<!doctype html") || begins("<html")
 }
 
 fn title(page: &str) -> Option<&str> {
-    // As long as the page is: only letters of ASCII change.
+    // The length stays the same: only ASCII letters change.
     let lower = page.to_ascii_lowercase();
     let begin = lower.find("<title>")? + "<title>".len();
     let end = begin + lower[begin..].find("</title>")?;
     Some(page[begin..end].trim()).filter(|title| !title.is_empty())
 }
 
-/// What to try after a status that is no MCP answer, with this body.
-pub(super) fn advice(status: u16, body: &str) -> &'static str {
+/// What to try after a status that is not an MCP answer, with this body.
+pub(super) fn advice(status: u16, body: &str) -> Advice {
     match status {
         200..=299 => "check the path: no WebSocket is spoken there; http:// or https:// instead?",
         300..=399 => "give the address that it leads to",
-        401 | 403 => "give a token with --bearer-env or a header with --header, or get one with --oauth",
+        401 | 403 => return Advice::GiveCredentials,
         404 | 405 | 410 => "check the path: MCP endpoints often end in /mcp or /sse",
-        429 => "wait a while: the server wants fewer requests",
+        429 => "wait a while: the server limits the rate of requests",
         501 => "check host, port and path: what listens there takes no POST",
-        502..=504 => "start the server; where a proxy stands before it, check where that leads",
+        502..=504 => "start the server; where a proxy is in between, check where that leads",
         500.. => "look into the server's log",
         _ if is_page(body.trim()) => "check the address: MCP endpoints often end in /mcp or /sse",
         _ => "check the address, and look into the server's log",
     }
+    .into()
 }
 
 /// The last line of stderr that says why a program ended.
 pub(super) fn last_words(stderr: &str) -> &str {
     let told = || stderr.lines().rev().filter(|line| !line.trim().is_empty());
-    // What is indented goes on with what stands above it: advice, or where in the code it happened. A line of brackets ends
-    // an object, and a runtime's version ends what node and bun say of an error.
+    // An indented line belongs to the one above it; a line of brackets ends an object; a line with a runtime's version ends
+    // the errors of node and bun.
     let says = |line: &&str| {
         let is_version = ["Node.js v", "Bun v"].iter().any(|name| line.starts_with(name));
         !line.starts_with(char::is_whitespace) && line.contains(char::is_alphanumeric) && !is_version
@@ -88,14 +91,15 @@ mod tests {
             (302, "", "leads to"),
             (400, "<html>", "/mcp"),
             (400, "no", "log"),
-            (403, "<html>", "--bearer-env"),
+            (403, "<html>", "token"),
             (404, "<html>", "path"),
             (429, "", "wait"),
             (500, "<html>", "log"),
             (501, "<html>", "takes no POST"),
             (502, "", "proxy"),
         ] {
-            assert!(advice(status, body).contains(said), "{status}: {}", advice(status, body));
+            let advice = advice(status, body).to_string();
+            assert!(advice.contains(said), "{status}: {advice}");
         }
     }
 

@@ -6,7 +6,7 @@ use hyper::HeaderMap;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, ORIGIN};
 use wire::http;
 
-/// Whether the client takes `kind`. A client that says nothing takes anything (RFC 9110, 12.5.1).
+/// Whether the client accepts `kind`. A client without `Accept` accepts anything (RFC 9110, 12.5.1).
 pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     let mut values = headers.get_all(ACCEPT).iter().map(|value| value.to_str().unwrap_or_default());
     match (values.next(), values.next()) {
@@ -25,7 +25,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     declared.is_some_and(|value| http::has_media_type(value, http::JSON))
 }
 
-/// Whether `Host` names us and `Origin`, where there is one, is a page of ours: anything else may be a rebound name.
+/// Whether `Host` names this server and `Origin`, if present, its own page: anything else may be DNS rebinding.
 pub(super) fn is_trusted(headers: &HeaderMap, allowed: &[String]) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     let host = hosts.next().and_then(|value| value.to_str().ok());

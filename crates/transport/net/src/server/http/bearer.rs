@@ -1,5 +1,5 @@
-//! A bearer token that every request must carry, and the metadata that says so (RFC 9728). One fixed token: no authorization
-//! server is behind it, and none is asked. Knows no message.
+//! A bearer token that every request must carry, and the metadata that says so (RFC 9728). One fixed token, without an
+//! authorization server. Knows no message.
 
 use std::fmt;
 
@@ -15,10 +15,10 @@ use super::{Options, Shared};
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 /// The only scope there is: the token may do everything.
 const SCOPE: &str = "mcp";
-/// The document must name an authorization server. By its name nobody can take this one for real (RFC 2606).
+/// The document must name an authorization server. This reserved name cannot be a real one (RFC 2606).
 const ISSUER: &str = "https://authorization.invalid";
 
-/// The token that requests must carry. Shows nothing of it.
+/// The token that requests must carry. Its `Debug` shows nothing of it.
 #[derive(Clone)]
 pub struct Bearer(String);
 
@@ -35,7 +35,7 @@ impl Bearer {
         (!token.is_empty() && token.bytes().all(|b| b.is_ascii_graphic())).then_some(Self(token))
     }
 
-    /// Whether a request carries exactly this token, once. How long that takes tells nothing about how much of it was right.
+    /// Whether a request carries exactly this token, once. Compared in constant time.
     fn is_carried(&self, headers: &HeaderMap) -> bool {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return false };
@@ -44,7 +44,7 @@ impl Bearer {
     }
 }
 
-/// Whether the path is that of the metadata, which nobody needs a token for.
+/// Whether the path is that of the metadata, which needs no token.
 pub(super) fn is_metadata(path: &str, options: &Options) -> bool {
     let below = path.strip_prefix(WELL_KNOWN);
     options.bearer.is_some() && below == Some(options.path.trim_end_matches('/'))
@@ -79,7 +79,7 @@ pub(super) fn refusal(shared: &Shared, headers: &HeaderMap) -> Option<Response> 
     Some(response)
 }
 
-/// The host as the client names it, which was looked at before.
+/// The `Host` header, which was checked before.
 fn host(headers: &HeaderMap) -> &str {
     headers.get(HOST).and_then(|value| value.to_str().ok()).unwrap_or("localhost")
 }

@@ -1,5 +1,5 @@
-//! The body of a response: one text, a modern stream that carries its request's future along, a legacy event stream, or
-//! the one stream of an HTTP+SSE session.
+//! The body of a response: one text, a modern stream that owns its request's future, a legacy event stream, or the one stream
+//! of an HTTP+SSE session.
 
 use std::fmt;
 use std::io;
@@ -20,9 +20,9 @@ use crate::service::Pending;
 
 /// The body of a response.
 pub enum Body {
-    /// A text known in full, or nothing.
+    /// A complete text, or nothing.
     Whole(Option<Bytes>),
-    /// Whatever comes piece by piece.
+    /// A body that comes piece by piece.
     Boxed(Pin<Box<dyn HttpBody<Data = Bytes, Error = io::Error> + Send>>),
 }
 
@@ -39,7 +39,7 @@ impl fmt::Debug for Body {
     }
 }
 
-/// Events that a task renders and hands over one by one.
+/// Events that a task renders and sends one by one.
 pub(crate) struct Relay {
     pub(super) events: mpsc::Receiver<Bytes>,
     pub(super) silence: Silence,
@@ -92,7 +92,7 @@ impl Drop for Events {
     }
 }
 
-/// Breaks a long silence with a comment, so that nothing between us and the client closes the connection.
+/// Sends a comment after a long silence, so that no proxy closes the connection.
 pub(super) struct Silence {
     after: Duration,
     timer: Option<Pin<Box<Sleep>>>,
@@ -116,7 +116,7 @@ impl Silence {
             return Poll::Pending;
         }
         timer.as_mut().reset(Instant::now() + after);
-        // Registers the new deadline; it cannot be over yet.
+        // Registers the new deadline, which has not passed yet.
         let _ = timer.as_mut().poll(context);
         Poll::Ready(Bytes::from_static(b":\n\n"))
     }

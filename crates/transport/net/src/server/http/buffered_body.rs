@@ -1,4 +1,4 @@
-//! The body of a request: as it comes or, where somebody read ahead, what came of it and perhaps a rest.
+//! The body of a request: as it comes, or with a part that was read ahead.
 
 use std::fmt;
 use std::io;
@@ -11,11 +11,11 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, timeout_at};
 
-use crate::server::tapped::Sent;
+use crate::server::recorder::RequestBody;
 
 /// The body of a request.
 pub struct BufferedBody {
-    /// What was read of it before.
+    /// The part that was read ahead.
     first: Option<Bytes>,
     rest: Rest,
 }
@@ -39,17 +39,16 @@ impl From<Bytes> for BufferedBody {
 }
 
 impl BufferedBody {
-    /// Reads a body of about `most` bytes before anybody else does; what is longer or slower stays to be read. `None`
-    /// where there is no body at all.
-    pub(super) async fn read(body: Incoming, most: usize, patience: Duration) -> (Self, Option<Sent>) {
+    /// Reads about `most` bytes ahead; the rest of a longer or slower body stays to be read. `None` without a body.
+    pub(super) async fn read(body: Incoming, most: usize, patience: Duration) -> (Self, Option<RequestBody>) {
         let mut body = Self::from(body);
         body.read_ahead(most, patience).await;
         let complete = body.whole().is_some();
-        let sent = body.first.as_ref().map(|bytes| Sent { bytes: bytes.to_vec(), complete });
+        let sent = body.first.as_ref().map(|bytes| RequestBody { bytes: bytes.to_vec(), complete });
         (body, sent)
     }
 
-    /// Reads about `most` bytes ahead, for at most `patience`; what is longer or slower stays to be read.
+    /// Reads about `most` bytes ahead, for at most `patience`; the rest of a longer or slower body stays to be read.
     pub async fn read_ahead(&mut self, most: usize, patience: Duration) {
         let mut body = match std::mem::replace(&mut self.rest, Rest::Nothing) {
             Rest::Coming(body) if body.is_end_stream() => return,
@@ -72,7 +71,7 @@ impl BufferedBody {
         self.first = Some(bytes.into());
     }
 
-    /// The whole text, where it was read ahead to its end.
+    /// The whole body, if it was read ahead to its end.
     pub fn whole(&self) -> Option<&Bytes> {
         self.first.as_ref().filter(|_| matches!(self.rest, Rest::Nothing))
     }

@@ -1,25 +1,24 @@
-//! The endpoints: what is refused before any message is read, how a body is read, and which era answers.
+//! The endpoints: what is refused before any message is read, and which era answers.
 
 use std::sync::Arc;
 
-use http_body_util::BodyExt;
-use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONNECTION, HeaderValue};
+use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, StatusCode};
 use wire::http::{EVENT_STREAM, JSON};
 use wire::message::{Malformed, Packet, parse_owned};
 use wire::{Era, Kind, Message};
 
-use super::accept::{accepts, is_json, is_trusted};
+use super::accept::{accepts, is_trusted};
 use super::buffered_body::BufferedBody;
 use super::layer::{Next, Request};
+use super::request_body::{not_json, read};
 use super::response::{Response, not_allowed, refuse, status};
 use super::{
     MESSAGES_PATH, Options, Peer, SSE_PATH, Shared, WEBSOCKET_PATH, bearer, guard, legacy, modern, old_sse, upgrade,
 };
-use crate::server::gate::Gate;
-use crate::server::tapped::{Scribe, Seat, Taps};
+use crate::server::era_check::EraCheck;
+use crate::server::recorder::{ExchangeRecorder, ExchangeRole, HttpRecorder};
 use crate::service::{RpcError, code};
 
 /// What a path leads to.
@@ -29,13 +28,13 @@ enum Endpoint {
     Mcp,
     /// The event stream of HTTP+SSE.
     Sse,
-    /// Where an HTTP+SSE client posts.
+    /// The POST endpoint of HTTP+SSE.
     Messages,
     /// WebSocket.
     Socket,
-    /// Where clients read how to be authorized.
+    /// The metadata of the protected resource.
     Metadata,
-    /// Where the guard itself answers.
+    /// A path of the guard's own.
     Guard,
 }
 
@@ -55,45 +54,45 @@ impl Endpoint {
 
 /// Answers one HTTP request.
 pub(super) async fn respond(shared: &Arc<Shared>, peer: &Peer, request: hyper::Request<Incoming>) -> Response {
-    match &shared.options.taps {
+    match &shared.options.recorder {
         None => layered(shared, peer, request.map(BufferedBody::from)).await,
-        Some(taps) => written_down(taps, shared, peer, request).await,
+        Some(recorder) => recorded(recorder, shared, peer, request).await,
     }
 }
 
-/// Answers one HTTP request and writes down what crosses on the wire: the layer is further in.
-async fn written_down(
-    taps: &Arc<Taps>,
+/// Answers one HTTP request and records what crosses on the wire: the layer is inside of it.
+async fn recorded(
+    recorder: &Arc<HttpRecorder>,
     shared: &Arc<Shared>,
     peer: &Peer,
     request: hyper::Request<Incoming>,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
-    let seat = seat(&parts, &shared.options);
-    let at = taps.now(seat);
+    let role = role(&parts, &shared.options);
+    let at = recorder.now(role);
     let limits = &shared.options.limits;
     let (body, sent) = BufferedBody::read(body, limits.body, limits.body_time).await;
-    let scribe = Scribe::of(taps, seat, &parts, sent, at, shared.closing.clone());
-    if seat == Seat::Socket {
-        parts.extensions.insert(scribe.pen());
+    let exchange = ExchangeRecorder::of(recorder, role, &parts, sent, at, shared.closing.clone());
+    if role == ExchangeRole::Socket {
+        parts.extensions.insert(exchange.connection());
     }
     let (head, body) = layered(shared, peer, Request::from_parts(parts, body)).await.into_parts();
-    let body = scribe.answer(&head, body);
+    let body = exchange.answer(&head, body);
     Response::from_parts(head, body)
 }
 
-/// Where in a trace a request belongs.
-fn seat(head: &Parts, options: &Options) -> Seat {
+/// The role of a request in a trace.
+fn role(head: &Parts, options: &Options) -> ExchangeRole {
     match (Endpoint::of(head.uri.path(), options), &head.method) {
-        (Some(Endpoint::Sse), &Method::GET) => Seat::Stream,
-        (Some(Endpoint::Sse | Endpoint::Messages), _) => Seat::Messages,
-        (Some(Endpoint::Socket), _) => Seat::Socket,
-        (Some(Endpoint::Guard) | None, _) if guard::issues(head.uri.path(), options) => Seat::Issuer,
-        (Some(Endpoint::Mcp | Endpoint::Metadata | Endpoint::Guard) | None, _) => Seat::Http,
+        (Some(Endpoint::Sse), &Method::GET) => ExchangeRole::Stream,
+        (Some(Endpoint::Sse | Endpoint::Messages), _) => ExchangeRole::Messages,
+        (Some(Endpoint::Socket), _) => ExchangeRole::Socket,
+        (Some(Endpoint::Guard) | None, _) if guard::issues(head.uri.path(), options) => ExchangeRole::Issuer,
+        (Some(Endpoint::Mcp | Endpoint::Metadata | Endpoint::Guard) | None, _) => ExchangeRole::Http,
     }
 }
 
-/// Answers one HTTP request, by way of the layer where there is one.
+/// Answers one HTTP request, through the layer if there is one.
 async fn layered(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Response {
     match &shared.options.layer {
         None => answer(shared, peer, request).await,
@@ -101,7 +100,7 @@ async fn layered(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Respons
     }
 }
 
-/// What the endpoint itself answers.
+/// The answer of the endpoint itself.
 pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Request) -> Response {
     let Some(endpoint) = Endpoint::of(request.uri().path(), &shared.options) else {
         return status(StatusCode::NOT_FOUND);
@@ -137,12 +136,6 @@ pub(super) async fn answer(shared: &Arc<Shared>, peer: &Peer, mut request: Reque
     }
 }
 
-/// The refusal of a body that is not declared to be JSON.
-pub(super) fn not_json(headers: &HeaderMap) -> Option<Response> {
-    let error = RpcError::invalid_request("Unsupported media type: the body must be application/json");
-    (!is_json(headers)).then(|| refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, &error))
-}
-
 async fn post(shared: &Arc<Shared>, parts: Parts, body: BufferedBody) -> Response {
     if let Some(response) = not_json(&parts.headers) {
         return response;
@@ -151,7 +144,7 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: BufferedBody) -> Respons
         let text = "Not acceptable: `Accept` must list application/json and text/event-stream";
         return refuse(StatusCode::NOT_ACCEPTABLE, None, &RpcError::invalid_request(text));
     }
-    let text = match read(shared, body).await {
+    let text = match read(&shared.options.limits, body).await {
         Ok(text) => text,
         Err(response) => return response,
     };
@@ -171,44 +164,6 @@ async fn post(shared: &Arc<Shared>, parts: Parts, body: BufferedBody) -> Respons
     }
 }
 
-/// Reads a body within its bounds.
-pub(super) async fn read(shared: &Shared, body: BufferedBody) -> Result<Vec<u8>, Response> {
-    let limits = &shared.options.limits;
-    if body.size_hint().lower() > limits.body as u64 {
-        return Err(too_large(limits.body));
-    }
-    match tokio::time::timeout(limits.body_time, collect(body, limits.body)).await {
-        Ok(collected) => collected,
-        Err(_) => Err(close(status(StatusCode::REQUEST_TIMEOUT))),
-    }
-}
-
-/// The whole body in one piece, which the message then keeps.
-async fn collect(mut body: BufferedBody, most: usize) -> Result<Vec<u8>, Response> {
-    // What a client announces costs nothing yet to send: it gets that much room at once only where it is little.
-    const AT_ONCE: u64 = 128 << 10;
-    let mut text = Vec::with_capacity(body.size_hint().lower().min(AT_ONCE) as usize);
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| status(StatusCode::BAD_REQUEST))?.into_data() else { continue };
-        if data.len() > most - text.len() {
-            return Err(too_large(most));
-        }
-        text.extend_from_slice(&data);
-    }
-    Ok(text)
-}
-
-fn too_large(most: usize) -> Response {
-    let error = RpcError::invalid_request(format!("Content too large: more than {most} bytes"));
-    close(refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &error))
-}
-
-/// The rest of the body will not be read: the connection ends with this response.
-fn close(mut response: Response) -> Response {
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    response
-}
-
 fn malformed_body(malformed: &Malformed) -> Response {
     let kind = if malformed.fault.code() == code::PARSE_ERROR { "Parse error" } else { "Invalid request" };
     let error = RpcError::new(malformed.fault.code(), format!("{kind}: {}", malformed.fault));
@@ -216,9 +171,9 @@ fn malformed_body(malformed: &Malformed) -> Response {
 }
 
 async fn receive(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
-    let gate = Gate::new(&message, Some(&headers));
-    match (gate.era_among(shared.service.revisions()), message.kind()) {
-        (Era::Modern, Kind::Request) => match gate.admit(shared.service.revisions()) {
+    let era_check = EraCheck::new(&message, Some(&headers));
+    match (era_check.era_among(shared.service.revisions()), message.kind()) {
+        (Era::Modern, Kind::Request) => match era_check.admit(shared.service.revisions()) {
             Ok(revision) => modern::request(shared, headers, message, revision).await,
             Err(error) => refuse(StatusCode::BAD_REQUEST, message.id(), &error),
         },

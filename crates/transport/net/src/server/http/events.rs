@@ -1,4 +1,4 @@
-//! One legacy event stream and what it keeps, so that a client which lost its connection can go on where it was
+//! One legacy event stream and the events that it keeps, so that a client can resume it
 //! (basic/transports#resumability-and-redelivery). Event ids are `stream-event`: they name their stream.
 
 use std::collections::VecDeque;
@@ -9,10 +9,10 @@ use bytes::Bytes;
 use wire::framing::sse::Block;
 
 use super::Limits;
-use crate::server::link::{Gone, Outlet};
+use crate::server::link::{Gone, MessageSink};
 use crate::service::Answer;
 
-/// Where a reader stands in a stream: the number of the next event it wants. 0 is the priming event.
+/// The position of a reader in a stream: the number of its next event. 0 is the priming event.
 pub(super) type Cursor = u64;
 
 /// An event id, read.
@@ -43,7 +43,7 @@ struct State {
     /// Which reader is attached; a newer one makes older ones end.
     reader: u64,
     attached: bool,
-    /// Whether the reader, or the first one to come, is to end at once and come back later.
+    /// Whether the present or the next reader shall end at once and resume later.
     released: bool,
     waker: Option<Waker>,
 }
@@ -56,11 +56,11 @@ pub(super) struct EventStream {
     state: Mutex<State>,
 }
 
-/// What a reader finds.
+/// What a reader gets next.
 pub(super) enum Next {
     /// An event, rendered.
     Event(Bytes),
-    /// The stream is over, or this reader is.
+    /// The end of the stream, or of this reader.
     End,
 }
 
@@ -88,7 +88,7 @@ impl EventStream {
         self.id
     }
 
-    /// Whether nothing was sent on it but, perhaps, the answer.
+    /// Whether nothing but, perhaps, the answer was sent on it.
     pub(super) fn is_silent(&self) -> bool {
         self.state().texts.is_empty()
     }
@@ -97,7 +97,7 @@ impl EventStream {
         self.state().attached
     }
 
-    /// Whether nobody has read it yet, and somebody still may.
+    /// Whether it has had no reader yet, and has not ended.
     pub(super) fn is_fresh(&self) -> bool {
         let state = self.state();
         state.reader == 0 && !state.ended
@@ -107,7 +107,7 @@ impl EventStream {
         self.state().ended
     }
 
-    /// Ends the stream with the answer it exists for. The answer is an event only once somebody reads events.
+    /// Ends the stream with the answer to its request. The answer becomes an event only when a reader reads events.
     pub(super) fn finish(&self, answer: Answer) {
         let mut state = self.state();
         if state.ended {
@@ -118,14 +118,14 @@ impl EventStream {
         wake(&mut state);
     }
 
-    /// Ends the stream as it is: cancelled, or the session is over.
+    /// Ends the stream without an answer: cancelled, or the session is over.
     pub(super) fn end(&self) {
         let mut state = self.state();
         state.ended = true;
         wake(&mut state);
     }
 
-    /// Waits until it is known whether the answer comes alone: `Ready(Some)` where it does.
+    /// Waits until it is certain whether the answer is the only message: `Ready(Some)` where it is.
     pub(super) fn poll_alone(&self, context: &Context<'_>) -> Poll<Option<Answer>> {
         let mut state = self.state();
         if !state.texts.is_empty() || state.released {
@@ -138,7 +138,7 @@ impl EventStream {
         Poll::Pending
     }
 
-    /// Makes the caller the reader of this stream; whoever read before ends.
+    /// Makes the caller the reader of this stream; the previous reader ends.
     pub(super) fn attach(&self) -> u64 {
         let mut state = self.state();
         state.reader += 1;
@@ -165,7 +165,7 @@ impl EventStream {
             let text = String::from_utf8(answer.into_text()).unwrap_or_default();
             state.texts.push_back(text);
         }
-        // Events that were dropped before this reader saw them: a reader so slow is let go.
+        // Events were dropped before this reader got them: it is too slow and ends.
         let Some(index) = cursor.checked_sub(state.first) else { return Poll::Ready(Next::End) };
         if let Some(text) = usize::try_from(index).ok().and_then(|index| state.texts.get(index)) {
             let event = self.render(*cursor, text);
@@ -184,7 +184,7 @@ impl EventStream {
         (event + 1).max(self.state().first)
     }
 
-    /// An event without data that gives the client an id to come back with (2025-11-25).
+    /// An event without data that gives the client an id to resume with (2025-11-25).
     pub(super) fn priming(&self, retry: std::time::Duration) -> Bytes {
         let id = EventId { stream: self.id, event: 0 }.render();
         let retry = Some(retry.as_millis().to_string());
@@ -203,7 +203,7 @@ fn wake(state: &mut State) {
     }
 }
 
-impl Outlet for EventStream {
+impl MessageSink for EventStream {
     fn send(&self, text: String) -> Result<(), Gone> {
         let mut state = self.state();
         if state.ended {
@@ -222,7 +222,7 @@ impl Outlet for EventStream {
 
     fn release(&self) {
         let mut state = self.state();
-        // A client that left has come to an end of its own already.
+        // The reader of a client that left has ended already.
         if !state.ended && (state.attached || state.reader == 0) {
             state.released = true;
             wake(&mut state);

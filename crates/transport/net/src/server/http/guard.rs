@@ -1,5 +1,5 @@
-//! A seam for who lets requests in: the resource server's half of OAuth, which may have an authorization server of its own
-//! beside it. Absent, it costs one look at an `Option`. Knows no token and no scope.
+//! Admission of requests: the resource server's half of OAuth, perhaps with an authorization server at the same origin. Knows
+//! no token and no scope.
 
 use std::fmt;
 use std::pin::Pin;
@@ -16,27 +16,27 @@ use wire::Message;
 use wire::message::{Malformed, Packet, parse};
 
 use super::body::Body;
-use super::entry::read;
 use super::layer::Request;
+use super::request_body::read;
 use super::response::{Response, status};
 use super::{Options, Shared};
 
-/// Where clients look for what an authorization server says about itself.
+/// Where clients look for the metadata of an authorization server.
 const ISSUER: &str = "/.well-known/oauth-authorization-server";
 const OPENID: &str = "/.well-known/openid-configuration";
 /// The longest body at one of the guard's own paths.
 const LONGEST: usize = 64 << 10;
 
-/// The header that says behind the guard whose token it was: a fingerprint of [`Grant::subject`]. What a client sends under
-/// that name never gets there.
+/// The header that names the subject of the token to the code behind the guard: a fingerprint of [`Grant::subject`]. A header
+/// of that name from the client is removed.
 pub const SUBJECT: &str = "proof-subject";
 
-/// What a guard gives later.
+/// A future of a guard.
 pub type Later<'g, T> = Pin<Box<dyn Future<Output = T> + Send + 'g>>;
 
-/// Who lets requests in.
+/// Admits requests.
 pub trait Guard: fmt::Debug + Send + Sync + 'static {
-    /// Whether the guard itself answers at `path`, to anybody.
+    /// Whether the guard itself answers at `path`, without a token.
     fn owns(&self, path: &str) -> bool;
 
     /// Whether it answers there as an authorization server.
@@ -48,10 +48,10 @@ pub trait Guard: fmt::Debug + Send + Sync + 'static {
     /// Answers at one of its own paths.
     fn serve(&self, asked: Asked) -> Later<'_, Served>;
 
-    /// Lets a request in, or not.
+    /// Admits a request, or denies it.
     fn admit<'g>(&'g self, head: Head<'g>) -> Later<'g, Result<Grant, Denied>>;
 
-    /// Whether a request that was let in may carry `message`.
+    /// Whether an admitted request may carry `message`.
     fn permits(&self, grant: &Grant, head: Head<'_>, message: &Message) -> Result<(), Denied>;
 }
 
@@ -64,12 +64,12 @@ pub struct Head<'h> {
     pub uri: &'h Uri,
     /// Its headers.
     pub headers: &'h HeaderMap,
-    /// Whether it opens a conversation of which no message is looked at any more: a WebSocket.
+    /// Whether it opens a conversation whose messages are not checked any more: a WebSocket.
     pub for_good: bool,
 }
 
 impl Head<'_> {
-    /// The host as the client names it, which was looked at before: it names us.
+    /// The `Host` header, which was checked before.
     pub fn host(&self) -> &str {
         host(self.headers)
     }
@@ -89,13 +89,13 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The host as the client names it.
+    /// The `Host` header.
     pub fn host(&self) -> &str {
         host(&self.headers)
     }
 }
 
-/// What the guard answers.
+/// A response of the guard.
 #[derive(Debug)]
 pub struct Served {
     /// The status.
@@ -106,23 +106,23 @@ pub struct Served {
     pub body: Vec<u8>,
 }
 
-/// Who was let in.
+/// Who was admitted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grant {
-    /// Whom the token is about, and who says so: what one may see, another may not.
+    /// The subject of the token and its issuer: one subject must not see another's data.
     pub subject: String,
-    /// What it is good for.
+    /// The scopes of the token.
     pub scopes: Vec<String>,
 }
 
-/// Why a request was not let in.
+/// Why a request was denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
     /// 401, or 403 where the token has too little scope.
     pub status: StatusCode,
     /// `WWW-Authenticate`.
     pub challenge: String,
-    /// `DPoP-Nonce`: what is to stand in the next proof, where one is wanted.
+    /// `DPoP-Nonce`: the nonce for the next proof, where one is demanded.
     pub nonce: Option<String>,
 }
 
@@ -131,17 +131,17 @@ pub(super) fn owns(path: &str, options: &Options) -> bool {
     options.guard.as_ref().is_some_and(|guard| guard.owns(path))
 }
 
-/// Whether a path is one of an authorization server's beside the guarded server, or where clients look for one there.
+/// Whether a path belongs to an authorization server at the same origin, or is where clients look for one.
 pub(super) fn issues(path: &str, options: &Options) -> bool {
     let sought = || [ISSUER, OPENID].into_iter().any(|place| path.contains(place));
     options.guard.as_ref().is_some_and(|guard| guard.issues(path) || sought())
 }
 
-/// Has the guard answer at one of its own paths.
+/// Lets the guard answer at one of its own paths.
 pub(super) async fn serve(shared: &Shared, request: Request) -> Response {
     let Some(guard) = &shared.options.guard else { return status(StatusCode::NOT_FOUND) };
     let (parts, body) = request.into_parts();
-    let body = match read(shared, body).await {
+    let body = match read(&shared.options.limits, body).await {
         Ok(body) if body.len() <= LONGEST => body,
         Ok(_) => return status(StatusCode::PAYLOAD_TOO_LARGE),
         Err(response) => return response,
@@ -154,7 +154,7 @@ pub(super) async fn serve(shared: &Shared, request: Request) -> Response {
     response
 }
 
-/// Notes with a request who was let in with it, or refuses it.
+/// Adds the grant to a request, or refuses it.
 pub(super) async fn admit(shared: &Shared, request: &mut Request, for_good: bool) -> Result<(), Box<Response>> {
     let Some(guard) = &shared.options.guard else { return Ok(()) };
     request.headers_mut().remove(SUBJECT);
@@ -168,12 +168,12 @@ pub(super) async fn admit(shared: &Shared, request: &mut Request, for_good: bool
     Ok(())
 }
 
-/// SHA-256 of `subject` in base64: what stands in a header must not show whom a token is about.
+/// SHA-256 of `subject` in base64: the header must not show the subject of a token.
 fn fingerprint(subject: &str) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, subject.as_bytes()))
 }
 
-/// The refusal of a message that who was let in may not send.
+/// The refusal of a message that the grant does not permit.
 pub(super) fn denial(shared: &Shared, parts: &Parts, message: &Message) -> Option<Response> {
     let guard = shared.options.guard.as_ref()?;
     let grant = parts.extensions.get::<Arc<Grant>>()?;
@@ -181,12 +181,12 @@ pub(super) fn denial(shared: &Shared, parts: &Parts, message: &Message) -> Optio
     guard.permits(grant, head, message).err().map(|denied| refusal(&denied))
 }
 
-/// The same for a batch: one message that may not be sent is enough.
+/// The same for a batch: one message that is not permitted is enough.
 pub(super) fn batch_denial(shared: &Shared, parts: &Parts, batch: &[Result<Message, Malformed>]) -> Option<Response> {
     batch.iter().flatten().find_map(|message| denial(shared, parts, message))
 }
 
-/// The same for what nobody read yet.
+/// The same for a text that is not parsed yet.
 pub(super) fn text_denial(shared: &Shared, parts: &Parts, text: &[u8]) -> Option<Response> {
     shared.options.guard.as_ref()?;
     match parse(text) {

@@ -1,6 +1,5 @@
-//! A seam for a layer around the endpoints, as web frameworks have it: it is given every request before anything is decided
-//! about it, and the response that it led to. What is written down crosses outside of it. Absent, it costs one look at an
-//! `Option`.
+//! A layer around the endpoints, as web frameworks have it: it gets every request first, and the response to it. Recording
+//! happens outside of it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,20 +10,20 @@ use super::options::Limits;
 use super::response::Response;
 use super::{Peer, Shared, entry};
 
-/// A request as a layer has it.
+/// A request as a layer gets it.
 pub type Request = hyper::Request<BufferedBody>;
 
-/// What stands around the endpoints.
+/// A layer around the endpoints.
 pub trait Layer: fmt::Debug + Send + Sync + 'static {
-    /// Answers one HTTP request: with a response of its own, or with what [`Next::run`] gives.
+    /// Answers one HTTP request: with a response of its own, or with that of [`Next::run`].
     fn respond<'a>(&'a self, request: Request, next: Next<'a>) -> Later<'a, Response>;
 
-    /// WebSocket: the text of a frame that came, before it is read.
+    /// WebSocket: the text of a received frame, before it is parsed.
     fn text_in(&self, text: Vec<u8>) -> Vec<u8> {
         text
     }
 
-    /// WebSocket: the texts that go out where `text` would, a frame each. Each must be UTF-8.
+    /// WebSocket: the texts that are sent in place of `text`, a frame each. Each must be UTF-8.
     fn text_out(&self, text: Vec<u8>) -> Vec<Vec<u8>> {
         vec![text]
     }
@@ -38,7 +37,7 @@ pub struct Next<'a> {
 }
 
 impl Next<'_> {
-    /// Has the endpoints answer.
+    /// Lets the endpoints answer.
     pub async fn run(self, request: Request) -> Response {
         entry::answer(self.shared, self.peer, request).await
     }

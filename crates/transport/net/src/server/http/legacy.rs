@@ -1,9 +1,8 @@
-//! Streamable HTTP as 2025-03-26 to 2025-11-25 have it: sessions, GET streams, resumption, DELETE. A lost connection is no
-//! cancellation here: requests that take time run in tasks of their own, and what they send is kept for a while.
+//! Streamable HTTP from 2025-03-26 to 2025-11-25: sessions, GET streams, resumption, DELETE. A lost connection does not cancel
+//! a request: slow requests run in tasks of their own, and their messages are kept for a while.
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyper::header::HeaderValue;
 use hyper::{HeaderMap, StatusCode};
@@ -33,7 +32,7 @@ pub(super) async fn request(shared: &Arc<Shared>, headers: HeaderMap, message: M
         Err(response) => return *response,
     };
     let Some(id) = message.id().cloned() else { return status(StatusCode::BAD_REQUEST) };
-    if session.flights.has(&id) {
+    if session.in_flight.has(&id) {
         let error = RpcError::invalid_request("Invalid request: this id is in use");
         return refuse(StatusCode::BAD_REQUEST, Some(&id), &error);
     }
@@ -62,7 +61,7 @@ fn context(session: &HttpSession, headers: Option<HeaderMap>) -> Context {
     }
 }
 
-/// Opens a session where the service agrees to one.
+/// Opens a session where the service agrees.
 async fn initialize(shared: &Arc<Shared>, headers: HeaderMap, message: Message) -> Response {
     if let Err(response) = check_version(shared, &headers, message.id()) {
         return *response;
@@ -103,12 +102,12 @@ async fn answer(
             stream.finish(answer);
         }
         Reply::Later(pending) => {
-            if session.flights.count() >= shared.options.limits.flights {
+            if session.in_flight.count() >= shared.options.limits.in_flight {
                 let error = RpcError::internal("Too many requests of this session are being answered");
                 return refuse(StatusCode::TOO_MANY_REQUESTS, Some(&id), &error);
             }
             session.streams.keep(&stream);
-            launch(&session, &stream, &id, pending);
+            start(&session, &stream, &id, pending);
             if let Some(answer) = poll_fn(|context| stream.poll_alone(context)).await {
                 session.streams.forget(&stream);
                 return json(StatusCode::OK, answer);
@@ -118,33 +117,31 @@ async fn answer(
     read_events(shared, &session, stream, 1, true)
 }
 
-fn launch(session: &Arc<HttpSession>, stream: &Arc<EventStream>, id: &RequestId, pending: Pending) {
-    let landing = Landing { id: id.clone(), session: Arc::clone(session), stream: Arc::clone(stream) };
+fn start(session: &Arc<HttpSession>, stream: &Arc<EventStream>, id: &RequestId, pending: Pending) {
+    let guard = CompletionGuard { id: id.clone(), session: Arc::clone(session), stream: Arc::clone(stream) };
     let outlet = Arc::clone(stream) as _;
-    session
-        .flights
-        .launch(id, outlet, || tokio::spawn(async move { landing.touch_down(pending.await) }).abort_handle());
+    session.in_flight.start(id, outlet, || tokio::spawn(async move { guard.complete(pending.await) }).abort_handle());
 }
 
-/// The end of a task that answers one request, however it comes.
-struct Landing {
+/// Completes a request when its task ends, even by a panic.
+struct CompletionGuard {
     id: RequestId,
     session: Arc<HttpSession>,
     stream: Arc<EventStream>,
 }
 
-impl Landing {
-    fn touch_down(&self, answer: Answer) {
-        if self.session.flights.land(&self.id) {
+impl CompletionGuard {
+    fn complete(&self, answer: Answer) {
+        if self.session.in_flight.finish(&self.id) {
             self.stream.finish(answer);
         }
     }
 }
 
-impl Drop for Landing {
+impl Drop for CompletionGuard {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.touch_down(Answer::error(Some(&self.id), &RpcError::internal("Internal error")));
+            self.complete(Answer::error(Some(&self.id), &RpcError::internal("Internal error")));
         }
         self.stream.end();
     }
@@ -157,7 +154,7 @@ fn read_events(shared: &Shared, session: &HttpSession, stream: Arc<EventStream>,
     events(Body::boxed(Events::new(stream, from, priming, limits.keep_alive)))
 }
 
-/// Takes a notification or a response.
+/// Receives a notification or a response.
 pub(super) fn other(shared: &Shared, headers: HeaderMap, message: Message) -> Response {
     let session = match find(shared, &headers, None) {
         Ok(session) => session,
@@ -173,7 +170,7 @@ fn take(shared: &Shared, session: &HttpSession, headers: Option<HeaderMap>, mess
         (_, Some("notifications/cancelled")) => {
             let id = message.params().and_then(|params| params.get("requestId")).and_then(request_id);
             if let Some(id) = id {
-                session.flights.cancel(&id);
+                session.in_flight.cancel(&id);
             }
         }
         (_, method) => {
@@ -185,20 +182,19 @@ fn take(shared: &Shared, session: &HttpSession, headers: Option<HeaderMap>, mess
     }
 }
 
-/// Takes a batch, which only 2025-03-26 has.
+/// Receives a batch, which only 2025-03-26 has.
 pub(super) async fn batch(
     shared: &Arc<Shared>,
     headers: HeaderMap,
     parts: Vec<Result<Message, Malformed>>,
 ) -> Response {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let not_here = RpcError::invalid_request("Invalid request: batches exist only in sessions at 2025-03-26");
+    let unsupported = RpcError::invalid_request("Invalid request: batches exist only in sessions at 2025-03-26");
     if !headers.contains_key(SESSION_ID) {
-        return refuse(StatusCode::BAD_REQUEST, None, &not_here);
+        return refuse(StatusCode::BAD_REQUEST, None, &unsupported);
     }
     let session = match find(shared, &headers, None) {
         Ok(session) if session.session.revision() == Some(R2025_03_26) => session,
-        Ok(_) => return refuse(StatusCode::BAD_REQUEST, None, &not_here),
+        Ok(_) => return refuse(StatusCode::BAD_REQUEST, None, &unsupported),
         Err(response) => return *response,
     };
     let stream = session.streams.open();
@@ -213,12 +209,11 @@ pub(super) async fn batch(
     if batch.is_empty() {
         return status(StatusCode::ACCEPTED);
     }
-    // The parts have ids of their own; the batch as a whole has none that a client could name.
-    let id = RequestId::String(format!("\u{0}batch {}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    let id = session.next_batch_id();
     answer(shared, session, stream, id, batch.reply()).await
 }
 
-/// Opens a stream for what belongs to no request, or goes on with one that broke off.
+/// Opens a stream for messages without a request, or resumes a stream.
 pub(super) fn get(shared: &Shared, headers: &HeaderMap) -> Response {
     if !accepts(headers, EVENT_STREAM) {
         let error = RpcError::invalid_request("Not acceptable: `Accept` must list text/event-stream");
@@ -258,7 +253,7 @@ fn find(shared: &Shared, headers: &HeaderMap, id: Option<&RequestId>) -> Result<
     };
     let name = headers.get(SESSION_ID).ok_or_else(missing)?;
     let session = name.to_str().ok().and_then(|name| shared.sessions.find(name));
-    // To anybody else it is as if there were none.
+    // For another subject there is no such session.
     let own =
         |session: &Arc<HttpSession>| shared.options.guard.is_none() || session.subject.as_ref() == headers.get(SUBJECT);
     let session = session.filter(own).ok_or_else(|| {

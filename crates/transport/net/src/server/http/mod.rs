@@ -1,5 +1,5 @@
-//! The HTTP transports, server end, on one listener: Streamable HTTP in both eras and, where they are wanted, the old
-//! HTTP+SSE and WebSocket. This file listens and keeps connections; what a request means is decided in `entry` and below.
+//! The HTTP transports, server end, on one listener: Streamable HTTP in both eras and, as options, the old HTTP+SSE and
+//! WebSocket. This file listens and keeps connections; `entry` and the modules below it handle requests.
 
 mod accept;
 mod bearer;
@@ -15,6 +15,7 @@ mod old_sse;
 mod options;
 mod outbox;
 mod proxy;
+mod request_body;
 mod response;
 mod sessions;
 mod upgrade;
@@ -43,7 +44,7 @@ pub use self::body::Body;
 pub use self::buffered_body::BufferedBody;
 pub use self::guard::{Asked, Denied, Grant, Guard, Head, Later, SUBJECT, Served};
 pub use self::layer::{Layer, Next, Request};
-use self::old_sse::Talks;
+use self::old_sse::SseSessions;
 pub use self::options::{Beside, Limits, MESSAGES_PATH, Options, SSE_PATH, WEBSOCKET_PATH};
 pub use self::proxy::{ProxyError, proxy};
 pub use self::response::Response;
@@ -51,13 +52,13 @@ use self::sessions::Sessions;
 use super::link::Closing;
 use crate::service::Service;
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct Shared {
     service: Arc<dyn Service>,
     options: Options,
     sessions: Sessions,
-    talks: Talks,
-    /// Room for sessions that are their connection: HTTP+SSE and WebSocket.
+    sse_sessions: SseSessions,
+    /// Permits for sessions that are their connection: HTTP+SSE and WebSocket.
     room: Arc<Semaphore>,
     closing: Closing,
 }
@@ -65,10 +66,10 @@ pub(crate) struct Shared {
 /// The connection a request came on.
 #[derive(Clone)]
 struct Peer {
-    /// Its place among the connections, held for as long as anything serves it.
+    /// Its permit among the connections, held for as long as anything serves it.
     place: Arc<OwnedSemaphorePermit>,
-    /// Told when the connection is to be dropped in the middle of what it does: hyper, stuck in a write to a peer that does
-    /// not read, would not notice that its body has ended.
+    /// Notified to drop the connection at once: hyper, stuck in a write to a peer that does not read, would not notice that
+    /// its body has ended.
     cut: Arc<Notify>,
 }
 
@@ -86,22 +87,22 @@ impl Server {
         self.address
     }
 
-    /// Stops listening, lets long-lived requests answer, and waits a bounded time for what is in flight.
+    /// Stops listening, lets long-lived requests answer, and waits a bounded time for the others.
     pub async fn shutdown(self) {
         let _ = self.ending.send(true);
         let _ = self.task.await;
     }
 
-    /// Waits for the server to end of itself, which it does only where the listener breaks.
+    /// Waits for the server to end by itself, which it does only where the listener fails.
     pub async fn wait(self) {
         let _ = self.task.await;
     }
 }
 
-/// An endpoint without a listener, which serves whatever byte stream it is given. Its sessions are not swept.
+/// An endpoint without a listener, which serves the byte streams that it is given. Idle sessions are not ended.
 pub struct Endpoint {
     shared: Arc<Shared>,
-    /// While it is held, the endpoint is not about to end.
+    /// While it is held, the endpoint is not ending.
     _ending: watch::Sender<bool>,
 }
 
@@ -124,7 +125,7 @@ fn share(service: Arc<dyn Service>, options: Options) -> (watch::Sender<bool>, A
     let (ending, closing) = Closing::new();
     let sessions = Sessions::new(options.limits.clone());
     let room = Arc::new(Semaphore::new(options.limits.sessions.min(Semaphore::MAX_PERMITS)));
-    (ending, Arc::new(Shared { service, options, sessions, talks: Talks::default(), room, closing }))
+    (ending, Arc::new(Shared { service, options, sessions, sse_sessions: SseSessions::default(), room, closing }))
 }
 
 /// Listens on `address` and serves until [`Server::shutdown`], or until the [`Server`] is dropped.
@@ -152,7 +153,7 @@ async fn accept_all(listener: TcpListener, shared: Arc<Shared>) {
                 Some((stream, place)) => {
                     tokio::spawn(serve_connection(stream, Arc::clone(&shared), place));
                 }
-                // Out of descriptors, most likely: waiting is all that helps.
+                // Probably out of descriptors: only waiting helps.
                 None => tokio::time::sleep(Duration::from_millis(20)).await,
             },
             _ = sweep.tick() => shared.sessions.sweep(),
@@ -173,9 +174,9 @@ async fn accept_one(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(
 }
 
 fn protocol(limits: &Limits) -> http1::Builder {
-    // What hyper takes unless told otherwise. Told, it allocates for as many with every request.
+    // The default of hyper. An explicit limit makes it allocate for as many headers with every request.
     const HEADERS: usize = 100;
-    // A head and a body of 64 KiB come in one piece, with one system call and no timer for the rest.
+    // A head and a body of 64 KiB arrive in one piece, with one system call and no timer for the rest.
     const READ: usize = 128 << 10;
     let mut protocol = http1::Builder::new();
     protocol
@@ -200,13 +201,13 @@ async fn serve_stream(
     place: OwnedSemaphorePermit,
 ) {
     let limits = &shared.options.limits;
-    let _socket = shared.options.taps.as_ref().map(|taps| taps.socket());
+    let _socket = shared.options.recorder.as_ref().map(|recorder| recorder.socket());
     let peer = Peer { place: Arc::new(place), cut: Arc::default() };
     let service = service_fn(|request| {
         let (shared, peer) = (Arc::clone(&shared), peer.clone());
         async move { Ok::<_, std::convert::Infallible>(entry::respond(&shared, &peer, request).await) }
     });
-    // A peer that does not read is let go: what waits for it is bounded, but not for how long.
+    // A peer that does not read is dropped: the queue for it is bounded in size, but not in time.
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write_time));
     let connection = protocol(limits).serve_connection(TokioIo::new(Box::pin(stream)), service).with_upgrades();

@@ -1,4 +1,4 @@
-//! Requests of 2026-07-28 over HTTP: each stands alone; the answer is plain JSON unless something must precede it.
+//! Requests of 2026-07-28 over HTTP: each stands alone; the answer is plain JSON unless other messages precede it.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::response::{Response, events, json, status};
 use crate::server::link::Link;
 use crate::service::{Answer, Call, Context, Pending, Reply, code};
 
-/// Answers a request that was let in.
+/// Answers an admitted request.
 pub(super) async fn request(shared: &Shared, headers: HeaderMap, message: Message, revision: Revision) -> Response {
     let limits = &shared.options.limits;
     let outbox = Arc::new(Outbox::new(limits.events, limits.event_bytes));
@@ -56,7 +56,7 @@ fn status_of(answer: &Answer) -> StatusCode {
     }
 }
 
-/// Takes a notification. This revision defines none over HTTP; any is accepted.
+/// Receives a notification. This revision defines none over HTTP; any is accepted.
 pub(super) fn notification(shared: &Shared, headers: HeaderMap, message: &Message) -> Response {
     let context = Context {
         revision: Revision::NEWEST,

@@ -1,5 +1,5 @@
-//! The old HTTP+SSE transport (2024-11-05 basic/transports#http-with-sse): a stream whose first event names where to post,
-//! and carries every message of the server. One session is one stream; it ends with it. Knows no message.
+//! The old HTTP+SSE transport (2024-11-05 basic/transports#http-with-sse): a stream whose first event names the endpoint for
+//! POSTs, and that carries every message of the server. One session is one stream. Knows no message.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,38 +16,38 @@ use wire::http::EVENT_STREAM;
 use super::accept::accepts;
 use super::body::{Body, Relay, Silence};
 use super::buffered_body::BufferedBody;
-use super::entry::{not_json, read};
+use super::request_body::{not_json, read};
 use super::response::{Response, events, refuse, status};
 use super::sessions::{key, unguessable};
 use super::{Limits, MESSAGES_PATH, Peer, Shared, guard};
 use crate::server::conversation::{Bounds, Conversation, Outgoing};
-use crate::server::tapped::Named;
+use crate::server::recorder::ConnectionName;
 use crate::service::RpcError;
 
-/// How many rendered events wait between us and hyper; what waits before them is the conversation's to bound.
+/// How many rendered events wait for hyper; the queue before them is bounded by the conversation.
 const HANDED_OVER: usize = 4;
 
 /// One session.
-struct Talk {
+struct SseSession {
     conversation: Conversation,
     posted: Notify,
 }
 
 /// All sessions of this transport, by id.
 #[derive(Default)]
-pub(super) struct Talks(Mutex<HashMap<u128, Arc<Talk>>>);
+pub(super) struct SseSessions(Mutex<HashMap<u128, Arc<SseSession>>>);
 
-impl Talks {
-    fn table(&self) -> MutexGuard<'_, HashMap<u128, Arc<Talk>>> {
+impl SseSessions {
+    fn table(&self) -> MutexGuard<'_, HashMap<u128, Arc<SseSession>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, key: u128) -> Option<Arc<Talk>> {
+    fn find(&self, key: u128) -> Option<Arc<SseSession>> {
         self.table().get(&key).cloned()
     }
 }
 
-/// A session's entry among [`Talks`], and its room; both go when the stream does, however that comes.
+/// A session's entry among [`SseSessions`] and its permit; both are dropped with the stream.
 struct Entry {
     shared: Arc<Shared>,
     key: u128,
@@ -56,7 +56,7 @@ struct Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.shared.talks.table().remove(&self.key);
+        self.shared.sse_sessions.table().remove(&self.key);
     }
 }
 
@@ -74,19 +74,19 @@ pub(super) fn open(shared: &Arc<Shared>, peer: &Peer, headers: &HeaderMap) -> Re
         return refuse(StatusCode::SERVICE_UNAVAILABLE, None, &full);
     };
     let limits = &shared.options.limits;
-    let bounds = Bounds { queue: limits.event_bytes, flights: limits.flights };
+    let bounds = Bounds { queue: limits.event_bytes, in_flight: limits.in_flight };
     let conversation = Conversation::new(Arc::clone(&shared.service), Transport::HttpSse, bounds);
-    let talk = Arc::new(Talk { conversation, posted: Notify::new() });
+    let session = Arc::new(SseSession { conversation, posted: Notify::new() });
     let entry = Entry { shared: Arc::clone(shared), key, _room: room };
-    shared.talks.table().insert(key, Arc::clone(&talk));
+    shared.sse_sessions.table().insert(key, Arc::clone(&session));
     let (sender, receiver) = mpsc::channel(HANDED_OVER);
     // The first of the channel's few places: it cannot be full.
     let endpoint = format!("{MESSAGES_PATH}?session={id}");
     let _ = sender.try_send(event("endpoint", endpoint.clone()));
-    tokio::spawn(run(entry, talk, sender, Arc::clone(&peer.cut)));
+    tokio::spawn(run(entry, session, sender, Arc::clone(&peer.cut)));
     let mut response = events(Body::boxed(Relay { events: receiver, silence: Silence::new(limits.keep_alive) }));
-    if shared.options.taps.is_some() {
-        response.extensions_mut().insert(Named(endpoint));
+    if shared.options.recorder.is_some() {
+        response.extensions_mut().insert(ConnectionName(endpoint));
     }
     response
 }
@@ -95,24 +95,24 @@ fn event(name: &str, data: String) -> Bytes {
     Block { event: Some(name.to_owned()), data: Some(data), ..Block::default() }.render().into()
 }
 
-/// How a stream comes to its end.
+/// Why a stream ends.
 enum End {
     /// The client left, or has been idle for too long.
     Over,
     /// The client does not read.
     Slow,
-    /// We are about to end.
+    /// The server is about to end.
     Closing,
 }
 
-/// Hands everything the conversation says over to the stream, until either has enough.
-async fn run(entry: Entry, talk: Arc<Talk>, sender: mpsc::Sender<Bytes>, cut: Arc<Notify>) {
+/// Sends the messages of the conversation on the stream, until either ends.
+async fn run(entry: Entry, session: Arc<SseSession>, sender: mpsc::Sender<Bytes>, cut: Arc<Notify>) {
     let limits = &entry.shared.options.limits;
-    let outgoing = talk.conversation.outgoing();
+    let outgoing = session.conversation.outgoing();
     let end = tokio::select! {
         end = relay(&outgoing, &sender, limits) => end,
         () = sender.closed() => End::Over,
-        () = idle(&talk, limits) => End::Over,
+        () = idle(&session, limits) => End::Over,
         () = outgoing.overrun() => End::Slow,
         () = entry.shared.closing.wait() => End::Closing,
     };
@@ -121,7 +121,7 @@ async fn run(entry: Entry, talk: Arc<Talk>, sender: mpsc::Sender<Bytes>, cut: Ar
         End::Slow => cut.notify_one(),
         End::Closing => {
             let farewell = async {
-                talk.conversation.finish().await;
+                session.conversation.finish().await;
                 hand_over(&outgoing, &sender).await
             };
             let _ = timeout(limits.grace / 2, farewell).await;
@@ -140,7 +140,7 @@ async fn relay(outgoing: &Outgoing, sender: &mpsc::Sender<Bytes>, limits: &Limit
     }
 }
 
-/// Hands over everything that waits; `Err` where nobody takes it any more.
+/// Sends the queue; `Err` where the stream is gone.
 async fn hand_over(outgoing: &Outgoing, sender: &mpsc::Sender<Bytes>) -> Result<(), ()> {
     for frame in outgoing.take().map_err(|_| ())? {
         let text = String::from_utf8(frame).unwrap_or_default();
@@ -149,41 +149,41 @@ async fn hand_over(outgoing: &Outgoing, sender: &mpsc::Sender<Bytes>) -> Result<
     Ok(())
 }
 
-/// Waits until the client has posted nothing for so long, with nothing under way, that it may be taken for gone.
-async fn idle(talk: &Talk, limits: &Limits) {
+/// Waits until the client has posted nothing for the idle time, and no request is being answered.
+async fn idle(session: &SseSession, limits: &Limits) {
     loop {
-        let quiet = timeout(limits.idle, talk.posted.notified()).await.is_err();
-        if quiet && talk.conversation.is_at_rest() {
+        let quiet = timeout(limits.idle, session.posted.notified()).await.is_err();
+        if quiet && session.conversation.is_at_rest() {
             return;
         }
     }
 }
 
-/// Takes a message of the client. What it says is answered on the stream.
+/// Receives a message of the client, which is answered on the stream.
 pub(super) async fn post(shared: &Arc<Shared>, parts: &Parts, body: BufferedBody) -> Response {
     let named = parts.uri.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("session=")));
     let Some(id) = named else {
         let error = RpcError::invalid_request("Invalid request: no session is named; the `endpoint` event does");
         return refuse(StatusCode::BAD_REQUEST, None, &error);
     };
-    let find = || key(id).and_then(|key| shared.talks.find(key));
+    let find = || key(id).and_then(|key| shared.sse_sessions.find(key));
     if find().is_none() {
         return ended();
     }
     if let Some(response) = not_json(&parts.headers) {
         return response;
     }
-    let text = match read(shared, body).await {
+    let text = match read(&shared.options.limits, body).await {
         Ok(text) => text,
         Err(response) => return response,
     };
     if let Some(denial) = guard::text_denial(shared, parts, &text) {
         return denial;
     }
-    // Looked up again: it may have ended while the body came.
-    let Some(talk) = find() else { return ended() };
-    talk.posted.notify_one();
-    talk.conversation.hear(&text);
+    // Looked up again: it may have ended while the body arrived.
+    let Some(session) = find() else { return ended() };
+    session.posted.notify_one();
+    session.conversation.hear(&text);
     status(StatusCode::ACCEPTED)
 }
 

@@ -1,4 +1,4 @@
-//! What is served over HTTP, how, and within which bounds. Knows no request.
+//! Options of the HTTP endpoints: transports, access, bounds. Knows no request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,16 +6,16 @@ use std::time::Duration;
 use super::bearer::Bearer;
 use super::guard::Guard;
 use super::layer::Layer;
-use crate::server::tapped::Taps;
+use crate::server::recorder::HttpRecorder;
 
 /// Where the old HTTP+SSE transport opens its stream.
 pub const SSE_PATH: &str = "/sse";
-/// Where an HTTP+SSE client posts, which the stream's first event tells it.
+/// Where an HTTP+SSE client posts; the first event of the stream names it.
 pub const MESSAGES_PATH: &str = "/messages";
 /// Where a WebSocket is opened.
 pub const WEBSOCKET_PATH: &str = "/ws";
 
-/// Which transports are served beside Streamable HTTP.
+/// Which transports are served in addition to Streamable HTTP.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside {
     /// The old HTTP+SSE at [`SSE_PATH`].
@@ -29,20 +29,20 @@ pub struct Beside {
 pub struct Options {
     /// The path of the Streamable HTTP endpoint.
     pub path: String,
-    /// What else is served.
+    /// Additional transports.
     pub beside: Beside,
-    /// Host names beside the loopback ones that a request may name in `Host` and `Origin`.
+    /// Host names that are allowed in `Host` and `Origin`, in addition to the loopback ones.
     pub hosts: Vec<String>,
     /// Refuse a legacy request of a session at 2025-06-18 or later that lacks `MCP-Protocol-Version`.
     pub strict: bool,
     /// The token that every request must carry, if any.
     pub bearer: Option<Bearer>,
-    /// Who lets requests in, if anybody does beside that.
+    /// Admits requests, in addition to the bearer token.
     pub guard: Option<Arc<dyn Guard>>,
-    /// What stands around the endpoints, if anything does.
+    /// A layer around the endpoints.
     pub layer: Option<Arc<dyn Layer>>,
-    /// Where everything that crosses is written down.
-    pub taps: Option<Arc<Taps>>,
+    /// Records everything that crosses.
+    pub recorder: Option<Arc<HttpRecorder>>,
     /// Bounds.
     pub limits: Limits,
 }
@@ -50,9 +50,9 @@ pub struct Options {
 /// Bounds of the endpoints.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// The largest body or WebSocket message taken, in bytes.
+    /// The largest body or WebSocket message, in bytes.
     pub body: usize,
-    /// How long a body may take to come.
+    /// How long a body may take to arrive.
     pub body_time: Duration,
     /// How long the head of a request may take, and how long a connection may be idle.
     pub head_time: Duration,
@@ -64,25 +64,25 @@ pub struct Limits {
     pub connections: usize,
     /// The most sessions at once of Streamable HTTP, and the most of the other transports together.
     pub sessions: usize,
-    /// After how long without a request or an open stream a session ends. Where the session is its connection: after how
-    /// long without a message of the client or a request under way.
+    /// After how long without a request or an open stream a session ends. Where the session is its connection: without a
+    /// message of the client or a request that is being answered.
     pub idle: Duration,
     /// The most requests of one session being answered at once.
-    pub flights: usize,
-    /// How many events one stream keeps for a client that reads slowly or comes back.
+    pub in_flight: usize,
+    /// How many events one stream keeps for a slow client or for resumption.
     pub events: usize,
     /// How many bytes of events one stream keeps, or may wait for an HTTP+SSE or WebSocket peer that does not read.
     pub event_bytes: usize,
-    /// How many ended streams one session keeps for a client that comes back.
+    /// How many ended streams one session keeps for resumption.
     pub streams: usize,
-    /// After how long of silence a stream carries a comment, and a WebSocket a ping. A WebSocket peer that is silent for as
-    /// long again is gone.
+    /// After how long of silence a stream carries a comment, and a WebSocket a ping. A WebSocket peer that stays silent for
+    /// as long again is dropped.
     pub keep_alive: Duration,
     /// How long a peer may take to read some of what is written to it, and an HTTP+SSE or WebSocket peer a whole message.
     pub write_time: Duration,
-    /// What `retry` tells a client that lost its connection.
+    /// The `retry` of event streams: how long a client waits before it resumes.
     pub retry: Duration,
-    /// How long answers in flight are waited for at shutdown.
+    /// How long to wait at shutdown for requests that are being answered.
     pub grace: Duration,
 }
 
@@ -96,7 +96,7 @@ impl Default for Options {
             bearer: None,
             guard: None,
             layer: None,
-            taps: None,
+            recorder: None,
             limits: Limits::default(),
         }
     }
@@ -113,7 +113,7 @@ impl Default for Limits {
             connections: 16_384,
             sessions: 16_384,
             idle: Duration::from_mins(30),
-            flights: 256,
+            in_flight: 256,
             events: 1024,
             event_bytes: 8 << 20,
             streams: 8,

@@ -1,10 +1,10 @@
-//! The queue of one modern response stream: filled by whoever holds the link, emptied by the body. Not resumable.
+//! The queue of one modern response stream: filled through the link, emptied by the body. Not resumable.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::server::link::{Gone, Outlet};
+use crate::server::link::{Gone, MessageSink};
 
 #[derive(Default)]
 struct Queue {
@@ -35,7 +35,7 @@ impl Outbox {
         queue.texts.is_empty() && !queue.overrun
     }
 
-    /// Ready once something waits.
+    /// Ready when the queue is not empty.
     pub(super) fn poll_filled(&self, context: &Context<'_>) -> Poll<()> {
         let mut queue = self.queue();
         if queue.texts.is_empty() && !queue.overrun {
@@ -45,7 +45,7 @@ impl Outbox {
         Poll::Ready(())
     }
 
-    /// The next message, if any; `Err` where the peer let the queue fill.
+    /// The next message, if any; `Err` where the queue overflowed because the peer does not read.
     pub(super) fn pop(&self) -> Result<Option<String>, Gone> {
         let mut queue = self.queue();
         if queue.overrun {
@@ -57,7 +57,7 @@ impl Outbox {
     }
 }
 
-impl Outlet for Outbox {
+impl MessageSink for Outbox {
     fn send(&self, text: String) -> Result<(), Gone> {
         let mut queue = self.queue();
         if queue.texts.len() >= self.most || queue.bytes > self.most_bytes {

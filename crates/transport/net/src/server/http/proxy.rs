@@ -35,7 +35,7 @@ use super::{Limits, Server, protocol};
 use crate::client::{Cuts, Dialer, Link, Pieces, Pool};
 use crate::client::{HttpAddress, OpenError};
 use crate::server::link::Closing;
-use crate::server::tapped::{Scribe, Seat, Taps, session};
+use crate::server::recorder::{ExchangeRecorder, ExchangeRole, HttpRecorder, session};
 
 /// The largest body of a request that goes on.
 const BODY: usize = 64 << 20;
@@ -52,7 +52,7 @@ struct Proxy {
     upstream: Origin,
     /// Everybody who serves a connection holds one end.
     open: watch::Sender<()>,
-    taps: Arc<Taps>,
+    recorder: Arc<HttpRecorder>,
     limits: Limits,
     closing: Closing,
 }
@@ -64,8 +64,9 @@ fn start(listener: TcpListener, address: SocketAddr, proxy: Arc<Proxy>, ending: 
 }
 
 /// Listens on `address` and passes everything on to the origin of `to`, until the returned handle is shut down or dropped.
-pub async fn proxy(address: SocketAddr, to: &HttpAddress, taps: Arc<Taps>) -> Result<Server, ProxyError> {
-    let bad = |_| ProxyError::To(OpenError::BadAddress { at: to.url.to_string(), why: "its host is none".to_owned() });
+pub async fn proxy(address: SocketAddr, to: &HttpAddress, recorder: Arc<HttpRecorder>) -> Result<Server, ProxyError> {
+    let bad =
+        |_| ProxyError::To(OpenError::BadAddress { at: to.url.to_string(), why: "it has no valid host".to_owned() });
     let limits = Limits::default();
     let pool = Pool::new(Dialer::new(to, limits.head_time).map_err(ProxyError::To)?);
     let authority = &to.url[url::Position::BeforeHost..url::Position::AfterPort];
@@ -75,7 +76,7 @@ pub async fn proxy(address: SocketAddr, to: &HttpAddress, taps: Arc<Taps>) -> Re
     let address = listener.local_addr().map_err(ProxyError::At)?;
     let (ending, closing) = Closing::new();
     let (pool, upstream, (open, _)) = (Arc::new(pool), to.url.origin(), watch::channel(()));
-    let proxy = Arc::new(Proxy { pool, host, origin, upstream, open, taps, limits, closing });
+    let proxy = Arc::new(Proxy { pool, host, origin, upstream, open, recorder, limits, closing });
     Ok(start(listener, address, proxy, ending))
 }
 
@@ -110,7 +111,7 @@ async fn accept_all(listener: TcpListener, proxy: Arc<Proxy>) {
 
 async fn serve(proxy: &Arc<Proxy>, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
-    let _socket = proxy.taps.socket();
+    let _socket = proxy.recorder.socket();
     let service = service_fn(|request| {
         let proxy = Arc::clone(proxy);
         async move { Ok::<_, std::convert::Infallible>(pass(&proxy, request).await) }
@@ -131,7 +132,7 @@ async fn serve(proxy: &Arc<Proxy>, stream: TcpStream) {
 async fn pass(proxy: &Arc<Proxy>, mut request: Request<Incoming>) -> Response {
     let upgrade = request.extensions_mut().remove::<OnUpgrade>();
     let (parts, body) = request.into_parts();
-    let at = proxy.taps.now(Seat::Http);
+    let at = proxy.recorder.now(ExchangeRole::Http);
     let (_, sent) = BufferedBody::read(body, BODY, proxy.limits.body_time).await;
     let trusted = is_trusted(&parts.headers, &[]);
     if trusted && sent.is_none() && parts.method == Method::GET && session(&parts.headers).is_none() {
@@ -139,8 +140,8 @@ async fn pass(proxy: &Arc<Proxy>, mut request: Request<Incoming>) -> Response {
     }
     let whole = sent.as_ref().is_none_or(|sent| sent.complete);
     let text = sent.as_ref().map(|sent| Bytes::copy_from_slice(&sent.bytes)).unwrap_or_default();
-    let seat = if proxy.taps.is_endpoint(&parts) { Seat::Messages } else { Seat::Http };
-    let scribe = Scribe::of(&proxy.taps, seat, &parts, sent, at, proxy.closing.clone());
+    let role = if proxy.recorder.is_endpoint(&parts) { ExchangeRole::Messages } else { ExchangeRole::Http };
+    let exchange = ExchangeRecorder::of(&proxy.recorder, role, &parts, sent, at, proxy.closing.clone());
     let response = if !trusted {
         // The other server sees our name for it, not the one that was called: it cannot tell any more.
         plain(StatusCode::FORBIDDEN, "`Host` or `Origin` is not on this machine\n".to_owned())
@@ -150,7 +151,7 @@ async fn pass(proxy: &Arc<Proxy>, mut request: Request<Incoming>) -> Response {
         plain(StatusCode::PAYLOAD_TOO_LARGE, "The body is too large, or did not come to its end\n".to_owned())
     };
     let (head, body) = response.into_parts();
-    let body = scribe.answer(&head, body);
+    let body = exchange.answer(&head, body);
     Response::from_parts(head, body)
 }
 
@@ -162,7 +163,7 @@ impl Proxy {
     /// Passes on what may open a stream or a socket.
     async fn open(&self, head: Parts, upgrade: Option<OnUpgrade>, at: u64) -> Response {
         let wants_socket = head.headers.get(UPGRADE).is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
-        let mut request = Unsettled::new(head.clone(), at, Arc::clone(&self.taps), self.closing.clone());
+        let mut request = Unsettled::new(head.clone(), at, Arc::clone(&self.recorder), self.closing.clone());
         let response = match upgrade.filter(|_| wants_socket) {
             Some(client) => self.join(&head, client, &mut request).await,
             None => self.send(&head, Bytes::new()).await,
@@ -182,16 +183,17 @@ impl Proxy {
         let mut response = link.sender().send_request(request).await.map_err(|error| error.to_string())?;
         let server = hyper::upgrade::on(&mut response);
         let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
-        let Some(scribe) = Some(asked).filter(|_| switches).and_then(|asked| asked.settle(Seat::Socket)) else {
+        let Some(exchange) = Some(asked).filter(|_| switches).and_then(|asked| asked.settle(ExchangeRole::Socket))
+        else {
             return Ok(self.returned(response, link));
         };
         let (mut head, _) = response.into_parts();
         head.headers = passed_on(&head.headers);
         upgraded(&mut head.headers);
-        let (pen, open, closing) = (scribe.pen(), self.open.subscribe(), self.closing.clone());
-        let body = scribe.answer(&head, Body::Whole(None));
+        let (connection, open, closing) = (exchange.connection(), self.open.subscribe(), self.closing.clone());
+        let body = exchange.answer(&head, Body::Whole(None));
         tokio::spawn(async move {
-            carry_both(client, server, pen, closing).await;
+            carry_both(client, server, connection, closing).await;
             drop((link, open));
         });
         Ok(Response::from_parts(head, body))

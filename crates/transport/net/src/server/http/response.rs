@@ -1,4 +1,4 @@
-//! The kinds of responses that the endpoints give. Knows no endpoint.
+//! The kinds of responses of the endpoints. Knows no endpoint.
 
 use bytes::Bytes;
 use hyper::StatusCode;

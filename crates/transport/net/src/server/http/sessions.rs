@@ -6,24 +6,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hyper::header::HeaderValue;
+use wire::RequestId;
 
 use super::Limits;
 use super::events::EventStream;
-use crate::server::Flights;
-use crate::server::link::{Gone, Outlet, Session};
+use crate::server::InFlight;
+use crate::server::link::{Gone, MessageSink, Session};
 
-/// How many streams that belong to no request one session has open; one more ends the oldest.
+/// How many streams without a request one session may have open; one more ends the oldest.
 const MOST_LISTENING: usize = 4;
 
 #[derive(Default)]
 struct Table {
-    /// Streams of requests, running or kept for a client that comes back; oldest first.
+    /// Streams of requests, running or kept for resumption; oldest first.
     requests: VecDeque<Arc<EventStream>>,
     /// Streams opened with GET; newest last.
     listening: VecDeque<Arc<EventStream>>,
 }
 
-/// The streams of one session. As an outlet it takes what belongs to no request.
+/// The streams of one session. As a sink it takes messages that belong to no request.
 pub(super) struct Streams {
     next: AtomicU32,
     limits: Arc<Limits>,
@@ -35,12 +36,12 @@ impl Streams {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new stream, kept nowhere yet.
+    /// A new stream, not in the table yet.
     pub(super) fn open(&self) -> Arc<EventStream> {
         Arc::new(EventStream::new(self.next.fetch_add(1, Ordering::Relaxed), &self.limits))
     }
 
-    /// Keeps a request's stream; the oldest of those that have ended make room.
+    /// Keeps a request's stream; the oldest ended streams make room.
     pub(super) fn keep(&self, stream: &Arc<EventStream>) {
         let mut table = self.table();
         table.requests.push_back(Arc::clone(stream));
@@ -62,7 +63,7 @@ impl Streams {
         table.requests.iter().chain(&table.listening).find(|stream| stream.id() == id).cloned()
     }
 
-    /// A stream for a client that listens: one that already waits for its first reader, or a new one.
+    /// A stream for a GET: one that waits for its first reader, or a new one.
     pub(super) fn listen(&self) -> Arc<EventStream> {
         let mut table = self.table();
         if let Some(waiting) = table.listening.back().filter(|stream| stream.is_fresh()) {
@@ -97,8 +98,8 @@ impl Streams {
     }
 }
 
-impl Outlet for Streams {
-    /// Sends on one stream only: the newest that somebody reads, else the newest, else one that waits for a reader.
+impl MessageSink for Streams {
+    /// Sends on one stream only: the newest with a reader, else the newest, else a new one that waits for a reader.
     fn send(&self, text: String) -> Result<(), Gone> {
         let mut table = self.table();
         let chosen =
@@ -117,16 +118,22 @@ impl Outlet for Streams {
 pub(super) struct HttpSession {
     pub(super) session: Arc<Session>,
     pub(super) streams: Arc<Streams>,
-    pub(super) flights: Flights,
-    /// Whose token it was that began it, where there is a guard.
+    pub(super) in_flight: InFlight,
+    /// Whose token opened it, where there is a guard.
     pub(super) subject: Option<HeaderValue>,
     touched: AtomicU64,
+    batches: AtomicU64,
 }
 
 impl HttpSession {
+    /// An id for a batch as a whole, which no client can name: the parts have ids of their own.
+    pub(super) fn next_batch_id(&self) -> RequestId {
+        RequestId::String(format!("\u{0}batch {}", self.batches.fetch_add(1, Ordering::Relaxed)))
+    }
+
     /// Stops everything that runs in the session.
     fn end(&self) {
-        self.flights.cancel_all();
+        self.in_flight.cancel_all();
         self.session.abandon();
         self.streams.end();
     }
@@ -161,13 +168,14 @@ impl Sessions {
         let id = unguessable()?;
         let streams =
             Arc::new(Streams { next: AtomicU32::new(1), limits: Arc::clone(&self.limits), table: Mutex::default() });
-        let session = Arc::new(Session::new(Some(id), Arc::clone(&streams) as Arc<dyn Outlet>));
+        let session = Arc::new(Session::new(Some(id), Arc::clone(&streams) as Arc<dyn MessageSink>));
         Some(HttpSession {
             session,
             streams,
-            flights: Flights::default(),
+            in_flight: InFlight::default(),
             subject: None,
             touched: AtomicU64::new(self.now()),
+            batches: AtomicU64::new(0),
         })
     }
 
@@ -190,11 +198,11 @@ impl Sessions {
         removed.map(|session| session.end()).is_some()
     }
 
-    /// Ends the sessions that nobody has used for too long.
+    /// Ends the sessions that were not used for too long.
     pub(super) fn sweep(&self) {
         let idle = |session: &HttpSession| {
             let quiet = Duration::from_millis(self.now().saturating_sub(session.touched.load(Ordering::Relaxed)));
-            if session.flights.is_empty() && !session.streams.has_readers() {
+            if session.in_flight.is_empty() && !session.streams.has_readers() {
                 return quiet > self.limits.idle;
             }
             session.touched.store(self.now(), Ordering::Relaxed);
@@ -228,7 +236,7 @@ pub(super) fn unguessable() -> Option<String> {
     Some(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-/// Our ids are 32 lower-case hexadecimal digits; anything else is nobody's.
+/// Our ids are 32 lower-case hexadecimal digits; anything else is unknown.
 pub(super) fn key(id: &str) -> Option<u128> {
     let ours = id.len() == 32 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     if ours { u128::from_str_radix(id, 16).ok() } else { None }

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::layer::Request;
 use super::response::{Response, refuse, status};
 use super::{Peer, Shared};
-use crate::server::tapped::Pen;
+use crate::server::recorder::ConnectionRecorder;
 use crate::server::websocket::{self, Frames};
 use crate::service::RpcError;
 
@@ -24,7 +24,7 @@ const VERSION: &str = "13";
 /// A key is 16 bytes in base64.
 const KEY: usize = 24;
 
-/// Answers a handshake. Its connection is the session's from then on.
+/// Answers a handshake. Its connection then belongs to the session.
 pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Response {
     let accept = match accept_key(request.headers()) {
         Ok(accept) => accept,
@@ -43,21 +43,21 @@ pub(super) fn upgrade(shared: &Arc<Shared>, peer: &Peer, request: Request) -> Re
         headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
     }
     let (shared, peer) = (Arc::clone(shared), peer.clone());
-    let pen = request.extensions().get::<Pen>().cloned();
+    let connection = request.extensions().get::<ConnectionRecorder>().cloned();
     tokio::spawn(async move {
         // Held to the end: the connection counts among connections, and the session among sessions.
         let _held = (peer.place, room);
         let upgraded = timeout(shared.options.limits.head_time, hyper::upgrade::on(request)).await;
         if let Ok(Ok(upgraded)) = upgraded {
             let (service, closing) = (Arc::clone(&shared.service), shared.closing.clone());
-            let frames = Frames { layer: shared.options.layer.as_deref(), pen: pen.as_ref() };
+            let frames = Frames { layer: shared.options.layer.as_deref(), connection: connection.as_ref() };
             websocket::serve(service, TokioIo::new(upgraded), &shared.options.limits, closing, frames).await;
         }
     });
     response
 }
 
-/// What proves to the client that its handshake was understood, or why it was not.
+/// The proof for the client that its handshake was understood, or the refusal.
 fn accept_key(headers: &HeaderMap) -> Result<HeaderValue, Box<Response>> {
     let bad = |code, text: &'static str| Box::new(refuse(code, None, &RpcError::invalid_request(text)));
     if !has_token(headers, &UPGRADE, "websocket") || !has_token(headers, &CONNECTION, "upgrade") {

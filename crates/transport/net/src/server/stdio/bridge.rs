@@ -1,5 +1,5 @@
-//! A stdio server in two processes: the one that a client starts does nothing but carry its standard streams, its signals
-//! and its end to and from the other, which answers. They meet at a socket in a directory that nobody else may enter.
+//! A stdio server in two processes: the one that a client starts only carries its standard streams, its signals and its end
+//! to and from the other, which answers. They meet at a socket in a private directory.
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -15,27 +15,27 @@ use tokio::time::timeout;
 use wire::Party;
 use wire::trace::{Closed, Content};
 
-use crate::server::tapped::Pen;
+use crate::server::recorder::ConnectionRecorder;
 use crate::tap::Tap;
 
-/// What stands before each piece that crosses.
+/// The kind of a piece, its first byte.
 mod kind {
     /// Bytes of stdin or stdout.
     pub(super) const BYTES: u8 = b'B';
     /// The end of stdin.
     pub(super) const END: u8 = b'E';
-    /// A signal came; its number follows.
+    /// A signal; its number follows.
     pub(super) const SIGNAL: u8 = b'S';
-    /// The process is to end with the code that follows.
+    /// The process shall exit with the code that follows.
     pub(super) const EXIT: u8 = b'X';
 }
 
 /// The longest piece.
 const PIECE: usize = 64 << 10;
-/// How long the far process may take to end once it was told to.
+/// How long the client's process may take to end after that.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// A place where processes that a client starts find the one that answers.
+/// Where the processes that a client starts find the one that answers.
 #[derive(Debug)]
 pub struct Bridge {
     listener: UnixListener,
@@ -49,7 +49,7 @@ impl Drop for Bridge {
 }
 
 impl Bridge {
-    /// A new place.
+    /// A new socket in a new directory.
     pub fn new() -> io::Result<Self> {
         let mut name = [0; 16];
         getrandom::fill(&mut name).map_err(io::Error::other)?;
@@ -67,42 +67,46 @@ impl Bridge {
     }
 
     /// The next process that a client started.
-    pub async fn accept(&self) -> io::Result<Far> {
+    pub async fn accept(&self) -> io::Result<ClientProcess> {
         let (stream, _) = self.listener.accept().await?;
-        Ok(Far(stream))
+        Ok(ClientProcess(stream))
     }
 }
 
 /// A process that a client started.
 #[derive(Debug)]
-pub struct Far(UnixStream);
+pub struct ClientProcess(UnixStream);
 
 /// What a process that a client started looks like from the inside.
 #[derive(Debug)]
-pub struct Inside {
+pub struct ProcessStreams {
     /// Its stdin.
     pub stdin: DuplexStream,
     /// Its stdout.
     pub stdout: DuplexStream,
 }
 
-impl Far {
-    /// Lets `serve` be that process: it is given the streams, the pen, and what tells it that a signal asks it to end, and
-    /// gives the exit code. Everything that happens to the process is written down.
-    pub async fn answer<F: Future<Output = u8>>(self, tap: &Tap, serve: impl FnOnce(Inside, Pen, Stop) -> F) {
-        let pen = Pen::next(tap);
-        pen.tell(Party::Client, Content::Opened);
+impl ClientProcess {
+    /// Lets `serve` act as that process: it gets the streams, the recorder and the stop signal, and returns the exit code.
+    /// Everything that happens to the process is recorded.
+    pub async fn answer<F: Future<Output = u8>>(
+        self,
+        tap: &Tap,
+        serve: impl FnOnce(ProcessStreams, ConnectionRecorder, Stop) -> F,
+    ) {
+        let connection = ConnectionRecorder::next(tap);
+        connection.record(Party::Client, Content::Opened);
         let (read, mut write) = self.0.into_split();
-        let (stdin, fed) = tokio::io::duplex(PIECE);
+        let (stdin, stdin_writer) = tokio::io::duplex(PIECE);
         let (stdout, mut said) = tokio::io::duplex(PIECE);
         let stop = Stop::default();
         let gone = Notify::new();
-        let serving = serve(Inside { stdin, stdout }, pen.clone(), stop.clone());
-        let listening = listen(read, fed, &stop, &gone);
+        let serving = serve(ProcessStreams { stdin, stdout }, connection.clone(), stop.clone());
+        let listening = listen(read, stdin_writer, &stop, &gone);
         tokio::pin!(listening);
         let code = {
             let served = async {
-                // Everything that was said goes out before the end is told.
+                // All output is sent before the exit code.
                 tokio::join!(serving, carry(&mut said, &mut write)).0
             };
             tokio::select! {
@@ -111,41 +115,42 @@ impl Far {
                 () = async { (&mut listening).await; std::future::pending().await } => None,
             }
         };
-        pen.closed(Party::Server, Closed::End);
+        connection.closed(Party::Server, Closed::End);
         match code {
             Some(code) => {
                 let _ = write.write_all(&[kind::EXIT, 0, 0, 0, 1, code]).await;
                 let signal = *stop.signal();
-                pen.tell(Party::Server, Content::Exit { code: signal.is_none().then_some(code.into()), signal });
+                connection
+                    .record(Party::Server, Content::Exit { code: signal.is_none().then_some(code.into()), signal });
                 let _ = timeout(FAREWELL, listening).await;
             }
-            None => pen.tell(Party::Server, Content::Exit { code: None, signal: Some(KILLED) }),
+            None => connection.record(Party::Server, Content::Exit { code: None, signal: Some(SIGKILL) }),
         }
     }
 }
 
-/// What a process ends with that is gone without a word.
-const KILLED: i32 = 9;
+/// The signal of a process that vanished.
+const SIGKILL: i32 = 9;
 
-/// Tells a process that a signal asks it to end. Clones are the same.
+/// Notifies of a signal that asks the process to end. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<Asked>);
+pub struct Stop(Arc<StopRequest>);
 
 #[derive(Debug, Default)]
-struct Asked {
-    come: Notify,
+struct StopRequest {
+    signalled: Notify,
     signal: Mutex<Option<i32>>,
 }
 
 impl Stop {
     /// Waits for the signal.
     pub async fn asked(&self) {
-        self.0.come.notified().await;
+        self.0.signalled.notified().await;
     }
 
     fn ask(&self, signal: i32) {
         *self.signal() = Some(signal);
-        self.0.come.notify_one();
+        self.0.signalled.notify_one();
     }
 
     fn signal(&self) -> MutexGuard<'_, Option<i32>> {
@@ -153,32 +158,32 @@ impl Stop {
     }
 }
 
-/// Takes in what the far process tells, until it is gone.
-async fn listen(mut read: OwnedReadHalf, fed: DuplexStream, stop: &Stop, gone: &Notify) {
-    let mut fed = Some(fed);
+/// Reads from the client's process until it is gone.
+async fn listen(mut read: OwnedReadHalf, stdin_writer: DuplexStream, stop: &Stop, gone: &Notify) {
+    let mut stdin_writer = Some(stdin_writer);
     while let Ok((kind, bytes)) = piece(&mut read).await {
         match kind {
             kind::BYTES => {
-                if let Some(open) = &mut fed
+                if let Some(open) = &mut stdin_writer
                     && open.write_all(&bytes).await.is_err()
                 {
-                    fed = None;
+                    stdin_writer = None;
                 }
             }
-            kind::END => fed = None,
+            kind::END => stdin_writer = None,
             kind::SIGNAL => stop.ask(bytes.first().copied().unwrap_or_default().into()),
             _ => break,
         }
     }
-    // Gone with its stdin open, it was killed: that is no end of its input.
-    let killed = fed.is_some();
+    // Gone with its stdin open, it was killed: its input did not end.
+    let killed = stdin_writer.is_some();
     gone.notify_one();
     if killed {
         std::future::pending::<()>().await;
     }
 }
 
-/// Be the process that a client starts: carries everything to and from the place at `path`. The code to exit with.
+/// Runs as the process that a client starts: carries everything to and from the socket at `path`. Returns the exit code.
 pub async fn cross(path: &Path, signals: impl Future<Output = u8>) -> io::Result<u8> {
     let (mut read, mut write) = UnixStream::connect(path).await?.into_split();
     let (send, mut outbox) = mpsc::channel(4);
@@ -192,7 +197,7 @@ pub async fn cross(path: &Path, signals: impl Future<Output = u8>) -> io::Result
     let signalled = async {
         let signal = signals.await;
         let _ = send.send((kind::SIGNAL, vec![signal])).await;
-        // Whoever answers tells how it ends; told nothing, we end as the signal has it.
+        // The other process decides the exit code; without one, it is the signal's.
         tokio::time::sleep(FAREWELL).await;
         128 + signal
     };
@@ -203,13 +208,13 @@ pub async fn cross(path: &Path, signals: impl Future<Output = u8>) -> io::Result
     }
 }
 
-/// Prints what the other side says, until it tells the code to end with.
+/// Prints the output of the other side, until it sends the exit code.
 async fn listen_to(read: &mut OwnedReadHalf) -> io::Result<u8> {
     let mut stdout = tokio::io::stdout();
     loop {
         match piece(read).await? {
             (kind::BYTES, bytes) => {
-                // Nobody may read us any more: what is said to us may still matter.
+                // Stdout may be closed; the input may still matter.
                 let _ = stdout.write_all(&bytes).await;
                 let _ = stdout.flush().await;
             }
@@ -219,7 +224,7 @@ async fn listen_to(read: &mut OwnedReadHalf) -> io::Result<u8> {
     }
 }
 
-/// Hands over what stands on stdin, and its end.
+/// Sends stdin, and its end.
 async fn feed(send: mpsc::Sender<(u8, Vec<u8>)>) {
     let mut stdin = tokio::io::stdin();
     let mut chunk = vec![0; PIECE];

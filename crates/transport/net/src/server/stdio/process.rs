@@ -1,6 +1,5 @@
-//! The standard streams of this process. They cannot be waited for like a socket: a runtime reads and writes them on threads
-//! of its own, and each chunk would change threads four times. Here one thread reads, answers what can be answered at
-//! once, and writes; the runtime has only what takes time.
+//! The standard streams of this process. A runtime reads and writes them on threads of its own, and each chunk would change
+//! threads four times. Here one thread reads, answers what can be answered at once, and writes; the runtime runs the rest.
 
 use std::io::{self, Read as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,14 +17,14 @@ use crate::service::Service;
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
 
-/// Serves over this process's standard streams until the input ends or `stop` is done. What is under way then gets
-/// [`Limits::grace`] to be answered.
+/// Serves over this process's standard streams until the input ends or `stop` resolves. Requests that are being answered
+/// then get [`Limits::grace`].
 pub async fn serve_process(
     service: Arc<dyn Service>,
     limits: Limits,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let bounds = Bounds { queue: limits.queue, flights: limits.flights };
+    let bounds = Bounds { queue: limits.queue, in_flight: limits.in_flight };
     let streams = Arc::new(Streams {
         conversation: Conversation::new(service, Transport::Stdio, bounds),
         writing: Mutex::default(),
@@ -42,12 +41,12 @@ pub async fn serve_process(
             served?;
             farewell(&streams, limits.grace).await
         }
-        // Whoever told us to stop need not read what we still say.
+        // After `stop` nobody may read the output any more.
         () = stop => tokio::time::timeout(limits.grace * 2, farewell(&streams, limits.grace)).await.unwrap_or(Ok(())),
     }
 }
 
-/// Writes what takes time as it comes, until `ended` tells how the input did.
+/// Writes late answers as they come, until `ended` reports the end of the input.
 async fn serve_until_end(streams: &Arc<Streams>, mut ended: oneshot::Receiver<io::Result<()>>) -> io::Result<()> {
     let outgoing = streams.conversation.outgoing();
     loop {
@@ -58,7 +57,7 @@ async fn serve_until_end(streams: &Arc<Streams>, mut ended: oneshot::Receiver<io
     }
 }
 
-/// Writes what is still answered within `grace`.
+/// Writes the answers that come within `grace`.
 async fn farewell(streams: &Arc<Streams>, grace: Duration) -> io::Result<()> {
     let outgoing = streams.conversation.outgoing();
     let mut ended = std::pin::pin!(wind_down(&streams.conversation, grace));
@@ -71,7 +70,7 @@ async fn farewell(streams: &Arc<Streams>, grace: Duration) -> io::Result<()> {
     }
 }
 
-/// Writes everything that waits, on a thread that a peer which does not read may stop.
+/// Writes the queue, on a thread that a peer may block by not reading.
 async fn write(streams: &Arc<Streams>) -> io::Result<()> {
     let streams = Arc::clone(streams);
     tokio::task::spawn_blocking(move || streams.write())
@@ -82,12 +81,12 @@ async fn write(streams: &Arc<Streams>) -> io::Result<()> {
 /// A conversation over the standard streams.
 struct Streams {
     conversation: Conversation,
-    /// Held from taking what waits until it is written, which keeps it in order.
+    /// Held from taking the queue until it is written, to keep the order.
     writing: Mutex<()>,
 }
 
 impl Streams {
-    /// Takes lines in until there are no more.
+    /// Reads lines until the end of the input.
     fn read(&self, limit: usize) -> io::Result<()> {
         let mut stdin = io::stdin().lock();
         let mut lines = Lines::new(limit);
@@ -110,7 +109,7 @@ impl Streams {
         self.write()
     }
 
-    /// Writes everything that waits.
+    /// Writes the queue.
     fn write(&self) -> io::Result<()> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let text = waiting(&self.conversation)?;

@@ -1,5 +1,5 @@
-//! A stdio server with a witness: the real one is a child of this process, whose own standard streams the client holds.
-//! Bytes pass as they are; every line is written down.
+//! A recorded stdio server: the real one is a child of this process, whose standard streams the client holds. Bytes pass
+//! unchanged; every line is recorded.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
@@ -13,43 +13,48 @@ use wire::framing::lines::Lines;
 use wire::trace::{Closed, Content};
 
 use super::Limits;
-use crate::process::{self, Command, Signal};
-use crate::server::tapped::{Pen, RecordedReader, RecordedWriter};
+use crate::process::{Children, Command, Signal};
+use crate::server::recorder::{ConnectionRecorder, RecordedReader, RecordedWriter};
 use crate::tap::Tap;
 
-/// How long what the child wrote last may take to pass.
+/// How long the child's last output may take to pass.
 const DRAIN: Duration = Duration::from_millis(500);
-/// How long a child may take to end that was asked to by a signal.
+/// How long the child may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(2);
-/// The longest line of stderr that is written down as one.
+/// The longest line of stderr that is recorded as one.
 const STDERR_LINE: usize = 16 << 10;
 
-/// Runs `command` between this process's standard streams until it ends; gives its exit code, which is 128 and the signal's
-/// number where a signal ended it. A signal is passed on.
-pub async fn wrap(command: &Command, tap: &Tap, signal: impl Future<Output = u8>) -> io::Result<u8> {
-    let (mut child, group) = process::spawn(command)?;
-    let pen = Pen::next(tap);
-    pen.tell(Party::Client, Content::Opened);
+/// Runs `command` between this process's standard streams until it ends; returns its exit code, which is 128 plus the
+/// signal's number where a signal ended it. A signal is passed on.
+pub async fn wrap(
+    command: &Command,
+    children: &Children,
+    tap: &Tap,
+    signal: impl Future<Output = u8>,
+) -> io::Result<u8> {
+    let (mut child, group) = children.spawn(command)?;
+    let connection = ConnectionRecorder::next(tap);
+    connection.record(Party::Client, Content::Opened);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(mut stdin), Some(mut stdout), Some(stderr)) = (stdin, stdout, stderr) else {
         return Err(io::Error::other("the child has no pipes"));
     };
     let limit = Limits::default().line;
-    let hearing = {
-        let mut heard = RecordedReader::new(tokio::io::stdin(), &pen, limit);
+    let copying_stdin = {
+        let mut input = RecordedReader::new(tokio::io::stdin(), &connection, limit);
         tokio::spawn(async move {
-            let _ = tokio::io::copy(&mut heard, &mut stdin).await;
+            let _ = tokio::io::copy(&mut input, &mut stdin).await;
             let _ = stdin.shutdown().await;
         })
     };
-    let saying = {
-        let mut said = RecordedWriter::new(tokio::io::stdout(), &pen, limit);
+    let copying_stdout = {
+        let mut output = RecordedWriter::new(tokio::io::stdout(), &connection, limit);
         tokio::spawn(async move {
-            let _ = tokio::io::copy(&mut stdout, &mut said).await;
-            let _ = said.flush().await;
+            let _ = tokio::io::copy(&mut stdout, &mut output).await;
+            let _ = output.flush().await;
         })
     };
-    let grumbling = tokio::spawn(grumble(stderr, pen.clone()));
+    let recording_stderr = tokio::spawn(record_stderr(stderr, connection.clone()));
     tokio::pin!(signal);
     let status = tokio::select! {
         status = child.wait() => status?,
@@ -64,16 +69,16 @@ pub async fn wrap(command: &Command, tap: &Tap, signal: impl Future<Output = u8>
             }
         }
     };
-    hearing.abort();
-    let _ = timeout(DRAIN, async { tokio::join!(saying, grumbling) }).await;
-    pen.closed(Party::Server, Closed::End);
-    pen.tell(Party::Server, Content::Exit { code: status.code(), signal: status.signal() });
+    copying_stdin.abort();
+    let _ = timeout(DRAIN, async { tokio::join!(copying_stdout, recording_stderr) }).await;
+    connection.closed(Party::Server, Closed::End);
+    connection.record(Party::Server, Content::Exit { code: status.code(), signal: status.signal() });
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// Passes stderr on and writes its lines down.
-async fn grumble(mut from: impl AsyncRead + Unpin, pen: Pen) {
+/// Passes stderr on and records its lines.
+async fn record_stderr(mut from: impl AsyncRead + Unpin, connection: ConnectionRecorder) {
     let mut lines = Lines::new(STDERR_LINE);
     let mut stderr = tokio::io::stderr();
     let mut chunk = vec![0; 16 << 10];
@@ -81,10 +86,10 @@ async fn grumble(mut from: impl AsyncRead + Unpin, pen: Pen) {
         let _ = stderr.write_all(&chunk[..count]).await;
         lines.push(&chunk[..count]);
         while let Some(Piece::Whole(line) | Piece::TooLong(line) | Piece::Rest(line)) = lines.next_line() {
-            pen.tell(Party::Server, Content::Stderr(line.to_vec()));
+            connection.record(Party::Server, Content::Stderr(line.to_vec()));
         }
     }
     if let Some(Piece::Rest(line)) = lines.finish() {
-        pen.tell(Party::Server, Content::Stderr(line.to_vec()));
+        connection.record(Party::Server, Content::Stderr(line.to_vec()));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use net::client::Exchange;
 use serde_json::{Value, json};
-use wire::meta::{CLIENT_CAPABILITIES, TASKS_EXTENSION};
+use wire::meta;
 use wire::{Era, Message, RequestId, Transport};
 
 use super::{LOOKS, NOBODYS, ToolCall, calls, is_over, pause, put, status, without_credentials};
@@ -15,15 +15,13 @@ use crate::check::probe::{Probe, Script};
 use crate::check::probes::tools;
 use crate::check::survey::PAGES;
 
-const ID: &str = TASKS_EXTENSION;
-
 /// How many rounds of input a call is given before it becomes a task.
 const ROUNDS: usize = 3;
 
 pub(in super::super) const TASKS: Probe =
-    Probe::fresh("tasks-extension", tasks).era(Era::Modern).needs("extensions.io.modelcontextprotocol/tasks").when(
-        |setting, survey| survey.tools.iter().any(|tool| setting.calls.allow(tool)) || !setting.hints.tasks.is_empty(),
-    );
+    Probe::fresh("tasks-extension", tasks).era(Era::Modern).needs(meta::TASKS_CAPABILITY).when(|setting, survey| {
+        survey.tools.iter().any(|tool| setting.calls.allow(tool)) || !setting.hints.tasks.is_empty()
+    });
 
 /// Plays each call without and with the extension, then what belongs to no call.
 fn tasks(case: &ProbeContext) -> Script<'_> {
@@ -45,8 +43,8 @@ fn tasks(case: &ProbeContext) -> Script<'_> {
 /// Parameters of a request that declares the extension.
 fn with(case: &ProbeContext, mut params: Value) -> Value {
     let mut capabilities = client_capabilities(case.revision());
-    capabilities["extensions"] = json!({ ID: {} });
-    params["_meta"][CLIENT_CAPABILITIES] = capabilities;
+    capabilities["extensions"] = json!({ meta::TASKS_EXTENSION: {} });
+    params["_meta"][meta::CLIENT_CAPABILITIES] = capabilities;
     params
 }
 

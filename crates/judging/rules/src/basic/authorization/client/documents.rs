@@ -20,8 +20,8 @@ pub(super) fn is_url(id: &str) -> bool {
 
 /// Authorization and token requests that carry an id, in order.
 pub(super) fn identified<'s, 'a, 'v>(steps: &'s Steps<'a, 'v>) -> Vec<(&'s Request<'a, 'v>, &'static str, &'s str)> {
-    let asked = steps.authorizations.iter().map(|step| (step, "authorization_endpoint"));
-    let all = asked.chain(steps.grants.iter().map(|step| (step, "token_endpoint")));
+    let requested = steps.authorizations.iter().map(|step| (step, "authorization_endpoint"));
+    let all = requested.chain(steps.grants.iter().map(|step| (step, "token_endpoint")));
     let mut all: Vec<_> = all.filter_map(|(step, endpoint)| Some((step, endpoint, step.text("client_id")?))).collect();
     all.sort_by_key(|(step, ..)| step.at());
     all
@@ -81,7 +81,7 @@ fn fetched<'a, 'v>(steps: &Steps<'a, 'v>) -> Vec<(&'a Exchange<'v>, String, Opti
     let fetches = steps.view.exchanges().iter().filter(|x| x.is("GET") && x.status() == Some(200)).filter(by_server);
     // What was cut short was not seen.
     let ended = |x: &&Exchange<'_>| x.closed.is_some_and(|(_, _, how)| *how == Closed::End);
-    let fetches = fetches.filter(|x| x.received.is_some() || ended(x));
+    let fetches = fetches.filter(|x| x.response_body.is_some() || ended(x));
     let named = |x: &'a Exchange<'v>| {
         let id = ids.iter().find(|id| leads_to(id, x))?;
         Some((x, (*id).to_owned(), object(x)))
@@ -92,7 +92,7 @@ fn fetched<'a, 'v>(steps: &Steps<'a, 'v>) -> Vec<(&'a Exchange<'v>, String, Opti
 const UNFETCHED: &str = "no client's metadata document was fetched by the authorization server";
 
 fn body_of(x: &Exchange<'_>) -> usize {
-    x.received.map_or(0, |(event, _)| event)
+    x.response_body.map_or(0, |(event, _)| event)
 }
 
 pub(super) fn document_members(view: &View<'_>) -> Verdict {
@@ -100,7 +100,7 @@ pub(super) fn document_members(view: &View<'_>) -> Verdict {
     let judged = fetched(&steps).into_iter().map(|(x, _, document)| {
         let event = body_of(x);
         let Some(document) = document else {
-            return (event, Err(Breach::at(event, "", "the client's metadata document is no JSON object")));
+            return (event, Err(Breach::at(event, "", "the client's metadata document is not a JSON object")));
         };
         let text = |name: &str| document.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
         let list = |name: &str| document.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());

@@ -12,7 +12,7 @@ pub(super) struct Issuer<'t> {
 }
 
 impl<'t> Issuer<'t> {
-    /// `None` for what is no URL.
+    /// `None` for what is not a URL.
     pub(super) fn of(name: &'t str) -> Option<Self> {
         let address = Address::of(name)?;
         let path = address.target.split('?').next().unwrap_or_default().trim_end_matches('/');

@@ -7,18 +7,18 @@ pub(crate) mod registration;
 pub(crate) mod scopes;
 pub(crate) mod tokens;
 
-mod bearing;
-mod consent;
+mod authorization_requests;
+mod client_ids;
 mod documents;
-mod finding;
 mod form;
-mod granting;
+mod grants;
 mod issuer;
-mod locating;
-mod naming;
-mod registering;
-mod scoping;
+mod resource_metadata;
+mod resource_names;
+mod scope_requests;
+mod server_metadata;
 mod steps;
+mod token_use;
 
 use crate::rule::{Anchor, at};
 

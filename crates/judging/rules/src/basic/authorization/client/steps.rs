@@ -1,5 +1,5 @@
 //! What crossed on the way to a token: challenges, documents, registrations, requests for authorization and for tokens. They
-//! are told by their form and not by where they went: a client may have gone astray. It judges nothing.
+//! are recognized by their form, not by their address: a client may use a wrong one. It judges nothing.
 
 use serde_json::Value;
 use wire::Party;
@@ -24,12 +24,12 @@ pub(super) struct Step<'a, 'v, Q> {
 impl<Q> Step<'_, '_, Q> {
     /// The event of the request.
     pub(super) fn at(&self) -> usize {
-        asked_at(self.x)
+        requested_at(self.x)
     }
 
     /// The event of the answer.
-    pub(super) fn told_at(&self) -> Option<usize> {
-        told_at(self.x)
+    pub(super) fn answered_at(&self) -> Option<usize> {
+        answered_at(self.x)
     }
 
     /// A text in the object that it brought.
@@ -121,7 +121,7 @@ impl<'a, 'v> Steps<'a, 'v> {
             let by_client = x.request.is_some_and(|(event, ..)| view.frame(event).from == Party::Client);
             match x.method() {
                 Some("GET") if by_client => steps.fetched(x, &named),
-                Some("POST") if by_client && x.asked.is_empty() => steps.posted(x),
+                Some("POST") if by_client && x.client_messages.is_empty() => steps.posted(x),
                 _ => {}
             }
         }
@@ -146,9 +146,9 @@ impl<'a, 'v> Steps<'a, 'v> {
     }
 
     fn posted(&mut self, x: &'a Exchange<'v>) {
-        let Some((_, bytes)) = x.sent else { return };
+        let Some((_, bytes)) = x.request_body else { return };
         let Ok(text) = core::str::from_utf8(bytes) else { return };
-        let given = || answered(x);
+        let given = || success_body(x);
         match serde_json::from_str::<Value>(text) {
             Ok(asks) if asks.is_object() && asks.get("jsonrpc").is_none() => {
                 if asks.get("redirect_uris").is_some() || asks.get("client_name").is_some() {
@@ -174,8 +174,8 @@ impl<'a, 'v> Steps<'a, 'v> {
 
     /// Requests at the endpoint that a token has too little scope for, as the answer says.
     pub(super) fn too_little(&self) -> impl Iterator<Item = &'a Exchange<'v>> + '_ {
-        let told = |x: &&Exchange<'_>| challenged(x, "error").as_deref() == Some("insufficient_scope");
-        self.endpoint.iter().copied().filter(move |x| x.status() == Some(403) && told(x))
+        let is_insufficient = |x: &&Exchange<'_>| challenged(x, "error").as_deref() == Some("insufficient_scope");
+        self.endpoint.iter().copied().filter(move |x| x.status() == Some(403) && is_insufficient(x))
     }
 
     /// The scopes that a refusal names.
@@ -189,13 +189,15 @@ impl<'a, 'v> Steps<'a, 'v> {
 
     /// What the resource's own metadata, fetched before `event`, names as authorization servers; the newest last.
     pub(super) fn listed(&self, event: usize) -> Vec<(usize, Vec<&str>)> {
-        let before = self.resources.iter().filter(|d| d.told_at().is_some_and(|told| told < event));
-        before.filter_map(|d| Some((d.told_at()?, d.list("authorization_servers")?))).collect()
+        let before =
+            self.resources.iter().filter(|d| d.answered_at().is_some_and(|is_insufficient| is_insufficient < event));
+        before.filter_map(|d| Some((d.answered_at()?, d.list("authorization_servers")?))).collect()
     }
 
     /// The documents fetched before a request that name the place it went to as `endpoint`.
     pub(super) fn documents_of<'s, Q>(&'s self, step: &Step<'_, '_, Q>, endpoint: &str) -> Vec<&'s Document<'a, 'v>> {
-        let before = self.issuers.iter().filter(|d| d.told_at().is_some_and(|told| told < step.at()));
+        let before =
+            self.issuers.iter().filter(|d| d.answered_at().is_some_and(|is_insufficient| is_insufficient < step.at()));
         before.filter(|d| d.given_text(endpoint).is_some_and(|url| path_leads_to(url, step.x))).collect()
     }
 
@@ -242,7 +244,7 @@ impl<'a, 'v> Steps<'a, 'v> {
         })
     }
 
-    /// The event by which the client left of its own accord after `event`: what it left undone it did not mean to do.
+    /// The event by which the client left on its own after `event`: anything not done by then it did not intend.
     pub(super) fn left(&self, event: usize) -> Option<usize> {
         let left = self.view.departure().map(|(at, _)| at).filter(|at| self.view.crash() != Some(*at));
         left.filter(|at| *at > event)
@@ -255,18 +257,18 @@ impl<'a, 'v> Steps<'a, 'v> {
 }
 
 /// The JSON object that a success brought.
-fn answered(x: &Exchange<'_>) -> Option<Value> {
-    let (_, bytes) = x.received.filter(|_| x.succeeded())?;
+fn success_body(x: &Exchange<'_>) -> Option<Value> {
+    let (_, bytes) = x.response_body.filter(|_| x.succeeded())?;
     serde_json::from_slice(bytes).ok().filter(Value::is_object)
 }
 
 /// The event of a request.
-pub(super) fn asked_at(x: &Exchange<'_>) -> usize {
+pub(super) fn requested_at(x: &Exchange<'_>) -> usize {
     x.request.map_or(0, |(event, ..)| event)
 }
 
 /// The event of an answer.
-pub(super) fn told_at(x: &Exchange<'_>) -> Option<usize> {
+pub(super) fn answered_at(x: &Exchange<'_>) -> Option<usize> {
     x.response.map(|(event, ..)| event)
 }
 

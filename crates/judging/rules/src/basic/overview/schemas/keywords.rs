@@ -1,8 +1,9 @@
 //! The keywords of JSON Schema from draft 6 on and the types of their values. It knows nothing of MCP.
 
 use serde_json::Value;
+use wire::pointer;
 
-/// How far a schema's structure can be told.
+/// The dialects whose keywords are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// Draft 6 and draft 7.
@@ -94,7 +95,7 @@ fn schema_fault(schema: &Value, dialect: Dialect, at: String) -> Option<(String,
         Value::Object(members) => members,
         _ => return Some((at, "a schema is an object or a boolean".to_owned())),
     };
-    // Before 2019-09 whatever stands beside a reference is ignored.
+    // Before 2019-09 whatever is next to a reference is ignored.
     if dialect == Dialect::Drafts && members.contains_key("$ref") {
         return None;
     }
@@ -105,7 +106,7 @@ fn schema_fault(schema: &Value, dialect: Dialect, at: String) -> Option<(String,
 }
 
 fn keyword_fault(name: &str, value: &Value, takes: Takes, dialect: Dialect, at: &str) -> Option<(String, String)> {
-    let here = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+    let here = pointer::member(at, name);
     let wrong = |what: &str| Some((here.clone(), format!("`{name}` takes {what}")));
     let each = |items: &[Value]| {
         let inner = |(index, item): (usize, &Value)| schema_fault(item, dialect, format!("{here}/{index}"));
@@ -116,9 +117,9 @@ fn keyword_fault(name: &str, value: &Value, takes: Takes, dialect: Dialect, at: 
         (Takes::SchemaOrSchemas, Value::Array(items)) => each(items),
         (Takes::Schemas, _) => wrong("an array of one schema or more"),
         (Takes::Schema | Takes::SchemaOrSchemas, _) => schema_fault(value, dialect, here.clone()),
-        (Takes::SchemaMap, Value::Object(schemas)) => schemas.iter().find_map(|(key, schema)| {
-            schema_fault(schema, dialect, format!("{here}/{}", key.replace('~', "~0").replace('/', "~1")))
-        }),
+        (Takes::SchemaMap, Value::Object(schemas)) => {
+            schemas.iter().find_map(|(key, schema)| schema_fault(schema, dialect, pointer::member(&here, key)))
+        }
         (Takes::SchemaMap, _) => wrong("an object of schemas"),
         _ if fits(takes, value) => None,
         _ => wrong(words(takes)),

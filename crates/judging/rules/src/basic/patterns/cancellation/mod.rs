@@ -1,6 +1,6 @@
 //! The page `basic/patterns/cancellation` (before 2026-07-28: `basic/utilities/cancellation`).
 
-pub(crate) mod duties;
+pub(crate) mod clients;
 pub(crate) mod own;
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use wire::{Era, Kind, RequestId, Transport};
 use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, both, server};
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 const fn old(section: &'static str) -> Anchor {
     at("basic/utilities/cancellation", section)
@@ -34,7 +34,7 @@ pub(crate) const RULES: &[Rule] = &[
             "A server MUST NOT send `notifications/cancelled` but to end a `subscriptions/listen` request of the client.",
         )
         .how("Looks for the `subscriptions/listen` request that a server's `notifications/cancelled` names.")
-        .mend("Answer other requests with an error instead of cancelling them.")
+        .fix("Answer other requests with an error instead of cancelling them.")
         .judge(only_subscriptions),
     server("cancellation.announced-on-teardown")
         .says(
@@ -53,8 +53,7 @@ pub(crate) const RULES: &[Rule] = &[
             "Over Streamable HTTP a server MUST take the client's disconnect for a cancellation of the request.",
         )
         .unobservable(
-            "nothing can be sent on the stream that was closed, and work that goes on shows nothing: a request that cannot be \
-             cancelled may go on",
+            "nothing can be sent on the closed stream, and continued work proves nothing: a request may be impossible to cancel",
         ),
     server("cancellation.work-stopped")
         .says(R2024_11_05, old("behavior-requirements"), "The receiver of a cancellation SHOULD stop working on the request.")
@@ -62,7 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
         .timed()
         .how("Looks for progress on the request more than half a second after its cancellation; a quiet window that closes \
               without any shows that it stopped. Requests that showed no progress before are passed over.")
-        .mend("Pass the cancellation on to the work, and stop reporting progress.")
+        .fix("Pass the cancellation on to the work, and stop reporting progress.")
         .judge(stopped),
     server("cancellation.not-answered")
         .says(
@@ -74,7 +73,7 @@ pub(crate) const RULES: &[Rule] = &[
         .timed()
         .how("Looks for an answer more than half a second after the cancellation of a request that was under way; a quiet \
               window that closes without one shows that there was none.")
-        .mend("Drop the answer to a request that was cancelled.")
+        .fix("Drop the answer to a request that was cancelled.")
         .judge(not_answered),
     both("cancellation.races-handled")
         .says(
@@ -87,92 +86,92 @@ pub(crate) const RULES: &[Rule] = &[
             new("timing-considerations"),
             "A cancellation that arrives after the answer was sent MUST be handled gracefully.",
         )
-        .how("Looks at what becomes of the connection after a cancellation of a request that was answered before.")
-        .mend("Ignore cancellations of requests that are not under way.")
+        .how("Looks at what happens to the connection after a cancellation of a request that was answered before.")
+        .fix("Ignore cancellations of requests that are not under way.")
         .judge(|view| outlived(view, is_late)),
     both("cancellation.unknown-ignored")
         .says(R2024_11_05, old("error-handling"), "A cancellation that names no known request SHOULD be ignored.")
         .says(R2026_07_28, new("error-handling"), "A cancellation that names no known request SHOULD be ignored.")
-        .how("Looks at what becomes of the connection after a cancellation of a request that was never sent.")
-        .mend("Ignore it: a notification has no answer, and the request may be over.")
+        .how("Looks at what happens to the connection after a cancellation of a request that was never sent.")
+        .fix("Ignore it: a notification has no answer, and the request may be over.")
         .judge(|view| outlived(view, is_unknown)),
     both("cancellation.malformed-ignored")
         .says(R2024_11_05, old("error-handling"), "A malformed cancellation SHOULD be ignored.")
         .says(R2026_07_28, new("error-handling"), "A malformed cancellation SHOULD be ignored.")
-        .how("Looks at what becomes of the connection after a cancellation without a request id, or with one that is neither \
+        .how("Looks at what happens to the connection after a cancellation without a request id, or with one that is neither \
               a string nor a number.")
-        .mend("Check the parameters, and ignore the notification where they make no sense.")
+        .fix("Check the parameters, and ignore the notification where they make no sense.")
         .judge(|view| outlived(view, is_malformed)),
 ];
 
 const CANCELLED: &str = "notifications/cancelled";
 
-fn named<'v>(said: &Said<'v>) -> Option<&'v Value> {
-    said.message.params()?.get("requestId")
+fn named<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
+    sent.message.params()?.get("requestId")
 }
 
-fn id<'v>(said: &Said<'v>) -> Option<&'v Value> {
-    said.message.value().get("id")
+fn id<'v>(sent: &MessageAt<'v>) -> Option<&'v Value> {
+    sent.message.value().get("id")
 }
 
 /// Cancellations by the server that name a request; 2025-11-25 lets them name a task instead.
-fn theirs<'v>(view: &View<'v>) -> impl Iterator<Item = Said<'v>> {
+fn cancellations<'v>(view: &View<'v>) -> impl Iterator<Item = MessageAt<'v>> {
     view.notifications(CANCELLED)
-        .filter(|said| named(said).is_some() && view.current(*said))
+        .filter(|sent| named(sent).is_some() && view.is_current(*sent))
         .collect::<Vec<_>>()
         .into_iter()
 }
 
 fn only_subscriptions(view: &View<'_>) -> Verdict {
     let listens: Vec<_> = view.calls("subscriptions/listen").map(|call| call.request).collect();
-    Verdict::every(theirs(view), "the server cancelled nothing", |said| {
-        let listen = listens.iter().any(|request| id(request) == named(said));
-        let why = "this is no request of `subscriptions/listen`";
-        if listen { Ok(()) } else { Err(said.breach("/params/requestId", why)) }
+    Verdict::every(cancellations(view), "the server cancelled nothing", |sent| {
+        let listen = listens.iter().any(|request| id(request) == named(sent));
+        let why = "this is not a request of `subscriptions/listen`";
+        if listen { Ok(()) } else { Err(sent.breach("/params/requestId", why)) }
     })
 }
 
 /// Cancellations by the client.
-fn ours<'v>(view: &View<'v>) -> impl Iterator<Item = Said<'v>> {
-    let all = view.by(view.subject().peer()).filter(|said| said.message.kind() == Kind::Notification);
-    all.filter(|said| said.is(CANCELLED) && view.current(*said)).collect::<Vec<_>>().into_iter()
+fn ours<'v>(view: &View<'v>) -> impl Iterator<Item = MessageAt<'v>> {
+    let all = view.by(view.subject().peer()).filter(|sent| sent.message.kind() == Kind::Notification);
+    all.filter(|sent| sent.is(CANCELLED) && view.is_current(*sent)).collect::<Vec<_>>().into_iter()
 }
 
 /// The request that a cancellation names: the last of that id before it.
-fn target<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Call<'v>> {
-    let named = RequestId::from_value(named(said)?)?;
-    let mut asked = view.requests_under(&named, view.subject().peer(), said.connection);
-    let request = asked.rfind(|request| request.event < said.event)?;
+fn target<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<Call<'v>> {
+    let named = RequestId::from_value(named(sent)?)?;
+    let mut requested = view.requests_under(&named, view.subject().peer(), sent.connection);
+    let request = requested.rfind(|request| request.event < sent.event)?;
     Some(Call { request, response: view.answer(request) })
 }
 
 /// Cancellations that count: of a request under way, which is neither the handshake nor run as a task. In the modern era
 /// the notification says so on stdio alone, and a subscription has an end of its own.
-fn in_time<'v>(view: &View<'v>) -> Vec<(Said<'v>, Call<'v>)> {
-    let counts = |call: &Call<'_>, said: &Said<'_>| {
+fn in_time<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, Call<'v>)> {
+    let counts = |call: &Call<'_>, sent: &MessageAt<'_>| {
         let task = call.request.message.params().is_some_and(|p| p.get("task").is_some());
         let other = ["initialize", "subscriptions/listen"].into_iter().any(|method| call.request.is(method));
-        let over = call.response.is_some_and(|response| response.done < said.done || response.event < said.event);
+        let over = call.response.is_some_and(|response| response.done < sent.done || response.event < sent.event);
         !task && !other && !over
     };
-    let said = ours(view).filter(|_| view.era() == Era::Legacy || view.transport() != Transport::StreamableHttp);
-    said.filter_map(|said| target(view, &said).filter(|call| counts(call, &said)).map(|call| (said, call))).collect()
+    let sent = ours(view).filter(|_| view.era() == Era::Legacy || view.transport() != Transport::StreamableHttp);
+    sent.filter_map(|sent| target(view, &sent).filter(|call| counts(call, &sent)).map(|call| (sent, call))).collect()
 }
 
 /// Judges that nothing of some kind came once a cancellation had time to arrive.
 fn nothing_after<'v>(
     view: &View<'v>,
-    cancelled: impl IntoIterator<Item = (Said<'v>, Call<'v>)>,
-    followed: impl Fn(&Call<'v>) -> Vec<Said<'v>>,
+    cancelled: impl IntoIterator<Item = (MessageAt<'v>, Call<'v>)>,
+    followed: impl Fn(&Call<'v>) -> Vec<MessageAt<'v>>,
     why: &str,
 ) -> Verdict {
-    let judged = cancelled.into_iter().filter_map(|(said, call)| {
-        let late = followed(&call).into_iter().find(|f| f.done > said.done + SPARE && f.event > said.event);
+    let judged = cancelled.into_iter().filter_map(|(sent, call)| {
+        let late = followed(&call).into_iter().find(|f| f.done > sent.done + SPARE && f.event > sent.event);
         if let Some(late) = late {
             return Some((late.event, Err(late.breach("", why))));
         }
-        let window = view.window_after(said.event, said.connection)?;
-        let long = view.frame(window.closed).at > said.done + SPARE;
+        let window = view.window_after(sent.event, sent.connection)?;
+        let long = view.frame(window.closed).at > sent.done + SPARE;
         long.then_some((window.closed, Ok(())))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no request under way was cancelled and then waited for")
@@ -192,8 +191,8 @@ fn not_answered(view: &View<'_>) -> Verdict {
     let answers = |call: &Call<'_>| call.response.is_some();
     // An answer within the time to spare crossed the cancellation: it proves nothing either way.
     let cancelled: Vec<_> = in_time(view);
-    let judged = cancelled.into_iter().filter(|(said, call)| {
-        !answers(call) || call.response.is_some_and(|response| response.done > said.done + SPARE)
+    let judged = cancelled.into_iter().filter(|(sent, call)| {
+        !answers(call) || call.response.is_some_and(|response| response.done > sent.done + SPARE)
     });
     nothing_after(
         view,
@@ -204,23 +203,23 @@ fn not_answered(view: &View<'_>) -> Verdict {
 }
 
 /// Progress notifications, by connection and token.
-pub(crate) struct Progress<'v>(BTreeMap<(u32, String), Vec<Said<'v>>>);
+pub(crate) struct Progress<'v>(BTreeMap<(u32, String), Vec<MessageAt<'v>>>);
 
 impl<'v> Progress<'v> {
     pub(crate) fn of(view: &View<'v>) -> Self {
-        let mut told: BTreeMap<(u32, String), Vec<Said<'v>>> = BTreeMap::new();
-        for said in view.notifications("notifications/progress") {
-            let Some(token) = said.message.params().and_then(|p| p.get("progressToken")) else { continue };
-            told.entry((said.connection, canonical(token))).or_default().push(said);
+        let mut reports: BTreeMap<(u32, String), Vec<MessageAt<'v>>> = BTreeMap::new();
+        for sent in view.notifications("notifications/progress") {
+            let Some(token) = sent.message.params().and_then(|p| p.get("progressToken")) else { continue };
+            reports.entry((sent.connection, canonical(token))).or_default().push(sent);
         }
-        Self(told)
+        Self(reports)
     }
 
-    /// What was told of a call.
-    pub(crate) fn on(&self, call: &Call<'v>) -> &[Said<'v>] {
+    /// The progress notifications of a call.
+    pub(crate) fn on(&self, call: &Call<'v>) -> &[MessageAt<'v>] {
         let token = call.request.message.params().and_then(|p| p.get("_meta")?.get("progressToken"));
-        let told = token.and_then(|token| self.0.get(&(call.request.connection, canonical(token))));
-        told.map_or(&[], Vec::as_slice)
+        let reports = token.and_then(|token| self.0.get(&(call.request.connection, canonical(token))));
+        reports.map_or(&[], Vec::as_slice)
     }
 }
 
@@ -229,8 +228,8 @@ fn stopped<'v>(view: &View<'v>) -> Verdict {
         return verdict;
     }
     let progress = Progress::of(view);
-    let worked = |said: &Said<'_>, call: &Call<'v>| progress.on(call).iter().any(|p| p.event < said.event);
-    let cancelled = in_time(view).into_iter().filter(|(said, call)| call.response.is_none() && worked(said, call));
+    let worked = |sent: &MessageAt<'_>, call: &Call<'v>| progress.on(call).iter().any(|p| p.event < sent.event);
+    let cancelled = in_time(view).into_iter().filter(|(sent, call)| call.response.is_none() && worked(sent, call));
     nothing_after(
         view,
         cancelled.collect::<Vec<_>>(),
@@ -239,29 +238,29 @@ fn stopped<'v>(view: &View<'v>) -> Verdict {
     )
 }
 
-fn is_late(view: &View<'_>, said: &Said<'_>) -> bool {
-    target(view, said).and_then(|call| call.response).is_some_and(|response| response.event < said.event)
+fn is_late(view: &View<'_>, sent: &MessageAt<'_>) -> bool {
+    target(view, sent).and_then(|call| call.response).is_some_and(|response| response.event < sent.event)
 }
 
-fn is_unknown(view: &View<'_>, said: &Said<'_>) -> bool {
-    let readable = named(said).is_some_and(|id| id.is_string() || id.is_number());
-    let id = named(said).and_then(RequestId::from_value);
+fn is_unknown(view: &View<'_>, sent: &MessageAt<'_>) -> bool {
+    let readable = named(sent).is_some_and(|id| id.is_string() || id.is_number());
+    let id = named(sent).and_then(RequestId::from_value);
     readable && !id.is_some_and(|id| view.has_asked(&id, view.subject().peer()))
 }
 
-fn is_malformed(view: &View<'_>, said: &Said<'_>) -> bool {
+fn is_malformed(view: &View<'_>, sent: &MessageAt<'_>) -> bool {
     let task = view.revision() == wire::revision::R2025_11_25;
-    named(said).map_or(!task, |id| !id.is_string() && !id.is_number())
+    named(sent).map_or(!task, |id| !id.is_string() && !id.is_number())
 }
 
-/// Judges that the server goes on after such a cancellation. An answer to it is the business of
+/// Judges that the server continues after such a cancellation. An answer to it is the business of
 /// `jsonrpc.notifications-unanswered`.
-fn outlived(view: &View<'_>, such: fn(&View<'_>, &Said<'_>) -> bool) -> Verdict {
-    let judged = ours(view).filter(|said| such(view, said)).filter_map(|said| {
-        Some(match view.aftermath(said.event, said.connection)? {
+fn outlived(view: &View<'_>, such: fn(&View<'_>, &MessageAt<'_>) -> bool) -> Verdict {
+    let judged = ours(view).filter(|sent| such(view, sent)).filter_map(|sent| {
+        Some(match view.aftermath(sent.event, sent.connection)? {
             Ok(event) => (event, Ok(())),
             Err(event) => (event, Err(Breach::at(event, "", "the connection was ended after a cancellation"))),
         })
     });
-    Verdict::of(judged, "no such cancellation was sent, or nothing was asked afterwards")
+    Verdict::of(judged, "no such cancellation was sent, or no request followed")
 }

@@ -1,13 +1,13 @@
-//! The page on cancellation: what a party that cancels owes. In the modern era a server cancels nothing but subscriptions.
+//! The page on cancellation: what a party that cancels must do. In the modern era a server cancels nothing but subscriptions.
 
 use wire::revision::{R2024_11_05, R2025_11_25, R2026_07_28};
 use wire::{Era, Party, RequestId, Transport};
 
-use super::{CANCELLED, SPARE, id, named, new, old, theirs};
-use crate::coping::{Trial, copes};
+use super::{CANCELLED, SPARE, cancellations, id, named, new, old};
+use crate::liveness::{Incident, server_survives};
 use crate::rule::{Rule, both, server};
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Said, View};
+use crate::view::{MessageAt, View};
 
 /// The rules.
 pub(crate) const RULES: &[Rule] = &[
@@ -15,20 +15,18 @@ pub(crate) const RULES: &[Rule] = &[
         .says(
             R2024_11_05,
             old("behavior-requirements"),
-            "Who cancels MUST name a request that it sent itself.",
+            "A cancellation MUST name a request that its sender made.",
         )
         .gone(R2026_07_28)
         .how("Looks for the request that a `notifications/cancelled` names, anywhere among its sender's own.")
-        .mend("Send the id of the very request that you no longer want answered.")
+        .fix("Send the id of the very request that you no longer want answered.")
         .judge(own_requests),
     both("cancellation.in-progress-only")
-        .says(R2024_11_05, old("behavior-requirements"), "Who cancels MUST name a request that is still under way.")
-        .says(R2026_07_28, new("behavior-requirements"), "Who cancels MUST name a request that is still under way.")
+        .says(R2024_11_05, old("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
+        .says(R2026_07_28, new("behavior-requirements"), "A cancellation MUST name a request that is still under way.")
         .timed()
-        .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the end that the client \
-              itself made of a subscription. Only one that was surely read half a second before counts: what came in \
-              between was answered.")
-        .mend("Forget a request once it is answered, and its time-out with it.")
+        .how("Looks for the answer to the request that a `notifications/cancelled` names, or for the client's own end of a subscription. An answer counts only if the server surely read it half a second before: a later message was answered in between.")
+        .fix("Forget a request once it is answered, and its time-out with it.")
         .judge(in_progress),
     both("cancellation.tasks-apart")
         .says(
@@ -38,7 +36,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .gone(R2026_07_28)
         .how("Looks for requests with `task` among those that `notifications/cancelled` names, and for `tasks/cancel`.")
-        .mend("Send `tasks/cancel` with the task's id.")
+        .fix("Send `tasks/cancel` with the task's id.")
         .judge(tasks_apart),
     server("cancellation.late-answers-ignored")
         .says(
@@ -47,16 +45,16 @@ pub(crate) const RULES: &[Rule] = &[
             "An answer to a request that the server has cancelled SHOULD be ignored.",
         )
         .gone(R2026_07_28)
-        .how("Answers a request of the server after it was cancelled, and looks at what becomes of the connection.")
-        .mend("Drop answers that nobody waits for.")
+        .how("Answers a request of the server after it was cancelled, and looks at what happens to the connection.")
+        .fix("Drop answers to requests that are no longer open.")
         .judge(late_answers),
 ];
 
 /// A party's own request that a cancellation names, on the same connection; over HTTP a connection is what the recorder
 /// took for one.
-fn taken_back<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Said<'v>> {
-    let named = RequestId::from_value(named(said)?)?;
-    let here = view.requests_under(&named, view.subject(), said.connection).next();
+fn taken_back<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<MessageAt<'v>> {
+    let named = RequestId::from_value(named(sent)?)?;
+    let here = view.requests_under(&named, view.subject(), sent.connection).next();
     // Anywhere else it is looked for only where it is to be found.
     let elsewhere = || {
         let known = view.transport() == Transport::StreamableHttp && view.has_asked(&named, view.subject());
@@ -67,20 +65,20 @@ fn taken_back<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Said<'v>> {
 }
 
 pub(super) fn own_requests(view: &View<'_>) -> Verdict {
-    Verdict::every(theirs(view), "nothing was cancelled", |said| {
-        let breach = || said.breach("/params/requestId", "its sender has sent no request with this id");
-        if taken_back(view, said).is_some() { Ok(()) } else { Err(breach()) }
+    Verdict::every(cancellations(view), "nothing was cancelled", |sent| {
+        let breach = || sent.breach("/params/requestId", "its sender has sent no request with this id");
+        if taken_back(view, sent).is_some() { Ok(()) } else { Err(breach()) }
     })
 }
 
 fn in_progress(view: &View<'_>) -> Verdict {
     let modern = view.era() == Era::Modern && view.subject() == Party::Server;
-    let judged = theirs(view).filter_map(|said| {
-        let standing = if modern { subscription(view, &said) } else { request(view, &said) }?;
-        let Standing::Over(over) = standing else { return Some((said.event, Ok(()))) };
+    let judged = cancellations(view).filter_map(|sent| {
+        let standing = if modern { subscription(view, &sent) } else { request(view, &sent) }?;
+        let RequestState::Over(over) = standing else { return Some((sent.event, Ok(()))) };
         let why = "the request was over before, and its sender knew";
-        let surely = said.done > over.done + SPARE && was_read(view, over, said.event);
-        surely.then(|| (said.event, Err(said.breach("/params/requestId", why))))
+        let surely = sent.done > over.done + SPARE && was_read(view, over, sent.event);
+        surely.then(|| (sent.event, Err(sent.breach("/params/requestId", why))))
     });
     Verdict::of(
         judged.collect::<Vec<(usize, Kept)>>(),
@@ -89,36 +87,36 @@ fn in_progress(view: &View<'_>) -> Verdict {
 }
 
 /// How a request stands when it is cancelled.
-enum Standing<'v> {
+enum RequestState<'v> {
     /// It is under way.
     Open,
     /// This has ended it.
-    Over(Said<'v>),
+    Over(MessageAt<'v>),
 }
 
 /// How the request stands that a cancellation names; `None` where it names none.
-fn request<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Standing<'v>> {
-    let request = taken_back(view, said).filter(|request| request.connection == said.connection)?;
-    let answer = view.answer(request).filter(|answer| answer.event < said.event);
-    Some(answer.map_or(Standing::Open, Standing::Over))
+fn request<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<RequestState<'v>> {
+    let request = taken_back(view, sent).filter(|request| request.connection == sent.connection)?;
+    let answer = view.answer(request).filter(|answer| answer.event < sent.event);
+    Some(answer.map_or(RequestState::Open, RequestState::Over))
 }
 
 /// The same for a subscription, which its client ends by a cancellation of its own. Where the server itself has answered
 /// it before, the two come together.
-fn subscription<'v>(view: &View<'v>, said: &Said<'v>) -> Option<Standing<'v>> {
-    let mut listens = view.calls("subscriptions/listen").filter(|call| call.request.connection == said.connection);
-    let listen = listens.find(|call| id(&call.request) == named(said))?;
-    if listen.response.is_some_and(|response| response.event < said.event) {
+fn subscription<'v>(view: &View<'v>, sent: &MessageAt<'v>) -> Option<RequestState<'v>> {
+    let mut listens = view.calls("subscriptions/listen").filter(|call| call.request.connection == sent.connection);
+    let listen = listens.find(|call| id(&call.request) == named(sent))?;
+    if listen.response.is_some_and(|response| response.event < sent.event) {
         return None;
     }
-    let mut cancelled = view.by(Party::Client).filter(|other| other.is(CANCELLED) && other.event < said.event);
-    let own = cancelled.find(|other| other.connection == said.connection && named(other) == named(said));
-    Some(own.map_or(Standing::Open, Standing::Over))
+    let mut cancelled = view.by(Party::Client).filter(|other| other.is(CANCELLED) && other.event < sent.event);
+    let own = cancelled.find(|other| other.connection == sent.connection && named(other) == named(sent));
+    Some(own.map_or(RequestState::Open, RequestState::Over))
 }
 
 /// Whether a message of ours was read before `event`: a request that came after it on the same stream was answered, or
 /// HTTP took it.
-fn was_read(view: &View<'_>, ours: Said<'_>, event: usize) -> bool {
+fn was_read(view: &View<'_>, ours: MessageAt<'_>, event: usize) -> bool {
     if let Some(exchange) = view.exchange(ours.exchange) {
         return exchange.response.is_some_and(|(at, status, _)| at < event && (200..300).contains(&status));
     }
@@ -126,14 +124,14 @@ fn was_read(view: &View<'_>, ours: Said<'_>, event: usize) -> bool {
 }
 
 fn tasks_apart(view: &View<'_>) -> Verdict {
-    let as_task = |said: &Said<'_>| {
-        let request = taken_back(view, said).filter(|request| request.connection == said.connection);
+    let as_task = |sent: &MessageAt<'_>| {
+        let request = taken_back(view, sent).filter(|request| request.connection == sent.connection);
         request.is_some_and(|request| request.message.params().is_some_and(|p| p.get("task").is_some()))
     };
     let why = "the request runs as a task, which only `tasks/cancel` cancels";
-    let breaches = theirs(view).filter(as_task).map(|said| said.breach("/params/requestId", why));
+    let breaches = cancellations(view).filter(as_task).map(|sent| sent.breach("/params/requestId", why));
     let right =
-        view.calls_by(view.subject()).filter(|call| call.request.is("tasks/cancel") && view.current(call.request));
+        view.calls_by(view.subject()).filter(|call| call.request.is("tasks/cancel") && view.is_current(call.request));
     Verdict::never(
         breaches.collect::<Vec<_>>(),
         right.map(|call| call.request.event).collect::<Vec<_>>(),
@@ -142,18 +140,18 @@ fn tasks_apart(view: &View<'_>) -> Verdict {
 }
 
 fn late_answers(view: &View<'_>) -> Verdict {
-    let trials = theirs(view).filter_map(|said| {
-        let request = taken_back(view, &said).filter(|request| request.connection == said.connection)?;
+    let incidents = cancellations(view).filter_map(|sent| {
+        let request = taken_back(view, &sent).filter(|request| request.connection == sent.connection)?;
         let id = request.message.id()?;
         let mut answers = view.by(view.subject().peer()).filter(|other| other.message.kind().is_response());
         let late = answers.find(|other| {
-            other.connection == said.connection && other.event > said.event && other.message.id() == Some(id)
+            other.connection == sent.connection && other.event > sent.event && other.message.id() == Some(id)
         })?;
-        Some(Trial { said: late, call: None })
+        Some(Incident { sent: late, call: None })
     });
-    copes(
+    server_survives(
         view,
-        trials.collect::<Vec<_>>(),
+        incidents.collect::<Vec<_>>(),
         "an answer that came too late",
         "no request that the server had cancelled was answered",
     )

@@ -1,17 +1,18 @@
 //! The page `basic/patterns/mrtr`: multi round-trip requests. That a server sends no requests of its own and asks for
 //! nothing the client did not declare is judged by `jsonrpc.no-server-requests` and `meta.undeclared-not-used`.
 
-pub(crate) mod duties;
+pub(crate) mod clients;
 pub(crate) mod states;
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use wire::error_code::INVALID_PARAMS;
 use wire::json::{self, Outline};
+use wire::pointer;
 use wire::revision::R2026_07_28;
 
-use crate::asking::{self, Asked, asks_for_input, param, results, retries};
-use crate::content::step;
+use crate::questions::{self, InputResult, asks_for_input, param, results, retries};
 use crate::rule::{Anchor, Rule, at, server};
 use crate::server::listing::OFFERS;
 use crate::verdict::{Kept, Verdict};
@@ -34,13 +35,13 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(OFFERS)
         .how("Looks at the requests that results with `resultType: input_required` answer.")
-        .mend("Answer other requests with a final result or an error.")
+        .fix("Answer other requests with a final result or an error.")
         .judge(only_where_supported),
     server("mrtr.keys-unique")
         .says(R2026_07_28, SERVERS, "The keys of `inputRequests` MUST be unique.")
         .about(OFFERS)
-        .how("Looks for a key that stands twice in the text of `inputRequests`.")
-        .mend("Give each request a key of its own.")
+        .how("Looks for a key that is repeated in the text of `inputRequests`.")
+        .fix("Give each request a key of its own.")
         .judge(unique_keys),
     server("mrtr.requests-known")
         .says(
@@ -50,31 +51,31 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(OFFERS)
         .how("Reads the method of every entry of `inputRequests`.")
-        .mend("Use `elicitation/create`, `sampling/createMessage` or `roots/list`.")
+        .fix("Use `elicitation/create`, `sampling/createMessage` or `roots/list`.")
         .judge(known),
     server("mrtr.something-asked")
         .says(R2026_07_28, SERVERS, "A result that asks for input MUST have `inputRequests`, `requestState` or both.")
         .about(OFFERS)
         .how("Looks for either member in results with `resultType: input_required`.")
-        .mend("Say what is needed in `inputRequests`, or give a `requestState` to come back with.")
+        .fix("Say what is needed in `inputRequests`, or give a `requestState` to come back with.")
         .judge(something),
     server("mrtr.malformed-responses-refused")
         .says(R2026_07_28, here("error-handling"), "`inputResponses` of a wrong form SHOULD be answered with an error.")
         .about(OFFERS)
         .how(
-            "Looks at the answers to requests whose `inputResponses` is no object, or has entries that are no objects.",
+            "Looks at the answers to requests whose `inputResponses` is not an object, or has entries that are not objects.",
         )
-        .mend("Check the form of `inputResponses` and answer -32602.")
+        .fix("Check the form of `inputResponses` and answer -32602.")
         .judge(malformed),
     server("mrtr.unneeded-responses-ignored")
         .says(
             R2026_07_28,
             here("error-handling"),
-            "Entries of `inputResponses` that nobody asked for SHOULD be ignored.",
+            "Unrequested entries of `inputResponses` SHOULD be ignored.",
         )
         .about(OFFERS)
         .how("Looks at the answers to retries that have all that was asked for, and more: they should not be refused.")
-        .mend("Read the entries you asked for, and pass over the others.")
+        .fix("Read the entries you asked for, and pass over the others.")
         .judge(unneeded),
     server("mrtr.missing-responses-asked-again")
         .says(
@@ -84,7 +85,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .about(OFFERS)
         .how("Looks at the answers to retries that lack entries the result before asked for.")
-        .mend("Return another `InputRequiredResult` with what is missing.")
+        .fix("Return another `InputRequiredResult` with what is missing.")
         .judge(missing),
 ];
 
@@ -92,30 +93,30 @@ pub(crate) const RULES: &[Rule] = &[
 fn entries(result: &Value) -> impl Iterator<Item = (String, &str)> {
     let all = result.get("inputRequests").and_then(Value::as_object).into_iter().flatten();
     all.filter_map(|(key, entry)| {
-        let pointer = format!("/result/inputRequests/{}/method", step(key));
+        let pointer = format!("/result/inputRequests/{}/method", pointer::escape(key));
         Some((pointer, entry.get("method")?.as_str()?))
     })
 }
 
 fn only_where_supported(view: &View<'_>) -> Verdict {
-    let judged = results(view).into_iter().map(|Asked { call, said, .. }| {
+    let judged = results(view).into_iter().map(|InputResult { call, sent, .. }| {
         let method = call.request.message.method().unwrap_or_default();
         let supported = ["prompts/get", "resources/read", "tools/call"].contains(&method);
         let why = || format!("`{}` is answered by asking for input", method.escape_debug());
-        (said.event, if supported { Ok(()) } else { Err(said.breach("/result/resultType", why())) })
+        (sent.event, if supported { Ok(()) } else { Err(sent.breach("/result/resultType", why())) })
     });
     // An extension may have requests of its own that support it.
     let core =
-        results(view).iter().all(|asked| asked.call.request.message.method().is_some_and(wire::method::known_ever));
+        results(view).iter().all(|origin| origin.call.request.message.method().is_some_and(wire::method::known_ever));
     Verdict::of(judged.filter(|_| core), "no core request was answered by asking for input")
 }
 
 fn known(view: &View<'_>) -> Verdict {
-    let judged = results(view).into_iter().flat_map(|Asked { said, result, .. }| {
+    let judged = results(view).into_iter().flat_map(|InputResult { sent, result, .. }| {
         entries(result).map(move |(pointer, method)| {
-            let known = asking::METHODS.contains(&method);
-            let why = || format!("`{}` is no request to a client", method.escape_debug());
-            (said.event, if known { Ok(()) } else { Err(said.breach(pointer, why())) })
+            let known = questions::METHODS.contains(&method);
+            let why = || format!("`{}` is not a request to a client", method.escape_debug());
+            (sent.event, if known { Ok(()) } else { Err(sent.breach(pointer, why())) })
         })
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the server asked the client for nothing")
@@ -123,17 +124,17 @@ fn known(view: &View<'_>) -> Verdict {
 
 /// Read from the text: a value has lost what stood twice.
 fn unique_keys(view: &View<'_>) -> Verdict {
-    let judged = results(view).into_iter().filter_map(|Asked { said, .. }| {
-        let names = keys(keyed(said.message.body_text()?, "inputRequests")?)?;
+    let judged = results(view).into_iter().filter_map(|InputResult { sent, .. }| {
+        let names = keys(keyed(sent.message.body_text()?, "inputRequests")?)?;
         let mut seen = BTreeSet::new();
         let twice = names.iter().find(|name| !seen.insert(name.as_str()));
         let breach = |key: &String| {
-            said.breach(
-                format!("/result/inputRequests/{}", step(key)),
-                format!("`{}` stands twice", key.escape_debug()),
+            sent.breach(
+                format!("/result/inputRequests/{}", pointer::escape(key)),
+                format!("`{}` is repeated", key.escape_debug()),
             )
         };
-        (names.len() > 1).then(|| (said.event, twice.map_or(Ok(()), |key| Err(breach(key)))))
+        (names.len() > 1).then(|| (sent.event, twice.map_or(Ok(()), |key| Err(breach(key)))))
     });
     Verdict::of(judged, "the server asked the client for no two things at once")
 }
@@ -145,7 +146,7 @@ fn keyed<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     Some(&text[member.value])
 }
 
-/// The names of an object's members, in order and as often as they stand.
+/// The names of an object's members, in order and as often as they occur.
 fn keys(text: &str) -> Option<Vec<String>> {
     let Ok(Outline::Object(members)) = json::outline(text) else { return None };
     Some(members.into_iter().map(|member| json::unquote(&text[member.name]).into_owned()).collect())
@@ -153,10 +154,10 @@ fn keys(text: &str) -> Option<Vec<String>> {
 
 fn something(view: &View<'_>) -> Verdict {
     Verdict::of(
-        results(view).into_iter().map(|Asked { said, result, .. }| {
+        results(view).into_iter().map(|InputResult { sent, result, .. }| {
             let there = ["inputRequests", "requestState"].into_iter().any(|member| result.get(member).is_some());
-            let breach = || Err(said.breach("/result", "there is neither `inputRequests` nor `requestState`"));
-            (said.event, if there { Ok(()) } else { breach() })
+            let breach = || Err(sent.breach("/result", "there is neither `inputRequests` nor `requestState`"));
+            (sent.event, if there { Ok(()) } else { breach() })
         }),
         "no request was answered by asking for input",
     )
@@ -168,16 +169,16 @@ fn responses<'v>(call: &Call<'v>) -> Option<&'v Value> {
 
 fn malformed(view: &View<'_>) -> Verdict {
     let wrong = |value: &Value| value.as_object().is_none_or(|all| all.values().any(|entry| !entry.is_object()));
-    let asked = results(view);
+    let origin = results(view);
     let name =
         |call: &Call<'_>| call.request.message.params().and_then(|p| p.get("name").or_else(|| p.get("uri"))).cloned();
     // Who never asked for input may pass `inputResponses` over like any member it does not know.
-    let wanted = |call: &Call<'_>| {
-        asked.iter().any(|Asked { call: first, .. }| {
+    let expected = |call: &Call<'_>| {
+        origin.iter().any(|InputResult { call: first, .. }| {
             first.request.message.method() == call.request.message.method() && name(first) == name(call)
         })
     };
-    let judged = view.all_calls().filter(|call| view.is_weighed(call) && wanted(call)).filter_map(|call| {
+    let judged = view.all_calls().filter(|call| view.judges_content(call) && expected(call)).filter_map(|call| {
         let (response, _) = (call.response?, responses(&call).filter(|value| wrong(value))?);
         let why = "malformed `inputResponses` are answered with a result";
         // Asking again is an answer too: nothing of what came was used.
@@ -192,7 +193,7 @@ fn malformed(view: &View<'_>) -> Verdict {
 fn not_refused(call: &Call<'_>, why: &str) -> Option<(usize, Kept)> {
     let response = call.response?;
     match call.error_code() {
-        Some(-32602) => Some((response.event, Err(response.breach("/error", why)))),
+        Some(INVALID_PARAMS) => Some((response.event, Err(response.breach("/error", why)))),
         Some(_) => None,
         None => Some((response.event, Ok(()))),
     }

@@ -1,13 +1,14 @@
-//! The page `basic/patterns/mrtr`: the state that a server hands out and gets back, and questions that nobody comes back to.
+//! The page `basic/patterns/mrtr`: the state that a server hands out and gets back, and questions that get no answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use wire::error_code::INTERNAL_ERROR;
 use wire::revision::R2026_07_28;
 
 use super::SERVERS;
-use crate::asking::{Asked, asks_for_input, param, results};
 use crate::content::canonical;
+use crate::questions::{InputResult, asks_for_input, param, results};
 use crate::rule::{Rule, server};
 use crate::server::listing::OFFERS;
 use crate::verdict::{Breach, Kept, Verdict};
@@ -18,30 +19,26 @@ pub(crate) const RULES: &[Rule] = &[
     server("mrtr.state-verified")
         .says(R2026_07_28, SERVERS, "A server MUST refuse a `requestState` that fails its verification.")
         .about(OFFERS)
-        .how("Comes back with a state that the server never gave, one character of its own being changed. It should fail or \
-              be asked again. A success that uses what was brought counts against the server where the true state gave the \
-              same outcome more than once and this one gives another: then somebody else can decide what the state says. \
-              Where nothing comes of the change it may not have mattered.")
-        .mend("Seal the state with a key of your own (HMAC or AEAD), and refuse with -32602 what does not open.")
+        .how("Repeats a request with a `requestState` in which one character is changed. It should fail or be asked again. A success that uses the input breaks the rule where the true state gave one outcome more than once and the changed state gives another: then a client can decide what the state says. A change without effect is not judged.")
+        .fix("Seal the state with a key of your own (HMAC or AEAD), and refuse with -32602 what does not open.")
         .judge(verified),
     server("mrtr.state-bound")
         .says(R2026_07_28, SERVERS, "A server SHOULD refuse a `requestState` that it gave for another request.")
         .about(OFFERS)
-        .how("Comes back to one call with the state of another. Where the server does not look at states at all, nothing is \
-              judged: the same answers without any state show that.")
-        .mend("Put the method and a digest of the parameters into the sealed state, and compare.")
+        .how("Repeats one call with the state of another. A server that ignores states is not judged: its answers without any state are the same.")
+        .fix("Put the method and a digest of the parameters into the sealed state, and compare.")
         .judge(bound),
     server("mrtr.abandonment-survived")
         .says(R2026_07_28, SERVERS, "A server MUST NOT count on a client that comes back with what it asked for.")
         .about(OFFERS)
-        .how("Leaves questions unanswered, and looks whether the same request is served when it is made anew, or else \
-              whether the server goes on.")
-        .mend("Keep nothing that waits for the answer: let a new request begin anew.")
+        .how("Leaves questions unanswered, and checks whether the same request is served when it is made again, or else \
+              whether the server continues.")
+        .fix("Keep nothing that waits for the answer: let a new request start over.")
         .judge(abandoned),
 ];
 
 /// What a request is about: the same for those that differ in their input and metadata alone.
-fn matter(call: &Call<'_>) -> String {
+fn subject_key(call: &Call<'_>) -> String {
     let of = |name: &str| param(call, name).map(canonical).unwrap_or_default();
     let method = call.request.message.method().unwrap_or_default();
     format!("{method} {} {} {}", of("name"), of("uri"), of("arguments"))
@@ -50,9 +47,9 @@ fn matter(call: &Call<'_>) -> String {
 /// The states that the server gave, each with what they were given for.
 fn given<'v>(view: &View<'v>) -> BTreeMap<&'v str, BTreeSet<String>> {
     let mut given: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for asked in results(view) {
-        if let Some(state) = asked.result.get("requestState").and_then(Value::as_str) {
-            given.entry(state).or_default().insert(matter(&asked.call));
+    for origin in results(view) {
+        if let Some(state) = origin.result.get("requestState").and_then(Value::as_str) {
+            given.entry(state).or_default().insert(subject_key(&origin.call));
         }
     }
     given
@@ -64,15 +61,15 @@ fn success(call: &Call<'_>) -> Option<String> {
     if result.get("isError") == Some(&Value::Bool(true)) {
         return None;
     }
-    let mut said = result.clone();
-    said.as_object_mut()?.remove("_meta");
-    Some(canonical(&said))
+    let mut sent = result.clone();
+    sent.as_object_mut()?.remove("_meta");
+    Some(canonical(&sent))
 }
 
 /// A request that brings input, with the state it comes with.
 struct Return<'v> {
     call: Call<'v>,
-    matter: String,
+    subject_key: String,
     state: Option<&'v str>,
     input: String,
 }
@@ -82,39 +79,39 @@ fn returns<'v>(view: &View<'v>) -> Vec<Return<'v>> {
         let input = canonical(param(&call, "inputResponses").filter(|input| input.is_object())?);
         let state = param(&call, "requestState").and_then(Value::as_str);
         call.response?;
-        Some(Return { call, matter: matter(&call), state, input })
+        Some(Return { call, subject_key: subject_key(&call), state, input })
     };
-    view.all_calls().filter(|call| view.is_weighed(call)).filter_map(one).collect()
+    view.all_calls().filter(|call| view.judges_content(call)).filter_map(one).collect()
 }
 
 fn verified(view: &View<'_>) -> Verdict {
     let (given, returns) = (given(view), returns(view));
     let mut honest: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for one in returns.iter().filter(|one| one.state.is_some_and(|state| given.contains_key(state))) {
-        honest.entry((&one.matter, &one.input)).or_default().extend(success(&one.call));
+        honest.entry((&one.subject_key, &one.input)).or_default().extend(success(&one.call));
     }
     let asks: BTreeSet<&String> = given.values().flatten().collect();
     let forged = returns
         .iter()
-        .filter(|one| one.state.is_some_and(|state| !given.contains_key(state)) && asks.contains(&one.matter));
+        .filter(|one| one.state.is_some_and(|state| !given.contains_key(state)) && asks.contains(&one.subject_key));
     let judged = forged.filter_map(|one| {
         let response = one.call.response?;
-        let Some(said) = success(&one.call) else { return Some((response.event, Ok(()))) };
-        let truly = honest.get(&(one.matter.as_str(), one.input.as_str()))?;
+        let Some(sent) = success(&one.call) else { return Some((response.event, Ok(()))) };
+        let truly = honest.get(&(one.subject_key.as_str(), one.input.as_str()))?;
         let steady = truly.len() > 1 && truly.iter().all(|other| *other == truly[0]);
         let why = "a state that the server never gave is taken, and changes what comes of the request";
-        (steady && said != truly[0] && uses(param(&one.call, "inputResponses")?, &said))
+        (steady && sent != truly[0] && uses(param(&one.call, "inputResponses")?, &sent))
             .then(|| (response.event, Err(response.breach("/result", why))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no changed state was sent back, or nothing came of the change")
 }
 
-/// Whether a text that was brought stands in what was said: a success may also say that nothing was done.
-fn uses(input: &Value, said: &str) -> bool {
+/// Whether a text that was brought is in what was said: a success may also say that nothing was done.
+fn uses(input: &Value, sent: &str) -> bool {
     match input {
-        Value::String(text) => text.len() > 2 && said.contains(text.as_str()),
-        Value::Array(items) => items.iter().any(|item| uses(item, said)),
-        Value::Object(members) => members.iter().any(|(name, value)| name != "action" && uses(value, said)),
+        Value::String(text) => text.len() > 2 && sent.contains(text.as_str()),
+        Value::Array(items) => items.iter().any(|item| uses(item, sent)),
+        Value::Object(members) => members.iter().any(|(name, value)| name != "action" && uses(value, sent)),
         _ => false,
     }
 }
@@ -122,14 +119,15 @@ fn uses(input: &Value, said: &str) -> bool {
 fn bound(view: &View<'_>) -> Verdict {
     let (given, returns) = (given(view), returns(view));
     let foreign = |one: &&Return<'_>| {
-        one.state.and_then(|state| given.get(state)).is_some_and(|matters| !matters.contains(&one.matter))
+        one.state.and_then(|state| given.get(state)).is_some_and(|matters| !matters.contains(&one.subject_key))
     };
     let own = |one: &Return<'_>| {
-        one.state.and_then(|state| given.get(state)).is_some_and(|matters| matters.contains(&one.matter))
+        one.state.and_then(|state| given.get(state)).is_some_and(|matters| matters.contains(&one.subject_key))
     };
     let judged = returns.iter().filter(foreign).filter_map(|one| {
         let response = one.call.response?;
-        let mut alike = returns.iter().filter(|other| (&other.matter, &other.input) == (&one.matter, &one.input));
+        let mut alike =
+            returns.iter().filter(|other| (&other.subject_key, &other.input) == (&one.subject_key, &one.input));
         if success(&one.call).is_some() {
             let idle = alike.all(|other| other.state.is_some() || success(&other.call).is_some());
             let why = "the state of another request is taken";
@@ -143,30 +141,30 @@ fn bound(view: &View<'_>) -> Verdict {
 
 fn abandoned(view: &View<'_>) -> Verdict {
     let mut calls: BTreeMap<String, Vec<Call<'_>>> = BTreeMap::new();
-    for call in view.all_calls().filter(|call| view.is_weighed(call)) {
-        calls.entry(matter(&call)).or_default().push(call);
+    for call in view.all_calls().filter(|call| view.judges_content(call)) {
+        calls.entry(subject_key(&call)).or_default().push(call);
     }
-    let judged = results(view).into_iter().filter_map(|asked| {
-        let alike = calls.get(&matter(&asked.call)).map_or(&[][..], Vec::as_slice);
-        let later = &alike[alike.partition_point(|call| call.request.event <= asked.said.event)..];
+    let judged = results(view).into_iter().filter_map(|origin| {
+        let alike = calls.get(&subject_key(&origin.call)).map_or(&[][..], Vec::as_slice);
+        let later = &alike[alike.partition_point(|call| call.request.event <= origin.sent.event)..];
         match later.first() {
             Some(next) if param(next, "inputResponses").is_some() => None,
-            Some(next) => begun_anew(view, &asked, next),
-            None => Some(match view.aftermath(asked.said.event, asked.said.connection)? {
+            Some(next) => begun_again(view, &origin, next),
+            None => Some(match view.aftermath(origin.sent.event, origin.sent.connection)? {
                 Ok(event) => (event, Ok(())),
-                Err(event) => (event, Err(Breach::at(event, "", "the server ended while nobody came back"))),
+                Err(event) => (event, Err(Breach::at(event, "", "the server ended while a question was unanswered"))),
             }),
         }
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "no question was left unanswered")
 }
 
-/// How the same request fares when it is made anew by a client that declares the same.
-fn begun_anew(view: &View<'_>, asked: &Asked<'_>, next: &Call<'_>) -> Option<(usize, Kept)> {
+/// How the same request fares when it is made again by a client that declares the same.
+fn begun_again(view: &View<'_>, origin: &InputResult<'_>, next: &Call<'_>) -> Option<(usize, Kept)> {
     let declared = |call: &Call<'_>| view.client_capabilities(call.request).map(canonical);
     // Something may also go wrong by itself.
-    let blamed = declared(&asked.call) == declared(next) && next.error_code() != Some(-32603);
+    let blamed = declared(&origin.call) == declared(next) && next.error_code() != Some(INTERNAL_ERROR);
     let response = next.response.filter(|_| blamed)?;
-    let why = "the request is refused since nobody came back to the question before";
+    let why = "the request is refused because an earlier question was not answered";
     Some((response.event, if next.error().is_some() { Err(response.breach("/error", why)) } else { Ok(()) }))
 }

@@ -1,4 +1,4 @@
-//! What a server may still say of a request that was cancelled: nothing. A server may leave a request uncancelled, so only
+//! A server may send nothing more for a cancelled request. It may leave a request uncancelled, so only
 //! one that shows that it did cancel can break this.
 
 use std::collections::BTreeMap;
@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use wire::{Kind, RequestId};
 
 use crate::basic::patterns::cancellation::Progress;
-use crate::content::canonical;
 use crate::verdict::{Kept, Verdict};
-use crate::view::{Call, Said, View};
+use crate::view::{Call, MessageAt, View};
 
 /// After this time (microseconds) what still comes is no longer explained by messages that crossed.
 const SPARE: u64 = 500_000;
@@ -23,32 +22,35 @@ pub(super) fn silent(view: &View<'_>) -> Verdict {
         return Verdict::NotSeen(unseen.to_owned());
     }
     let (reports, spans) = (Progress::of(view), Spans::of(view));
-    Verdict::of(cancelled.into_iter().filter_map(|(said, call)| word(view, (&reports, &spans), said, &call)), unseen)
+    Verdict::of(
+        cancelled.into_iter().filter_map(|(sent, call)| judge_one(view, (&reports, &spans), sent, &call)),
+        unseen,
+    )
 }
 
 /// The client's cancellations of calls that were under way when it began to say so. That an error came before it had ended
 /// saying so proves nothing: servers are quick.
-fn cancelled<'v>(view: &View<'v>) -> Vec<(Said<'v>, Call<'v>)> {
+fn cancelled<'v>(view: &View<'v>) -> Vec<(MessageAt<'v>, Call<'v>)> {
     let client = view.subject().peer();
     let notes = view.by(client).filter(|s| s.message.kind() == Kind::Notification && s.is("notifications/cancelled"));
-    let calls = notes.filter(|said| view.current(*said)).filter_map(|said| {
-        let id = RequestId::from_value(said.message.params()?.get("requestId")?)?;
-        let request = view.requests_under(&id, client, said.connection).rfind(|r| r.event < said.event)?;
+    let calls = notes.filter(|sent| view.is_current(*sent)).filter_map(|sent| {
+        let id = RequestId::from_value(sent.message.params()?.get("requestId")?)?;
+        let request = view.requests_under(&id, client, sent.connection).rfind(|r| r.event < sent.event)?;
         let response = view.answer(request);
         // A subscription has an end of its own, and a task outlives the request.
         let other =
             request.is("subscriptions/listen") || request.message.params().is_some_and(|p| p.get("task").is_some());
-        let over = response.is_some_and(|response| response.event < said.event);
-        (!other && !over).then_some((said, Call { request, response }))
+        let over = response.is_some_and(|response| response.event < sent.event);
+        (!other && !over).then_some((sent, Call { request, response }))
     });
     calls.collect()
 }
 
 /// The word on one cancellation, with the event that shows it; `None` where it shows nothing.
-fn word<'v>(
+fn judge_one<'v>(
     view: &View<'v>,
-    (reports, spans): (&Progress<'v>, &Spans<'v>),
-    said: Said<'v>,
+    (reports, spans): (&Progress<'v>, &Spans),
+    sent: MessageAt<'v>,
     call: &Call<'v>,
 ) -> Option<(usize, Kept)> {
     if let Some(answer) = call.response {
@@ -57,40 +59,33 @@ fn word<'v>(
         let breach = || answer.breach("/error", "the request was cancelled, and is answered");
         return tells.then(|| (answer.event, Err(breach())));
     }
-    let window = view.window_after(said.event, said.connection)?;
+    let window = view.window_after(sent.event, sent.connection)?;
     let closed = view.frame(window.closed).at;
-    if closed <= said.done + SPARE {
+    if closed <= sent.done + SPARE {
         return None;
     }
-    let late = reports.on(call).iter().find(|p| p.done > said.done + SPARE && p.event < window.closed);
+    let late = reports.on(call).iter().find(|p| p.done > sent.done + SPARE && p.event < window.closed);
     let Some(late) = late else { return Some((window.closed, Ok(()))) };
     // Left alone the call would have been answered by now: it was cancelled.
     let over = spans.of_call(call).is_some_and(|span| closed > call.request.done + span + SLACK);
     over.then(|| (late.event, Err(late.breach("", "a cancelled request still makes progress"))))
 }
 
-/// How long calls took, at the most, where nobody cancelled them and they came to a result: by what they ask.
-struct Spans<'v>(BTreeMap<(Option<&'v str>, Option<String>), u64>);
+/// How long calls took, at the most, where they were not cancelled and had a result: by method and parameters.
+struct Spans(BTreeMap<String, u64>);
 
-impl<'v> Spans<'v> {
-    fn of(view: &View<'v>) -> Self {
+impl Spans {
+    fn of(view: &View<'_>) -> Self {
         let mut spans = BTreeMap::new();
         for call in view.all_calls().filter(|c| c.result().is_some() && view.cancellation_of(c.request).is_none()) {
             let Some(response) = call.response else { continue };
-            let longest = spans.entry((call.request.message.method(), substance(call.request))).or_default();
+            let longest = spans.entry(call.request.message.content_key(&["_meta"])).or_default();
             *longest = response.done.saturating_sub(call.request.done).max(*longest);
         }
         Self(spans)
     }
 
-    fn of_call(&self, call: &Call<'v>) -> Option<u64> {
-        self.0.get(&(call.request.message.method(), substance(call.request))).copied()
+    fn of_call(&self, call: &Call<'_>) -> Option<u64> {
+        self.0.get(&call.request.message.content_key(&["_meta"])).copied()
     }
-}
-
-/// What a request asks, `_meta` aside.
-fn substance(request: Said<'_>) -> Option<String> {
-    let mut params = request.message.params()?.clone();
-    params.as_object_mut()?.remove("_meta");
-    Some(canonical(&params))
 }

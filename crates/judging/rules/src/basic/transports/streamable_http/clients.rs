@@ -1,6 +1,7 @@
 //! What the Streamable HTTP transport demands of clients that send and receive, in the newest revision and those before.
-//! What only the earlier revisions demand stands in `legacy/transports/clients`; headers have a file of their own.
+//! What only the earlier revisions demand is in `legacy/transports/clients`; headers have a file of their own.
 
+use wire::error_code::MODERN_ONLY;
 use wire::http::{self, combined, lists};
 use wire::message::{Packet, parse};
 use wire::revision::{R2025_03_26, R2025_06_18, R2026_07_28};
@@ -8,11 +9,11 @@ use wire::trace::Content;
 use wire::{Kind, Party, Revision, Transport};
 
 use super::{LEGACY_SENDING, SENDING};
-use crate::coping::goes_on;
+use crate::liveness::client_continues;
 use crate::rule::{Anchor, Rule, at, client};
 use crate::shapes::fits_whole;
 use crate::verdict::{Breach, Kept, Verdict};
-use crate::view::{Exchange, Said, View};
+use crate::view::{Exchange, MessageAt, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 
@@ -26,15 +27,15 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2025_03_26, LEGACY_SENDING, "A client MUST post each of its messages to the MCP endpoint by itself.")
         .says(R2026_07_28, SENDING, "A client MUST post each of its messages to the MCP endpoint by itself.")
-        .how("Looks at the HTTP request that carries each message. Any server will do.")
-        .mend("Send each message as the body of a POST of its own.")
+        .how("Looks at the HTTP request that carries each message. Works with any server.")
+        .fix("Send each message as the body of a POST of its own.")
         .judge(posts_each),
     client("http.accepts-json-and-streams")
         .on(HTTP)
         .says(R2025_03_26, LEGACY_SENDING, "A POST MUST name JSON and event streams in its `Accept` header.")
         .says(R2026_07_28, SENDING, "A POST MUST name JSON and event streams in its `Accept` header.")
-        .how("Reads the `Accept` header of every POST with a message; a wildcard names neither. Any server will do.")
-        .mend("Send `Accept: application/json, text/event-stream`.")
+        .how("Reads the `Accept` header of every POST with a message; a wildcard names neither. Works with any server.")
+        .fix("Send `Accept: application/json, text/event-stream`.")
         .judge(accepts_both),
     client("http.post-holds-message")
         .on(HTTP)
@@ -45,15 +46,15 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .says(R2025_06_18, LEGACY_SENDING, "A POST MUST hold one message.")
         .says(R2026_07_28, SENDING, "A POST MUST hold one request or notification.")
-        .how("Reads the body of every POST to the MCP endpoint. Any server will do.")
-        .mend("Post one message at a time, serialized as JSON.")
+        .how("Reads the body of every POST to the MCP endpoint. Works with any server.")
+        .fix("Post one message at a time, serialized as JSON.")
         .judge(holds_message),
     client("http.reads-json-and-streams")
         .on(HTTP)
         .says(R2025_03_26, LEGACY_SENDING, "A client MUST understand answers as JSON and as event streams.")
         .says(R2026_07_28, SENDING, "A client MUST understand answers as JSON and as event streams.")
-        .how("Takes a server that answers some requests as JSON and others as streams, and looks whether the client goes on after both.")
-        .mend("Look at the `Content-Type` of every answer, and read JSON as well as event streams.")
+        .how("Needs a server that answers some requests as JSON and others as streams, and checks whether the client continues after both.")
+        .fix("Look at the `Content-Type` of every answer, and read JSON as well as event streams.")
         .judge(reads_both),
     client("jsonrpc.messages-before-response")
         .says(
@@ -66,8 +67,8 @@ pub(crate) const RULES: &[Rule] = &[
             at("basic/patterns/index", "request-and-response"),
             "A server MAY send notifications ahead of a response; its client takes them.",
         )
-        .how("Takes a server that sends notifications before it answers (over Streamable HTTP on the same stream), and looks whether the client goes on after the answer.")
-        .mend("Handle or drop what comes ahead of the answer, and keep waiting for it.")
+        .how("Needs a server that sends notifications before it answers (over Streamable HTTP on the same stream), and checks whether the client continues after the answer.")
+        .fix("Handle or drop what comes ahead of the answer, and keep waiting for it.")
         .judge(takes_messages_first),
     client("http.fallback-reads-body")
         .on(HTTP)
@@ -76,14 +77,14 @@ pub(crate) const RULES: &[Rule] = &[
             new("backward-compatibility"),
             "A client that is answered 400 SHOULD read the body before it falls back to `initialize`.",
         )
-        .how("Takes a server that refuses a request with 400 and one of the errors -32020, -32021 and -32022, and looks whether the client stays in the modern era.")
-        .mend("Parse the body of a 400: where it holds one of the modern errors, correct the request instead of falling back.")
+        .how("Needs a server that refuses a request with 400 and one of the errors -32020, -32021 and -32022, and checks whether the client stays in the modern era.")
+        .fix("Parse the body of a 400: where it holds one of the modern errors, correct the request instead of falling back.")
         .judge(fallback_reads_body),
 ];
 
 /// The client's exchanges with the MCP server that carry a message.
 fn carrying<'a, 'v>(view: &'a View<'v>) -> impl Iterator<Item = &'a Exchange<'v>> {
-    view.exchanges().iter().filter(|x| x.partner == Some(Party::Server) && !x.asked.is_empty())
+    view.exchanges().iter().filter(|x| x.partner == Some(Party::Server) && !x.client_messages.is_empty())
 }
 
 fn begun(x: &Exchange<'_>) -> usize {
@@ -112,20 +113,21 @@ fn accepts_both(view: &View<'_>) -> Verdict {
 fn holds_message(view: &View<'_>) -> Verdict {
     let posts = view.endpoint_exchanges().into_iter().filter(|x| x.is("POST"));
     let judged = posts.filter_map(|x| {
-        let (event, bytes) = x.sent?;
+        let (event, bytes) = x.request_body?;
         let whole = matches!(view.frame(event).content, Content::Body { complete: true, .. });
         // Another era's client speaks by its own rules on the same endpoint.
-        let foreign = x.asked.first().is_some_and(|said| !view.current(*said) && view.spoken(*said).is_some());
+        let foreign =
+            x.client_messages.first().is_some_and(|sent| !view.is_current(*sent) && view.revision_of(*sent).is_some());
         let wrong = || wrong_with(bytes, view.revision());
         (whole && !foreign).then(|| (event, wrong().map_or(Ok(()), |why| Err(Breach::at(event, "", why)))))
     });
     Verdict::of(judged.collect::<Vec<(usize, Kept)>>(), "the client posted nothing whole")
 }
 
-/// What keeps the body of a POST from being what `revision` wants.
+/// Why the body of a POST is not what `revision` demands.
 fn wrong_with(body: &[u8], revision: Revision) -> Option<String> {
     match parse(body) {
-        Err(malformed) => Some(format!("the body is no message: {}", malformed.fault)),
+        Err(malformed) => Some(format!("the body is not a message: {}", malformed.fault)),
         Ok(Packet::Message(message)) => {
             let response = revision == R2026_07_28 && message.kind().is_response();
             response.then(|| "the body is a response".to_owned())
@@ -134,7 +136,7 @@ fn wrong_with(body: &[u8], revision: Revision) -> Option<String> {
         Ok(Packet::Batch(parts)) => {
             let answers = parts.iter().flatten().filter(|m| m.kind().is_response()).count();
             if let Some(Err(malformed)) = parts.iter().find(|part| part.is_err()) {
-                return Some(format!("a part of the batch is no message: {}", malformed.fault));
+                return Some(format!("a part of the batch is not a message: {}", malformed.fault));
             }
             let mixed = answers != 0 && answers != parts.len();
             mixed.then(|| "the batch has responses and something else".to_owned())
@@ -146,17 +148,17 @@ fn reads_both(view: &View<'_>) -> Verdict {
     let answers = |stream: bool| {
         let all = view.endpoint_exchanges().into_iter();
         let of = all.filter(move |x| x.is("POST") && x.succeeded() && x.is_stream() == stream);
-        of.filter_map(|x| x.responses().last().map(|said| (x, said))).collect::<Vec<_>>()
+        of.filter_map(|x| x.responses().last().map(|sent| (x, sent))).collect::<Vec<_>>()
     };
-    let unseen = "the client was not answered in both ways, or said nothing afterwards";
+    let unseen = "the client was not answered in both ways, or sent nothing afterwards";
     let by = |stream: bool, what: &str| {
         let answers = answers(stream);
-        // Who has gone on after one of a kind can read the kind: what it stumbles over later is what the answer says.
-        let can_read = answers.iter().any(|(_, said)| view.said_after(said.event).is_some());
-        let telling = answers
-            .iter()
-            .filter(|(x, said)| view.said_after(said.event).is_some() || (!can_read && is_plain(view, x, *said)));
-        goes_on(view, telling.map(|(_, said)| said.event), what, unseen)
+        // Who has continued after one of a kind can read the kind: what it stumbles over later is what the answer says.
+        let can_read = answers.iter().any(|(_, sent)| view.next_message_after(sent.event).is_some());
+        let marked = answers.iter().filter(|(x, sent)| {
+            view.next_message_after(sent.event).is_some() || (!can_read && is_plain(view, x, *sent))
+        });
+        client_continues(view, marked.map(|(_, sent)| sent.event), what, unseen)
     };
     match (by(false, "an answer as JSON"), by(true, "an answer as a stream")) {
         (Verdict::Holds(mut json), Verdict::Holds(streams)) => {
@@ -170,39 +172,41 @@ fn reads_both(view: &View<'_>) -> Verdict {
 
 /// Whether an answer says nothing that may make a client leave: it comes alone, has the shape that is due, and a handshake
 /// agrees on the revision.
-fn is_plain(view: &View<'_>, x: &Exchange<'_>, said: Said<'_>) -> bool {
-    let result = said.message.result();
+fn is_plain(view: &View<'_>, x: &Exchange<'_>, sent: MessageAt<'_>) -> bool {
+    let result = sent.message.result();
     let agreed = result.and_then(|result| result.get("protocolVersion"));
-    let fits = x.question().zip(result).is_some_and(|(asked, result)| fits_whole(view, asked, result));
-    x.told.len() == 1 && fits && agreed.is_none_or(|version| version == view.revision().as_str())
+    let fits = x.question().zip(result).is_some_and(|(requested, result)| fits_whole(view, requested, result));
+    x.server_messages.len() == 1 && fits && agreed.is_none_or(|version| version == view.revision().as_str())
 }
 
 fn takes_messages_first(view: &View<'_>) -> Verdict {
-    let ahead: Vec<_> = view.by(Party::Server).filter(|said| !said.message.kind().is_response()).collect();
-    let first = |request: Said<'_>, response: Said<'_>| {
-        let from = ahead.partition_point(|said| said.event < request.event);
-        let mut between = ahead[from..].iter().take_while(|said| said.event < response.event);
-        between.any(|said| said.connection == response.connection && said.exchange == response.exchange)
+    let ahead: Vec<_> = view.by(Party::Server).filter(|sent| !sent.message.kind().is_response()).collect();
+    let first = |request: MessageAt<'_>, response: MessageAt<'_>| {
+        let from = ahead.partition_point(|sent| sent.event < request.event);
+        let mut between = ahead[from..].iter().take_while(|sent| sent.event < response.event);
+        between.any(|sent| sent.connection == response.connection && sent.exchange == response.exchange)
     };
-    let calls = view.calls_by(Party::Client).filter(|call| view.current(call.request));
+    let calls = view.calls_by(Party::Client).filter(|call| view.is_current(call.request));
     let answers = calls.filter_map(|call| call.response.filter(|response| first(call.request, *response)));
-    let events: Vec<_> = answers.map(|said| said.event).collect();
-    goes_on(view, events, "messages that came ahead of an answer", "nothing came ahead of an answer to the client")
+    let events: Vec<_> = answers.map(|sent| sent.event).collect();
+    client_continues(
+        view,
+        events,
+        "messages that came ahead of an answer",
+        "nothing came ahead of an answer to the client",
+    )
 }
-
-/// The codes by which a server shows that it knows the modern era.
-const MODERN: [i64; 3] = [-32020, -32021, -32022];
 
 fn fallback_reads_body(view: &View<'_>) -> Verdict {
     let refused = view.endpoint_exchanges().into_iter().filter(|x| {
         x.status() == Some(400)
-            && x.error_code().is_some_and(|code| MODERN.contains(&code))
-            && !x.asked.iter().any(|s| s.is("initialize"))
+            && x.error_code().is_some_and(|code| MODERN_ONLY.contains(&code))
+            && !x.client_messages.iter().any(|s| s.is("initialize"))
     });
     let judged = refused.filter_map(|x| {
         let answer = x.responses().next()?.event;
         let mut next =
-            view.by(Party::Client).filter(|said| said.event > answer && said.message.kind() == Kind::Request);
+            view.by(Party::Client).filter(|sent| sent.event > answer && sent.message.kind() == Kind::Request);
         let next = next.next()?;
         let code = x.error_code().unwrap_or_default();
         let breach =

@@ -18,31 +18,31 @@ pub(crate) const RULES: &[Rule] = &[
         .on(HTTP)
         .says(R2026_07_28, EARLIER, "A server of this revision alone SHOULD answer GET with 405.")
         .how("Sends GET to the endpoint of a server that says it serves modern revisions only.")
-        .mend("Answer 405 Method Not Allowed to everything but POST.")
+        .fix("Answer 405 Method Not Allowed to everything but POST.")
         .judge(get_405),
     server("http.delete-405")
         .on(HTTP)
         .says(R2026_07_28, EARLIER, "A server of this revision alone SHOULD answer DELETE with 405.")
         .how("Sends DELETE to the endpoint of a server that says it serves modern revisions only.")
-        .mend("Answer 405 Method Not Allowed to everything but POST.")
+        .fix("Answer 405 Method Not Allowed to everything but POST.")
         .judge(delete_405),
     server("http.session-header-ignored")
         .on(HTTP)
         .says(R2026_07_28, EARLIER, "A server of this revision alone SHOULD ignore the session header.")
-        .how("Repeats a request that was served with a session id that nobody assigned.")
-        .mend("Do not read `Mcp-Session-Id` in requests that carry modern `_meta`.")
+        .how("Repeats a request that was served with a session id that the server never assigned.")
+        .fix("Do not read `Mcp-Session-Id` in requests that carry modern `_meta`.")
         .judge(session_header_ignored),
     server("http.no-session-minted")
         .on(HTTP)
         .says(R2026_07_28, EARLIER, "A server of this revision alone SHOULD NOT send session ids.")
         .how("Looks for the session header in every response.")
-        .mend("Leave `Mcp-Session-Id` out of responses.")
+        .fix("Leave `Mcp-Session-Id` out of responses.")
         .judge(no_session_minted),
     server("http.last-event-id-ignored")
         .on(HTTP)
         .says(R2026_07_28, EARLIER, "A server of this revision alone SHOULD ignore the `Last-Event-ID` header.")
         .how("Repeats a request that was served with a `Last-Event-ID`.")
-        .mend("Do not read `Last-Event-ID`; streams of this revision cannot be resumed.")
+        .fix("Do not read `Last-Event-ID`; streams of this revision cannot be resumed.")
         .judge(last_event_id_ignored),
 ];
 
@@ -51,7 +51,7 @@ fn unbound(view: &View<'_>) -> Option<Verdict> {
     match view.modern_only() {
         Some(true) => None,
         Some(false) => Some(Verdict::NotApplicable("the server serves legacy revisions as well".to_owned())),
-        None => Some(Verdict::NotSeen("which revisions the server serves was not learnt here".to_owned())),
+        None => Some(Verdict::NotSeen("which revisions the server serves is not known here".to_owned())),
     }
 }
 

@@ -8,7 +8,7 @@ use super::{foreign_origin, only_errors};
 use crate::verdict::{Breach, Verdict};
 use crate::view::{Exchange, View};
 
-/// At which addresses of this machine the server's port was tried is told by marks: the wire does not show it.
+/// At which addresses of this machine the server's port was tried is known from marks: the wire does not show it.
 pub(super) fn bound_to_loopback(view: &View<'_>) -> Verdict {
     let tried = view.marks().filter_map(|(event, mark)| match mark {
         Mark::PortTried { address, open } => Some((event, (address, *open))),
@@ -29,21 +29,21 @@ fn taken(x: &Exchange<'_>) -> bool {
 }
 
 /// Requests without credentials that are, for all else, like one with them that was taken. Of a client that was let in
-/// without any before it ever sent some, none: what it sends now and then are no credentials that are demanded.
+/// without any before it ever sent some, none: what it sends now and then are not credentials that are demanded.
 fn bare<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let posts = || {
         let all = view.endpoint_exchanges().into_iter();
-        all.filter(|x| x.is("POST") && !x.asked.is_empty() && x.status().is_some() && !foreign_origin(x))
+        all.filter(|x| x.is("POST") && !x.client_messages.is_empty() && x.status().is_some() && !foreign_origin(x))
     };
     let credentials = |x: &Exchange<'_>| x.request_header("authorization").is_some();
     if !posts().find(|x| taken(x)).is_some_and(credentials) {
         return Vec::new();
     }
-    let asks = |x: &Exchange<'v>| x.asked.first().and_then(|s| s.message.method());
+    let asks = |x: &Exchange<'v>| x.client_messages.first().and_then(|s| s.message.method());
     let named: BTreeSet<_> = posts().filter(|x| credentials(x) && taken(x)).map(|x| (x.path(), asks(x))).collect();
     let alike = |x: &Exchange<'v>| named.contains(&(x.path(), asks(x)));
-    let told = |x: &Exchange<'_>| !matches!(x.status(), Some(300..=399 | 408 | 429 | 500..));
-    posts().filter(|x| !credentials(x) && told(x) && alike(x)).collect()
+    let conclusive = |x: &Exchange<'_>| !matches!(x.status(), Some(300..=399 | 408 | 429 | 500..));
+    posts().filter(|x| !credentials(x) && conclusive(x) && alike(x)).collect()
 }
 
 pub(super) fn authenticated(view: &View<'_>) -> Verdict {

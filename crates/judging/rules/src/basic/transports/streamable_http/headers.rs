@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use wire::error_code::HEADER_MISMATCH;
 use wire::http::{self, HeaderFault, check_headers, decode_value};
+use wire::meta;
 use wire::revision::{R2025_06_18, R2026_07_28};
 use wire::{Era, Party, Revision, Transport};
 
@@ -12,7 +14,7 @@ use super::metadata::impossible;
 use crate::content::canonical;
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Located, Verdict};
-use crate::view::{Exchange, Said, View};
+use crate::view::{Exchange, MessageAt, View};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 const VERSION: Anchor = at("basic/transports/streamable-http", "protocol-version-header");
@@ -21,16 +23,13 @@ const CUSTOM: Anchor = at("basic/transports/streamable-http", "server-behavior-f
 const CASE: Anchor = at("basic/transports/streamable-http", "case-sensitivity");
 const VALIDATION: Anchor = at("basic/transports/streamable-http", "server-validation");
 
-/// The error code of a header that does not fit.
-const MISMATCH: i64 = -32020;
-
 /// The sections' rules, in their own order.
 pub(crate) const RULES: &[Rule] = &[
     server("http.version-header-matches")
         .on(HTTP)
         .says(R2026_07_28, VERSION, "A request whose version header and `_meta` differ MUST be rejected.")
         .how("Repeats a request that is served with another version in the header than in `_meta`.")
-        .mend("Compare `MCP-Protocol-Version` with `_meta` and refuse with 400 and -32020 where they differ.")
+        .fix("Compare `MCP-Protocol-Version` with `_meta` and refuse with 400 and -32020 where they differ.")
         .judge(|view| rejected(view, |fault| differs(fault, http::PROTOCOL_VERSION))),
     server("http.version-header-required")
         .on(HTTP)
@@ -40,19 +39,19 @@ pub(crate) const RULES: &[Rule] = &[
             "A request without the version header MUST be rejected by a server with no clients older than 2025-06-18.",
         )
         .how("Leaves the version header out of a request to a server whose list of revisions begins with 2025-06-18 or later.")
-        .mend("Refuse a POST without `MCP-Protocol-Version` with 400 and -32020.")
+        .fix("Refuse a POST without `MCP-Protocol-Version` with 400 and -32020.")
         .judge(version_header_required),
     server("http.encoded-name-decoded")
         .on(HTTP)
         .says(R2026_07_28, VALUES, "An `Mcp-Name` in Base64 form MUST be decoded before it is compared with the body.")
         .how("Sends the name of a request that is served between the Base64 markers.")
-        .mend("Decode `=?base64?…?=` in Mcp-Name before comparing.")
+        .fix("Decode `=?base64?…?=` in Mcp-Name before comparing.")
         .judge(|view| not_refused(view, Oddity::EncodedName)),
     server("http.encoded-param-decoded")
         .on(HTTP)
         .says(R2026_07_28, VALUES, "An `Mcp-Param` header in Base64 form MUST be decoded before it is compared with the body.")
         .how("Sends a mirrored argument between the Base64 markers.")
-        .mend("Decode `=?base64?…?=` in Mcp-Param headers before comparing.")
+        .fix("Decode `=?base64?…?=` in Mcp-Param headers before comparing.")
         .judge(|view| not_refused(view, Oddity::EncodedParam)),
     server("http.markers-exact")
         .on(HTTP)
@@ -62,61 +61,61 @@ pub(crate) const RULES: &[Rule] = &[
             "The Base64 markers MUST be `=?base64?` and `?=` exactly: in another case they encode nothing.",
         )
         .how("Sends the name of a request that is served, in Base64, with the opening marker in upper case.")
-        .mend("Compare the markers byte by byte, and take what stands between others as it is.")
+        .fix("Compare the markers byte by byte, and take what stands between others as it is.")
         .judge(|view| rejected(view, misspelt_marker)),
     server("http.param-header-characters")
         .on(HTTP)
         .says(R2026_07_28, CUSTOM, "A recognized `Mcp-Param` header with invalid characters MUST be rejected.")
-        .how("Puts characters that are no Base64 between the markers, or beyond ASCII without them.")
-        .mend("Refuse with 400 and -32020 what cannot be decoded.")
+        .how("Puts characters that are not Base64 between the markers, or beyond ASCII without them.")
+        .fix("Refuse with 400 and -32020 what cannot be decoded.")
         .judge(|view| rejected(view, |fault| is_param(name_of(fault)) && unreadable(fault))),
     server("http.param-header-matches")
         .on(HTTP)
         .says(R2026_07_28, CUSTOM, "An `Mcp-Param` header that differs from the argument it mirrors MUST be rejected.")
         .how("Calls a tool with a mirrored argument and says another value in its header.")
-        .mend("Compare each mirrored argument with its header and refuse with 400 and -32020 where they differ.")
+        .fix("Compare each mirrored argument with its header and refuse with 400 and -32020 where they differ.")
         .judge(|view| rejected(view, |fault| is_param(name_of(fault)) && readable_difference(fault))),
     server("http.param-header-required")
         .on(HTTP)
         .says(R2026_07_28, CUSTOM, "A call with a mirrored argument but without its header MUST be rejected.")
         .how("Calls a tool with a mirrored argument and leaves its header out.")
-        .mend("Refuse with 400 and -32020 where an argument is there and its header is not.")
+        .fix("Refuse with 400 and -32020 where an argument is there and its header is not.")
         .judge(|view| rejected(view, |fault| is_param(name_of(fault)) && missing(fault))),
     server("http.param-header-not-expected")
         .on(HTTP)
         .says(R2026_07_28, CUSTOM, "For an argument that is null or absent, a server MUST NOT expect a header.")
         .how("Calls a tool without its mirrored argument, or with null, and without the header.")
-        .mend("Ask for a header only where the argument has a value.")
+        .fix("Ask for a header only where the argument has a value.")
         .judge(|view| not_refused(view, Oddity::NoParam)),
     server("http.header-names-any-case")
         .on(HTTP)
         .says(R2026_07_28, CASE, "Header names MUST be compared without regard to case.")
         .how("Sends the mirroring headers of a request in lower and in upper case.")
-        .mend("Look headers up case-insensitively.")
+        .fix("Look headers up case-insensitively.")
         .judge(|view| not_refused(view, Oddity::NameCase)),
     server("http.header-values-exact-case")
         .on(HTTP)
         .says(R2026_07_28, CASE, "A header whose value differs from the body in case alone MUST be rejected: values are case-sensitive.")
         .how("Repeats a request that is served with the method or name in the header in another case.")
-        .mend("Compare header values byte by byte.")
+        .fix("Compare header values byte by byte.")
         .judge(|view| rejected(view, |fault| standard(fault) && case_alone(fault))),
     server("http.method-header-matches")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A request whose `Mcp-Method` is not the body's method MUST be rejected.")
         .how("Repeats a request that is served with another method in the header.")
-        .mend("Compare `Mcp-Method` with the body and refuse with 400 and -32020 where they differ.")
+        .fix("Compare `Mcp-Method` with the body and refuse with 400 and -32020 where they differ.")
         .judge(|view| rejected(view, |fault| differs(fault, http::METHOD) && !case_alone(fault))),
     server("http.method-header-required")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A request without `Mcp-Method` MUST be rejected.")
         .how("Repeats a request that is served without the header.")
-        .mend("Refuse a request without `Mcp-Method` with 400 and -32020.")
+        .fix("Refuse a request without `Mcp-Method` with 400 and -32020.")
         .judge(|view| rejected(view, |fault| missing(fault) && name_of(fault) == http::METHOD)),
     server("http.name-header-matches")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A request whose `Mcp-Name` is not what the body names MUST be rejected.")
         .how("Repeats a request that is served with another name in the header, plain and in Base64.")
-        .mend("Compare `Mcp-Name`, decoded, with the body and refuse with 400 and -32020 where they differ.")
+        .fix("Compare `Mcp-Name`, decoded, with the body and refuse with 400 and -32020 where they differ.")
         .judge(|view| rejected(view, |fault| differs(fault, http::NAME) && !case_alone(fault) && readable_difference(fault))),
     server("http.name-header-required")
         .on(HTTP)
@@ -126,25 +125,25 @@ pub(crate) const RULES: &[Rule] = &[
             "A tools/call, resources/read or prompts/get without `Mcp-Name` MUST be rejected.",
         )
         .how("Repeats a request that is served without the header.")
-        .mend("Refuse such a request with 400 and -32020.")
+        .fix("Refuse such a request with 400 and -32020.")
         .judge(|view| rejected(view, |fault| missing(fault) && name_of(fault) == http::NAME)),
     server("http.name-header-characters")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A request whose `Mcp-Name` holds invalid characters MUST be rejected.")
-        .how("Puts characters that are no Base64 between the markers, or beyond ASCII without them.")
-        .mend("Refuse with 400 and -32020 what cannot be decoded.")
+        .how("Puts characters that are not Base64 between the markers, or beyond ASCII without them.")
+        .fix("Refuse with 400 and -32020 what cannot be decoded.")
         .judge(|view| rejected(view, |fault| name_of(fault) == http::NAME && unreadable(fault))),
     server("http.integers-compared-as-numbers")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A mirrored integer SHOULD be compared as a number: 42.0 in the header is 42.")
         .how("Writes a mirrored integer with a fraction of zero in its header.")
-        .mend("Parse the header's value before comparing it with an integer.")
+        .fix("Parse the header's value before comparing it with an integer.")
         .judge(|view| not_refused(view, Oddity::Number)),
     server("http.header-failure-answer")
         .on(HTTP)
         .says(R2026_07_28, VALIDATION, "A request refused for its headers MUST be answered with 400 and the error -32020.")
         .how("Looks at status and code wherever a request is refused that differs from a served one in its headers alone.")
-        .mend("Answer 400 with a JSON-RPC error, code -32020.")
+        .fix("Answer 400 with a JSON-RPC error, code -32020.")
         .judge(header_failure_answer),
 ];
 
@@ -154,12 +153,12 @@ pub(crate) struct Posted<'a, 'v> {
     /// The exchange.
     pub exchange: &'a Exchange<'v>,
     /// The request.
-    pub request: Said<'v>,
+    pub request: MessageAt<'v>,
     /// The version in `_meta`.
     pub version: &'v str,
     /// What is wrong with the headers, as far as we know what they mirror.
     pub faults: Vec<HeaderFault>,
-    /// The input schema of the tool that is called, where a list told it.
+    /// The input schema of the tool that is called, where a list had it.
     schema: Option<&'v Value>,
     /// The first request of the same method and parameters (`_meta` aside) that was served, with nothing wrong in its
     /// headers.
@@ -181,10 +180,10 @@ pub(crate) fn posted<'a, 'v>(view: &'a View<'v>) -> Vec<Posted<'a, 'v>> {
     let mut posted: Vec<_> = sound.filter_map(|x| read(&schemas, x)).collect();
     let mut twins: BTreeMap<_, &Exchange<'v>> = BTreeMap::new();
     for p in posted.iter().filter(|p| p.faults.is_empty() && p.exchange.served() && !impossible(p.version)) {
-        twins.entry(substance(p)).or_insert(p.exchange);
+        twins.entry(p.request.message.content_key(&["_meta"])).or_insert(p.exchange);
     }
     for p in &mut posted {
-        p.twin = twins.get(&substance(p)).copied();
+        p.twin = twins.get(&p.request.message.content_key(&["_meta"])).copied();
     }
     posted
 }
@@ -192,8 +191,8 @@ pub(crate) fn posted<'a, 'v>(view: &'a View<'v>) -> Vec<Posted<'a, 'v>> {
 fn read<'a, 'v>(schemas: &Schemas<'v>, exchange: &'a Exchange<'v>) -> Option<Posted<'a, 'v>> {
     let request = exchange.question()?;
     let meta = request.message.meta()?;
-    let version = meta.get("io.modelcontextprotocol/protocolVersion")?.as_str()?;
-    meta.get("io.modelcontextprotocol/clientCapabilities")?.as_object()?;
+    let version = meta.get(meta::PROTOCOL_VERSION)?.as_str()?;
+    meta.get(meta::CLIENT_CAPABILITIES)?.as_object()?;
     let (.., headers) = exchange.request?;
     let schema = schemas.at(request);
     let mut faults = check_headers(headers, request.message, schema);
@@ -203,7 +202,7 @@ fn read<'a, 'v>(schemas: &Schemas<'v>, exchange: &'a Exchange<'v>) -> Option<Pos
 }
 
 /// What the core protocol mirrors into `Mcp-Name`.
-pub(crate) fn names(request: Said<'_>) -> Option<&Value> {
+pub(crate) fn names(request: MessageAt<'_>) -> Option<&Value> {
     let member = match request.message.method()? {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
@@ -214,7 +213,7 @@ pub(crate) fn names(request: Said<'_>) -> Option<&Value> {
 
 /// Whether a request of a method whose requests all carry `Mcp-Name` names nothing. A client has nothing to send there; a
 /// server may yet refuse it for the header, which is required.
-fn unnamed(request: Said<'_>) -> bool {
+fn unnamed(request: MessageAt<'_>) -> bool {
     let member = request.message.method().and_then(http::named_by);
     member.is_some_and(|member| !request.message.params().and_then(|p| p.get(member)).is_some_and(Value::is_string))
 }
@@ -243,19 +242,12 @@ impl<'v> Schemas<'v> {
     }
 
     /// The input schema of the tool that a request calls, as last listed before.
-    pub(crate) fn at(&self, request: Said<'v>) -> Option<&'v Value> {
+    pub(crate) fn at(&self, request: MessageAt<'v>) -> Option<&'v Value> {
         let name = names(request).filter(|_| request.is("tools/call"))?;
         let listed = self.0.get(&canonical(name))?;
-        let asked = listed.partition_point(|(asked, ..)| *asked < request.event);
-        listed[..asked].iter().rfind(|(_, told, _)| *told < request.event)?.2
+        let requested = listed.partition_point(|(requested, ..)| *requested < request.event);
+        listed[..requested].iter().rfind(|(_, answered, _)| *answered < request.event)?.2
     }
-}
-
-/// What a request asks, `_meta` aside: the same for requests that ask the same.
-fn substance<'v>(p: &Posted<'_, 'v>) -> (Option<&'v str>, Option<String>) {
-    let mut params = p.request.message.params().cloned();
-    params.as_mut().and_then(Value::as_object_mut).map(|members| members.remove("_meta"));
-    (p.request.message.method(), params.as_ref().map(canonical))
 }
 
 pub(crate) fn name_of(fault: &HeaderFault) -> &str {
@@ -315,7 +307,7 @@ fn misspelt_marker(fault: &HeaderFault) -> bool {
     let HeaderFault::Differs { value, body, .. } = fault else { return false };
     let Some((marker, rest)) = value.trim().split_at_checked(MARKER.len()) else { return false };
     let meant = format!("{MARKER}{rest}");
-    let says = || decode_value(&meant).is_ok_and(|said| body.as_str() == Some(&said));
+    let says = || decode_value(&meant).is_ok_and(|sent| body.as_str() == Some(&sent));
     marker != MARKER && marker.eq_ignore_ascii_case(MARKER) && says()
 }
 
@@ -323,7 +315,7 @@ fn misspelt_marker(fault: &HeaderFault) -> bool {
 fn rejected(view: &View<'_>, kind: fn(&HeaderFault) -> bool) -> Verdict {
     let all = posted(view);
     let judged = all.iter().filter(|p| {
-        let known = p.exchange.served() || p.exchange.error_code() == Some(MISMATCH) || p.twin.is_some();
+        let known = p.exchange.served() || p.exchange.error_code() == Some(HEADER_MISMATCH) || p.twin.is_some();
         matches!(p.faults.as_slice(), [fault] if kind(fault)) && known
     });
     Verdict::every(judged.cloned(), "no request had such a header and nothing else wrong", |p| {
@@ -336,14 +328,14 @@ fn rejected(view: &View<'_>, kind: fn(&HeaderFault) -> bool) -> Verdict {
 
 fn version_header_required(view: &View<'_>) -> Verdict {
     let Some(served) = view.served_revisions() else {
-        return Verdict::NotSeen("which revisions the server serves was not learnt here".to_owned());
+        return Verdict::NotSeen("which revisions the server serves is not known here".to_owned());
     };
     if served.iter().any(|v| *v < R2025_06_18.as_str()) {
         return Verdict::NotApplicable("the server serves clients that know no version header".to_owned());
     }
     // A list of modern revisions alone may leave out the legacy ones that are served as well.
     if view.modern_only().is_none() {
-        return Verdict::NotSeen("whether the server serves older clients was not learnt here".to_owned());
+        return Verdict::NotSeen("whether the server serves older clients is not known here".to_owned());
     }
     rejected(view, |fault| missing(fault) && name_of(fault) == http::PROTOCOL_VERSION)
 }
@@ -351,9 +343,9 @@ fn version_header_required(view: &View<'_>) -> Verdict {
 /// What is unusual, though legal, about the headers of a request: if one is refused, this must be why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Oddity {
-    /// `Mcp-Name` stands in Base64.
+    /// `Mcp-Name` is in Base64.
     EncodedName,
-    /// A mirrored argument stands in Base64.
+    /// A mirrored argument is in Base64.
     EncodedParam,
     /// A mirrored argument is null or absent, and so is its header.
     NoParam,
@@ -412,8 +404,8 @@ fn not_refused(view: &View<'_>, oddity: Oddity) -> Verdict {
         odd.retain(|o| *o == oddity || !(tolerated && *o == spelling));
         p.faults.is_empty() && !unnamed(p.request) && known && odd == [oddity]
     });
-    let told = judged.filter(|p| p.exchange.served() || p.exchange.error_code() == Some(MISMATCH));
-    Verdict::every(told, "no request that is otherwise in order had such headers", |p| {
+    let answered = judged.filter(|p| p.exchange.served() || p.exchange.error_code() == Some(HEADER_MISMATCH));
+    Verdict::every(answered, "no request that is otherwise valid had such headers", |p| {
         if p.exchange.served() {
             return Ok(());
         }
@@ -432,21 +424,21 @@ fn header_failure_answer(view: &View<'_>) -> Verdict {
     let all = posted(view);
     let only_modern = view.modern_only() == Some(true);
     let judged = all.iter().filter(|p| {
-        let Some(fault) = p.faults.first() else { return p.exchange.error_code() == Some(MISMATCH) };
+        let Some(fault) = p.faults.first() else { return p.exchange.error_code() == Some(HEADER_MISMATCH) };
         // A server of both eras may take a request without the version header, or with a legacy one, for a legacy request,
         // and refuse it as such; and where `_meta` itself names an impossible version, that may be what is refused.
         let seems_legacy = missing(fault) && name_of(fault) == http::PROTOCOL_VERSION || names_legacy(fault);
         let excused = seems_legacy && !only_modern || impossible(p.version);
         let refused = !p.exchange.served();
-        p.exchange.error_code() == Some(MISMATCH) || refused && !excused && p.twin.is_some()
+        p.exchange.error_code() == Some(HEADER_MISMATCH) || refused && !excused && p.twin.is_some()
     });
     Verdict::every(judged.cloned(), "no request was refused for its headers", |p| {
         let x = &p.exchange;
         match (x.status(), x.error_code()) {
-            (Some(400), Some(MISMATCH)) => Ok(()),
+            (Some(400), Some(HEADER_MISMATCH)) => Ok(()),
             (status, code) => {
                 let (status, code) = (status.unwrap_or_default(), code.map_or("no".to_owned(), |c| c.to_string()));
-                Err(x.status_breach(format!("refused with status {status} and code {code}; due are 400 and -32020")))
+                Err(x.status_breach(format!("refused with status {status} and code {code}; expected 400 and -32020")))
             }
         }
     })

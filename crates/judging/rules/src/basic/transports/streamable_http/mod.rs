@@ -31,37 +31,35 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, at("basic/transports", "streamable-http"), "The MCP endpoint MUST support POST.")
         .says(R2026_07_28, at("basic/transports/streamable-http", ""), "The MCP endpoint MUST support POST.")
         .how("Posts to a path that answers as the MCP endpoint and looks for 405 or 501.")
-        .mend("Serve POST on the same path as everything else of the endpoint.")
+        .fix("Serve POST on the same path as everything else of the endpoint.")
         .judge(endpoint_takes_post),
     server("http.origin-validated")
         .on(OVER_HTTP)
         .says(R2024_11_05, LEGACY_SECURITY, "Servers MUST validate the Origin header of every connection.")
         .says(R2026_07_28, SECURITY, "Servers MUST validate the Origin header of every connection.")
         .how("Repeats an accepted request with an Origin under a reserved name that no one can own.")
-        .mend("Compare Origin with a list of allowed origins before anything else, and refuse what is not on it.")
+        .fix("Compare Origin with a list of allowed origins before anything else, and refuse what is not on it.")
         .judge(origin_validated),
     server("http.origin-forbidden")
         .on(HTTP)
         .says(R2025_11_25, LEGACY_SECURITY, "A request with an invalid Origin MUST be answered with 403 Forbidden.")
         .says(R2026_07_28, SECURITY, "A request with an invalid Origin MUST be answered with 403 Forbidden.")
         .how("Repeats an accepted request with an Origin under a reserved name that no one can own.")
-        .mend("Answer 403 Forbidden where the Origin is not allowed.")
+        .fix("Answer 403 Forbidden where the Origin is not allowed.")
         .judge(origin_forbidden),
     server("http.bound-to-loopback")
         .on(OVER_HTTP)
         .says(R2024_11_05, LEGACY_SECURITY, "A server that runs locally SHOULD listen on the loopback interface alone.")
         .says(R2026_07_28, SECURITY, "A server that runs locally SHOULD listen on the loopback interface alone.")
-        .how("Reaches the server at a loopback address and tries its port at another one, at which only those answer that \
-              listen everywhere. Linux alone has such addresses.")
-        .mend("Bind to 127.0.0.1 or ::1, not to 0.0.0.0, unless told otherwise.")
+        .how("Reaches the server at a loopback address and tries its port at another one that only servers on all interfaces answer. Only Linux has such addresses.")
+        .fix("Bind to 127.0.0.1 or ::1, not to 0.0.0.0, unless told otherwise.")
         .judge(exposure::bound_to_loopback),
     server("http.authenticated")
         .on(OVER_HTTP)
         .says(R2024_11_05, LEGACY_SECURITY, "Servers SHOULD authenticate all connections.")
         .says(R2026_07_28, SECURITY, "Servers SHOULD authenticate all connections.")
-        .how("Where we were given an `Authorization` header, leaves it out of a request. Whether a server that asks nobody \
-              for credentials ought to does not show.")
-        .mend("Check the credentials of every request before anything is done about it; answer 401 where there are none.")
+        .how("Where the check was given an `Authorization` header, leaves it out of a request. A server that never asks for credentials is not judged.")
+        .fix("Check the credentials of every request before anything is done about it; answer 401 where there are none.")
         .judge(exposure::authenticated),
     server("http.accepted-202")
         .on(HTTP)
@@ -72,14 +70,14 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .says(R2026_07_28, SENDING, "A notification that is accepted MUST be answered with 202 Accepted.")
         .how("Posts notifications and looks at the status where it is one of success.")
-        .mend("Answer 202 where the body holds no request.")
+        .fix("Answer 202 where the body holds no request.")
         .judge(accepted_202),
     server("http.accepted-empty")
         .on(HTTP)
         .says(R2025_03_26, LEGACY_SENDING, "The 202 that accepts notifications and responses MUST have no body.")
         .says(R2026_07_28, SENDING, "The 202 that accepts a notification MUST have no body.")
         .how("Posts notifications and reads what follows the 202.")
-        .mend("Send no body with 202: not `null`, not `{}`, no text.")
+        .fix("Send no body with 202: not `null`, not `{}`, no text.")
         .judge(accepted_empty),
     server("http.refusal-has-error-status")
         .on(HTTP)
@@ -90,7 +88,7 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .says(R2026_07_28, SENDING, "A notification that cannot be accepted MUST be answered with an error status.")
         .how("Posts notifications that are likely to be refused and compares status and body.")
-        .mend("Use a status of 400 or above where the body carries an error.")
+        .fix("Use a status of 400 or above where the body carries an error.")
         .judge(refusal_has_error_status),
     server("http.request-answered-json-or-stream")
         .on(HTTP)
@@ -101,14 +99,14 @@ pub(crate) const RULES: &[Rule] = &[
         )
         .says(R2026_07_28, SENDING, "A request MUST be answered as `application/json` or as `text/event-stream`.")
         .how("Looks at the content type of each successful answer to a POST that holds a request.")
-        .mend("Set Content-Type to one of the two; both are legal for every request.")
+        .fix("Set Content-Type to one of the two; both are legal for every request.")
         .judge(request_answered_json_or_stream),
     server("http.json-is-one-message")
         .on(HTTP)
         .says(R2025_03_26, LEGACY_SENDING, "An `application/json` answer to a request MUST be one JSON object.")
         .says(R2026_07_28, SENDING, "An `application/json` answer to a request MUST be one JSON object.")
         .how("Reads the body of each successful JSON answer to a single request.")
-        .mend("Put the JSON-RPC response into the body and nothing else: no array, no empty body.")
+        .fix("Put the JSON-RPC response into the body and nothing else: no array, no empty body.")
         .judge(json_is_one_message),
 ];
 
@@ -118,7 +116,7 @@ fn endpoint_takes_post(view: &View<'_>) -> Verdict {
         |path: Option<&str>| all.iter().any(|x| x.path() == path && (x.served() || x.is("GET") && x.is_stream()));
     let posts = all.iter().filter(|x| {
         x.is("POST")
-            && !x.asked.is_empty()
+            && !x.client_messages.is_empty()
             && alive(x.path())
             && (x.succeeded() || matches!(x.status(), Some(405 | 501)))
     });
@@ -141,7 +139,7 @@ fn host(text: &str) -> String {
     host.trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// Whether a host's name is reserved (RFC 2606), so that nobody can be allowed under it.
+/// Whether a host's name is reserved (RFC 2606), so that no server can allow it.
 pub(crate) fn reserved(text: &str) -> bool {
     let host = host(text);
     let within = |name: &str| host == name || host.ends_with(&format!(".{name}"));
@@ -155,7 +153,7 @@ pub(crate) fn foreign_origin(x: &Exchange<'_>) -> bool {
 
 /// An accepted request like `x`, but for its Origin, put to a host that is not the one `x` claims to come from.
 fn accepted_twin<'a, 'v>(all: &[&'a Exchange<'v>], x: &Exchange<'v>) -> Option<&'a Exchange<'v>> {
-    let asks = |y: &Exchange<'v>| y.asked.first().and_then(|s| s.message.method());
+    let asks = |y: &Exchange<'v>| y.client_messages.first().and_then(|s| s.message.method());
     let origin = host(x.request_header("origin").unwrap_or_default());
     all.iter().copied().find(|y| {
         !foreign_origin(y)
@@ -176,7 +174,7 @@ fn foreign<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     odd.filter(|x| !matches!(x.status(), Some(300..=399 | 401 | 407 | 408 | 429 | 502..=504))).copied().collect()
 }
 
-/// Whether nothing but an error came back, whatever the status says.
+/// Whether only errors came back, whatever the status.
 fn only_errors(x: &Exchange<'_>) -> bool {
     x.error_code().is_some() && !x.served()
 }
@@ -202,20 +200,23 @@ fn origin_forbidden(view: &View<'_>) -> Verdict {
     })
 }
 
-/// POSTs of nothing but notifications and responses that have an answer.
-fn told<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
+/// Answered POSTs that hold only notifications and responses.
+fn notification_posts<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
     // 2026-07-28 knows no responses by the client: what to answer them is not said.
     let modern = view.revision().at_least(R2026_07_28);
     all.retain(|x| {
-        x.is("POST") && x.only_tells() && x.status().is_some() && (x.asked.len() == 1 || view.revision() == R2025_03_26)
+        x.is("POST")
+            && x.has_no_request()
+            && x.status().is_some()
+            && (x.client_messages.len() == 1 || view.revision() == R2025_03_26)
     });
-    all.retain(|x| !modern || x.asked.iter().all(|s| s.message.method().is_some()));
+    all.retain(|x| !modern || x.client_messages.iter().all(|s| s.message.method().is_some()));
     all
 }
 
 fn accepted_202(view: &View<'_>) -> Verdict {
-    let accepted = told(view).into_iter().filter(|x| x.succeeded() && x.error_code().is_none());
+    let accepted = notification_posts(view).into_iter().filter(|x| x.succeeded() && x.error_code().is_none());
     Verdict::every(accepted, "no notification was accepted", |x| match x.status() {
         Some(202) => Ok(()),
         other => Err(x.status_breach(format!("accepted with {}, not 202", other.unwrap_or_default()))),
@@ -224,11 +225,14 @@ fn accepted_202(view: &View<'_>) -> Verdict {
 
 fn accepted_empty(view: &View<'_>) -> Verdict {
     let read = |x: &Exchange<'_>| {
-        x.received.is_some() || !x.blocks.is_empty() || x.ended() || x.response_header("content-length") == Some("0")
+        x.response_body.is_some()
+            || !x.blocks.is_empty()
+            || x.ended()
+            || x.response_header("content-length") == Some("0")
     };
-    let accepted = told(view).into_iter().filter(|x| x.status() == Some(202) && read(x));
+    let accepted = notification_posts(view).into_iter().filter(|x| x.status() == Some(202) && read(x));
     Verdict::every(accepted, "no 202 was read to its end", |x| {
-        let body = x.received.filter(|(_, bytes)| !bytes.is_empty()).map(|(event, _)| event);
+        let body = x.response_body.filter(|(_, bytes)| !bytes.is_empty()).map(|(event, _)| event);
         match body.or_else(|| x.blocks.first().map(|(event, _)| *event)) {
             None => Ok(()),
             Some(event) => Err(Breach::at(event, "", "a body follows the 202")),
@@ -237,7 +241,9 @@ fn accepted_empty(view: &View<'_>) -> Verdict {
 }
 
 fn refusal_has_error_status(view: &View<'_>) -> Verdict {
-    let refused = told(view).into_iter().filter(|x| x.error_code().is_some() || x.status().is_some_and(|s| s >= 400));
+    let refused = notification_posts(view)
+        .into_iter()
+        .filter(|x| x.error_code().is_some() || x.status().is_some_and(|s| s >= 400));
     Verdict::every(refused, "no notification was refused", |x| match x.status() {
         Some(400..) => Ok(()),
         other => Err(x.status_breach(format!("an error in the body, but status {}", other.unwrap_or_default()))),
@@ -247,7 +253,7 @@ fn refusal_has_error_status(view: &View<'_>) -> Verdict {
 /// Successful answers to a POST with at least one request.
 fn answers<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
-    all.retain(|x| x.is("POST") && x.requests().next().is_some() && !x.garbled && x.succeeded());
+    all.retain(|x| x.is("POST") && x.requests().next().is_some() && !x.has_invalid_message && x.succeeded());
     all
 }
 
@@ -272,13 +278,13 @@ fn json_is_one_message(view: &View<'_>) -> Verdict {
             && !x.unreadable.is_some_and(ours)
     });
     Verdict::every(json, "no request was answered as JSON", |x| {
-        let Some((event, bytes)) = x.received else {
+        let Some((event, bytes)) = x.response_body else {
             return Err(Breach::at(x.event(), "", "the body is empty"));
         };
         let why = match parse(bytes) {
             Ok(Packet::Message(_)) => return Ok(()),
             Ok(Packet::Batch(_)) => "an array where one object is due".to_owned(),
-            Err(malformed) => format!("the body is no message: {}", malformed.fault),
+            Err(malformed) => format!("the body is not a message: {}", malformed.fault),
         };
         Err(Breach::at(event, "", why))
     })

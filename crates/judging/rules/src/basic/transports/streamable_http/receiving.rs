@@ -6,7 +6,7 @@ use wire::{Era, Kind, Party, Transport};
 
 use crate::rule::{Anchor, Rule, at, server};
 use crate::verdict::{Breach, Located, Verdict};
-use crate::view::{Exchange, Said, View, Window};
+use crate::view::{Exchange, MessageAt, View, Window};
 
 const HTTP: &[Transport] = &[Transport::StreamableHttp];
 const LEGACY_SENDING: Anchor = at("basic/transports", "sending-messages-to-the-server");
@@ -22,13 +22,13 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2025_03_26, LEGACY_SENDING, "Messages on a stream before the response SHOULD relate to the request.")
         .says(R2026_07_28, RECEIVING, "Notifications on a stream before the response MUST relate to the request.")
         .how("Compares progress tokens (and, in the modern era, change notifications) with the request of the stream.")
-        .mend("Send progress on the stream of the request that it is about, and changes on a `subscriptions/listen` stream.")
+        .fix("Send progress on the stream of the request that it is about, and changes on a `subscriptions/listen` stream.")
         .judge(stream_messages_relate),
     server("http.no-requests-on-streams")
         .on(HTTP)
         .says(R2026_07_28, RECEIVING, "A server MUST NOT send requests on a stream.")
         .how("Calls tools, reads resources and gets prompts, and looks for requests by the server.")
-        .mend("Ask for what is needed from the client in an `input_required` result instead.")
+        .fix("Ask for what is needed from the client in an `input_required` result instead.")
         .judge(no_requests_on_streams),
     server("http.response-ends-stream")
         .on(HTTP)
@@ -36,13 +36,13 @@ pub(crate) const RULES: &[Rule] = &[
         .says(R2026_07_28, RECEIVING, "The response SHOULD end the stream.")
         .timed()
         .how("Reads a stream beyond the response: nothing may follow but its end, and that soon. A stream on which progress on its own request follows is left to `progress.stops`.")
-        .mend("Close the stream right after writing the response.")
+        .fix("Close the stream right after writing the response.")
         .judge(response_ends_stream),
     server("http.stream-unbuffered")
         .on(HTTP)
         .says(R2026_07_28, RECEIVING, "A stream SHOULD be sent with the header `X-Accel-Buffering: no`.")
         .how("Looks at the headers of each event stream.")
-        .mend("Add `X-Accel-Buffering: no` wherever the content type is `text/event-stream`.")
+        .fix("Add `X-Accel-Buffering: no` wherever the content type is `text/event-stream`.")
         .judge(stream_unbuffered),
     server("http.closed-stream-cancels")
         .on(HTTP)
@@ -52,22 +52,22 @@ pub(crate) const RULES: &[Rule] = &[
             "After the client closed a request's stream, the server MUST NOT send anything more for the request.",
         )
         .how("Cuts a stream, waits, and looks on all other streams for its progress token and its response.")
-        .mend("Drop the request's work and output when its stream is closed.")
+        .fix("Drop the request's work and output when its stream is closed.")
         .judge(closed_stream_cancels),
 ];
 
 fn streams<'a, 'v>(view: &'a View<'v>) -> Vec<&'a Exchange<'v>> {
     let mut all = view.endpoint_exchanges();
-    all.retain(|x| x.is("POST") && x.is_stream() && x.succeeded() && !x.garbled);
+    all.retain(|x| x.is("POST") && x.is_stream() && x.succeeded() && !x.has_invalid_message);
     all
 }
 
-fn token(said: Said<'_>) -> Option<&Value> {
-    said.message.params()?.get("_meta")?.get("progressToken")
+fn token(sent: MessageAt<'_>) -> Option<&Value> {
+    sent.message.params()?.get("_meta")?.get("progressToken")
 }
 
 /// Whether a notification on the stream of `x` certainly relates to its request, certainly does not, or neither.
-fn relates(view: &View<'_>, x: &Exchange<'_>, note: Said<'_>) -> Option<bool> {
+fn relates(view: &View<'_>, x: &Exchange<'_>, note: MessageAt<'_>) -> Option<bool> {
     let listens = x.requests().any(|s| s.is("subscriptions/listen"));
     match note.message.method()? {
         "notifications/progress" => {
@@ -75,7 +75,7 @@ fn relates(view: &View<'_>, x: &Exchange<'_>, note: Said<'_>) -> Option<bool> {
             if x.requests().any(|s| token(s) == Some(named)) {
                 return Some(true);
             }
-            // A token that nobody gave out is another rule's business.
+            // A token that nobody issued is left to another rule.
             let elsewhere = view.by(Party::Client).any(|s| s.exchange != x.number && token(s) == Some(named));
             elsewhere.then_some(false)
         }
@@ -94,7 +94,7 @@ fn relates(view: &View<'_>, x: &Exchange<'_>, note: Said<'_>) -> Option<bool> {
 fn stream_messages_relate(view: &View<'_>) -> Verdict {
     let mut witnesses = Vec::new();
     for x in streams(view).iter().filter(|x| x.requests().next().is_some()) {
-        for note in x.told.iter().filter(|s| s.message.kind() == Kind::Notification) {
+        for note in x.server_messages.iter().filter(|s| s.message.kind() == Kind::Notification) {
             match relates(view, x, *note) {
                 Some(true) => witnesses.push(note.event),
                 Some(false) => {
@@ -119,7 +119,7 @@ fn no_requests_on_streams(view: &View<'_>) -> Verdict {
         return verdict;
     }
     let streams = streams(view);
-    let asks = streams.iter().flat_map(|x| x.told.iter()).filter(|s| s.message.kind() == Kind::Request);
+    let asks = streams.iter().flat_map(|x| x.server_messages.iter()).filter(|s| s.message.kind() == Kind::Request);
     let offenders: Vec<_> = asks.map(|s| s.breach("/method", "a request by the server")).collect();
     let wants = |x: &&&Exchange<'_>| {
         let method = x.question().and_then(|s| s.message.method());
@@ -146,7 +146,7 @@ fn response_ends_stream(view: &View<'_>) -> Verdict {
     for x in streams(view) {
         let answered = x.requests().next().is_some() && x.requests().all(|s| x.response_to(s).is_some());
         let Some(last) = x.responses().last().filter(|_| answered) else { continue };
-        let late = x.told.iter().find(|s| s.event > last.event);
+        let late = x.server_messages.iter().find(|s| s.event > last.event);
         if late.is_some_and(|s| s.is("notifications/progress") && relates(view, x, *s) == Some(true)) {
             continue;
         }
@@ -185,7 +185,7 @@ fn closed_stream_cancels(view: &View<'_>) -> Verdict {
         if x.response_to(request).is_some() {
             continue;
         }
-        let about = |s: &Said<'_>| {
+        let about = |s: &MessageAt<'_>| {
             let named = s.message.params().and_then(|p| p.get("progressToken"));
             s.is("notifications/progress") && named.is_some() && named == token(request)
         };
@@ -194,11 +194,11 @@ fn closed_stream_cancels(view: &View<'_>) -> Verdict {
         if let Some(late) = later.into_iter().find(|s| about(s) && unique) {
             return Verdict::Broken(late.breach("", "progress of a request whose stream was closed before"));
         }
-        // Without a token nothing that came later could be told to be about this request.
+        // Without a token nothing that came later could be known to be about this request.
         if token(request).is_some() && unique {
-            let heard =
+            let later =
                 |w: &&Window<'_>| w.opened > end && all.iter().any(|y| y.number != x.number && y.open_at(w.opened));
-            witnesses.extend(view.windows().iter().filter(heard).map(Located::event));
+            witnesses.extend(view.windows().iter().filter(later).map(Located::event));
         }
     }
     Verdict::witnessed(witnesses, "no stream was cut and another one listened to afterwards")

@@ -19,29 +19,29 @@ pub(crate) const RULES: &[Rule] = &[
             at("server/utilities/pagination", "pagination-model"),
             "A client MUST NOT take pages to have one size: a short or empty one with a cursor is not the last.",
         )
-        .how("Takes a server with a page amidst a list that is shorter than those before, or empty, and looks whether the client asks for the next one.")
-        .mend("Go on as long as there is a `nextCursor`, however many items came.")
+        .how("Needs a server with a page in the middle of a list that is shorter than those before, or empty, and checks whether the client asks for the next one.")
+        .fix("Continue as long as there is a `nextCursor`, however many items came.")
         .judge(size_not_assumed),
     client("pagination.ends-without-cursor")
         .says(R2024_11_05, GUIDELINES, "A client SHOULD take a page without `nextCursor` for the last.")
-        .how("Takes a server with a list of several pages, and looks for requests with a cursor of nobody's after the last one.")
-        .mend("Stop where `nextCursor` is missing.")
+        .how("Needs a server with a list of several pages, and looks for requests with a cursor that no page gave after the last one.")
+        .fix("Stop where `nextCursor` is missing.")
         .judge(ends_without),
     client("pagination.pages-followed")
         .says(R2024_11_05, GUIDELINES, "A client SHOULD read every page of a list that has several, and one where it has one.")
-        .how("Takes a server with a list of several pages, and looks whether the client asks for the second one. It is broken by a client that leaves in good order and has followed no cursor at all.")
-        .mend("Repeat the request with `nextCursor` as `cursor` until there is none.")
+        .how("Needs a server with a list of several pages, and checks whether the client asks for the second one. It is broken by a client that leaves normally and has followed no cursor at all.")
+        .fix("Repeat the request with `nextCursor` as `cursor` until there is none.")
         .judge(followed),
     client("pagination.cursors-opaque")
         .says(R2024_11_05, GUIDELINES, "A client MUST send a cursor back as it came, whatever its form.")
-        .how("Compares every cursor that the client sends with those that the server gave out. Takes a server whose cursors invite rewriting: with spaces, percent signs, Base64 or beyond ASCII.")
-        .mend("Keep the cursor as a string, and send it back byte for byte.")
+        .how("Compares every cursor that the client sends with those that the server issued. Needs a server whose cursors invite rewriting: with spaces, percent signs, Base64 or beyond ASCII.")
+        .fix("Keep the cursor as a string, and send it back byte for byte.")
         .judge(opaque),
     client("pagination.cursors-not-persisted")
         .says(R2024_11_05, GUIDELINES, "A client MUST NOT use a cursor of one session in another.")
         .gone(R2026_07_28)
-        .how("Takes a client that opens two sessions with a server of several pages, and looks for cursors of the first in the second.")
-        .mend("Forget all cursors when a session ends.")
+        .how("Needs a client that opens two sessions with a server of several pages, and looks for cursors of the first in the second.")
+        .fix("Forget all cursors when a session ends.")
         .judge(not_persisted),
     client("pagination.empty-cursor-followed")
         .says(
@@ -49,14 +49,14 @@ pub(crate) const RULES: &[Rule] = &[
             GUIDELINES,
             "A client MUST NOT take an empty `nextCursor` for the end: whether there is one alone says that there is more.",
         )
-        .how("Takes a server that gives an empty `nextCursor` amidst a list, and looks whether a client that follows others asks for that page too.")
-        .mend("Ask whether `nextCursor` is there, not whether it is true or longer than nothing.")
+        .how("Needs a server that gives an empty `nextCursor` in the middle of a list, and checks whether a client that follows others asks for that page too.")
+        .fix("Ask whether `nextCursor` is there, not whether it is true or longer than nothing.")
         .judge(empty_followed),
 ];
 
 /// Requests of a list, in order.
 fn calls<'v>(view: &View<'v>, list: &List) -> Vec<Call<'v>> {
-    view.asked(list.method).filter(|call| view.current(call.request)).collect()
+    view.client_calls(list.method).filter(|call| view.is_current(call.request)).collect()
 }
 
 fn cursor<'v>(call: &Call<'v>) -> Option<&'v Value> {
@@ -180,7 +180,7 @@ fn ends_without(view: &View<'_>) -> Verdict {
                 judged.push((call.request.event, Err(call.request.breach("/params/cursor", why))));
             } else {
                 let on = view
-                    .said_after(page.response.event)
+                    .next_message_after(page.response.event)
                     .or_else(|| view.watched_after(page.response.event, page.request.connection));
                 judged.extend(on.map(|event| (event, Ok(()))));
             }
@@ -199,7 +199,7 @@ fn opaque(view: &View<'_>) -> Verdict {
                 .iter()
                 .filter(|page| page.response.event < call.request.event && page.next().is_some())
                 .peekable();
-            // What was given out before the trace began is not known here.
+            // What was issued before the trace began is not known here.
             if before.peek().is_none() {
                 continue;
             }
@@ -231,7 +231,7 @@ fn not_persisted(view: &View<'_>) -> Verdict {
                 pages.iter().any(|page| page.request.connection != call.request.connection && page.next().is_some());
             match (given(found, true, &call), given(found, false, &call)) {
                 (false, true) => {
-                    let why = "this cursor was given out in another session";
+                    let why = "this cursor was issued in another session";
                     judged.push((call.request.event, Err(Breach::at(call.request.event, "/params/cursor", why))));
                 }
                 (true, _) if elsewhere => judged.push((call.request.event, Ok(()))),

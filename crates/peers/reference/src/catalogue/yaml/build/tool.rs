@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
-use jsonschema::Validator;
+use schema::{Unusable, Validator};
 use serde_json::{Map, Value, json};
 
 use super::super::model::{self, Choose};
 use super::super::plan::{Answer, Answers, Block, ToolResult};
 use super::{Builder, Scope};
 use crate::catalogue::{Hints, Tool};
+use wire::pointer;
 
 /// Keywords that let an object have members which `properties` does not name.
 const OPENING: [&str; 9] =
@@ -48,11 +49,12 @@ impl Builder<'_> {
 
     /// A JSON Schema, compiled.
     fn schema(&mut self, schema: &Value, pointer: &str) -> Option<Validator> {
-        match jsonschema::validator_for(schema) {
+        match Validator::trusted(schema) {
             Ok(validator) => Some(validator),
             Err(error) => {
-                let pointer = format!("{pointer}{}", error.instance_path());
-                self.fault(&pointer, format!("this is no JSON Schema: {error}"), "a keyword's right value");
+                let below = if let Unusable::Invalid { pointer, .. } = &error { pointer } else { "" };
+                let pointer = format!("{pointer}{below}");
+                self.fault(&pointer, format!("this is not a JSON Schema: {error}"), "a keyword's right value");
                 None
             }
         }
@@ -60,7 +62,7 @@ impl Builder<'_> {
 
     fn headers(&mut self, input: &Value, pointer: &str) {
         for (below, fault) in wire::http::annotations(input).faults {
-            self.fault(&format!("{pointer}{below}"), fault.to_string(), "mend the annotation, or leave it out");
+            self.fault(&format!("{pointer}{below}"), fault.to_string(), "correct the annotation, or leave it out");
         }
     }
 
@@ -74,7 +76,7 @@ impl Builder<'_> {
         scope: &Scope,
     ) {
         for (name, wanted) in when {
-            let pointer = format!("{pointer}/when/{}", name.replace('~', "~0").replace('/', "~1"));
+            let pointer = format!("{pointer}/when/{}", pointer::escape(name));
             if !self.declared(name, &pointer, scope) {
                 continue;
             }
@@ -85,10 +87,11 @@ impl Builder<'_> {
             let schema = properties.entry(name.clone()).or_insert_with(|| {
                 let property = input.get("properties").and_then(|properties| properties.get(name));
                 // What refers to another part of the schema is not compiled alone.
-                property.and_then(|property| jsonschema::validator_for(property).ok())
+                property.and_then(|property| Validator::trusted(property).ok())
             });
-            if let Some(Err(error)) = schema.as_ref().map(|schema| schema.validate(wanted)) {
-                let what = format!("this answer is never given: `{name}` cannot be so: {error}");
+            let mismatch = schema.as_ref().and_then(|schema| schema.mismatches(wanted, 1).pop());
+            if let Some(mismatch) = mismatch {
+                let what = format!("this answer is never given: `{name}` cannot be so: {}", mismatch.message);
                 self.fault(&pointer, what, "a value that `inputSchema` allows");
             }
         }
@@ -152,10 +155,9 @@ impl Builder<'_> {
             let pointer = format!("{pointer}/structuredContent");
             let filled = self.filled(value, &pointer, scope);
             if let (Some(fixed), Some(output), false) = (filled.fixed(), output, is_error) {
-                for error in output.iter_errors(&fixed).take(MOST) {
-                    let below = error.instance_path();
-                    let what = format!("this does not fit `outputSchema`: {error}");
-                    self.fault(&format!("{pointer}{below}"), what, "another value, or another schema");
+                for mismatch in output.mismatches(&fixed, MOST) {
+                    let what = format!("this does not fit `outputSchema`: {}", mismatch.message);
+                    self.fault(&format!("{pointer}{}", mismatch.pointer), what, "another value, or another schema");
                 }
             }
             filled

@@ -1,6 +1,6 @@
-//! A GET outside sessions, and what its response shows it to be: the stream of HTTP+SSE, a WebSocket, or any other. Until
-//! then nothing of it is written down, as nobody knows which connection it belongs to. It is passed on at once all the same;
-//! but the event that names where an HTTP+SSE client posts leads back through the proxy.
+//! A GET outside sessions, whose response shows what it is: the stream of HTTP+SSE, a WebSocket, or any other. It is passed on
+//! at once, but recorded only when its connection is known. The event that names the endpoint of an HTTP+SSE client is changed
+//! to lead back through the proxy.
 
 use std::io;
 use std::pin::Pin;
@@ -19,31 +19,31 @@ use wire::http::{EVENT_STREAM, has_media_type};
 
 use crate::server::http::Body;
 use crate::server::link::Closing;
-use crate::server::tapped::{Named, Scribe, Seat, Taps, WrittenBody};
+use crate::server::recorder::{ConnectionName, ExchangeRecorder, ExchangeRole, HttpRecorder, RecordedBody};
 
 /// How much may come before the first event.
 const BEFORE: usize = 64 << 10;
 
-/// A request that is not written down yet. Dropped, it is: nothing was answered.
+/// A request that is not recorded yet. Dropped, it is recorded without a response.
 pub(super) struct Unsettled {
     head: Option<Parts>,
     at: u64,
-    taps: Arc<Taps>,
+    recorder: Arc<HttpRecorder>,
     closing: Closing,
 }
 
 impl Unsettled {
-    pub(super) const fn new(head: Parts, at: u64, taps: Arc<Taps>, closing: Closing) -> Self {
-        Self { head: Some(head), at, taps, closing }
+    pub(super) const fn new(head: Parts, at: u64, recorder: Arc<HttpRecorder>, closing: Closing) -> Self {
+        Self { head: Some(head), at, recorder, closing }
     }
 
-    /// Writes it down. `None` where that was done.
-    pub(super) fn settle(&mut self, seat: Seat) -> Option<Scribe> {
+    /// Records it. `None` where that was done before.
+    pub(super) fn settle(&mut self, role: ExchangeRole) -> Option<ExchangeRecorder> {
         let head = self.head.take()?;
-        Some(Scribe::of(&self.taps, seat, &head, None, self.at, self.closing.clone()))
+        Some(ExchangeRecorder::of(&self.recorder, role, &head, None, self.at, self.closing.clone()))
     }
 
-    /// Writes the response down as it goes out, unless its first event is yet to tell what it is.
+    /// Records the response as it is sent; an event stream, when its first event shows what it is.
     pub(super) fn answer(mut self, upstream: &Origin, head: &response::Parts, body: Body) -> Body {
         let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if head.status.is_success() && kind.is_some_and(|kind| has_media_type(kind, EVENT_STREAM)) {
@@ -54,8 +54,8 @@ impl Unsettled {
             let state = State::Awaited(Box::new(awaited));
             return Body::boxed(Opening { state, blocks: Blocks::new(BEFORE), pending: Vec::new(), way });
         }
-        match self.settle(Seat::Http) {
-            Some(scribe) => scribe.answer(head, body),
+        match self.settle(ExchangeRole::Http) {
+            Some(exchange) => exchange.answer(head, body),
             None => body,
         }
     }
@@ -63,7 +63,7 @@ impl Unsettled {
 
 impl Drop for Unsettled {
     fn drop(&mut self) {
-        drop(self.settle(Seat::Http));
+        drop(self.settle(ExchangeRole::Http));
     }
 }
 
@@ -71,17 +71,17 @@ impl Drop for Unsettled {
 struct Opening {
     state: State,
     blocks: Blocks,
-    /// What came and was not passed on yet: the beginning of a block.
+    /// Received and not passed on yet: the beginning of a block.
     pending: Vec<u8>,
     way: Way,
 }
 
 enum State {
-    /// No event came yet; `seen` did.
+    /// No event came yet; `seen` was received.
     Awaited(Box<Awaited>),
-    /// What it is is known.
-    Known(Box<WrittenBody>),
-    /// Nothing is left of it.
+    /// Its kind is known.
+    Known(Box<RecordedBody>),
+    /// It has ended.
     Gone,
 }
 
@@ -106,9 +106,9 @@ impl HttpBody for Opening {
             };
             let polled = ready!(Pin::new(body).poll_frame(context));
             let Some(data) = polled.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()) else {
-                // It ends, or breaks, before it said anything.
+                // It ends, or breaks, before the first event.
                 let rest = this.rest();
-                this.known(Seat::Http, None, &rest);
+                this.known(ExchangeRole::Http, None, &rest);
                 if rest.is_empty() {
                     return Poll::Ready(polled);
                 }
@@ -135,8 +135,8 @@ impl HttpBody for Opening {
                 let rest = this.rest();
                 passes.extend_from_slice(&rest);
                 let target = endpoint.and_then(|data| this.way.target(&data));
-                let seat = if target.is_some() { Seat::Stream } else { Seat::Http };
-                this.known(seat, target, &[bytes, rest].concat());
+                let role = if target.is_some() { ExchangeRole::Stream } else { ExchangeRole::Http };
+                this.known(role, target, &[bytes, rest].concat());
                 break;
             }
             if !passes.is_empty() {
@@ -155,20 +155,20 @@ impl HttpBody for Opening {
 }
 
 impl Opening {
-    /// What came and was not passed on yet.
+    /// Takes what was received and not passed on yet.
     fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.pending)
     }
 
-    /// Writes down what came so far, `more` last.
-    fn known(&mut self, seat: Seat, target: Option<String>, more: &[u8]) {
+    /// Records what was received so far, `more` last.
+    fn known(&mut self, role: ExchangeRole, target: Option<String>, more: &[u8]) {
         let State::Awaited(awaited) = std::mem::replace(&mut self.state, State::Gone) else { return };
         let Awaited { mut request, mut head, body, seen } = *awaited;
-        let Some(scribe) = request.settle(seat) else { return };
+        let Some(exchange) = request.settle(role) else { return };
         if let Some(target) = target {
-            head.extensions.insert(Named(target));
+            head.extensions.insert(ConnectionName(target));
         }
-        if let Ok(mut written) = scribe.written(&head, body) {
+        if let Ok(mut written) = exchange.written(&head, body) {
             written.take(&seen);
             written.take(more);
             self.state = State::Known(Box::new(written));
@@ -179,14 +179,14 @@ impl Opening {
 impl Drop for Opening {
     fn drop(&mut self) {
         let rest = self.rest();
-        self.known(Seat::Http, None, &rest);
+        self.known(ExchangeRole::Http, None, &rest);
     }
 }
 
 /// From the server's address to the proxy's.
 struct Way {
     upstream: Origin,
-    /// What the client called us.
+    /// The proxy's address, as the client called it.
     here: Option<Url>,
 }
 

@@ -13,7 +13,7 @@ use wire::Party;
 use wire::trace::{Closed, Content};
 
 use crate::server::link::Closing;
-use crate::server::tapped::Pen;
+use crate::server::recorder::ConnectionRecorder;
 
 /// The longest message that is written down.
 const MESSAGE: usize = 64 << 20;
@@ -21,20 +21,20 @@ const MESSAGE: usize = 64 << 20;
 const KEPT: usize = 64 << 10;
 
 /// Carries both directions until both have ended.
-pub(super) async fn carry_both(client: OnUpgrade, server: OnUpgrade, pen: Pen, closing: Closing) {
+pub(super) async fn carry_both(client: OnUpgrade, server: OnUpgrade, connection: ConnectionRecorder, closing: Closing) {
     let (Ok(client), Ok(server)) = tokio::join!(client, server) else {
-        return pen.closed(Party::Client, Closed::Failed);
+        return connection.closed(Party::Client, Closed::Failed);
     };
-    pen.tell(Party::Client, Content::Opened);
+    connection.record(Party::Client, Content::Opened);
     let (from_client, to_client) = split(TokioIo::new(client));
     let (from_server, to_server) = split(TokioIo::new(server));
     let over = AtomicBool::new(false);
-    let there = carry(from_client, to_server, Party::Client, &pen, &over);
-    let back = carry(from_server, to_client, Party::Server, &pen, &over);
+    let there = carry(from_client, to_server, Party::Client, &connection, &over);
+    let back = carry(from_server, to_client, Party::Server, &connection, &over);
     tokio::select! {
         biased;
         _ = async { tokio::join!(there, back) } => {}
-        () = closing.wait() => pen.closed(Party::Client, Closed::Aborted),
+        () = closing.wait() => connection.closed(Party::Client, Closed::Aborted),
     }
 }
 
@@ -43,7 +43,7 @@ async fn carry(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     whose: Party,
-    pen: &Pen,
+    connection: &ConnectionRecorder,
     over: &AtomicBool,
 ) {
     let mut frames = Frames::default();
@@ -52,14 +52,14 @@ async fn carry(
         // Written down before it goes on, or an answer could stand before its question.
         for came in frames.take(&bytes[..count]) {
             over.fetch_or(matches!(came, Content::Closed(_)), Ordering::Relaxed);
-            pen.tell(whose, came);
+            connection.record(whose, came);
         }
         if to.write_all(&bytes[..count]).await.is_err() {
             break;
         }
     }
     if !over.swap(true, Ordering::Relaxed) {
-        pen.closed(whose, Closed::Reset);
+        connection.closed(whose, Closed::Reset);
     }
     let _ = to.shutdown().await;
 }

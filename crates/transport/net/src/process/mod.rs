@@ -1,0 +1,47 @@
+//! Child processes: each leads a process group of its own, which is signalled as a whole and outlives neither its owner nor
+//! us. Knows nothing of what is said on the pipes.
+
+mod background;
+mod children;
+mod group;
+mod orphans;
+
+use std::fmt;
+use std::path::PathBuf;
+
+pub use wire::trace::Signal;
+
+pub use self::background::{Background, Output};
+pub use self::children::Children;
+pub(crate) use self::group::Group;
+
+/// A program to start: found on the path unless it has a slash; `env` is added to our own environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Variables added to our own environment.
+    pub env: Vec<(String, String)>,
+    /// Where it runs; here, if not told.
+    pub cwd: Option<PathBuf>,
+}
+
+impl Command {
+    /// `program` with `args`, in our own environment.
+    pub fn new<A: Into<String>>(program: impl Into<String>, args: impl IntoIterator<Item = A>) -> Self {
+        Self { program: program.into(), args: args.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+}
+
+impl fmt::Display for Command {
+    /// As one would type it, roughly: words with blanks are quoted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.program)?;
+        self.args.iter().try_for_each(|arg| {
+            let plain = !arg.is_empty() && !arg.contains(|c: char| c.is_whitespace() || c == '"' || c == '\'');
+            if plain { write!(f, " {arg}") } else { write!(f, " {arg:?}") }
+        })
+    }
+}
