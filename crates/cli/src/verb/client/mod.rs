@@ -126,7 +126,7 @@ async fn conversed(args: &ClientArgs, mut options: Options, connector: Arc<dyn C
         Ok(client) => client,
         Err(error) => return failed(&error),
     };
-    // EndedCase until the server is told: what is dropped is forgotten.
+    // Kept until the server is told: what is dropped is forgotten.
     let asked = asked(args, &client, heard);
     tokio::pin!(asked);
     let exit = tokio::select! {

@@ -145,7 +145,7 @@ fn removed(case: &ProbeContext) -> Script<'_> {
 
 pub(super) const STATELESS: Probe = Probe::bare("without-discovery", stateless).era(Era::Modern);
 
-/// The first thing said, after a while, is no greeting; then everything is listed on two connections by lock, and a cursor that the one
+/// The first thing said, after a while, is no greeting; then everything is listed on two connections by turns, and a cursor that the one
 /// gave is used on both.
 fn stateless(case: &ProbeContext) -> Script<'_> {
     Box::pin(async move {
